@@ -1,0 +1,167 @@
+"""Every error Recollect raises on purpose, as one small tree.
+
+RecollectError            .code (stable), .retryable, .exit_code, .hint
+├─ UsageError (2)         ConfigError · UnknownName · QueryError
+├─ SourceError (3)        SourceUnavailable (retry) · SourceChanged (retry) · SourceRefused
+├─ ArchiveError (3)       ArchiveCorrupt · KeyUnavailable (retry)
+├─ StoreError (3)         StoreLocked (retry) · SchemaTooNew · StoreCorrupt · DiskFull (retry)
+├─ IndexUnavailable (3)   search falls back and says so; never fatal
+└─ BrokenInvariant (3)    a bug of ours: says what was assumed
+
+Not errors: an unknown record (data), unreadable content (`Defect`), nothing found (an answer, exit code 1).
+"""
+
+from __future__ import annotations
+
+
+class RecollectError(Exception):
+    """Root of the tree. `str(error)` is one line for people; `hint` says what to do next."""
+
+    code = "error"
+    retryable = False
+    exit_code = 3
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(RecollectError):
+    """The caller asked for something that cannot be; exit code 2."""
+
+    code = "usage"
+    exit_code = 2
+
+
+class ConfigError(UsageError):
+    """A configuration file or variable has a value that is not allowed."""
+
+    code = "config"
+
+    def __init__(self, message: str, *, key: str = "", allowed: tuple[str, ...] = (), hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.key = key
+        self.allowed = allowed
+
+
+class UnknownName(UsageError):
+    """A session, agent or other name that does not exist; `nearest` may hold likely ones."""
+
+    code = "unknown_name"
+
+    def __init__(self, kind: str, name: str, *, nearest: tuple[str, ...] = (), hint: str = "") -> None:
+        near = f"; did you mean {', '.join(nearest)}?" if nearest else ""
+        super().__init__(f"no {kind} called {name!r}{near}", hint=hint)
+        self.kind = kind
+        self.name = name
+        self.nearest = nearest
+
+
+class SourceError(RecollectError):
+    """Something an agent wrote cannot be taken in now."""
+
+    code = "source"
+
+
+class SourceUnavailable(SourceError):
+    """The source cannot be opened or read (permission, vanished, unmounted)."""
+
+    code = "source_unavailable"
+    retryable = True
+
+
+class SourceChanged(SourceError):
+    """The source changed while it was read; the next sync takes it."""
+
+    code = "source_changed"
+    retryable = True
+
+
+class SourceRefused(SourceError):
+    """The source is outside the allow-list, leaves its root, or is too large."""
+
+    code = "source_refused"
+
+    def __init__(self, message: str, *, reason: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.reason = reason
+
+
+class ArchiveError(RecollectError):
+    """The exact copy cannot be written or read."""
+
+    code = "archive"
+
+
+class ArchiveCorrupt(ArchiveError):
+    """Stored bytes do not match their hash or do not unseal."""
+
+    code = "archive_corrupt"
+
+    def __init__(self, message: str, *, chunk: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint or "run `recollect verify` to see what is affected")
+        self.chunk = chunk
+
+
+class KeyUnavailable(ArchiveError):
+    """The archive is sealed and its key cannot be read."""
+
+    code = "key_unavailable"
+    retryable = True
+
+
+class StoreError(RecollectError):
+    """The database cannot be used."""
+
+    code = "store"
+
+
+class StoreLocked(StoreError):
+    """Another process is ingesting or holds the database."""
+
+    code = "store_locked"
+    retryable = True
+
+
+class SchemaTooNew(StoreError):
+    """The home was written by a newer version of Recollect."""
+
+    code = "schema_too_new"
+
+    def __init__(self, found: int, known: int) -> None:
+        super().__init__(
+            f"this memory was written by a newer Recollect (schema {found}, this one knows {known})",
+            hint="upgrade recollect, or point RECOLLECT_HOME at another folder",
+        )
+        self.found = found
+        self.known = known
+
+
+class StoreCorrupt(StoreError):
+    """The database is damaged."""
+
+    code = "store_corrupt"
+
+
+class DiskFull(StoreError):
+    """No space left; what was stored stays, and the next sync goes on."""
+
+    code = "disk_full"
+    retryable = True
+
+
+class IndexUnavailable(RecollectError):
+    """The search index is missing, damaged or being rebuilt."""
+
+    code = "index_unavailable"
+    retryable = True
+
+
+class BrokenInvariant(RecollectError):
+    """A bug in Recollect: `assumed` says what did not hold."""
+
+    code = "bug"
+
+    def __init__(self, assumed: str) -> None:
+        super().__init__(f"internal assumption failed: {assumed}", hint="please report this")
+        self.assumed = assumed

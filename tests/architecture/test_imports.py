@@ -1,0 +1,100 @@
+"""The import contract holds, and each of its rules fails when it is broken."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+RUN_LINTER = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True, {limit}))"
+
+PLANTED = {
+    "direction": ("model/ids.py", "import recollect.store.ports"),
+    "strangers": ("agents/codex/parse.py", "import recollect.agents.claude.parse"),
+    "pure": ("model/ids.py", "import os"),
+    "forgetful": ("recall/answers.py", "import recollect.agents.registry"),
+    "thin": ("cli/main.py", "import recollect.store.ports"),
+    "house-sqlite": ("recall/answers.py", "import apsw"),
+    "house-index": ("recall/answers.py", "import tantivy"),
+    "house-cli": ("recall/answers.py", "import rich"),
+    "acyclic": ("model/ids.py", "import recollect.store.ports"),
+}
+"""By rule: a module and an import that the rule forbids."""
+
+LATER = {
+    "hook": {"quick": "source_modules"},
+    "serve": {"house-serve": "allowed_importers"},
+    "endpoints": {
+        "forgetful": "source_modules",
+        "thin": "protected_modules",
+        "house-endpoints": "allowed_importers",
+    },
+    "distill": {"pure": "source_modules", "forgetful": "source_modules", "thin": "protected_modules"},
+    "learn": {"forgetful": "source_modules", "thin": "protected_modules"},
+    "notes": {"forgetful": "source_modules", "thin": "protected_modules"},
+}
+"""By package that does not exist yet: the rules (and their key) that must name it once it does.
+
+quick: the hook imports only the standard library. house-…: an outside library has one house.
+"""
+
+
+def run_linter(repository: Path, source: Path, *, limit: str = "") -> subprocess.CompletedProcess[str]:
+    """Check the package below `source` against the repository's contract; `limit`: one rule only."""
+    chosen = f"limit_to_contracts=({limit!r},)" if limit else ""
+    return subprocess.run(
+        [sys.executable, "-c", RUN_LINTER.format(limit=chosen)],
+        cwd=repository,
+        env={**os.environ, "PYTHONPATH": str(source), "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def contract(repository: Path) -> configparser.ConfigParser:
+    parser = configparser.ConfigParser()
+    parser.read(repository / ".importlinter", "utf-8")
+    return parser
+
+
+def rules(repository: Path) -> set[str]:
+    return {s.removeprefix("importlinter:contract:") for s in contract(repository).sections() if ":contract:" in s}
+
+
+def test_the_package_keeps_the_contract(repository: Path) -> None:
+    result = run_linter(repository, repository / "src")
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_every_rule_has_a_planted_violation(repository: Path) -> None:
+    assert set(PLANTED) >= rules(repository)
+
+
+@pytest.mark.parametrize("rule", sorted(PLANTED))
+def test_a_violation_is_caught(repository: Path, tmp_path: Path, rule: str) -> None:
+    module, statement = PLANTED[rule]
+    shutil.copytree(repository / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    planted = tmp_path / "src" / "recollect" / module
+    planted.write_text(planted.read_text("utf-8") + f"\n{statement}\n", "utf-8")
+    result = run_linter(repository, tmp_path / "src", limit=rule)
+    assert result.returncode == 1, result.stdout + result.stderr
+    broken = result.stdout.partition("Broken contracts")[2]
+    assert statement.split(".")[-1].removeprefix("import ") in broken or module.split("/")[0] in broken
+
+
+@pytest.mark.parametrize("package", sorted(LATER))
+def test_a_new_package_takes_its_place_in_the_rules(repository: Path, package: str) -> None:
+    source = repository / "src" / "recollect" / package
+    if not source.is_dir() and not source.with_suffix(".py").is_file():
+        return
+    written = contract(repository)
+    for rule, key in LATER[package].items():
+        modules = written.get(f"importlinter:contract:{rule}", key, fallback="").split()
+        assert f"recollect.{package}" in modules, f"{rule} must name recollect.{package}"

@@ -1,0 +1,159 @@
+"""The configuration: typed, every mistake named, the reference true."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.config import (
+    AgentConfig,
+    Config,
+    IngestConfig,
+    ReposConfig,
+    SearchConfig,
+    config_reference,
+    config_toml,
+    load_config,
+    parse_config,
+)
+from recollect.errors import ConfigError
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+CONFIGS = st.builds(
+    Config,
+    agents=st.dictionaries(
+        TEXT,
+        st.builds(
+            AgentConfig,
+            enabled=st.booleans(),
+            roots=st.lists(TEXT, max_size=3).map(tuple),
+            variables=st.dictionaries(TEXT, TEXT, max_size=3),
+        ),
+        max_size=3,
+    ),
+    repos=st.builds(ReposConfig, domains=st.dictionaries(TEXT, TEXT, max_size=3)),
+    search=st.builds(SearchConfig, limit=st.integers(1, 1000)),
+    ingest=st.builds(IngestConfig, workers=st.integers(0, 256), slice_bytes=st.integers(1 << 16, 1 << 26)),
+)
+
+
+def refusal(text: str) -> ConfigError:
+    with pytest.raises(ConfigError) as caught:
+        parse_config(tomllib.loads(text))
+    return caught.value
+
+
+def test_a_missing_file_gives_the_defaults(tmp_path: Path) -> None:
+    assert load_config(tmp_path / "none.toml") == Config()
+
+
+def test_an_empty_file_gives_the_defaults(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").touch()
+    assert load_config(tmp_path / "config.toml") == Config()
+
+
+def test_the_users_file_is_read_by_default(isolated_home: Path) -> None:
+    (isolated_home / "recollect").mkdir()
+    (isolated_home / "recollect" / "config.toml").write_text("[search]\nlimit = 25\n")
+    assert load_config().search.limit == 25
+
+
+def test_an_agent_without_a_table_has_the_defaults() -> None:
+    assert Config().agent("codex") == AgentConfig()
+
+
+def test_an_agent_takes_roots_variables_and_a_switch() -> None:
+    text = '[agents.codex]\nenabled = false\nroots = ["/mnt/a"]\nvariables = { CODEX_HOME = "~/c" }\n'
+    expected = AgentConfig(enabled=False, roots=("/mnt/a",), variables={"CODEX_HOME": "~/c"})
+    assert parse_config(tomllib.loads(text)).agent("codex") == expected
+
+
+def test_an_unknown_key_names_its_path_and_the_nearest_known_one() -> None:
+    error = refusal("[search]\nlimti = 3\n")
+    assert error.key == "search.limti"
+    assert "did you mean `search.limit`" in str(error)
+
+
+def test_an_unknown_table_names_the_known_ones() -> None:
+    error = refusal("[serach]\nlimit = 3\n")
+    assert error.allowed == ("agents", "repos", "search", "ingest")
+
+
+def test_an_unknown_key_of_an_agent_is_found_in_its_table() -> None:
+    assert refusal("[agents.codex]\nenabeld = true\n").key == "agents.codex.enabeld"
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "allowed"),
+    [
+        ('[search]\nlimit = "many"', "search.limit", "a whole number from 1 to 1000"),
+        ("[search]\nlimit = 0", "search.limit", "a whole number from 1 to 1000"),
+        ("[search]\nlimit = true", "search.limit", "a whole number from 1 to 1000"),
+        ("[ingest]\nworkers = 1.5", "ingest.workers", "a whole number from 0 to 256"),
+        ('[agents.a]\nenabled = "yes"', "agents.a.enabled", "true or false"),
+        ('[agents.a]\nroots = "x"', "agents.a.roots", "a list, each item a string in quotes"),
+        ("[agents.a]\nroots = [1]", "agents.a.roots", "a list, each item a string in quotes"),
+        ("[agents.a.variables]\nX = 1", "agents.a.variables.X", "a string in quotes"),
+        ("agents = 3", "agents", "a table, each value a table"),
+        ("[repos]\ndomains = 2026-01-01", "repos.domains", "a table, each value a string in quotes"),
+    ],
+)
+def test_a_wrong_value_names_its_key_and_what_is_allowed(text: str, key: str, allowed: str) -> None:
+    error = refusal(text)
+    assert (error.key, error.allowed) == (key, (allowed,))
+    assert key in str(error)
+    assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("content", [b"limit = ", b"\xff\xfe", b"[a]\n[a]\n", b"\x00"])
+def test_a_file_that_is_not_toml_is_one_line_that_names_it(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "config.toml"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError) as caught:
+        load_config(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_directory_in_its_place_is_a_configuration_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot read"):
+        load_config(tmp_path)
+
+
+def test_the_reference_loads_to_exactly_the_defaults() -> None:
+    assert parse_config(tomllib.loads(config_reference())) == Config()
+
+
+def test_the_reference_shows_every_key_with_a_text() -> None:
+    lines = config_reference().splitlines()
+    for struct in (AgentConfig, ReposConfig, SearchConfig, IngestConfig):
+        for field in msgspec.structs.fields(struct):
+            at = next(i for i, line in enumerate(lines) if line.removeprefix("# ").startswith(f"{field.name} = "))
+            assert lines[at - 1].startswith("# ")
+
+
+@given(config=CONFIGS, with_docs=st.booleans())
+def test_any_configuration_survives_its_toml(config: Config, with_docs: bool) -> None:
+    assert parse_config(tomllib.loads(config_toml(config, with_docs=with_docs))) == config
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.dates(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+TABLES = st.dictionaries(st.sampled_from(["agents", "repos", "search", "ingest", "x"]), VALUES, max_size=3)
+
+
+@given(table=TABLES)
+def test_any_table_is_a_configuration_or_a_configuration_error(table: dict[str, object]) -> None:
+    refused = None
+    try:
+        parse_config(table)
+    except ConfigError as error:
+        refused = error
+    assert refused is None or (refused.key and "\n" not in str(refused))

@@ -1,0 +1,92 @@
+"""What holds for every test: a home of its own, no network, no dependence on this machine's settings."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("dev", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+_THIS_MACHINE = ("localhost", "::1", "::", "0.0.0.0")
+_HOME_VARIABLES = {
+    "HOME": ".",
+    "USERPROFILE": ".",
+    "APPDATA": "AppData/Roaming",
+    "LOCALAPPDATA": "AppData/Local",
+    "XDG_CONFIG_HOME": ".config",
+    "XDG_DATA_HOME": ".local/share",
+    "XDG_STATE_HOME": ".local/state",
+    "XDG_CACHE_HOME": ".cache",
+    "XDG_RUNTIME_DIR": ".run",
+    "RECOLLECT_HOME": "recollect",
+    "CLAUDE_CONFIG_DIR": ".claude",
+    "CODEX_HOME": ".codex",
+}
+
+
+class NetworkUsed(AssertionError):
+    """A test tried to reach another machine."""
+
+
+@pytest.fixture(autouse=True)
+def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Point every variable that says where things are to an empty folder, and return it.
+
+    The folder itself exists; the places inside it don't, as on a new machine.
+    """
+    home = tmp_path_factory.mktemp("home")
+    for variable, place in _HOME_VARIABLES.items():
+        monkeypatch.setenv(variable, str(home / place) if place != "." else str(home))
+    for variable in [name for name in os.environ if name.startswith("RECOLLECT_") and name not in _HOME_VARIABLES]:
+        if variable not in ("RECOLLECT_SHARED", "RECOLLECT_UPDATE_GOLDENS"):
+            monkeypatch.delenv(variable)
+    return home
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let sockets reach this machine only."""
+    connect, connect_ex, getaddrinfo = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
+
+    def refuse_strangers(address: Any) -> None:
+        host = address[0] if isinstance(address, tuple) else ""
+        if host and host not in _THIS_MACHINE and not str(host).startswith("127."):
+            raise NetworkUsed(f"a test tried to reach {host}")
+
+    def guarded_connect(self: socket.socket, address: Any) -> None:
+        refuse_strangers(address)
+        connect(self, address)
+
+    def guarded_connect_ex(self: socket.socket, address: Any) -> int:
+        refuse_strangers(address)
+        return connect_ex(self, address)
+
+    def guarded_getaddrinfo(host: Any, *args: Any, **kwargs: Any) -> Any:
+        refuse_strangers((host.decode() if isinstance(host, bytes) else host,))
+        return getaddrinfo(host, *args, **kwargs)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded_connect)
+    monkeypatch.setattr(socket.socket, "connect_ex", guarded_connect_ex)
+    monkeypatch.setattr(socket, "getaddrinfo", guarded_getaddrinfo)
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """Return the root of the repository."""
+    return Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared(repository: Path) -> Path:
+    """Return the folder with the shared transcripts and benchmarks; tests that need it are skipped without it."""
+    folder = Path(os.environ.get("RECOLLECT_SHARED", repository.parent / "shared"))
+    if not (folder / "corpus" / "index.json").is_file():
+        pytest.skip("no shared transcripts beside the repository (RECOLLECT_SHARED names another place)")
+    return folder
