@@ -1,0 +1,71 @@
+"""What goes into a parser and what comes out of it."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+import msgspec
+
+from recollect.model.events import Draft
+from recollect.model.payloads import Json
+
+State = TypeVar("State")
+
+
+class SourceInfo(msgspec.Struct, frozen=True):
+    """What an adapter may know of a source: never an absolute path of this machine.
+
+    path: relative to the agent's root, "/"-separated. role: as in the adapter's `Place`.
+    session: native id of the session, as `identify` gave it.
+    """
+
+    agent: str
+    role: str
+    path: str
+    session: str = ""
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rsplit("/", 1)[-1]
+
+    @property
+    def stem(self) -> str:
+        """The name without its extensions (`.jsonl`, `.jsonl.zst`, `.json`, `.txt`)."""
+        name = self.name
+        for suffix in (".zst", ".jsonl", ".json", ".txt"):
+            name = name.removesuffix(suffix)
+        return name
+
+
+class Record(msgspec.Struct, frozen=True, gc=False):
+    """One unit of a source, decoded.
+
+    value: the decoded JSON (any type!), or the text of a whole-file text source. raw: its exact bytes.
+    index: 0-based ordinal in the revision.
+    """
+
+    value: Json
+    raw: bytes
+    index: int
+
+
+class Defect(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """Content that could not be read or had to be bent; located and counted, never fatal.
+
+    code: snake_case and stable: not_json, invalid_utf8, too_deep, too_large, number_out_of_range,
+    wrong_type, bad_timestamp, bad_arguments, open_tail …
+    """
+
+    code: str
+    detail: str = ""
+    record_index: int = -1
+    offset_bytes: int = -1
+
+
+class Parsed(msgspec.Struct, Generic[State], frozen=True):
+    """What a parser made of one record: events in order, defects, and the state for the next record."""
+
+    state: State
+    events: tuple[Draft, ...] = ()
+    defects: tuple[Defect, ...] = ()

@@ -1,0 +1,116 @@
+"""A session as the memory keeps it, and how events change what is known about it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from recollect.model.payloads import Lifecycle, Payload, SessionStart, UserMessage
+from recollect.model.text import one_line
+
+Outcome = Literal["success", "fail", "abandoned", "unknown"]
+
+
+class Session(msgspec.Struct, frozen=True):
+    """One conversation with one agent. Times in UTC microseconds."""
+
+    session_uid: str
+    agent: str
+    title: str = ""
+    title_status: Literal["agent", "derived", ""] = ""
+    repo: str = ""
+    repo_root: str = ""
+    domain: str = ""
+    cwd: str = ""
+    git_branch: str = ""
+    git_commit: str = ""
+    git_remote: str = ""
+    models: tuple[str, ...] = ()
+    tool_version: str = ""
+    originator: str = ""
+    started_at: int | None = None
+    ended_at: int | None = None
+    parent_session: str = ""
+    forked_from: str = ""
+    resumed_from: str = ""
+    root_session: str = ""
+    agent_name: str = ""
+    event_count: int = 0
+    turn_count: int = 0
+    kind_counts: dict[str, int] = {}
+    defect_count: int = 0
+    source_bytes: int = 0
+    sources: tuple[str, ...] = ()
+    discovered_at: int | None = None
+    ingested_at: int | None = None
+    analyzed_at: int | None = None
+    evicted_at: int | None = None
+    outcome: Outcome = "unknown"
+    outcome_reason: str = "not analysed yet"
+
+
+class SessionPatch(msgspec.Struct, omit_defaults=True):
+    """What a slice of events says about its session; merged in order of arrival.
+
+    Empty means "nothing said". First wins: cwd_first, version, originator, lineage. Newest wins: title,
+    cwd, branch, commit. `first_human` fills the title where the agent gives none.
+    """
+
+    cwd: str = ""
+    cwd_first: str = ""
+    repo_root: str = ""
+    git_branch: str = ""
+    git_commit: str = ""
+    git_remote: str = ""
+    tool_version: str = ""
+    originator: str = ""
+    parent_session: str = ""
+    forked_from: str = ""
+    resumed_from: str = ""
+    agent_name: str = ""
+    title: str = ""
+    first_human: str = ""
+    models: list[str] = []
+    started_at: int | None = None
+    ended_at: int | None = None
+
+    def take(self, payload: Payload, ts: int | None) -> None:
+        """Fold one event into the patch. Call in event order."""
+        if ts is not None:
+            if self.started_at is None or ts < self.started_at:
+                self.started_at = ts
+            if self.ended_at is None or ts > self.ended_at:
+                self.ended_at = ts
+        if isinstance(payload, UserMessage):
+            if not self.first_human and payload.text and payload.origin in ("human", "queued"):
+                self.first_human = one_line(payload.text)
+        elif isinstance(payload, SessionStart):
+            self._start(payload)
+        elif isinstance(payload, Lifecycle):
+            self.cwd = payload.cwd or self.cwd
+            self.git_branch = payload.branch or self.git_branch
+            self.title = payload.title or self.title
+            if payload.model:
+                self.saw_model(payload.model)
+
+    def saw_model(self, model: str) -> None:
+        """Add a model name once."""
+        if model and model not in self.models and len(self.models) < 32:
+            self.models = [*self.models, model]
+
+    def _start(self, p: SessionStart) -> None:
+        self.cwd_first = self.cwd_first or p.cwd
+        self.cwd = p.cwd or self.cwd
+        self.repo_root = p.repo_root or self.repo_root
+        self.git_branch = p.git_branch or self.git_branch
+        self.git_commit = p.git_commit or self.git_commit
+        self.git_remote = p.git_remote or self.git_remote
+        self.tool_version = self.tool_version or p.tool_version
+        self.originator = self.originator or p.originator
+        self.parent_session = self.parent_session or p.parent_session
+        self.forked_from = self.forked_from or p.forked_from
+        self.resumed_from = self.resumed_from or p.resumed_from
+        self.agent_name = self.agent_name or p.agent_name
+        if p.model:
+            self.saw_model(p.model)
