@@ -1,0 +1,1 @@
+"""One folder per agent: facts declared as data and a pure parser."""

@@ -1,0 +1,318 @@
+"""What the parser carries from record to record, and the record in hand.
+
+The state is bounded whatever the length of a transcript: see the limits below. All texts in it are short marks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+from zlib import crc32
+
+import msgspec
+
+from recollect.agents.kit.access import whole
+from recollect.agents.kit.instants import instant
+from recollect.model.events import Draft, Role, TsQuality
+from recollect.model.payloads import Payload
+from recollect.model.records import Defect, Parsed
+
+MAX_TURNS = 200
+"""Human turns within which a rewind is seen."""
+MAX_BLOCKS = 12
+"""Blocks remembered of the last response, which a longer streaming snapshot may supersede."""
+MAX_BACKUPS = 256
+"""File backups remembered; snapshot records list all tracked files again and again."""
+MAX_CALLS = 32
+"""Tool calls without a result that are remembered, so that a result can name its tool."""
+MAX_NAME = 200
+"""Ids longer than this are no ids of the agent and are not remembered."""
+
+_ENDS_CHARS = 120
+
+EMPTY: dict[str, Any] = {}
+
+
+class Block(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """One block of a model response already given as an event: where it is, and what it was."""
+
+    kind: str
+    """"text" or "thinking", else the id of a tool call."""
+    native_id: str
+    part: int
+    length: int
+    checksum: int
+
+
+class Turn(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """One human turn on the current branch: marks of its parent's id and of its own."""
+
+    parent: bytes
+    child: bytes
+
+
+class Call(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A tool call whose result has not come yet."""
+
+    call_id: str
+    name: str
+
+
+class Output(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """How much of a running command's output was given already."""
+
+    call_id: str = ""
+    length: int = 0
+    mark: bytes = b""
+
+
+class ClaudeState(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """State after a record. `ts` in UTC microseconds; `leaf` is the id of the last record that has one."""
+
+    session: str = ""
+    role: str = ""
+    name: str = ""
+    parent_session: str = ""
+    is_started: bool = False
+    cwd: str = ""
+    branch: str = ""
+    ts: int | None = None
+    leaf: str = ""
+    turns: tuple[Turn, ...] = ()
+    reply_id: str = ""
+    blocks: tuple[Block, ...] = ()
+    backups: tuple[bytes, ...] = ()
+    calls: tuple[Call, ...] = ()
+    output: Output = Output()
+    prompt_session: str = ""
+
+
+def mark(value: str) -> bytes:
+    """Return six bytes that stand for a text: enough to tell a few hundred apart."""
+    return hashlib.blake2b(value.encode("utf-8", "surrogatepass"), digest_size=6).digest()
+
+
+class Reading:
+    """The record in hand: its envelope, the events and defects it has given so far, and the state it will leave.
+
+    Lives for one `parse` call. The `field_*` readers return the empty value for a missing field and count a defect
+    for one of a wrong type.
+    """
+
+    __slots__ = (
+        "backups", "blocks", "branch", "calls", "cwd", "defects", "events", "index", "is_sidechain", "is_started",
+        "last_ts", "native_id", "output", "parent_id", "prompt_session", "record", "reply_id", "state", "ts",
+        "ts_quality", "turns",
+    )  # fmt: skip
+
+    def __init__(self, record: dict[str, Any], index: int, state: ClaudeState) -> None:
+        self.record = record
+        self.index = index
+        self.state = state
+        self.events: list[Draft] = []
+        self.defects: list[Defect] = []
+        self.cwd = state.cwd
+        self.branch = state.branch
+        self.is_started = state.is_started
+        self.turns = state.turns
+        self.reply_id = state.reply_id
+        self.blocks = state.blocks
+        self.backups = state.backups
+        self.calls = state.calls
+        self.output = state.output
+        self.prompt_session = state.prompt_session
+        native_id = record.get("uuid")
+        parent_id = record.get("parentUuid")
+        self.native_id = native_id if type(native_id) is str and native_id else self.field_text(record, "uuid") or None
+        self.parent_id = (
+            parent_id if type(parent_id) is str and parent_id else self.field_text(record, "parentUuid") or None
+        )
+        self.is_sidechain = record.get("isSidechain") is True
+        self.last_ts = state.ts
+        self.ts: int | None = None
+        self.ts_quality: TsQuality = "missing"
+        self._date(record.get("timestamp"))
+
+    def _date(self, written: object) -> None:
+        at = instant(written)
+        if at is not None:
+            self.ts = self.last_ts = at
+            self.ts_quality = "exact"
+            return
+        if written is not None and written != "":
+            self.defects.append(Defect("bad_timestamp", detail="timestamp", record_index=self.index))
+        if self.last_ts is not None:
+            self.ts = self.last_ts
+            self.ts_quality = "inferred"
+
+    def add(
+        self,
+        payload: Payload,
+        role: Role = "system",
+        *,
+        replaces: tuple[str, int] | None = None,
+        session: str | None = None,
+    ) -> None:
+        """Give one more event of this record."""
+        self.events.append(
+            Draft(
+                payload,
+                role,
+                self.ts,
+                self.ts_quality,
+                self.native_id,
+                self.parent_id,
+                self.is_sidechain,
+                session,
+                replaces,
+            )
+        )
+
+    def add_aside(self, payload: Payload) -> None:
+        """Give an event that depends on what came before this record, not on the record alone.
+
+        It has no native id, so that the parts of the record's own events are the same wherever the file begins:
+        a rewritten file or a fork that copied only some records must not rename them.
+        """
+        self.events.append(Draft(payload, "system", self.ts, self.ts_quality, is_sidechain=self.is_sidechain))
+
+    def wrong(self, field: str, code: str = "wrong_type") -> None:
+        """Count a defect of a field of this record."""
+        self.defects.append(Defect(code, detail=field, record_index=self.index))
+
+    def field_text(self, source: dict[str, Any], name: str) -> str:
+        """Return a text field."""
+        value = source.get(name)
+        if isinstance(value, str):
+            return value
+        if value is not None:
+            self.wrong(name)
+        return ""
+
+    def field_mapping(self, source: dict[str, Any], name: str) -> dict[str, Any]:
+        """Return an object field; not a copy."""
+        value = source.get(name)
+        if isinstance(value, dict):
+            return value
+        if value is not None:
+            self.wrong(name)
+        return EMPTY
+
+    def field_items(self, source: dict[str, Any], name: str) -> list[Any]:
+        """Return an array field; not a copy."""
+        value = source.get(name)
+        if isinstance(value, list):
+            return value
+        if value is not None:
+            self.wrong(name)
+        return []
+
+    def field_whole(self, source: dict[str, Any], name: str) -> int | None:
+        """Return a whole-number field (also when written as text)."""
+        value = source.get(name)
+        if value is None:
+            return None
+        number = whole(value)
+        if number is None:
+            self.wrong(name)
+        return number
+
+    def field_count(self, source: dict[str, Any], name: str) -> int:
+        """Return a number of things: missing and negative read as 0, the latter with a defect."""
+        number = self.field_whole(source, name) or 0
+        if number < 0:
+            self.wrong(name, "number_out_of_range")
+            return 0
+        return number
+
+    def superseded(self, message_id: str, kind: str, body: str) -> tuple[str, int] | None:
+        """Return the place of an earlier block that this one repeats or extends, and remember this one.
+
+        Call it directly before `add`: the block's part is the number of the record's own events so far. A block without a message id
+        or a record id is never remembered; a tool call (kind = its id) is superseded whatever it held.
+        Evidence: format notes: Claude Code, trap 2.
+        """
+        native_id = self.native_id
+        if native_id is None or not message_id or len(message_id) + len(kind) + len(native_id) > MAX_NAME:
+            return None
+        length = len(body)
+        part = sum(event.native_id is not None for event in self.events)
+        here = Block(kind, native_id, part, length, _ends_checksum(body, length) if body else 0)
+        if message_id != self.reply_id:
+            self.reply_id = message_id
+            self.blocks = (here,)
+            return None
+        found = next((b for b in reversed(self.blocks) if _extends(here, body, b)), None)
+        if found is None:
+            self.blocks = (*self.blocks, here)[-MAX_BLOCKS:]
+            return None
+        self.blocks = (*(b for b in self.blocks if b is not found), here)
+        return (found.native_id, found.part) if found.native_id != native_id else None
+
+    def forget_reply(self) -> None:
+        """What follows a finished response under the same id is new text, not a longer snapshot."""
+        self.reply_id = ""
+        self.blocks = ()
+
+    def remember_call(self, call_id: str, name: str) -> None:
+        """Keep the name of a tool until its result comes."""
+        if call_id and len(call_id) + len(name) <= MAX_NAME:
+            self.calls = (*self.calls, Call(call_id, name))[-MAX_CALLS:]
+
+    def called(self, call_id: str) -> str:
+        """Return the name of the tool that a result belongs to, "" if not known, and forget the call."""
+        calls = self.calls
+        for i in range(len(calls) - 1, -1, -1):
+            if calls[i].call_id == call_id:
+                self.calls = calls[:i] + calls[i + 1 :]
+                return calls[i].name
+        return ""
+
+    def remember_turn(self, turn: Turn, *, since: int = MAX_TURNS) -> None:
+        """Add a human turn to the current branch, which goes on after its first `since` turns."""
+        self.turns = (*self.turns[:since], turn)[-MAX_TURNS:]
+
+    def finish(self) -> Parsed[ClaudeState]:
+        """Return everything this record gave and the state after it."""
+        before = self.state
+        after = ClaudeState(
+            before.session,
+            before.role,
+            before.name,
+            before.parent_session,
+            self.is_started,
+            self.cwd,
+            self.branch,
+            self.last_ts,
+            self.leaf_after(),
+            self.turns,
+            self.reply_id,
+            self.blocks,
+            self.backups,
+            self.calls,
+            self.output,
+            self.prompt_session,
+        )
+        return Parsed(after, tuple(self.events), tuple(self.defects))
+
+    def leaf_after(self) -> str:
+        """Return the id of the record that the next one normally has as its parent."""
+        if self.native_id is None or self.is_sidechain != (self.state.role == "subagent"):
+            return self.state.leaf
+        return self.native_id[-MAX_NAME:]
+
+
+def _extends(new: Block, body: str, old: Block) -> bool:
+    if new.kind != old.kind:
+        return False
+    if new.kind not in ("text", "thinking"):
+        return True
+    if not old.length or old.length > new.length:
+        return False
+    return _ends_checksum(body, old.length) == old.checksum
+
+
+def _ends_checksum(body: str, length: int) -> int:
+    """Return a checksum of the first `length` characters by their two ends: texts are long and records are many."""
+    ends = body[:_ENDS_CHARS] + body[length - _ENDS_CHARS : length] if length > _ENDS_CHARS else body[:length]
+    return crc32(ends.encode("utf-8", "surrogatepass"))

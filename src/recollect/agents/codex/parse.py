@@ -1,0 +1,233 @@
+"""The Codex adapter: recognises rollouts, names their sessions, turns each record into events. Pure.
+
+A record is `{timestamp, type, payload}`; before 2025-09 the payload stood alone; the oldest rollouts are one JSON
+document. What each type means is in the other modules: `threads` (headers, turns, compactions), `dispatch` (which
+function reads which type), `dialogue`, `tools`, `patches`, `usage`; `step` holds the state.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import msgspec
+
+from recollect.agents.codex import declare, threads
+from recollect.agents.codex.content import without
+from recollect.agents.codex.dispatch import EVENTS, ITEMS, Handler
+from recollect.agents.codex.step import State, Step
+from recollect.model.payloads import Json, Lifecycle, Unknown, UserMessage
+from recollect.model.records import Parsed, Record, SourceInfo
+
+_UUID_AT_END = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_CUT_HEADER = re.compile(
+    rb'\s*\{\s*"timestamp"\s*:\s*"[^"]{1,40}"\s*,\s*(?:"ordinal"\s*:\s*\d+\s*,\s*)?"type"\s*:\s*"session_meta"\s*,'
+    rb'\s*"payload"\s*:\s*\{\s*(?:"session_id"\s*:\s*"[^"]*"\s*,\s*)?"id"\s*:\s*"([^"\\]+)"'
+)
+"""A first line that goes on beyond the head: instructions and tool schemas can be longer than that."""
+_CUT_DOCUMENT = re.compile(rb'\s*\{\s*"session"\s*:\s*\{[^{}]*"id"\s*:\s*"([^"\\]+)"[^{}]*\}\s*,\s*"items"\s*:\s*\[')
+"""The oldest form, where the whole document is one record."""
+_HEAD_LINES = 32
+_WRAPPED: dict[str, Handler] = {
+    "session_meta": threads.session_meta,
+    "turn_context": threads.turn_context,
+    "compacted": threads.compacted,
+    "world_state": threads.world_state,
+    "inter_agent_communication": threads.inter_agent,
+    "inter_agent_communication_metadata": threads.inter_agent,
+}
+_DISPATCHED: dict[str, dict[str, Handler]] = {"response_item": ITEMS, "event_msg": EVENTS}
+_FINGERPRINT = frozenset((*_WRAPPED, *_DISPATCHED))
+
+
+class CodexAdapter:
+    """Reads the rollouts and the prompt history of OpenAI Codex."""
+
+    facts = declare.FACTS
+    state_type = State
+
+    def recognise(self, path: str, head: bytes) -> str | None:
+        """Return the role of a source by its content; the path only decides between plain and compressed."""
+        if head.startswith(_ZSTD_MAGIC):
+            name = path.rsplit("/", 1)[-1]
+            return declare.TRANSCRIPT_ZST if name.startswith("rollout-") and name.endswith(".jsonl.zst") else None
+        is_compressed = path.endswith(".zst")
+        for value in _head_values(head):
+            role = _role_of(value) if isinstance(value, dict) else None
+            if role is not None:
+                return declare.TRANSCRIPT_ZST if role == declare.TRANSCRIPT and is_compressed else role
+        if _CUT_HEADER.match(head) is not None:
+            return declare.TRANSCRIPT_ZST if is_compressed else declare.TRANSCRIPT
+        return declare.TRANSCRIPT_JSON if _CUT_DOCUMENT.match(head) is not None else None
+
+    def source_key(self, info: SourceInfo) -> str:
+        """Return `rollout/<thread id>`: the same in `sessions/`, in `archived_sessions/`, and as `.zst`."""
+        if info.role in (declare.HISTORY, declare.SESSION_INDEX):
+            return info.role
+        thread = _UUID_AT_END.search(info.stem)
+        if thread is not None:
+            return f"rollout/{thread[0].lower()}"
+        if info.name.startswith("rollout-"):
+            return f"rollout/{info.stem}"
+        return info.path.removesuffix(".zst")
+
+    def identify(self, info: SourceInfo, head: bytes) -> str:
+        """Return the thread id: from the name, else the first header, else a hash of the first line.
+
+        Lines of the history and the index name their own sessions; what can't be read of them belongs to a session
+        named after the file.
+        """
+        if info.role in (declare.HISTORY, declare.SESSION_INDEX):
+            return info.role
+        thread = _UUID_AT_END.search(info.stem)
+        if thread is not None:
+            return thread[0].lower()
+        for value in _head_values(head):
+            native = _thread_id_of(value) if isinstance(value, dict) else ""
+            if native:
+                return native
+        cut = _CUT_HEADER.match(head) or _CUT_DOCUMENT.match(head)
+        if cut is not None:
+            return cut[1].decode("utf-8", "replace")
+        return "file-" + hashlib.sha256(head.split(b"\n", 1)[0].rstrip(b"\r")).hexdigest()[:16]
+
+    def begin(self, info: SourceInfo) -> State:
+        """Return the state before the first record."""
+        return State(role=info.role)
+
+    def parse(self, record: Record, state: State) -> Parsed[State]:
+        """Return the events of one record; never raises on content."""
+        step = Step(state, record.index)
+        value = record.value
+        if type(value) is not dict:
+            step.at(None)
+            step.defect("wrong_type", f"record is {type(value).__name__}")
+            step.emit(Unknown(type=type(value).__name__, text=threads.unknown_text(value)))
+        elif state.role == declare.HISTORY:
+            _history(step, value)
+        elif state.role == declare.SESSION_INDEX:
+            _session_index(step, value)
+        elif type(payload := value.get("payload")) is dict:
+            step.at(value.get("timestamp"))
+            _wrapped(step, value.get("type"), payload)
+        elif isinstance(value.get("items"), list):
+            _document(step, value)
+        else:
+            _flat(step, value)
+        return step.finish()
+
+
+def _wrapped(step: Step, kind: Json, payload: dict[str, Json]) -> None:
+    """A record of the present form."""
+    kind = step.text(kind, "type")
+    inner = ""
+    handlers = _DISPATCHED.get(kind)
+    if handlers is None:
+        handler = _WRAPPED.get(kind)
+    else:
+        inner = step.text(payload.get("type"), "type")
+        handler = handlers.get(inner)
+    if handler is not None:
+        handler(step, payload)
+    else:
+        tag = f"{kind}/{inner}" if handlers is not None else kind
+        step.emit(Unknown(type=tag, text=threads.unknown_text(payload)))
+
+
+def _flat(step: Step, value: dict[str, Json]) -> None:
+    """A record of the oldest form: an item without a wrapper, a state mark, or the header. Times are inferred."""
+    step.at(value.get("timestamp"))
+    kind = value.get("type")
+    handler = ITEMS.get(kind) if isinstance(kind, str) and kind else None
+    if isinstance(kind, str) and kind in _FINGERPRINT:
+        step.defect("wrong_type", f"payload is {type(value.get('payload')).__name__}")
+        step.emit(Unknown(type=kind, text=threads.unknown_text(value)))
+    elif handler is not None:
+        handler(step, value)
+    elif "record_type" in value:
+        step.emit(Lifecycle(name="state", detail=without(value, "record_type")))
+    elif _is_old_header(value):
+        threads.session_meta(step, value)
+    else:
+        step.emit(Unknown(type=step.text(kind, "type") or "record", text=threads.unknown_text(value)))
+
+
+def _document(step: Step, value: dict[str, Json]) -> None:
+    """The oldest rollouts: one document `{session, items}`."""
+    session = step.mapping(value.get("session"), "session")
+    step.at(session.get("timestamp"))
+    threads.session_meta(step, session)
+    for item in value["items"]:
+        if isinstance(item, dict):
+            _flat(step, item)
+        else:
+            step.defect("wrong_type", f"item is {type(item).__name__}")
+            step.emit(Unknown(type=type(item).__name__, text=threads.unknown_text(item)))
+
+
+def _history(step: Step, value: dict[str, Json]) -> None:
+    """A line of the prompt history, `{session_id, ts, text}`: `ts` is in seconds."""
+    step.at(value.get("ts"))
+    session = step.text(value.get("session_id"), "session_id")
+    text = step.text(value.get("text"), "text")
+    if session and text:
+        step.emit(UserMessage(text=text), "user", session=session)
+    else:
+        step.emit(Unknown(type="history", text=threads.unknown_text(value)))
+
+
+def _session_index(step: Step, value: dict[str, Json]) -> None:
+    """A line of the old title index, `{id, thread_name, updated_at}`."""
+    step.at(value.get("updated_at"))
+    session = step.text(value.get("id"), "id")
+    title = step.text(value.get("thread_name"), "thread_name")
+    if session and title:
+        step.emit(Lifecycle(name="title", title=title), session=session)
+    else:
+        step.emit(Unknown(type="session_index", text=threads.unknown_text(value)))
+
+
+def _is_old_header(value: dict[str, Json]) -> bool:
+    return "type" not in value and "id" in value and ("instructions" in value or "git" in value)
+
+
+def _thread_id_of(value: dict[str, Json]) -> str:
+    """Return the thread id that a header gives, "" for any other record."""
+    header: Json = None
+    if value.get("type") == "session_meta":
+        header = value.get("payload")
+    elif _is_old_header(value):
+        header = value
+    elif isinstance(value.get("items"), list):
+        header = value.get("session")
+    native = header.get("id", header.get("session_id")) if isinstance(header, dict) else None
+    return native if isinstance(native, str) else ""
+
+
+def _role_of(value: dict[str, Json]) -> str | None:
+    """Return the role of the source that a record comes from, None where it could be anybody's."""
+    if value.get("type") in _FINGERPRINT and isinstance(value.get("payload"), dict) and "timestamp" in value:
+        return declare.TRANSCRIPT
+    if _is_old_header(value) and isinstance(value.get("timestamp"), str):
+        return declare.TRANSCRIPT
+    if isinstance(value.get("session_id"), str) and isinstance(value.get("ts"), int) and "text" in value:
+        return declare.HISTORY
+    if isinstance(value.get("id"), str) and isinstance(value.get("thread_name"), str) and "updated_at" in value:
+        return declare.SESSION_INDEX
+    if isinstance(value.get("session"), dict) and isinstance(value.get("items"), list):
+        return declare.TRANSCRIPT_JSON
+    return None
+
+
+def _head_values(head: bytes) -> list[Json]:
+    """Return the decoded lines of a source's head, or the one document that it is; a cut line is left out."""
+    values: list[Json] = []
+    for line in (*head.split(b"\n", _HEAD_LINES)[:_HEAD_LINES], head):
+        if values and line is head:
+            break
+        try:
+            values.append(msgspec.json.decode(line.removeprefix(b"\xef\xbb\xbf")))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            continue
+    return values

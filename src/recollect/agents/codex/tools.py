@@ -1,0 +1,352 @@
+"""Tool calls and their results, from the model's items and from the interface's end events.
+
+A call is told by an item and its outcome by an output item and, depending on how the session was persisted, by an
+end event or a completed item with the same call id. Where the call is known, an end event adds only what the output
+item doesn't say (exit code, success, duration, structured result), and nothing where the outcome is settled; where
+the call is unknown (a user's own shell command, a trimmed file), it gives the call and its whole result.
+
+Edits: the patch in a call's arguments is given as file edits at once, because nobody knows whether an end event will
+follow; `patch_apply_end` and FileChange give edits only for calls whose patch was not seen. Whether a patch applied
+is said by the results of its call.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from recollect.agents.codex.content import image_of_base64, read_content, readable, without
+from recollect.agents.codex.patches import BEGIN, edits_of_changes, edits_of_patch, find_patches
+from recollect.agents.codex.step import EVENT, ITEM, SEARCH, Step, is_twin
+from recollect.model.payloads import FileEdit, Json, Part, ToolCall, ToolResult
+from recollect.model.tools import canonical_tool
+
+_EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d{1,9})$", re.MULTILINE)
+_WALL_TIME = re.compile(r"^Wall time: (\d{1,9}(?:\.\d{1,9})?) seconds", re.MULTILINE)
+_HEADER_CHARS = 400
+"""The header ends at the line `Output:` and is never longer."""
+_DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)(ms|s|µs|us)")
+_UNIT_MS = {"ms": 1.0, "s": 1000.0, "µs": 0.001, "us": 0.001}
+
+
+def call_id_of(step: Step, payload: dict[str, Json]) -> str:
+    """Return `call_id` (one old event writes `callId`), else the item's own id."""
+    call_id = payload.get("call_id")
+    if type(call_id) is str and call_id:
+        return call_id
+    call_id = call_id if call_id is not None else payload.get("callId")
+    return step.text(call_id, "call_id") or step.text(payload.get("id"), "id")
+
+
+def function_call(step: Step, payload: dict[str, Json]) -> None:
+    """A call whose arguments are JSON inside a string (trap 4: not always valid)."""
+    raw = payload.get("arguments")
+    arguments = _decoded(step, raw) if isinstance(raw, str) else raw
+    name = step.text(payload.get("name"), "name")
+    namespace = step.text(payload.get("namespace"), "namespace")
+    _give_call(step, payload, name=name, namespace=namespace, arguments=arguments)
+    if not isinstance(raw, str) or BEGIN in raw:
+        _give_patches(step, arguments, call_id_of(step, payload))
+
+
+def custom_tool_call(step: Step, payload: dict[str, Json]) -> None:
+    """A call whose input is free text (apply_patch)."""
+    arguments = {"input": step.text(payload.get("input"), "input")}
+    _give_call(step, payload, name=step.text(payload.get("name"), "name"), arguments=arguments)
+    _give_patches(step, arguments, call_id_of(step, payload))
+
+
+def local_shell_call(step: Step, payload: dict[str, Json]) -> None:
+    """A command that the model runs through its built-in shell tool."""
+    arguments = without(step.mapping(payload.get("action"), "action")) or {}
+    _give_call(step, payload, name="local_shell", arguments=arguments)
+    _give_patches(step, arguments, call_id_of(step, payload))
+
+
+def web_search_call(step: Step, payload: dict[str, Json]) -> None:
+    """A search made by the model's provider. It has no call id, so its end event is paired by the query."""
+    action = step.mapping(payload.get("action"), "action")
+    if step.knows_call(call_id_of(step, payload)) or is_twin(step, _query(action), SEARCH, ITEM):
+        return
+    _give_call(step, payload, name="web_search", arguments=action)
+
+
+def tool_search_call(step: Step, payload: dict[str, Json]) -> None:
+    """A search for tools that are loaded on demand."""
+    raw = payload.get("arguments")
+    arguments = _decoded(step, raw) if isinstance(raw, str) else raw
+    _give_call(step, payload, name="tool_search", arguments=arguments)
+
+
+def image_generation(step: Step, payload: dict[str, Json]) -> None:
+    """An image made by the model's provider, as an item or as an end event: call and result in one."""
+    call_id = call_id_of(step, payload)
+    if step.is_settled(call_id):
+        return
+    prompt = step.text(payload.get("revised_prompt"), "revised_prompt")
+    if not step.knows_call(call_id):
+        _give_call(step, payload, name="image_generation", arguments={"prompt": prompt})
+    path = step.text(payload.get("saved_path"), "saved_path")
+    data = step.text(payload.get("result"), "result")
+    if not data and not path:
+        return
+    image = image_of_base64(step, data, "") if data else Part(type="image")
+    if path:
+        image = msgspec.structs.replace(image, path=path)
+    step.note_settled(call_id)
+    step.emit(ToolResult(call_id=call_id, name="image_generation", parts=(image,)), "tool")
+
+
+def tool_output(step: Step, payload: dict[str, Json]) -> None:
+    """What a call gave back to the model: text, blocks, or an old object, also as JSON inside the text (trap 5)."""
+    call_id = call_id_of(step, payload)
+    output = payload.get("output")
+    if isinstance(output, str) and output.startswith(('{"output"', '{"metadata"')):
+        output = _legacy_output(output)
+    exit_code = duration_ms = ok = None
+    parts: tuple[Part, ...] = ()
+    if isinstance(output, str):
+        text = output
+    elif isinstance(output, dict) and not ("text" in output or "image_url" in output):
+        metadata = step.mapping(output.get("metadata"), "metadata")
+        exit_code = step.whole(metadata.get("exit_code"), "exit_code")
+        duration_ms = _duration_ms(metadata.get("duration_seconds"))
+        if isinstance(output.get("success"), bool):
+            ok = output["success"]
+        body = output.get("output", output.get("content"))
+        if body is None:
+            text = readable(without(output, "metadata"))
+        else:
+            texts, parts = read_content(step, body)
+            text = "\n".join(texts)
+    else:
+        texts, parts = read_content(step, output)
+        text = "\n".join(texts)
+    if exit_code is None:
+        exit_code, stated_ms = _read_header(text)
+        duration_ms = stated_ms if duration_ms is None else duration_ms
+    if ok is None and exit_code is not None:
+        ok = exit_code == 0
+    if ok is not None:
+        step.note_settled(call_id)
+    step.emit(
+        ToolResult(call_id=call_id, ok=ok, exit_code=exit_code, text=text, duration_ms=duration_ms, parts=parts), "tool"
+    )
+
+
+def tool_search_output(step: Step, payload: dict[str, Json]) -> None:
+    """The tools that a tool search found."""
+    text = readable(payload.get("tools"))
+    step.emit(ToolResult(call_id=call_id_of(step, payload), name="tool_search", text=text), "tool")
+
+
+def command_end(step: Step, payload: dict[str, Json]) -> None:
+    """A command ended: `exec_command_end` or a CommandExecution item."""
+    call_id = call_id_of(step, payload)
+    if step.is_settled(call_id):
+        return
+    text = ""
+    if not step.knows_call(call_id):
+        arguments = {k: payload[k] for k in ("command", "cwd") if payload.get(k)}
+        _give_call(step, payload, name="shell", arguments=arguments)
+        text = step.text(payload.get("aggregated_output"), "aggregated_output")
+        if not text:
+            streams = (step.text(payload.get(k), k) for k in ("stdout", "stderr"))
+            text = "\n".join(s for s in streams if s)
+    exit_code = step.whole(payload.get("exit_code"), "exit_code")
+    ok, took_ms = _ok_of(payload, exit_code), _duration_ms(payload.get("duration"))
+    _give_outcome(step, ToolResult(call_id=call_id, ok=ok, exit_code=exit_code, text=text, duration_ms=took_ms))
+
+
+def mcp_end(step: Step, payload: dict[str, Json]) -> None:
+    """An MCP tool answered: `mcp_tool_call_end` or an McpToolCall item."""
+    call_id = call_id_of(step, payload)
+    invocation = step.mapping(payload.get("invocation", payload), "invocation")
+    is_known = step.knows_call(call_id)
+    if not is_known:
+        name = f"mcp__{step.text(invocation.get('server'), 'server')}__{step.text(invocation.get('tool'), 'tool')}"
+        _give_call(step, payload, name=name, arguments=invocation.get("arguments"))
+    took_ms = _duration_ms(payload.get("duration"))
+    result = payload.get("result")
+    error = payload.get("error")
+    if isinstance(result, dict) and ("Ok" in result or "Err" in result):
+        error = result.get("Err", error)
+        result = result.get("Ok")
+    if result is None and error is not None:
+        text = "" if is_known else readable(error)
+        _give_outcome(step, ToolResult(call_id=call_id, ok=False, text=text, duration_ms=took_ms))
+        return
+    body = step.mapping(result, "result")
+    texts, parts = ([], ()) if is_known else read_content(step, body.get("content"))
+    is_error = body.get("isError", body.get("is_error"))
+    _give_outcome(
+        step,
+        ToolResult(
+            call_id=call_id,
+            ok=not is_error if isinstance(is_error, bool) else None,
+            text="\n".join(texts),
+            structured=body.get("structuredContent", body.get("structured_content")),
+            duration_ms=took_ms,
+            parts=parts,
+        ),
+    )
+
+
+def patch_end(step: Step, payload: dict[str, Json]) -> None:
+    """A patch was applied or refused: `patch_apply_end` or a FileChange item."""
+    call_id = call_id_of(step, payload)
+    ok = _ok_of(payload, None)
+    if not step.is_patched(call_id) and ok is not False:
+        _give_edits(step, edits_of_changes(step, payload.get("changes"), call_id), call_id)
+    if step.is_settled(call_id):
+        return
+    text = ""
+    if not step.knows_call(call_id):
+        streams = (step.text(payload.get(k), k) for k in ("stdout", "stderr"))
+        text = "\n".join(s for s in streams if s)
+    _give_outcome(step, ToolResult(call_id=call_id, ok=ok, text=text))
+
+
+def search_end(step: Step, payload: dict[str, Json]) -> None:
+    """A web search ended: `web_search_end`, a WebSearch item, or a search Extension item."""
+    call_id = call_id_of(step, payload)
+    action = step.mapping(payload.get("action"), "action")
+    query = _query(action) or step.text(payload.get("query"), "query")
+    if not step.knows_call(call_id) and not is_twin(step, query, SEARCH, EVENT):
+        _give_call(step, payload, name="web_search", arguments=action or {"query": query})
+    results = payload.get("results")
+    if results:
+        step.emit(ToolResult(call_id=call_id, name="web_search", text=readable(results)), "tool")
+
+
+def dynamic_tool_request(step: Step, payload: dict[str, Json]) -> None:
+    """The model asked for a tool that the host program lent to the session; usually an item told it already."""
+    if not step.knows_call(call_id_of(step, payload)):
+        name = step.text(payload.get("tool"), "tool")
+        namespace = step.text(payload.get("namespace"), "namespace")
+        _give_call(step, payload, name=name, namespace=namespace, arguments=payload.get("arguments"))
+
+
+def dynamic_tool_end(step: Step, payload: dict[str, Json]) -> None:
+    """A tool that the host program lent to the session answered."""
+    call_id = call_id_of(step, payload)
+    texts: list[str] = []
+    parts: tuple[Part, ...] = ()
+    if not step.knows_call(call_id):
+        dynamic_tool_request(step, payload)
+        texts, parts = read_content(step, payload.get("content_items", payload.get("contentItems")))
+    ok, took_ms = _ok_of(payload, None), _duration_ms(payload.get("duration"))
+    _give_outcome(step, ToolResult(call_id=call_id, ok=ok, text="\n".join(texts), duration_ms=took_ms, parts=parts))
+
+
+def image_view(step: Step, payload: dict[str, Json]) -> None:
+    """The model looked at an image file: `view_image_tool_call` or an ImageView item."""
+    part = Part(type="image", path=step.text(payload.get("path"), "path"))
+    step.emit(ToolResult(call_id=call_id_of(step, payload), name="view_image", parts=(part,)), "tool")
+
+
+def _give_call(step: Step, payload: dict[str, Json], *, name: str, arguments: Json, namespace: str = "") -> None:
+    call_id = call_id_of(step, payload)
+    canonical = canonical_tool(name)
+    if namespace:
+        name = namespace + ("" if namespace.endswith("__") else "__") + name
+        canonical = canonical_tool(name) if canonical == "other" else canonical
+    step.note_call(call_id)
+    item_id = payload.get("id")
+    message_id = item_id if isinstance(item_id, str) and item_id != call_id else ""
+    step.emit(
+        ToolCall(call_id=call_id, name=name, canonical=canonical, arguments=arguments, message_id=message_id),
+        "assistant",
+    )
+
+
+def _give_patches(step: Step, arguments: Json, call_id: str) -> None:
+    for patch in find_patches(arguments):
+        _give_edits(step, edits_of_patch(patch, call_id), call_id)
+
+
+def _give_edits(step: Step, edits: list[FileEdit], call_id: str) -> None:
+    if edits:
+        step.note_patched(call_id)
+    for edit in edits:
+        step.emit(edit, "assistant")
+
+
+def _give_outcome(step: Step, result: ToolResult) -> None:
+    """Give the result of an end event where it says anything that was not given yet."""
+    is_news = result.ok is not None and not step.is_settled(result.call_id)
+    if is_news or result.text or result.parts or result.structured:
+        if result.ok is not None:
+            step.note_settled(result.call_id)
+        step.emit(result, "tool")
+
+
+def _ok_of(payload: dict[str, Json], exit_code: int | None) -> bool | None:
+    success = payload.get("success")
+    if isinstance(success, bool):
+        return success
+    if exit_code is not None:
+        return exit_code == 0
+    status = payload.get("status")
+    if isinstance(status, str):
+        return {"completed": True, "failed": False, "declined": False}.get(status.lower())
+    return None
+
+
+def _decoded(step: Step, raw: str) -> Json:
+    if not raw:
+        return {}
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as e:
+        step.defect("bad_arguments", str(e))
+        return {"raw": raw}
+
+
+def _legacy_output(text: str) -> Json:
+    """Return the object written inside an output's text, else the text itself."""
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return text
+    return value if isinstance(value, dict) and "output" in value and "metadata" in value else text
+
+
+def _read_header(text: str) -> tuple[int | None, int | None]:
+    """Return (exit code, duration in milliseconds) of the header that a shell tool puts before its output."""
+    if not text.startswith(("Exit code:", "Chunk ID:", "Wall time:", "Process exited")):
+        return None, None
+    head = text[:_HEADER_CHARS].partition("\nOutput:")[0]
+    code = _EXIT_CODE.search(head)
+    wall = _WALL_TIME.search(head)
+    return (
+        int(code[1]) if code is not None else None,
+        round(float(wall[1]) * 1000) if wall is not None else None,
+    )
+
+
+def _duration_ms(value: Json) -> int | None:
+    """Return milliseconds of `{"secs", "nanos"}`, a number of seconds, or text such as "1.5s"."""
+    if isinstance(value, dict):
+        seconds, nanos = value.get("secs"), value.get("nanos")
+        if type(seconds) is int and type(nanos) is int and 0 <= seconds < 2**40 and 0 <= nanos < 2**40:
+            return seconds * 1000 + nanos // 1_000_000
+        return None
+    if isinstance(value, str):
+        m = _DURATION.fullmatch(value)
+        return round(float(m[1]) * _UNIT_MS[m[2]]) if m is not None else None
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**40:
+        return round(value * 1000)
+    return None
+
+
+def _query(action: dict[str, Json]) -> str:
+    """Return what names a web search in both of its records: the query, the queries, or the page."""
+    for key in ("query", "queries", "url"):
+        value = action.get(key)
+        if isinstance(value, str) and value:
+            return value
+        if isinstance(value, list) and value:
+            return "\n".join(v for v in value if isinstance(v, str))
+    return ""
