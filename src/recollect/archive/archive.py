@@ -1,0 +1,198 @@
+"""The exact copy of everything agents wrote: sealed chunks in packs, and the journal that says what they are.
+
+Order of writing: chunks, flush of the packs, journal, flush of the journal, then (by the caller) the database. So
+nothing ever refers to bytes that a crash could take away; at worst a pack holds chunks that nobody knows of.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
+
+from recollect.archive.chunks import ChunkPlace, SealedChunk
+from recollect.archive.files import make_private_folder
+from recollect.archive.journal import Journal, JournalEntry
+from recollect.archive.keys import HomeKeys
+from recollect.archive.packs import PackReader, PackWriter, pack_numbers, pack_path
+from recollect.archive.sealing import Sealer
+from recollect.errors import ArchiveCorrupt, ArchiveError
+
+CACHE_BYTES = 16 << 20
+
+
+class Archive:
+    """One archive folder. Writing: one process and thread at a time. Reading: from any thread, also beside a writer."""
+
+    def __init__(self, folder: Path, keys: HomeKeys, *, read_only: bool) -> None:
+        self._packs_folder = folder / "packs"
+        self._read_only = read_only
+        self._sealer = Sealer(keys)
+        self._reader = PackReader(self._packs_folder)
+        self._writer = PackWriter(self._packs_folder)
+        self._journal = Journal(folder / "journal.log", keys)
+        self._pending: list[JournalEntry] = []
+        self._cache = _ChunkCache(CACHE_BYTES)
+
+    @classmethod
+    def open(cls, folder: Path, keys: HomeKeys, *, read_only: bool = False) -> Archive:
+        """Open the archive in `folder`, made private (0700, files 0600) on first use unless read_only.
+
+        Cheap: no file is opened before it is needed.
+
+        Raises:
+            DiskFull, ArchiveError: the folder cannot be made.
+        """
+        if not read_only:
+            make_private_folder(folder)
+            make_private_folder(folder / "packs")
+        return cls(folder, keys, read_only=read_only)
+
+    def write(
+        self, chunks: Sequence[SealedChunk], *, known: Mapping[bytes, ChunkPlace] | None = None
+    ) -> list[ChunkPlace]:
+        """Append chunks and return the place of each, in order. Durable only after `flush`.
+
+        Args:
+            known: places of chunks that the archive holds already, by name (as many of these as the caller knows):
+                they are not written again. Neither is a chunk that occurs twice in `chunks`.
+        Raises:
+            DiskFull: no room; none of these chunks is kept.
+            ArchiveError: any other failure, or the archive is open read-only.
+        """
+        self._check_writable()
+        places = dict(known or {})
+        fresh = list({chunk.name: chunk for chunk in chunks if chunk.name not in places}.values())
+        for place in self._writer.append(fresh):
+            places[place.name] = place
+        return [places[chunk.name] for chunk in chunks]
+
+    def record(self, entries: Sequence[JournalEntry]) -> None:
+        """Take entries for the journal. They are written by the next `flush`, after the chunks they name."""
+        self._check_writable()
+        self._pending += entries
+
+    def flush(self) -> None:
+        """Make chunks durable, then write the recorded entries and make these durable.
+
+        Raises:
+            DiskFull: no room; the entries stay recorded, and the next `flush` tries again.
+            ArchiveError: any other failure of the system.
+        """
+        if self._read_only:
+            return
+        self._writer.flush()
+        if self._pending:
+            self._journal.append(self._pending)
+            self._pending = []
+        self._journal.flush()
+
+    def entries(self, *, skip_damaged: bool = False) -> Iterator[JournalEntry]:
+        """Yield the journal's entries in the order of writing, see `Journal.entries`."""
+        return self._journal.entries(skip_damaged=skip_damaged)
+
+    @property
+    def damaged_entries(self) -> int:
+        """Damaged places of the journal that the latest `entries(skip_damaged=True)` has met so far."""
+        return self._journal.damaged
+
+    def read_chunk(self, place: ChunkPlace) -> bytes:
+        """Return the plain bytes of a chunk; the last 16 MiB read are kept in memory.
+
+        Raises:
+            ArchiveCorrupt: it is missing, does not unseal, or has another length.
+            ArchiveError: the system cannot read it.
+        """
+        plain = self._cache.get(place.name)
+        if plain is None:
+            plain = self._open_chunk(place)
+            self._cache.put(place.name, plain)
+        return plain
+
+    def read_range(self, places: Sequence[ChunkPlace], offset: int, length: int) -> bytes:
+        """Return exactly `length` bytes at `offset` of a revision.
+
+        Args:
+            places: the chunks of the revision, all of them, in order.
+        Raises:
+            ArchiveCorrupt: a chunk that the range touches is missing or damaged.
+            ArchiveError: the range is not inside the revision, or the system cannot read.
+        Cost: opens only the chunks that the range touches.
+        """
+        ends = list(accumulate(place.plain for place in places))
+        stop = offset + length
+        total = ends[-1] if ends else 0
+        if offset < 0 or length < 0 or stop > total:
+            raise ArchiveError(f"bytes {offset} to {stop} are outside of the {total} bytes archived")
+        first = bisect_right(ends, offset)
+        last = bisect_left(ends, stop, first)
+        if not length:
+            return b""
+        start = ends[first] - places[first].plain
+        if first == last:
+            return self.read_chunk(places[first])[offset - start : stop - start]
+        plain = b"".join(map(self.read_chunk, places[first : last + 1]))
+        return plain[offset - start : stop - start]
+
+    def iter_bytes(self, places: Sequence[ChunkPlace]) -> Iterator[bytes]:
+        """Yield a revision chunk by chunk; joined they are all bytes seen. Leaves the cache as it is.
+
+        Raises:
+            ArchiveCorrupt, ArchiveError: as `read_chunk`, when the chunk's turn comes.
+        """
+        for place in places:
+            yield self._open_chunk(place)
+
+    def size_bytes(self) -> int:
+        """Return what the archive takes on disk."""
+        packs = (pack_path(self._packs_folder, number) for number in pack_numbers(self._packs_folder))
+        return sum(path.stat().st_size for path in packs) + self._journal.size_bytes()
+
+    def close(self) -> None:
+        """Flush and close every file."""
+        try:
+            self.flush()
+        finally:
+            self._reader.close()
+            self._writer.close()
+            self._journal.close()
+
+    def _check_writable(self) -> None:
+        if self._read_only:
+            raise ArchiveError("the archive is open for reading only")
+
+    def _open_chunk(self, place: ChunkPlace) -> bytes:
+        plain = self._sealer.open(place.name, self._reader.read(place))
+        if len(plain) != place.plain:
+            name = place.name.hex()
+            raise ArchiveCorrupt(f"chunk {name} has {len(plain)} bytes, not {place.plain}", chunk=name)
+        return plain
+
+
+class _ChunkCache:
+    """The chunks read last, bounded by their bytes. Thread safe."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit_bytes = limit_bytes
+        self._bytes = 0
+        self._chunks: OrderedDict[bytes, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, name: bytes) -> bytes | None:
+        with self._lock:
+            plain = self._chunks.get(name)
+            if plain is not None:
+                self._chunks.move_to_end(name)
+            return plain
+
+    def put(self, name: bytes, plain: bytes) -> None:
+        with self._lock:
+            if name in self._chunks:
+                return
+            self._chunks[name] = plain
+            self._bytes += len(plain)
+            while self._bytes > self._limit_bytes:
+                self._bytes -= len(self._chunks.popitem(last=False)[1])

@@ -1,0 +1,135 @@
+"""Private files that only grow: 0600 in 0700 folders, appended to in whole batches, flushed to the disk on demand.
+
+The one place where the system's errors on writing become ours: no room is `DiskFull`, all else `ArchiveError`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import NoReturn
+
+from recollect.errors import ArchiveError, DiskFull, RecollectError
+
+_BINARY = getattr(os, "O_BINARY", 0)
+_CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0)
+# A file size limit (EFBIG) leaves no more room than a full disk does.
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)})
+
+
+def write_error(error: OSError, path: Path) -> RecollectError:
+    """Return our error for a failed write to `path`."""
+    reason = error.strerror or str(error)
+    if error.errno in _NO_ROOM:
+        return DiskFull(
+            f"no room to write {path.name}: {reason}",
+            hint="make room; what was stored stays, and the next sync goes on",
+        )
+    return ArchiveError(f"cannot write {path}: {reason}")
+
+
+def make_private_folder(path: Path) -> None:
+    """Create `path` (and its parents) where missing; a folder that is made here is open to its owner only."""
+    if path.is_dir():
+        return
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise write_error(error, path) from error
+
+
+def sync_folder(path: Path) -> None:
+    """Make new names in a folder durable. Windows has no such call and needs none."""
+    if os.name == "nt":
+        return
+    fd = os.open(path, os.O_RDONLY | _CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def open_for_reading(path: Path) -> int:
+    """Return a descriptor for reading. Raises OSError."""
+    return os.open(path, os.O_RDONLY | _BINARY | _CLOEXEC)
+
+
+def write_all(fd: int, data: bytes | memoryview) -> None:
+    """Write every byte; the system may take fewer at a time. Raises OSError."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+class AppendFile:
+    """One file that is appended to in whole batches. One writer at a time; not thread safe.
+
+    size_bytes: its length. is_torn: a failed batch left a piece at the end that could not be taken back.
+    """
+
+    def __init__(self, path: Path, *, is_new: bool) -> None:
+        """Open `path` for appending. is_new: it must not exist yet, and is created 0600.
+
+        Raises:
+            DiskFull, ArchiveError: it cannot be opened or made.
+        """
+        self.path = path
+        self._is_name_durable = not is_new
+        self.is_torn = False
+        flags = os.O_WRONLY | os.O_APPEND | _BINARY | _CLOEXEC | (os.O_CREAT | os.O_EXCL if is_new else 0)
+        try:
+            self._fd = os.open(path, flags, 0o600)
+            self.size_bytes = os.fstat(self._fd).st_size
+        except OSError as error:
+            raise write_error(error, path) from error
+
+    def append(self, data: bytes) -> int:
+        """Append `data` whole and return the offset of its first byte.
+
+        A batch that fails half-way is taken back: its meaning is known, and nothing refers to it yet.
+
+        Raises:
+            DiskFull: no room; retryable.
+            ArchiveError: any other failure of the system.
+        """
+        start = self.size_bytes
+        try:
+            write_all(self._fd, data)
+        except OSError as error:
+            self._take_back(start, error)
+        self.size_bytes = start + len(data)
+        return start
+
+    def truncate(self, size_bytes: int) -> None:
+        """Cut the file off at `size_bytes`."""
+        try:
+            os.ftruncate(self._fd, size_bytes)
+        except OSError as error:
+            raise write_error(error, self.path) from error
+        self.size_bytes = size_bytes
+
+    def flush(self) -> None:
+        """Make everything appended durable, and the file's name if it is new."""
+        try:
+            os.fsync(self._fd)
+            if not self._is_name_durable:
+                sync_folder(self.path.parent)
+                self._is_name_durable = True
+        except OSError as error:
+            raise write_error(error, self.path) from error
+
+    def close(self) -> None:
+        """Close the file; harmless when closed already."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _take_back(self, size_bytes: int, error: OSError) -> NoReturn:
+        """Undo a failed batch, then raise. If even that fails, the readers skip the torn piece."""
+        try:
+            os.ftruncate(self._fd, size_bytes)
+        except OSError as second:
+            self.is_torn = True
+            error.add_note(f"and the half-written batch could not be taken back: {second}")
+        raise write_error(error, self.path) from error
