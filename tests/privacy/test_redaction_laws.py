@@ -1,0 +1,139 @@
+"""Laws of the redactor over any text and any JSON value."""
+
+from __future__ import annotations
+
+import json
+from itertools import accumulate
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.privacy import Redactor
+from tests.privacy.planted_secrets import PLANTED
+
+REDACTOR = Redactor(b"a key for tests")
+
+WRITTEN = tuple(written for written, _ in PLANTED.values())
+PIECES = (
+    "password",
+    "token=",
+    '"',
+    "'",
+    "\\",
+    "/",
+    "://",
+    "a:",
+    "@",
+    "-----BEGIN ",
+    "[REDACTED:jwt:0a1b2c3d]",
+    "Bearer ",
+)
+CRUMBS = ("eyJ", " = ", ": ", "=", "\n", "\t", "é", "😀", "Zx9Kq7", "api_key", "\ud800")
+FRAGMENTS = st.sampled_from(WRITTEN + PIECES + CRUMBS)
+EDGES = st.sampled_from((" ", "\n", "\t", '"'))
+TEXTS = st.lists(st.text(max_size=8) | FRAGMENTS, max_size=8).map("".join)
+KEYS = TEXTS | st.sampled_from(["password", "API_KEY", "clientSecret", "authorization", "SecretAccessKey", "pwd"])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def _encodings(value: Any) -> list[bytes]:
+    plain = [json.dumps(value), json.dumps(value, indent=2), json.dumps(value, separators=(",", ":"))]
+    plain.append(json.dumps(value, ensure_ascii=False))
+    written = [*plain, *(text.replace("/", "\\/") for text in plain)]
+    return [text.encode("utf-8", "replace") for text in written]
+
+
+@given(VALUES)
+def test_what_redaction_finds_in_a_value_the_sieve_has_suspected(value: Any) -> None:
+    for raw in _encodings(value):
+        if REDACTOR.redact_value(json.loads(raw))[1]:
+            assert REDACTOR.suspects(raw, [len(raw)]) == [0]
+
+
+@given(VALUES | TEXTS)
+def test_what_redaction_finds_in_undecoded_bytes_the_sieve_has_suspected(value: Any) -> None:
+    for raw in [*_encodings(value), *([value.encode("utf-8", "replace")] if isinstance(value, str) else [])]:
+        if REDACTOR.redact_text(raw.decode("utf-8", "replace"))[1]:
+            assert REDACTOR.suspects(raw, [len(raw)]) == [0]
+
+
+@given(VALUES)
+def test_redacting_a_redacted_value_finds_nothing(value: Any) -> None:
+    redacted, findings = REDACTOR.redact_value(value)
+    assert REDACTOR.redact_value(redacted) == (redacted, ())
+    assert findings or redacted is value
+
+
+@given(TEXTS)
+def test_redacting_redacted_text_finds_nothing(text: str) -> None:
+    redacted, findings = REDACTOR.redact_text(text)
+    assert REDACTOR.redact_text(redacted) == (redacted, ())
+    assert findings or redacted == text
+
+
+@settings(max_examples=300)
+@given(
+    st.text(max_size=40),
+    st.sampled_from(sorted(PLANTED)),
+    st.text(max_size=40),
+    st.sampled_from([" ", "\n", "\t", '"']),
+)
+def test_a_planted_secret_is_found_in_any_surroundings(before: str, kind: str, after: str, edge: str) -> None:
+    written, secret = PLANTED[kind]
+    value = {"text": [f"{before}{edge}{written}{edge}{after}"]}
+    redacted, findings = REDACTOR.redact_value(value)
+    assert findings
+    assert secret not in redacted["text"][0]
+    for raw in _encodings(value):
+        assert REDACTOR.suspects(raw, [len(raw)]) == [0]
+
+
+@given(st.lists(st.booleans(), max_size=30), st.integers(0, 5))
+def test_suspects_names_exactly_the_records_that_hold_a_secret(planted: list[bool], repeat: int) -> None:
+    lines = [b'{"a":"' + (PLANTED["npm"][0] if bad else "x" * repeat).encode() + b'"}\n' for bad in planted]
+    ends = list(accumulate(len(line) for line in lines))
+    assert REDACTOR.suspects(b"".join(lines), ends) == [i for i, bad in enumerate(planted) if bad]
+
+
+def test_a_secret_across_the_edge_of_a_window_is_suspected() -> None:
+    secret = PLANTED["github_fine"][0].encode()
+    for shift in range(len(secret)):
+        data = b" " * ((1 << 20) - shift) + secret
+        assert REDACTOR.suspects(data, [len(data)]) == [0]
+
+
+def test_ascii_written_as_an_escape_makes_a_record_suspect() -> None:
+    first, second = b'{"a":"\\u0041KIA"}\n', b'{"a":"\\u001b[0m"}\n'
+    assert REDACTOR.suspects(first + second, [len(first), len(first + second)]) == [0]
+
+
+def test_a_string_under_a_telling_key_is_a_secret_as_a_whole() -> None:
+    value = {"login": {"password": "Zx9,Kq7;Wv5", "user": "Zx9,Kq7;Wv5", "token": "int"}}
+    redacted, (finding,) = REDACTOR.redact_value(value)
+    assert redacted == {"login": {"password": finding.marker, "user": "Zx9,Kq7;Wv5", "token": "int"}}
+    assert value["login"]["password"] == "Zx9,Kq7;Wv5"
+
+
+def test_secrets_in_keys_are_replaced_too() -> None:
+    redacted, (finding,) = REDACTOR.redact_value({PLANTED["npm"][0]: 1})
+    assert redacted == {finding.marker: 1}
+
+
+def test_any_depth_is_redacted() -> None:
+    value: Any = PLANTED["npm"][0]
+    for _ in range(100_000):
+        value = [value]
+    redacted, findings = REDACTOR.redact_value(value)
+    assert len(findings) == 1
+    while isinstance(redacted, list):
+        redacted = redacted[0]
+    assert redacted == findings[0].marker
+
+
+def test_no_records_no_suspects() -> None:
+    assert REDACTOR.suspects(b"", []) == []
