@@ -1,0 +1,188 @@
+"""Payloads as stored: redacted JSON, in which long strings are pointers into the archived record.
+
+A string of 2,048 characters or more that stands in the record is not kept twice: the body holds its JSON pointer and
+its length, and the reader takes it from the archive and redacts it. A body is either the payload's JSON (`{"kind": …}`)
+or, with pointers, `[payload, [[place in the payload, pointer into the record, characters], …]]`.
+
+Pointers follow RFC 6901 with one addition: the token `~2` (no escape of the RFC) decodes the string that stands there
+as JSON and goes on inside it, because some agents write a tool's arguments as JSON text inside JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from recollect.errors import ArchiveError, BrokenInvariant, StoreError
+from recollect.model.payloads import Json, Payload
+
+LARGE_CHARS = 2048
+"""Strings of at least this many characters are read from the archive."""
+
+_INSIDE = "~2"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_MAX_NODES = 200_000
+"""Strings deeper in a record than this many values are kept in the body: the walk is bounded."""
+
+Pointer = str
+
+_encoder = msgspec.json.Encoder()
+_decode_json = msgspec.json.Decoder().decode
+_payload_decoder: msgspec.json.Decoder[Payload] = msgspec.json.Decoder(Payload)
+
+
+def large_strings(value: Json) -> dict[str, Pointer]:
+    """Return every string of at least 2,048 characters in a record's value with its pointer; the first place wins.
+
+    Call it with the value that was parsed (redacted or not): redaction does not move strings. A whole-file text record
+    has the pointer "". Iterative, so that no nesting can overflow.
+    """
+    found: dict[str, Pointer] = {}
+    stack: list[tuple[Json, Pointer]] = [(value, "")]
+    budget = _MAX_NODES
+    while stack and budget:
+        budget -= 1
+        item, place = stack.pop()
+        if isinstance(item, str):
+            if len(item) >= LARGE_CHARS:
+                found.setdefault(item, place)
+                if item[:1] in "{[" and (inside := _json_inside(item)) is not None:
+                    stack.append((inside, f"{place}/{_INSIDE}"))
+        elif isinstance(item, dict):
+            stack.extend((v, f"{place}/{_escape(k)}") for k, v in reversed(item.items()) if type(v) in _WALKED)
+        elif isinstance(item, list):
+            stack.extend((item[i], f"{place}/{i}") for i in range(len(item) - 1, -1, -1) if type(item[i]) in _WALKED)
+    return found
+
+
+_WALKED = frozenset((str, dict, list))
+
+
+def encode_body(payload: Payload, large: dict[str, Pointer]) -> bytes:
+    """Return the stored form of a payload. `large`: what `large_strings` found in its record, may be empty."""
+    if not large:
+        return _encoder.encode(payload)
+    plain = msgspec.to_builtins(payload)
+    refs: list[tuple[Pointer, Pointer, int]] = []
+    stack: list[tuple[Json, Pointer]] = [(plain, "")]
+    while stack:
+        node, place = stack.pop()
+        for key, item in node.items() if isinstance(node, dict) else enumerate(node):
+            if isinstance(item, str):
+                if len(item) >= LARGE_CHARS and item in large:
+                    refs.append((f"{place}/{_escape(key)}", large[item], len(item)))
+                    node[key] = ""
+            elif isinstance(item, dict | list):
+                stack.append((item, f"{place}/{_escape(key)}"))
+    return _encoder.encode([plain, refs]) if refs else _encoder.encode(payload)
+
+
+def is_whole(body: bytes) -> bool:
+    """Return True when a body needs no record from the archive."""
+    return body[:1] == b"{"
+
+
+def hydrate(body: bytes, read_record: Callable[[], bytes], redact: Callable[[str], str]) -> Payload:
+    """Return the payload of a body, with long strings read from the record and redacted.
+
+    Where the record cannot be read (evicted, damaged, sealed without a key), each long string becomes one visible line
+    that says so and how long it was; nothing else is invented. `read_record` is called at most once.
+    """
+    if is_whole(body):
+        return _payload_decoder.decode(body)
+    plain, refs = _decode_json(body)
+    record = _read(read_record)
+    decoded: dict[Pointer, Json] = {}
+    for place, pointer, chars in refs:
+        text = None if record.reason else record.at(pointer, chars, decoded)
+        if text is not None:
+            _put(plain, place, redact(text))
+        else:
+            why = record.reason or "not found in the stored record"
+            _put(plain, place, f"[{chars:,} characters not available: {why}]")
+    payload: Payload = msgspec.convert(plain, Payload)
+    return payload
+
+
+class _Record(NamedTuple):
+    """A record as read again: its value and its text, or why there is none."""
+
+    value: Json = None
+    text: str = ""
+    reason: str = ""
+
+    def at(self, pointer: Pointer, chars: int, decoded: dict[Pointer, Json]) -> str | None:
+        """Return the string at a pointer, None where there is none."""
+        if not pointer:
+            return self.value if isinstance(self.value, str) and len(self.value) == chars else self.text
+        found = _follow(self.value, pointer, decoded)
+        return _SURROGATE.sub("\ufffd", found) if isinstance(found, str) else None
+
+
+def _read(read_record: Callable[[], bytes]) -> _Record:
+    """Read and decode a record as leniently as it was decoded when it was taken in."""
+    try:
+        raw = read_record()
+    except (ArchiveError, StoreError) as error:
+        return _Record(reason=str(error))
+    text = raw.decode("utf-8", "replace")
+    try:
+        return _Record(_decode_json(raw), text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        pass
+    try:
+        return _Record(json.loads(text.removeprefix("\ufeff"), strict=False), text)
+    except (ValueError, RecursionError):
+        return _Record(None, text)
+
+
+def _follow(value: Json, pointer: Pointer, decoded: dict[Pointer, Json]) -> Json:
+    """Return what stands at a pointer, None where nothing does. `decoded` remembers JSON found inside strings."""
+    done = ""
+    for token in pointer.split("/")[1:]:
+        done = f"{done}/{token}"
+        if token == _INSIDE:
+            if done not in decoded:
+                decoded[done] = _json_inside(value) if isinstance(value, str) else None
+            value = decoded[done]
+        elif isinstance(value, dict):
+            value = value.get(_unescape(token))
+        elif isinstance(value, list) and token.isdecimal() and int(token) < len(value):
+            value = value[int(token)]
+        else:
+            return None
+    return value
+
+
+def _put(root: Json, place: Pointer, text: str) -> None:
+    *way, last = (_unescape(token) for token in place.split("/")[1:])
+    node = root
+    for token in way:
+        node = node[int(token)] if isinstance(node, list) else node[token]
+    if isinstance(node, list):
+        node[int(last)] = text
+    elif isinstance(node, dict):
+        node[last] = text
+    else:
+        raise BrokenInvariant("a stored body's pointer leads to a place in its payload")
+
+
+def _json_inside(text: str) -> Json:
+    try:
+        inside = _decode_json(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return None
+    return inside if isinstance(inside, dict | list) else None
+
+
+def _escape(key: object) -> str:
+    text = str(key)
+    return text.replace("~", "~0").replace("/", "~1") if "~" in text or "/" in text else text
+
+
+def _unescape(token: str) -> str:
+    return token.replace("~1", "/").replace("~0", "~") if "~" in token else token

@@ -1,0 +1,45 @@
+"""The small facts of an event in one integer: kind, role, quality of its time, flags."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from recollect.model.events import Role, TsQuality
+from recollect.model.payloads import KINDS
+from recollect.store.ports import FLAG_SIDECHAIN, ROLES, TS_QUALITIES
+
+KIND_MASK = 63
+FLAG_SHIFT = 10
+
+FLAG_REPLACED = 2
+"""A newer version or a longer snapshot stands for it."""
+FLAG_VIEW = 4
+"""A lower lane's copy of an event that a transcript holds."""
+FLAG_STALE = 8
+"""Its source is being derived anew and has not come to it yet; still shown."""
+FLAG_GONE = 16
+"""A newer parser does not make it any more."""
+
+HIDDEN = (FLAG_REPLACED | FLAG_VIEW | FLAG_GONE) << FLAG_SHIFT
+STALE = FLAG_STALE << FLAG_SHIFT
+_SIDECHAIN = FLAG_SIDECHAIN << FLAG_SHIFT
+
+
+def kind_of_bits(bits: int) -> str:
+    """Return the kind, for example "tool_call"."""
+    return KINDS[bits & KIND_MASK]
+
+
+def role_of_bits(bits: int) -> Role:
+    """Return the role."""
+    return cast(Role, ROLES[bits >> 6 & 3])
+
+
+def quality_of_bits(bits: int) -> TsQuality:
+    """Return the quality of the time."""
+    return cast(TsQuality, TS_QUALITIES[bits >> 8 & 3])
+
+
+def is_sidechain(bits: int) -> bool:
+    """Return True for an event of a side conversation."""
+    return bool(bits & _SIDECHAIN)

@@ -1,0 +1,172 @@
+"""Opening the database: settings, migrations, and the one place where SQLite's exceptions become ours."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import apsw
+
+from recollect.errors import DiskFull, SchemaTooNew, StoreCorrupt, StoreError, StoreLocked
+from recollect.store.sqlite.migrations import MIGRATIONS, SCHEMA_VERSION
+
+DATABASE_NAME = "memory.db"
+APPLICATION_ID = 0x5245_434C
+"""`RECL`: tells `file` and other tools whose database this is."""
+PAGE_BYTES = 4096
+BUSY_TIMEOUT_MS = 5_000
+CACHE_KIB = 32 * 1024
+"""Page cache of the writer; readers have a quarter of it."""
+
+Mode = Literal["write", "read"]
+Synchronous = Literal["FULL", "NORMAL"]
+
+REBUILD_HINT = (
+    "move memory.db away (keep it) and run `recollect rebuild all`: everything derived comes from the archive"
+)
+
+
+@contextmanager
+def store_errors() -> Iterator[None]:
+    """Turn SQLite's exceptions into ours: StoreLocked, StoreCorrupt, DiskFull, else StoreError."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise _ours(error) from error
+
+
+def _ours(error: apsw.Error) -> StoreError:
+    if isinstance(error, apsw.BusyError | apsw.LockedError):
+        return StoreLocked("the memory is busy: another process is writing to it", hint="try again in a moment")
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+        return StoreCorrupt(f"the memory's database is damaged ({error})", hint=REBUILD_HINT)
+    if isinstance(error, apsw.FullError):
+        return DiskFull("no space left for the memory", hint="free some space and run the same command again")
+    if isinstance(error, apsw.ReadOnlyError | apsw.PermissionsError | apsw.CantOpenError):
+        return StoreError(
+            f"the memory cannot be opened ({error})", hint="check who owns the folder and its permissions"
+        )
+    return StoreError(f"the memory's database cannot be used ({error})")
+
+
+def open_database(home: Path, mode: Mode, *, synchronous: Synchronous = "FULL") -> apsw.Connection:
+    """Return a connection to a home's database, made and migrated where needed.
+
+    A connection belongs to the thread that uses it; close it yourself.
+
+    Raises:
+        SchemaTooNew: a newer version wrote it.
+        StoreCorrupt, StoreLocked, DiskFull, StoreError: as named.
+    """
+    path = home / DATABASE_NAME
+    with store_errors():
+        if mode == "write" or not path.exists():
+            home.mkdir(parents=True, exist_ok=True)
+            connection = _connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE, synchronous=synchronous)
+            try:
+                _prepare(connection, path)
+            except BaseException:
+                connection.close()
+                raise
+            if mode == "write":
+                return connection
+            connection.close()
+        connection = _connect(path, apsw.SQLITE_OPEN_READONLY, synchronous=synchronous)
+        try:
+            version = _version(connection)
+        except BaseException:
+            connection.close()
+            raise
+    if version == SCHEMA_VERSION:
+        return connection
+    connection.close()
+    if version > SCHEMA_VERSION:
+        raise SchemaTooNew(version, SCHEMA_VERSION)
+    open_database(home, "write").close()  # an older schema: migrate, then read
+    return open_database(home, "read")
+
+
+def quick_check(home: Path, *, limit: int = 20) -> list[str]:
+    """Return what SQLite's own check finds wrong, at most `limit` lines; empty when the database is sound.
+
+    Raises StoreCorrupt when it is too damaged to be checked.
+    """
+    connection = open_database(home, "read")
+    try:
+        with store_errors():
+            found = [str(row[0]) for row in connection.execute(f"PRAGMA quick_check({int(limit)})")]
+    finally:
+        connection.close()
+    return [] if found == ["ok"] else found
+
+
+def _connect(path: Path, flags: int, *, synchronous: Synchronous) -> apsw.Connection:
+    connection = apsw.Connection(str(path), flags=flags, statementcachesize=200)
+    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    is_writer = bool(flags & apsw.SQLITE_OPEN_READWRITE)
+    cache = CACHE_KIB if is_writer else CACHE_KIB // 4
+    connection.execute(f"PRAGMA cache_size = -{cache}")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    if is_writer:
+        # FULL costs one fsync per transaction; see benchmarks before choosing NORMAL, which may lose the last
+        # transactions (never consistency) when the power fails.
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
+    return connection
+
+
+def _version(connection: apsw.Connection) -> int:
+    return int(connection.pragma("user_version"))
+
+
+def _prepare(connection: apsw.Connection, path: Path) -> None:
+    """Set what must be set before the first table, then bring the schema up to date."""
+    version = _version(connection)
+    if version > SCHEMA_VERSION:
+        raise SchemaTooNew(version, SCHEMA_VERSION)
+    if version == SCHEMA_VERSION:
+        return
+    if version == 0:
+        if connection.pragma("application_id") not in (0, APPLICATION_ID) or _has_tables(connection):
+            raise StoreCorrupt(f"{path} is not a Recollect database", hint="move it away and run the command again")
+        _set(connection, "page_size", PAGE_BYTES)
+        _set(connection, "auto_vacuum", 2)  # INCREMENTAL
+        _set(connection, "journal_mode", "wal")
+        if os.name == "posix":
+            path.chmod(0o600)
+    for number in range(version + 1, SCHEMA_VERSION + 1):
+        _migrate(connection, number)
+
+
+def _has_tables(connection: apsw.Connection) -> bool:
+    """True when an unversioned database holds tables of somebody else."""
+    return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM sqlite_schema)").get)
+
+
+def _set(connection: apsw.Connection, name: str, value: int | str) -> None:
+    """Set a pragma and read it back. apsw stops a multi-statement execute at the first row, so: one by one."""
+    connection.execute(f"PRAGMA {name} = {value}").fetchall()
+    found: Any = connection.pragma(name)
+    if found != value and _version(connection) == 0:
+        raise StoreError(f"the database refused {name} = {value} (it says {found})")
+
+
+def _migrate(connection: apsw.Connection, number: int) -> None:
+    """Run one migration and record it, in one transaction. Another process may have been first."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if _version(connection) < number:
+            for statement in MIGRATIONS[number - 1]:
+                connection.execute(statement)
+            if number == 1:
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                connection.execute("INSERT INTO meta VALUES ('home_id', ?)", (secrets.token_hex(16),))
+            connection.execute(f"PRAGMA user_version = {number}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise

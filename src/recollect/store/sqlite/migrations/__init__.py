@@ -1,0 +1,10 @@
+"""The ordered list of migrations. A released migration is never edited: a change is a new one at the end."""
+
+from __future__ import annotations
+
+from recollect.store.sqlite.migrations import m0001_first
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (m0001_first.STATEMENTS,)
+"""Each is a tuple of single SQL statements; its position + 1 is the schema version that it makes."""
+
+SCHEMA_VERSION = len(MIGRATIONS)

@@ -1,0 +1,1 @@
+"""The readers' side of the database, by question."""

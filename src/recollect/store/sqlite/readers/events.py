@@ -1,0 +1,248 @@
+"""Reading events: rows, bodies, and what of a payload lies in the archive."""
+
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import apsw
+import msgspec
+
+from recollect.archive.chunks import ChunkPlace
+from recollect.errors import ArchiveError, StoreCorrupt
+from recollect.model.events import Event, SourceLocation
+from recollect.model.payloads import Payload
+from recollect.model.text import searchable, summary_of
+from recollect.store.blocks import BlockEntry, decode_entry, open_frame
+from recollect.store.bodies import hydrate
+from recollect.store.ports import SEQ_BITS, ChunkReader, HitText, IndexEvent, TextRedactor
+from recollect.store.sqlite.bits import HIDDEN, is_sidechain, kind_of_bits, quality_of_bits, role_of_bits
+from recollect.store.sqlite.connection import REBUILD_HINT
+from recollect.store.sqlite.event_ids import unpack_event_id
+from recollect.store.sqlite.readers.filters import int_array
+
+TEXT_CHARS = 65_536
+BATCH = 500
+_SEQ_MASK = (1 << SEQ_BITS) - 1
+_KEPT_FRAMES = 16
+_COLUMNS = (
+    "key, event_id, part, bits, ts, turn, source, revision, record, offset, length, sha, parent, block, entry, "
+    "(SELECT text FROM name WHERE id = tool)"
+)
+
+
+class EventRow(NamedTuple):
+    """A row of the event table, as selected here."""
+
+    key: int
+    event_id: bytes
+    part: int
+    bits: int
+    ts: int | None
+    turn: int
+    source: int
+    revision: int
+    record: int
+    offset: int
+    length: int
+    sha: bytes
+    parent: int | bytes | None
+    block: int
+    entry: int
+    tool: str | None
+
+
+class EventReader:
+    """Turns rows into events, with one thread's connection. Made per question: it keeps what it has decoded."""
+
+    def __init__(self, db: apsw.Connection, archive: ChunkReader | None, redactor: TextRedactor | None) -> None:
+        self._db = db
+        self._archive = archive
+        self._redactor = redactor
+        self._frames: dict[int, list[msgspec.Raw]] = {}
+        self._chunks: dict[tuple[int, int], list[ChunkPlace]] = {}
+        self._uids: dict[int, tuple[str, str]] = {}
+        self._source_ids: dict[int, str] = {}
+        self._record: tuple[tuple[int, int, int], bytes] | None = None
+
+    def in_range(
+        self, first_key: int, last_key: int, *, include_hidden: bool, limit: int | None = None
+    ) -> Iterator[list[EventRow]]:
+        """Yield the rows of a range of keys in batches, in order; no read transaction stays open between them."""
+        shown = "" if include_hidden else f"AND NOT bits & {HIDDEN} "
+        statement = f"SELECT {_COLUMNS} FROM event WHERE key BETWEEN ? AND ? {shown}ORDER BY key LIMIT ?"
+        while limit is None or limit > 0:
+            size = BATCH if limit is None else min(BATCH, limit)
+            rows = [EventRow(*row) for row in self._db.execute(statement, (first_key, last_key, size))]
+            if rows:
+                yield rows
+                first_key = rows[-1].key + 1
+            if len(rows) < size:
+                return
+            if limit is not None:
+                limit -= size
+
+    def by_key(self, keys: Iterable[int]) -> list[EventRow]:
+        """Return the rows with these keys, in order of key."""
+        statement = f"SELECT {_COLUMNS} FROM event WHERE key IN (SELECT value FROM carray(?)) ORDER BY key"
+        return [EventRow(*row) for row in self._db.execute(statement, (int_array(keys),))]
+
+    def events(self, rows: Sequence[EventRow], *, with_whole_sha: bool = True) -> list[Event]:
+        """Return events with whole, redacted payloads.
+
+        with_whole_sha: hash each record again from the archive; else, and where the archive cannot be read,
+        `location.record_sha256` is the beginning that the database keeps.
+        """
+        parents = self._ids(row.key - row.parent for row in rows if isinstance(row.parent, int))
+        replaced = self._replacements(rows)
+        found = []
+        for row in rows:
+            entry = self._entry(row)
+            payload = self._payload(row, entry)
+            parent = row.parent
+            found.append(
+                Event(
+                    session_uid=self._session(row.key)[0],
+                    seq=row.key & _SEQ_MASK,
+                    event_id=unpack_event_id(row.event_id),
+                    part=row.part,
+                    kind=kind_of_bits(row.bits),
+                    payload=payload,
+                    location=self._location(row, with_whole_sha=with_whole_sha),
+                    parent_id=parents.get(row.key - parent)
+                    if isinstance(parent, int)
+                    else unpack_event_id(parent)
+                    if parent
+                    else None,
+                    ts=row.ts,
+                    ts_quality=quality_of_bits(row.bits),
+                    role=role_of_bits(row.bits),
+                    turn_index=row.turn,
+                    is_sidechain=is_sidechain(row.bits),
+                    summary=entry.summary or summary_of(payload),
+                    replaced_by=replaced.get(row.key),
+                )
+            )
+        return found
+
+    def texts(self, rows: Sequence[EventRow]) -> dict[int, HitText]:
+        """Return what search shows and verifies of events, by key."""
+        found = {}
+        for row in rows:
+            entry = self._entry(row)
+            payload = self._payload(row, entry)
+            _class, text, _paths = searchable(payload)
+            found[row.key] = HitText(
+                event_id=unpack_event_id(row.event_id),
+                part=row.part,
+                seq=row.key & _SEQ_MASK,
+                kind=kind_of_bits(row.bits),
+                ts=row.ts,
+                session_uid=self._session(row.key)[0],
+                tool=row.tool or "",
+                summary=entry.summary or summary_of(payload),
+                text=text[:TEXT_CHARS],
+                is_hidden=bool(row.bits & HIDDEN),
+            )
+        return found
+
+    def index_events(self, rows: Sequence[EventRow]) -> Iterator[IndexEvent]:
+        """Yield events for the index."""
+        for row, event in zip(rows, self.events(rows, with_whole_sha=False), strict=True):
+            shard = self._session(row.key)[1]
+            yield IndexEvent(row.key, row.key >> SEQ_BITS, shard, bool(row.bits & HIDDEN), event)
+
+    def summary(self, row: EventRow) -> str:
+        """Return an event's summary."""
+        entry = self._entry(row)
+        return entry.summary or summary_of(self._payload(row, entry))
+
+    def _payload(self, row: EventRow, entry: BlockEntry) -> Payload:
+        return hydrate(entry.body, lambda: self._read(row), self._redact)
+
+    def _redact(self, text: str) -> str:
+        if self._redactor is None:
+            return f"[{len(text):,} characters not shown: no redactor is loaded]"
+        return self._redactor.redact_text(text)[0]
+
+    def _read(self, row: EventRow) -> bytes:
+        """Return the bytes of an event's record. Raises ArchiveError."""
+        if self._archive is None:
+            raise ArchiveError("the archive is not open")
+        place = (row.source, row.revision, row.record)
+        if self._record is None or self._record[0] != place:
+            chunks = self._places(row.source, row.revision)
+            self._record = (place, self._archive.read_range(chunks, row.offset, row.length))
+        return self._record[1]
+
+    def _location(self, row: EventRow, *, with_whole_sha: bool) -> SourceLocation:
+        sha = row.sha.hex()
+        if with_whole_sha and self._archive is not None:
+            try:
+                sha = hashlib.sha256(self._read(row)).hexdigest()
+            except ArchiveError:
+                sha = row.sha.hex()
+        return SourceLocation(self._source_id(row.source), row.revision, row.offset, row.length, row.record, sha)
+
+    def _entry(self, row: EventRow) -> BlockEntry:
+        key = (row.key >> SEQ_BITS << SEQ_BITS) + row.block
+        entries = self._frames.get(key)
+        if entries is None or row.entry >= len(entries):
+            if len(self._frames) >= _KEPT_FRAMES:
+                self._frames.pop(next(iter(self._frames)))
+            data = self._db.execute("SELECT data FROM block WHERE key = ?", (key,)).get
+            entries = self._frames[key] = open_frame(data) if data else []
+            if row.entry >= len(entries):
+                raise StoreCorrupt("the body of a stored event is missing", hint=REBUILD_HINT)
+        return decode_entry(entries[row.entry])
+
+    def _places(self, source: int, revision: int) -> list[ChunkPlace]:
+        places = self._chunks.get((source, revision))
+        if places is None:
+            rows: Iterable[Any] = self._db.execute(
+                "SELECT name, pack, offset, length, plain FROM revision_chunk JOIN chunk ON chunk.number = chunk "
+                "WHERE source = ? AND revision = ? ORDER BY ordinal",
+                (source, revision),
+            )
+            places = self._chunks[source, revision] = [ChunkPlace(*row) for row in rows]
+        return places
+
+    def _session(self, key: int) -> tuple[str, str]:
+        """Return (uid, shard) of an event's session."""
+        number = key >> SEQ_BITS
+        found = self._uids.get(number)
+        if found is None:
+            row: Any = self._db.execute("SELECT uid, shard FROM session WHERE number = ?", (number,)).fetchone()
+            found = self._uids[number] = row
+        return found
+
+    def _source_id(self, number: int) -> str:
+        found = self._source_ids.get(number)
+        if found is None:
+            found = self._db.execute("SELECT source_id FROM source WHERE number = ?", (number,)).get
+            self._source_ids[number] = found
+        return found
+
+    def _ids(self, keys: Iterable[int]) -> dict[int, str]:
+        """Return the event ids of keys."""
+        wanted = set(keys)
+        if not wanted:
+            return {}
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT key, event_id FROM event WHERE key IN (SELECT value FROM carray(?))", (int_array(wanted),)
+        )
+        return {key: unpack_event_id(event_id) for key, event_id in rows}
+
+    def _replacements(self, rows: Sequence[EventRow]) -> dict[int, str]:
+        """Return the id of the event that stands for a replaced one, by the replaced one's key."""
+        hidden = [row.key for row in rows if row.bits & HIDDEN]
+        if not hidden:
+            return {}
+        found: list[Any] = self._db.execute(
+            "SELECT key, by_key FROM replacement WHERE key IN (SELECT value FROM carray(?))", (int_array(hidden),)
+        ).fetchall()
+        ids = self._ids(by_key for _key, by_key in found)
+        return {key: ids[by_key] for key, by_key in found if by_key in ids}

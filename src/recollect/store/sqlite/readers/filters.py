@@ -1,0 +1,82 @@
+"""Which sessions a question is confined to, as SQL conditions."""
+
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from typing import Any
+
+import apsw
+
+from recollect.store.ports import EventFilter
+
+Condition = tuple[str, list[Any]]
+_LAST = "\U0010ffff"
+EVERYTHING: Condition = ("1", [])
+
+
+def session_condition(
+    db: apsw.Connection, where: EventFilter, *, after: int | None = None, before: int | None = None
+) -> Condition:
+    """Return a condition over the table `session` and its values.
+
+    after/before confine to sessions with a moment in [after, before); sessions without times are then left out.
+    """
+    terms: list[str] = []
+    values: list[Any] = []
+    if where.agents:
+        terms.append("agent IN (SELECT value FROM carray(?))")
+        values.append(text_array(agent.lower() for agent in where.agents))
+    for column, wanted in (("repo", where.repos), ("git_branch", where.branches)):
+        if wanted:
+            terms.append(f"{column} IN (SELECT value FROM carray(?))")
+            values.append(text_array(_containing(db, column, wanted)))
+    if where.sessions:
+        numbers = {number for name in where.sessions for number in find_sessions(db, name)}
+        terms.append("number IN (SELECT value FROM carray(?))")
+        values.append(int_array(numbers))
+    if where.is_subagent is not None:
+        terms.append("parent_uid <> ''" if where.is_subagent else "parent_uid = ''")
+    if after is not None:
+        terms.append("ended_at >= ?")
+        values.append(after)
+    if before is not None:
+        terms.append("started_at < ?")
+        values.append(before)
+    return (" AND ".join(terms), values) if terms else EVERYTHING
+
+
+def find_sessions(db: apsw.Connection, name: str, *, limit: int = 100) -> list[int]:
+    """Return the numbers of the session with this uid or native id, else of those whose uid or native id begins so."""
+    if not name:
+        return []
+    rows: list[tuple[int]] = db.execute(
+        "SELECT number FROM session WHERE uid = ?1 UNION SELECT number FROM session WHERE native_id = ?1", (name,)
+    ).fetchall()  # type: ignore[assignment]
+    if not rows:
+        rows = db.execute(
+            "SELECT number FROM session WHERE uid >= ?1 AND uid < ?2 "
+            "UNION SELECT number FROM session WHERE native_id >= ?1 AND native_id < ?2 LIMIT ?3",
+            (name, name + _LAST, limit),
+        ).fetchall()  # type: ignore[assignment]
+    return [number for (number,) in rows]
+
+
+def _containing(db: apsw.Connection, column: str, wanted: tuple[str, ...]) -> list[str]:
+    """Return the values of a column that contain one of the texts, whatever the case."""
+    folded = [text.casefold() for text in wanted]
+    rows: Iterable[Any] = db.execute(f"SELECT DISTINCT {column} FROM session")
+    return [value for (value,) in rows if any(text in value.casefold() for text in folded)]
+
+
+def int_array(values: Iterable[int]) -> Any:
+    """Return whole numbers to bind to carray(?), which takes no empty array: then one number that no row has."""
+    numbers = array("q", values)
+    return apsw.carray(numbers or array("q", (-1,)))
+
+
+def text_array(values: Iterable[str]) -> Any:
+    """Return texts to bind to carray(?), which takes no empty array: then one text that no row has."""
+    return apsw.carray(tuple(values) or ("\0",))

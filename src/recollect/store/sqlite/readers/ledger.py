@@ -1,0 +1,71 @@
+"""Reading sources, the completeness ledger, defects and the change log."""
+
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import apsw
+
+from recollect.model.ids import session_uid
+from recollect.store.ports import ChangeRange, DefectRow, EventPlace, LedgerRow, SourceRow
+from recollect.store.sqlite.event_ids import unpack_text
+from recollect.store.sqlite.writing.ledger import SOURCE_COLUMNS, session_ranges, source_row
+
+
+def read_sources(db: apsw.Connection, agent: str) -> list[SourceRow]:
+    """Return every known source (of an agent), without parser state."""
+    columns = SOURCE_COLUMNS.replace(" state,", " x'',")
+    rows: Iterable[Any] = db.execute(
+        f"SELECT {columns} FROM source WHERE ?1 = '' OR agent = ?1 ORDER BY agent, path", (agent,)
+    )
+    return [source_row(row) for row in rows]
+
+
+def read_ledgers(db: apsw.Connection) -> Iterator[LedgerRow]:
+    """Yield the ledger of every revision of every source."""
+    rows: list[Any] = db.execute(
+        "SELECT source_id, agent, path, session, status, r.revision, bytes_seen, r.committed_bytes, r.records, events, "
+        "unknown, replays, defects, r.observed_at FROM source s JOIN revision r ON r.source = s.number "
+        "ORDER BY s.agent, s.path, s.number, r.revision"
+    ).fetchall()
+    for source_id, agent, path, session, *rest in rows:
+        uid = session_uid(agent, unpack_text(session)) if session else ""
+        yield LedgerRow(source_id, agent, unpack_text(path), uid, *rest)
+
+
+def read_defects(db: apsw.Connection, source_id: str, limit: int) -> list[DefectRow]:
+    """Return the stored defects (of one source), in order of place."""
+    rows: Iterable[Any] = db.execute(
+        "SELECT source_id, path, d.revision, record, offset, code, detail FROM defect d "
+        "JOIN source s ON s.number = d.source WHERE ?1 = '' OR source_id = ?1 "
+        "ORDER BY path, source, d.revision, record, offset, code LIMIT ?2",
+        (source_id, limit),
+    )
+    return [DefectRow(source, unpack_text(path), *rest) for source, path, *rest in rows]
+
+
+def read_event_places(db: apsw.Connection, source_id: str) -> Iterator[EventPlace]:
+    """Yield where the records of a source's stored events lie, each record once, session by session."""
+    number = db.execute("SELECT number FROM source WHERE source_id = ?", (source_id,)).get
+    if number is None:
+        return
+    for first, last in session_ranges(db, number):
+        rows: list[Any] = db.execute(
+            "SELECT revision, record, offset, length, sha FROM event WHERE key BETWEEN ? AND ? AND source = ?",
+            (first, last, number),
+        ).fetchall()
+        for row in dict.fromkeys(rows):
+            yield EventPlace(*row)
+
+
+def read_changes(db: apsw.Connection, consumer: str, limit: int) -> list[ChangeRange]:
+    """Return the entries of the change log that a consumer has not acknowledged, oldest first."""
+    rows: Iterable[Any] = db.execute(
+        "SELECT id, session, first_seq, last_seq FROM change "
+        "WHERE id > coalesce((SELECT position FROM consumer WHERE name = ?), 0) ORDER BY id LIMIT ?",
+        (consumer, limit),
+    )
+    return [ChangeRange(*row) for row in rows]

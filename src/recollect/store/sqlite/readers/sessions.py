@@ -1,0 +1,189 @@
+"""Reading sessions: one, a page, the facts that ranking needs, what is stored in all."""
+
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from recollect.model.ids import session_uid
+from recollect.model.sessions import Session
+from recollect.store.ports import AgentCounts, EventFilter, SessionKey, StoreStats
+from recollect.store.sqlite.connection import DATABASE_NAME
+from recollect.store.sqlite.event_ids import unpack_text
+from recollect.store.sqlite.readers.filters import find_sessions, int_array, session_condition
+from recollect.store.sqlite.session_facts import decode_counts, decode_facts
+
+_COLUMNS = (
+    "number, uid, agent, root_uid, parent_uid, repo, domain, git_branch, started_at, ended_at, event_count, "
+    "turn_count, kind_counts, facts, discovered_at, ingested_at, analyzed_at, evicted_at"
+)
+_NEWEST_FIRST = "ORDER BY coalesce(ended_at, started_at, 0) DESC, uid"
+
+
+def read_session(db: apsw.Connection, name: str) -> Session | None:
+    """Return the session with this uid, or the only one whose uid or native id begins so."""
+    numbers = find_sessions(db, name, limit=2)
+    return _sessions(db, "number = ?", [numbers[0]])[0] if len(numbers) == 1 else None
+
+
+def nearest_sessions(db: apsw.Connection, name: str, limit: int) -> tuple[str, ...]:
+    """Return uids that begin like a name, trying shorter and shorter beginnings, newest first."""
+    _agent, _colon, native = name.rpartition(":")
+    for size in range(len(native), 2, -1):
+        numbers = find_sessions(db, native[:size])
+        if numbers:
+            return _uids(db, "number IN (SELECT value FROM carray(?))", [int_array(numbers)], limit)
+    return _uids(db, "1", [], limit)
+
+
+def _uids(db: apsw.Connection, condition: str, values: list[Any], limit: int) -> tuple[str, ...]:
+    rows: Iterable[Any] = db.execute(
+        f"SELECT uid FROM session WHERE {condition} {_NEWEST_FIRST} LIMIT ?", [*values, limit]
+    )
+    return tuple(uid for (uid,) in rows)
+
+
+def read_sessions(
+    db: apsw.Connection, where: EventFilter, *, after: int | None, before: int | None, limit: int, offset: int
+) -> tuple[tuple[Session, ...], int]:
+    """Return a page of sessions, newest first, and how many match."""
+    condition, values = session_condition(db, where, after=after, before=before)
+    total: int = db.execute(f"SELECT count(*) FROM session WHERE {condition}", values).get
+    page = _sessions(db, f"{condition} {_NEWEST_FIRST} LIMIT ? OFFSET ?", [*values, limit, offset])
+    return tuple(page), total
+
+
+def read_session_keys(db: apsw.Connection, numbers: Iterable[int]) -> dict[int, SessionKey]:
+    """Return what ranking needs of sessions, by number."""
+    rows: Iterable[Any] = db.execute(
+        "SELECT number, uid, root_uid, agent, event_count, parent_uid <> '', started_at, ended_at FROM session "
+        "WHERE number IN (SELECT value FROM carray(?))",
+        (int_array(numbers),),
+    )
+    return {
+        number: SessionKey(number, uid, root, agent, events, bool(is_subagent), started, ended)
+        for number, uid, root, agent, events, is_subagent, started, ended in rows
+    }
+
+
+def read_session_numbers(db: apsw.Connection, where: EventFilter) -> frozenset[int]:
+    """Return the numbers of the sessions that match."""
+    condition, values = session_condition(db, where)
+    rows: Iterable[Any] = db.execute(f"SELECT number FROM session WHERE {condition}", values)
+    return frozenset(number for (number,) in rows)
+
+
+def read_stats(db: apsw.Connection, home: Path) -> StoreStats:
+    """Return what is stored, from the session rows and the ledger."""
+    kinds: Counter[str] = Counter()
+    sessions: Counter[str] = Counter()
+    subagents: Counter[str] = Counter()
+    events: Counter[str] = Counter()
+    rows: Iterable[Any] = db.execute("SELECT agent, parent_uid <> '', event_count, kind_counts FROM session")
+    for agent, is_subagent, count, kind_counts in rows:
+        sessions[agent] += 1
+        subagents[agent] += is_subagent
+        events[agent] += count
+        kinds.update(decode_counts(kind_counts))
+    sources: dict[str, tuple[int, int]] = {
+        agent: (count, size)
+        for agent, count, size in db.execute(
+            "SELECT agent, count(*), coalesce(sum(bytes_seen), 0) FROM source LEFT JOIN revision "
+            "ON revision.source = source.number AND revision.revision = source.revision GROUP BY agent"
+        )
+    }
+    agents = tuple(
+        AgentCounts(agent, sessions[agent], subagents[agent], events[agent], *sources.get(agent, (0, 0)))
+        for agent in sorted(sessions.keys() | sources.keys())
+    )
+    first, last = db.execute("SELECT min(started_at), max(ended_at) FROM session").fetchone()  # type: ignore[misc]
+    return StoreStats(
+        agents=agents,
+        kind_counts=dict(kinds.most_common()),
+        defects=_sums(db, "SELECT code, sum(count) FROM defect_count GROUP BY code ORDER BY 2 DESC, 1"),
+        redactions=_sums(db, "SELECT kind, sum(count) FROM redaction_count GROUP BY kind ORDER BY 2 DESC, 1"),
+        first_event=first,
+        last_event=last,
+        database_bytes=sum(path.stat().st_size for path in home.glob(f"{DATABASE_NAME}*")),
+    )
+
+
+def _sums(db: apsw.Connection, statement: str) -> dict[str, int]:
+    rows: Iterable[Any] = db.execute(statement)
+    return {str(name): int(count) for name, count in rows}
+
+
+def _sessions(db: apsw.Connection, condition: str, values: list[Any]) -> list[Session]:
+    rows: list[Any] = db.execute(f"SELECT {_COLUMNS} FROM session WHERE {condition}", values).fetchall()
+    sources = _sources(db, [row[0] for row in rows])
+    return [_session(row, *sources.get(row[0], ((), 0, 0))) for row in rows]
+
+
+def _sources(db: apsw.Connection, numbers: list[int]) -> dict[int, tuple[tuple[str, ...], int, int]]:
+    """Return (paths, bytes, defects) of sessions. Bytes and defects are those of the sources that are theirs alone.
+
+    A prompt history gives events to many sessions: its path is listed, its bytes belong to none of them.
+    """
+    paths: dict[int, list[str]] = defaultdict(list)
+    sizes: Counter[int] = Counter()
+    defects: Counter[int] = Counter()
+    rows: Iterable[Any] = db.execute(
+        "SELECT session.number, source.path, source.session = native_id, coalesce(bytes_seen, 0), coalesce(defects, 0) "
+        "FROM session JOIN session_source ON session_source.session = session.number "
+        "JOIN source ON source.number = session_source.source LEFT JOIN revision "
+        "ON revision.source = source.number AND revision.revision = source.revision "
+        "WHERE session.number IN (SELECT value FROM carray(?)) ORDER BY source.lane, source.number",
+        (int_array(numbers),),
+    )
+    for number, path, is_own, size, count in rows:
+        paths[number].append(unpack_text(path))
+        if is_own:
+            sizes[number] += size
+            defects[number] += count
+    return {number: (tuple(found), sizes[number], defects[number]) for number, found in paths.items()}
+
+
+def _session(row: Any, paths: tuple[str, ...], source_bytes: int, defects: int) -> Session:
+    (_number, uid, agent, root, parent, repo, domain, branch, started, ended, events, turns, kinds, packed, *marks) = (
+        row
+    )
+    facts = decode_facts(packed)
+    return Session(
+        session_uid=uid,
+        agent=agent,
+        title=facts.title or facts.first_human,
+        title_status="agent" if facts.title else "derived" if facts.first_human else "",
+        repo=repo,
+        repo_root=facts.repo_root,
+        domain=domain,
+        cwd=facts.cwd or facts.cwd_first,
+        git_branch=branch,
+        git_commit=facts.git_commit,
+        git_remote=facts.git_remote,
+        models=tuple(facts.models),
+        tool_version=facts.tool_version,
+        originator=facts.originator,
+        started_at=started,
+        ended_at=ended,
+        parent_session=parent,
+        forked_from=session_uid(agent, facts.forked_from) if facts.forked_from else "",
+        resumed_from=session_uid(agent, facts.resumed_from) if facts.resumed_from else "",
+        root_session=root,
+        agent_name=facts.agent_name,
+        event_count=events,
+        turn_count=turns,
+        kind_counts=decode_counts(kinds),
+        defect_count=defects,
+        source_bytes=source_bytes,
+        sources=paths,
+        discovered_at=marks[0],
+        ingested_at=marks[1],
+        analyzed_at=marks[2],
+        evicted_at=marks[3],
+    )

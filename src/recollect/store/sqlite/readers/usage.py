@@ -1,0 +1,190 @@
+"""Token usage and cost: every response counted once, whatever files and sessions repeat it."""
+
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import apsw
+
+from recollect.model.timestamps import day_of
+from recollect.model.usage import UsageReport, UsageRow, UsageTotals
+from recollect.store.ports import EventFilter, UsageBy
+from recollect.store.sqlite.readers.filters import int_array, session_condition
+from recollect.store.sqlite.readers.prices import Prices, price_book, prices_on
+
+_DAY_US = 86_400_000_000
+_SUMS = (
+    "count(*), sum(u.input), sum(u.output), sum(u.cache_read), sum(u.cache_write_5m), sum(u.cache_write_1h), "
+    "sum(u.reasoning), sum(u.cost_usd)"
+)
+_INPUT = "(u.input + u.cache_read + u.cache_write_5m + u.cache_write_1h)"
+UNKNOWN_MODEL = "(unknown)"
+
+
+class _Group(NamedTuple):
+    """Sums over responses of one session, day, model and price band; `is_stated`: the agent states their cost."""
+
+    session: int
+    day: int | None
+    model: int
+    band: int
+    is_stated: int
+    responses: int
+    input: int
+    output: int
+    cache_read: int
+    cache_write_5m: int
+    cache_write_1h: int
+    reasoning: int
+    stated_usd: float | None
+
+
+class _Sum:
+    """Totals while they grow."""
+
+    def __init__(self) -> None:
+        self.tokens = [0] * 7
+        self.cost: float | None = None
+        self.unpriced: dict[str, int] = {}
+
+    def add(self, group: _Group, cost: float | None, model: str) -> None:
+        for i, value in enumerate(group[5:12]):
+            self.tokens[i] += value
+        if cost is not None:
+            self.cost = (self.cost or 0.0) + cost
+        elif any(group[6:11]):
+            self.unpriced[model] = self.unpriced.get(model, 0) + group.responses
+
+    def totals(self) -> UsageTotals:
+        responses, inputs, output, read, write_5m, write_1h, reasoning = self.tokens
+        return UsageTotals(
+            input_tokens=inputs,
+            output_tokens=output,
+            cache_read_tokens=read,
+            cache_write_5m_tokens=write_5m,
+            cache_write_1h_tokens=write_1h,
+            reasoning_tokens=reasoning,
+            responses=responses,
+            cost_usd=None if self.cost is None else round(self.cost, 6),
+        )
+
+
+def read_usage(
+    db: apsw.Connection, *, by: UsageBy, where: EventFilter, after: int | None, before: int | None
+) -> UsageReport:
+    """Return a usage report, see `store.ports.Reader.usage`.
+
+    A response counts on the UTC day of its own time, else of its session's start. A cost that the agent states is
+    taken; else tokens are priced. Models without a known price are listed and left out of the cost.
+    """
+    prices = price_book()
+    names: Iterable[Any] = db.execute("SELECT id, text FROM name WHERE id IN (SELECT DISTINCT model FROM usage)")
+    models: dict[int, str] = dict(names)
+    thresholds = prices.thresholds(list(models.values()))
+    keys = _keys(db, by, where)
+    sums: dict[str, _Sum] = {}
+    total = _Sum()
+    for group in _groups(db, thresholds, is_filtered=not where.is_empty, sessions=keys, after=after, before=before):
+        model = models.get(group.model) or UNKNOWN_MODEL
+        cost = group.stated_usd if group.is_stated else _cost(prices, group, model, thresholds)
+        key = _key_of(by, group, keys, model)
+        if key not in sums:
+            sums[key] = _Sum()
+        sums[key].add(group, cost, model)
+        total.add(group, cost, model)
+    rows = [UsageRow(key, one.totals(), tuple(sorted(one.unpriced))) for key, one in sums.items()]
+    rows.sort(key=lambda row: row.key if by == "day" else (-(row.totals.cost_usd or 0.0), row.key))
+    notes = tuple(
+        f"no price is known for {model}: the cost leaves out {count} of its responses"
+        for model, count in sorted(total.unpriced.items())
+    )
+    return UsageReport(by, tuple(rows), total.totals(), prices_on(), notes)
+
+
+def _keys(db: apsw.Connection, by: UsageBy, where: EventFilter) -> dict[int, str]:
+    """Return the sessions asked for, by number, with what the report groups them by."""
+    column = {"repo": "repo", "agent": "agent"}.get(by, "uid")
+    condition, values = session_condition(db, where)
+    rows: Iterable[Any] = db.execute(f"SELECT number, {column} FROM session WHERE {condition}", values)
+    return dict(rows)
+
+
+def _key_of(by: UsageBy, group: _Group, keys: dict[int, str], model: str) -> str:
+    if by == "total":
+        return "total"
+    if by == "model":
+        return model
+    if by == "day":
+        return day_of(group.day * _DAY_US) if group.day is not None else ""
+    return keys[group.session]
+
+
+def _cost(prices: Prices, group: _Group, model: str, thresholds: tuple[int, ...]) -> float | None:
+    at = (group.day or 0) * _DAY_US + _DAY_US // 2
+    rates = prices.rates(model, at, thresholds[group.band - 1] if group.band else 0)
+    if rates is None:
+        return None
+    return (
+        group.input * rates.input
+        + group.output * rates.output
+        + group.cache_read * rates.cache_read
+        + group.cache_write_5m * rates.cache_write_5m
+        + group.cache_write_1h * rates.cache_write_1h
+    )
+
+
+def _groups(
+    db: apsw.Connection,
+    thresholds: tuple[int, ...],
+    *,
+    is_filtered: bool,
+    sessions: dict[int, str],
+    after: int | None,
+    before: int | None,
+) -> Iterator[_Group]:
+    """Yield the sums: of responses that one session has, then those that several have, in the one that counts them."""
+    time = "coalesce(u.ts, (SELECT started_at FROM session WHERE number = u.session))"
+    band = " + ".join(f"({_INPUT} > {int(start)})" for start in thresholds) or "0"
+    terms, values = ["u.is_additive"], list[Any]()
+    if is_filtered:
+        terms.append("u.session IN (SELECT value FROM carray(?))")
+        values.append(int_array(sessions))
+    if after is not None:
+        terms.append(f"{time} >= ?")
+        values.append(after)
+    if before is not None:
+        terms.append(f"{time} < ?")
+        values.append(before)
+    selection = (
+        f"SELECT u.session, {time} / {_DAY_US} AS day, u.model, {band} AS band, u.cost_usd IS NOT NULL AS stated, "
+        f"{_SUMS} FROM usage u WHERE {' AND '.join(terms)} AND "
+    )
+    rows: Iterable[Any] = db.execute(
+        selection + "u.dedupe NOT IN (SELECT dedupe FROM usage_shared) GROUP BY u.session, day, u.model, band, stated",
+        values,
+    )
+    yield from map(_Group._make, rows)
+    for session, dedupes in _owners(db).items():
+        rows = db.execute(
+            selection + "u.session = ? AND u.dedupe IN (SELECT value FROM carray(?)) "
+            "GROUP BY u.session, day, u.model, band, stated",
+            [*values, session, apsw.carray(tuple(dedupes))],
+        )
+        yield from map(_Group._make, rows)
+
+
+def _owners(db: apsw.Connection) -> dict[int, list[bytes]]:
+    """Return, for the keys that several sessions have, the session that counts each: the least start, then uid."""
+    rows: Iterable[Any] = db.execute(
+        "SELECT u.dedupe, u.session, "
+        "min((s.started_at IS NULL) || printf('%020d', coalesce(s.started_at, 0)) || s.uid) "
+        "FROM usage_shared h JOIN usage u ON u.dedupe = h.dedupe JOIN session s ON s.number = u.session "
+        "WHERE u.is_additive GROUP BY u.dedupe"
+    )
+    owners: dict[int, list[bytes]] = {}
+    for dedupe, session, _least in rows:
+        owners.setdefault(session, []).append(dedupe)
+    return owners

@@ -1,0 +1,89 @@
+"""What is known of a session: how patches merge, which repository it belongs to. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from recollect.model.sessions import SessionPatch
+
+_MODELS = 32
+_WORKTREE = re.compile(r"/\.(?:claude/)?worktrees(?:/|$)")
+
+
+class SessionFacts(msgspec.Struct, omit_defaults=True):
+    """What of a session no question filters on, stored as one value. Native ids are as the agent wrote them."""
+
+    title: str = ""
+    first_human: str = ""
+    cwd: str = ""
+    cwd_first: str = ""
+    repo_root: str = ""
+    git_commit: str = ""
+    git_remote: str = ""
+    tool_version: str = ""
+    originator: str = ""
+    parent_session: str = ""
+    forked_from: str = ""
+    resumed_from: str = ""
+    agent_name: str = ""
+    models: list[str] = []
+
+    def take(self, patch: SessionPatch) -> None:
+        """Merge a patch: the newest title, cwd and commit, the first of everything else."""
+        self.title = patch.title or self.title
+        self.cwd = patch.cwd or self.cwd
+        self.git_commit = patch.git_commit or self.git_commit
+        self.first_human = self.first_human or patch.first_human
+        self.cwd_first = self.cwd_first or patch.cwd_first or patch.cwd
+        self.repo_root = patch.repo_root or self.repo_root
+        self.git_remote = patch.git_remote or self.git_remote
+        self.tool_version = self.tool_version or patch.tool_version
+        self.originator = self.originator or patch.originator
+        self.parent_session = self.parent_session or patch.parent_session
+        self.forked_from = self.forked_from or patch.forked_from
+        self.resumed_from = self.resumed_from or patch.resumed_from
+        self.agent_name = self.agent_name or patch.agent_name
+        for model in patch.models:
+            if model not in self.models and len(self.models) < _MODELS:
+                self.models = [*self.models, model]
+
+
+encode_facts = msgspec.msgpack.Encoder().encode
+decode_facts = msgspec.msgpack.Decoder(SessionFacts).decode
+decode_counts = msgspec.json.Decoder(dict[str, int]).decode
+
+
+def encode_counts(counts: dict[str, int]) -> str:
+    """Return counts per kind as stored."""
+    return msgspec.json.encode(counts).decode()
+
+
+def repo_of(facts: SessionFacts) -> str:
+    """Return the name of the repository that a session worked in, "" where nothing tells.
+
+    The last part of the git top level, else of the remote, else of the directory it started in; a worktree below
+    `.claude/worktrees` or `.worktrees` counts as the repository it hangs in.
+    """
+    if facts.repo_root:
+        return _last_part(_main_tree(facts.repo_root))
+    if facts.git_remote:
+        return _last_part(re.sub(r"[?#].*", "", facts.git_remote).replace(":", "/")).removesuffix(".git")
+    return _last_part(_main_tree(facts.cwd_first or facts.cwd))
+
+
+def domain_of(repo: str, domains: Mapping[str, str]) -> str:
+    """Return the domain that the configuration gives a repository, "" where it gives none."""
+    return domains.get(repo) or domains.get(repo.lower(), "")
+
+
+def _main_tree(path: str) -> str:
+    slashed = path.replace("\\", "/")
+    found = _WORKTREE.search(slashed)
+    return slashed[: found.start()] if found and found.start() else slashed
+
+
+def _last_part(path: str) -> str:
+    return path.replace("\\", "/").rstrip("/").rpartition("/")[2]

@@ -1,0 +1,243 @@
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""The one ingester's side of the database: `open_writer` takes the ingest lock and gives a writer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from recollect.archive.chunks import ChunkPlace
+from recollect.errors import BrokenInvariant
+from recollect.model.sessions import SessionPatch
+from recollect.store.ports import SEQ_BITS, SessionPart, SliceResult, SourceRow, WriteOutcome
+from recollect.store.sqlite.both_sides import last_change, revision_chunks
+from recollect.store.sqlite.connection import Synchronous, open_database, store_errors
+from recollect.store.sqlite.event_ids import unpack_text
+from recollect.store.sqlite.lock import IngestLock
+from recollect.store.sqlite.writing import ledger
+from recollect.store.sqlite.writing.intake import EventIntake, Taken, retire
+from recollect.store.sqlite.writing.ledger import SliceContext
+from recollect.store.sqlite.writing.session_rows import SessionRow, load_session, save_counts, save_session
+from recollect.store.sqlite.writing.usage_rows import save_usage
+
+_SEQ_MASK = (1 << SEQ_BITS) - 1
+_NO_PATCH = SessionPatch()
+
+
+def open_writer(
+    home: Path, *, domains: Mapping[str, str] | None = None, synchronous: Synchronous = "FULL"
+) -> SqliteWriter:
+    """Return the home's writer, with the ingest lock held. Makes and migrates the database where needed.
+
+    Args:
+        domains: repository name to domain, from the configuration.
+        synchronous: FULL survives a power cut; NORMAL may lose the last transactions then, which the next sync
+            takes in again from the agents' files or the archive.
+    Raises:
+        StoreLocked: another process is ingesting. SchemaTooNew, StoreCorrupt, DiskFull, StoreError: as named.
+    """
+    lock = IngestLock(home)
+    try:
+        return SqliteWriter(open_database(home, "write", synchronous=synchronous), lock, domains or {})
+    except BaseException:
+        lock.release()
+        raise
+
+
+class SqliteWriter:
+    """Implements `store.ports.Writer`. Not thread safe; use it in the thread that opened it."""
+
+    def __init__(self, db: apsw.Connection, lock: IngestLock, domains: Mapping[str, str]) -> None:
+        self._db = db
+        self._lock = lock
+        self._domains = domains
+        self._names: dict[str, int] = {}
+        self._lanes: dict[int, int] = {}
+
+    def __enter__(self) -> SqliteWriter:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database and release the lock. Harmless when done twice."""
+        try:
+            with store_errors():
+                self._db.close()
+        finally:
+            self._lock.release()
+
+    def sources(self, agent: str) -> dict[str, SourceRow]:
+        """Return every known source of an agent by source_id."""
+        with store_errors():
+            rows = self._db.execute(f"SELECT {ledger.SOURCE_COLUMNS} FROM source WHERE agent = ?", (agent,))
+            return {row.source_id: row for row in map(ledger.source_row, rows)}
+
+    def open_chunks(self, source_id: str, revision: int) -> list[tuple[ChunkPlace, bool]]:
+        """Return the chunks of a revision in order with their place; the flag tells an open delta."""
+        with store_errors():
+            return revision_chunks(self._db, source_id, revision)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """One short transaction; everything inside is kept or nothing. Does not nest."""
+        with store_errors():
+            self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            with store_errors():
+                self._db.execute("COMMIT")
+        except BaseException:
+            self._names.clear()
+            self._lanes.clear()
+            if self._db.in_transaction:
+                with store_errors():
+                    self._db.execute("ROLLBACK")
+            raise
+
+    def write(self, slice_: SliceResult, places: Sequence[ChunkPlace], *, observed_at: int) -> WriteOutcome:
+        """Write one slice inside a transaction, see `store.ports.Writer.write`."""
+        self._must_be_in_transaction()
+        outcome = WriteOutcome(docs=[], stale_keys=[], sessions=[])
+        with store_errors():
+            at = ledger.enter_slice(self._db, slice_, observed_at)
+            self._lanes[at.source] = at.lane
+            if not at.is_repeat:
+                ledger.save_chunks(self._db, at, slice_, places)
+            for part in slice_.sessions:
+                self._write_part(part, slice_, at, observed_at=observed_at, outcome=outcome)
+            if not at.is_repeat:
+                ledger.count_slice(
+                    self._db,
+                    at,
+                    slice_,
+                    events=outcome.new_events,
+                    replays=outcome.replays,
+                    observed_at=observed_at,
+                )
+                ledger.save_blobs(self._db, at, slice_)
+            if at.is_refreshing and slice_.is_last:
+                self._end_refresh(at, outcome)
+        return outcome
+
+    def touch_source(self, source: SourceRow) -> None:
+        """Update what is known of a source that gave no new bytes (mtime, status, path)."""
+        with store_errors():
+            ledger.save_source(self._db, source)
+
+    def rewind(self, source_id: str) -> None:
+        """Start the derivation of a source's newest revision anew, see `store.ports.Writer.rewind`."""
+        self._must_be_in_transaction()
+        with store_errors():
+            ledger.rewind_source(self._db, source_id)
+
+    def acknowledge(self, consumer: str, change_id: int) -> None:
+        """Record that a consumer has taken everything up to change_id; what all have taken is dropped."""
+        with store_errors():
+            self._db.execute(
+                "INSERT INTO consumer VALUES (?, ?) ON CONFLICT DO UPDATE "
+                "SET position = max(position, excluded.position)",
+                (consumer, change_id),
+            )
+            self._db.execute("DELETE FROM change WHERE id <= (SELECT min(position) FROM consumer)")
+
+    def known_chunks(self, names: Sequence[bytes]) -> dict[bytes, ChunkPlace]:
+        """Return where chunks lie that are stored already, by name."""
+        if not names:
+            return {}
+        with store_errors():
+            rows: Iterable[tuple[Any, ...]] = self._db.execute(
+                "SELECT name, pack, offset, length, plain FROM chunk WHERE name IN (SELECT value FROM carray(?))",
+                (apsw.carray(tuple(names)),),
+            )
+            return {place.name: place for place in (ChunkPlace(*row) for row in rows)}
+
+    def last_change(self) -> int:
+        """Return the newest id of the change log, 0 when there is none."""
+        with store_errors():
+            return last_change(self._db)
+
+    def _write_part(
+        self, part: SessionPart, slice_: SliceResult, at: SliceContext, *, observed_at: int, outcome: WriteOutcome
+    ) -> None:
+        db = self._db
+        session = load_session(db, slice_.source.agent, part, observed_at)
+        first_seq = session.next_seq
+        intake = EventIntake(db, at, session, intern=self._intern, lane_of=self._lane_of)
+        taken = intake.take(part, slice_.records)
+        if part.usage:
+            save_usage(db, session.number, part, keys=taken.keys, intern=self._intern)
+        if at.is_repeat:
+            save_counts(db, session)
+        else:
+            save_session(db, session, part, domains=self._domains, observed_at=observed_at)
+            db.execute("INSERT OR IGNORE INTO session_source VALUES (?, ?)", (session.number, at.source))
+        self._log_change(session, first_seq, taken)
+        outcome.new_events += taken.new_events
+        outcome.replays += taken.replays
+        outcome.docs += taken.docs
+        outcome.stale_keys += taken.stale_keys
+        if taken.new_events or taken.changed:
+            outcome.sessions.append(session.uid)
+
+    def _log_change(self, session: SessionRow, first_seq: int, taken: Taken) -> None:
+        if taken.new_events:
+            _log(self._db, session.number, [(first_seq, session.next_seq - 1)])
+        if taken.changed:
+            _log(self._db, session.number, _ranges(key & _SEQ_MASK for key in taken.changed))
+
+    def _end_refresh(self, at: SliceContext, outcome: WriteOutcome) -> None:
+        """A re-derivation came to its end: what it did not make again is hidden."""
+        by_session: dict[int, list[tuple[int, int]]] = {}
+        for key, bits in ledger.stale_events(self._db, at):
+            by_session.setdefault(key >> SEQ_BITS, []).append((key, bits))
+        for number, events in by_session.items():
+            found: Any = self._db.execute("SELECT agent, native_id FROM session WHERE number = ?", (number,)).fetchone()
+            agent, native_id = found[0], unpack_text(found[1])
+            session = load_session(self._db, agent, SessionPart(native_id, _NO_PATCH, [], b""), 0)
+            retire(self._db, session, events)
+            save_counts(self._db, session)
+            _log(self._db, number, _ranges(key & _SEQ_MASK for key, _bits in events))
+            outcome.stale_keys += [key for key, _bits in events]
+        ledger.end_refresh(self._db, at)
+
+    def _intern(self, text: str) -> int:
+        """Return the number of a tool's or a model's name."""
+        number = self._names.get(text)
+        if number is None:
+            self._db.execute("INSERT OR IGNORE INTO name (text) VALUES (?)", (text,))
+            number = self._names[text] = self._db.execute("SELECT id FROM name WHERE text = ?", (text,)).get
+        return number
+
+    def _lane_of(self, source: int) -> int:
+        lane = self._lanes.get(source)
+        if lane is None:
+            lane = self._lanes[source] = self._db.execute("SELECT lane FROM source WHERE number = ?", (source,)).get
+        return lane
+
+    def _must_be_in_transaction(self) -> None:
+        if not self._db.in_transaction:
+            raise BrokenInvariant("slices are written inside a transaction")
+
+
+def _log(db: apsw.Connection, session: int, ranges: Sequence[tuple[int, int]]) -> None:
+    db.executemany(
+        "INSERT INTO change (session, first_seq, last_seq) VALUES (?, ?, ?)",
+        [(session, first, last) for first, last in ranges],
+    )
+
+
+def _ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Return numbers as ranges of neighbours, in order."""
+    found: list[tuple[int, int]] = []
+    for number in sorted(set(numbers)):
+        if found and number == found[-1][1] + 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return found

@@ -1,0 +1,1 @@
+"""The writer side of the database, by table."""

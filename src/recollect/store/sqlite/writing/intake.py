@@ -1,0 +1,322 @@
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""Taking one session part's events in: which are new, their seq, their bodies, what they replace or hide."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import apsw
+import msgspec
+
+from recollect.store.blocks import (
+    FRAME_BYTES,
+    SMALL_FRAME_BYTES,
+    BlockEntry,
+    Frame,
+    block_frames,
+    decode_block,
+    decode_frame,
+    encode_frames,
+)
+from recollect.store.ports import SEQ_BITS, EventDraft, IndexDoc, RecordPlace, SessionPart
+from recollect.store.sqlite.bits import (
+    FLAG_GONE,
+    FLAG_REPLACED,
+    FLAG_SHIFT,
+    FLAG_VIEW,
+    HIDDEN,
+    KIND_MASK,
+    STALE,
+)
+from recollect.store.sqlite.event_ids import pack_event_id
+from recollect.store.sqlite.writing.ledger import SliceContext
+from recollect.store.sqlite.writing.naming import SHA_BYTES, KnownEvent, Naming
+from recollect.store.sqlite.writing.session_rows import SessionRow
+
+_INSERT = "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_REFRESH = (
+    "UPDATE event SET bits = ?, ts = ?, turn = ?, offset = ?, length = ?, tool = ?, block = ?, entry = ? WHERE key = ?"
+)
+_KEEP_FLAGS = (FLAG_REPLACED | FLAG_VIEW) << FLAG_SHIFT
+_REPLACED = FLAG_REPLACED << FLAG_SHIFT
+_VIEW = FLAG_VIEW << FLAG_SHIFT
+
+
+class Taken(msgspec.Struct):
+    """What one session part changed."""
+
+    new_events: int = 0
+    replays: int = 0
+    docs: list[IndexDoc] = []
+    stale_keys: list[int] = []
+    keys: list[int | None] = []
+    """The key of each draft: of the event it became, or of the one that it repeats."""
+    changed: list[int] = []
+    """Keys of earlier events that changed."""
+
+
+class EventIntake:
+    """Writes the events of one session part. Made for one use: `take`."""
+
+    def __init__(
+        self,
+        db: apsw.Connection,
+        at: SliceContext,
+        session: SessionRow,
+        *,
+        intern: Callable[[str], int],
+        lane_of: Callable[[int], int],
+    ) -> None:
+        self._db = db
+        self._at = at
+        self._session = session
+        self._intern = intern
+        self._lane_of = lane_of
+        self._base = session.number << SEQ_BITS
+        self._rows: list[list[Any]] = []
+        self._drafts: list[EventDraft] = []
+        self._refreshed: list[tuple[KnownEvent, EventDraft, int]] = []
+        self._replaced: list[tuple[int, int]] = []
+        self._said: list[tuple[int, bytes, int, int]] = []
+        self._replayed: set[tuple[int, bytes, int]] = set()
+        self._body_places: dict[int, tuple[int, int]] = {}
+        self._out = Taken(docs=[], stale_keys=[], keys=[], changed=[])
+
+    def take(self, part: SessionPart, records: list[RecordPlace]) -> Taken:
+        """Store a part's events and bodies and return what changed."""
+        out = self._out
+        self._sort_out(part, records)
+        self._store_bodies(part)
+        self._db.executemany(_INSERT, self._rows)
+        if self._refreshed:
+            self._refresh(records)
+        if self._said:
+            self._db.executemany("INSERT OR IGNORE INTO said VALUES (?, ?, ?, ?)", self._said)
+        if self._replayed:
+            self._db.executemany("INSERT OR IGNORE INTO replayed VALUES (?, ?, ?)", list(self._replayed))
+        self._count_new()
+        for draft, row in zip(self._drafts, self._rows, strict=True):
+            if draft.replaces is not None:
+                self._replace_named(draft.replaces, row[0])
+        for key, by_key in self._replaced:
+            self._hide(key, _REPLACED)
+            self._db.execute("INSERT OR REPLACE INTO replacement VALUES (?, ?)", (key, by_key))
+        self._collect_docs()
+        out.new_events = len(self._rows)
+        self._session.next_seq += len(self._rows)
+        return out
+
+    def _sort_out(self, part: SessionPart, records: list[RecordPlace]) -> None:
+        """Decide for every draft: new event (a row), replay, or new version (a row, and the old one is replaced)."""
+        at, session = self._at, self._session
+        naming = Naming(
+            self._db, session=session.number, native_id=part.native_id, source=at.source, revision=at.revision
+        )
+        names = {d.event_id: pack_event_id(d.event_id) for d in part.events if d.event_id is not None}
+        if not session.is_new:
+            naming.look_up(part.events, names, records)
+        known, out_keys, rows, drafts = naming.known, self._out.keys, self._rows, self._drafts
+        source, revision = at.source, at.revision
+        key = self._base + session.next_seq
+        tools: dict[str, int | None] = {"": None}
+        seen: dict[tuple[bytes, int], int] = {}
+        firsts: dict[str | None, int] = {}
+        parent: int | bytes | None
+        for draft in part.events:
+            (event_id, part_number, kind, role, ts, quality, turn, flags, parent_id, ordinal, tool, *_rest) = draft
+            place = records[ordinal]
+            name = naming.of_record(ordinal, place) if event_id is None else names[event_id]
+            version = 0
+            named = (name, part_number)
+            if name in known or named in seen:
+                version = self._version(known.get(name, ()), seen.get(named), draft, place)
+                if version < 0:
+                    if event_id is None:
+                        self._note_replay(known.get(name, ()), place)
+                    continue
+            bits = kind | role << 6 | quality << 8 | flags << FLAG_SHIFT
+            if draft.text_sha:
+                bits |= self._say(draft.text_sha, key)
+            if tool not in tools:
+                tools[tool] = self._intern(tool)
+            seen[named] = len(rows)
+            if parent_id is None:
+                parent = None
+            else:
+                first = firsts.get(parent_id)
+                parent = pack_event_id(parent_id) if first is None else key - first
+            firsts.setdefault(event_id, key)
+            index, offset, length, sha = place
+            rows.append(
+                [
+                    key, name, part_number, version, bits, ts, turn, source, revision, index, offset, length,
+                    sha[:SHA_BYTES], parent, tools[tool], 0, draft.body,
+                ]
+            )  # fmt: skip
+            drafts.append(draft)
+            out_keys.append(key)
+            key += 1
+
+    def _version(
+        self, known: list[KnownEvent] | tuple[()], seen: int | None, draft: EventDraft, place: RecordPlace
+    ) -> int:
+        """Return the version under which a draft is new, or -1 when it is a replay."""
+        sha = place.sha256[:SHA_BYTES]
+        stored = [e for e in known if e.part == draft.part]
+        if seen is not None:
+            row = self._rows[seen]
+            stored.append(KnownEvent(row[2], row[3], row[12], row[7], row[8], row[9], row[0], row[4]))
+        if not stored:
+            return 0
+        newest = max(stored, key=lambda e: e.version)
+        for same in stored:
+            if same.sha == sha or (same is newest and self._at.lane > self._lane_of(same.source)):
+                self._out.replays += 1
+                self._out.keys.append(same.key)
+                if self._at.is_refreshing and same.source == self._at.source and same.sha == sha and seen is None:
+                    self._refreshed.append((same, draft, len(self._out.keys) - 1))
+                return -1
+        self._replaced.append((newest.key, self._base + self._session.next_seq + len(self._rows)))
+        return newest.version + 1
+
+    def _note_replay(self, known: list[KnownEvent] | tuple[()], place: RecordPlace) -> None:
+        """Remember a record that repeats an event of another revision or source, for counting equal records."""
+        at = self._at
+        own = any(e.source == at.source and e.revision == at.revision and e.record == place.index for e in known)
+        if not own:
+            self._replayed.add((at.source, place.sha256[:SHA_BYTES], place.index))
+
+    def _say(self, text_sha: bytes, key: int) -> int:
+        """Register a user message; return the flag of a view when a transcript (lane 0) says the same.
+
+        A transcript's message hides what a prompt history said before it, so that the order of arrival is no matter.
+        """
+        session, lane = self._session, self._at.lane
+        self._said.append((session.number, text_sha, key, lane))
+        if session.is_new:
+            return 0
+        others: list[Any] = self._db.execute(
+            "SELECT key, lane FROM said WHERE session = ? AND text_sha = ?", (session.number, text_sha)
+        ).fetchall()
+        if lane:
+            return _VIEW if any(other == 0 for _key, other in others) else 0
+        for other_key, other_lane in others:
+            if other_lane:
+                self._hide(other_key, _VIEW)
+        return 0
+
+    def _hide(self, key: int, flag: int) -> None:
+        """Set a hiding flag on a stored event, once."""
+        found = self._db.execute("SELECT bits FROM event WHERE key = ?", (key,)).fetchone()
+        if found is None or found[0] & flag:
+            return
+        self._db.execute("UPDATE event SET bits = bits | ? WHERE key = ?", (flag, key))
+        if not found[0] & HIDDEN:
+            self._session.count(found[0] & KIND_MASK, -1)
+        self._out.stale_keys.append(key)
+        self._out.changed.append(key)
+
+    def _replace_named(self, name: tuple[str, int], by_key: int) -> None:
+        event_id, part = name
+        found: Any = self._db.execute(
+            "SELECT key FROM event WHERE key >> 24 = ?1 AND substr(event_id, -6) = substr(?2, -6) AND event_id = ?2 "
+            "AND part = ?3 AND key < ?4 ORDER BY version DESC LIMIT 1",
+            (self._session.number, pack_event_id(event_id), part, by_key),
+        ).fetchone()
+        if found is not None:
+            self._replaced.append((found[0], by_key))
+
+    def _count_new(self) -> None:
+        session = self._session
+        visible = [row for row in self._rows if not row[4] & HIDDEN]
+        for kind, count in Counter(row[4] & KIND_MASK for row in visible).items():
+            session.count(kind, count)
+        session.turn_count = max(session.turn_count, max((row[6] for row in visible), default=0))
+
+    def _collect_docs(self) -> None:
+        session, docs = self._session, self._out.docs
+        hidden = {row[0] for row in self._rows if row[4] & HIDDEN}.union(self._out.stale_keys)
+        number, shard = session.number, session.shard
+        for draft, row in zip(self._drafts, self._rows, strict=True):
+            if draft.docs and row[0] not in hidden:
+                docs.extend([IndexDoc(row[0], number, shard, text) for text in draft.docs])
+        for known, draft, _position in self._refreshed:
+            if not known.bits & HIDDEN:
+                docs.extend([IndexDoc(known.key, number, shard, text) for text in draft.docs])
+
+    def _refresh(self, records: list[RecordPlace]) -> None:
+        """Replace what an older parser said of events that the source still has. Their keys and flags stay."""
+        updates = []
+        places = self._body_places
+        for known, draft, _position in self._refreshed:
+            bits = draft.kind | draft.role << 6 | draft.ts_quality << 8 | draft.flags << FLAG_SHIFT
+            bits |= known.bits & _KEEP_FLAGS
+            tool = self._intern(draft.tool) if draft.tool else None
+            place = records[draft.record]
+            updates.append(
+                (bits, draft.ts, draft.turn, place.offset, place.length, tool, *places[draft.body], known.key)
+            )
+            if not known.bits & HIDDEN:
+                self._session.count(known.bits & KIND_MASK, -1)
+            if not bits & HIDDEN:
+                self._session.count(draft.kind, 1)
+            self._out.stale_keys.append(known.key)
+            self._out.changed.append(known.key)
+        self._db.executemany(_REFRESH, updates)
+
+    def _store_bodies(self, part: SessionPart) -> None:
+        """Store the bodies of new events, and give every row its block and its entry in it."""
+        used = [row[16] for row in self._rows] + [draft.body for _known, draft, _position in self._refreshed]
+        if not used:
+            return
+        frames = block_frames(part.block)
+        position_of: dict[int, int] | None = None
+        total = sum(frame.entry_count for frame in frames)
+        if len(used) < total:
+            entries = decode_block(part.block)
+            kept = sorted(set(used))
+            position_of = {body: position for position, body in enumerate(kept)}
+            frames = encode_frames([entries[body] for body in kept])
+        places = self._store_frames(frames)
+        if position_of is None:
+            self._body_places = dict(enumerate(places))
+        else:
+            self._body_places = {body: places[position] for body, position in position_of.items()}
+        for row in self._rows:
+            row[15], row[16] = self._body_places[row[16]]
+
+    def _store_frames(self, frames: list[Frame]) -> list[tuple[int, int]]:
+        """Store frames behind the session's newest one, or in it while it is small; return each entry's place."""
+        session = self._session
+        skip = 0
+        if session.next_block and sum(frame.plain_bytes for frame in frames) < FRAME_BYTES:
+            key = self._base + session.next_block - 1
+            newest: Any = self._db.execute("SELECT plain, data FROM block WHERE key = ?", (key,)).fetchone()
+            plain, data = newest
+            if plain < SMALL_FRAME_BYTES:
+                older = decode_frame(data)
+                newer: list[BlockEntry] = [entry for frame in frames for entry in decode_frame(frame.data)]
+                frames = encode_frames(older + newer)
+                session.next_block -= 1
+                skip = len(older)
+        number = session.next_block
+        self._db.executemany(
+            "INSERT OR REPLACE INTO block VALUES (?, ?, ?)",
+            [(self._base + number + i, frame.plain_bytes, frame.data) for i, frame in enumerate(frames)],
+        )
+        session.next_block += len(frames)
+        places = [(number + i, entry) for i, frame in enumerate(frames) for entry in range(frame.entry_count)]
+        return places[skip:]
+
+
+def retire(db: apsw.Connection, session: SessionRow, keys_and_bits: list[tuple[int, int]]) -> None:
+    """Hide events that a newer parser does not make any more."""
+    db.executemany(
+        f"UPDATE event SET bits = (bits & ~{STALE}) | {FLAG_GONE << FLAG_SHIFT} WHERE key = ?",
+        [(key,) for key, _bits in keys_and_bits],
+    )
+    for _key, bits in keys_and_bits:
+        if not bits & HIDDEN:
+            session.count(bits & KIND_MASK, -1)

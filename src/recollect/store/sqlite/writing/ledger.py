@@ -1,0 +1,213 @@
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""The writer's side of sources: their rows, revisions, chunks, defects, counts. What came in is counted once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import apsw
+import msgspec
+
+from recollect.archive.chunks import ChunkPlace
+from recollect.errors import BrokenInvariant
+from recollect.store.ports import SliceResult, SourceRow
+from recollect.store.sqlite.bits import STALE
+from recollect.store.sqlite.event_ids import pack_text, unpack_text
+
+MAX_DEFECT_ROWS = 1000
+"""Per source; further defects are only counted."""
+
+_SOURCE_FIELDS = tuple(f for f in SourceRow.__struct_fields__ if f != "number")
+SOURCE_COLUMNS = ", ".join(SourceRow.__struct_fields__)
+_UPSERT_SOURCE = (
+    f"INSERT INTO source ({', '.join(_SOURCE_FIELDS)}) VALUES ({', '.join('?' * len(_SOURCE_FIELDS))}) "
+    "ON CONFLICT (source_id) DO UPDATE SET "
+    + ", ".join(f"{f} = excluded.{f}" for f in _SOURCE_FIELDS if f != "source_id")
+    + " RETURNING number"
+)
+
+
+class SliceContext(NamedTuple):
+    """Where a slice stands: its source's number, lane and session, and its revision."""
+
+    source: int
+    revision: int
+    lane: int
+    is_repeat: bool
+    """True: all of it was committed before; nothing is counted again and the cursor stays."""
+    is_refreshing: bool
+    """True: the revision is being derived anew, see `Writer.rewind`."""
+
+
+def source_row(values: Sequence[Any]) -> SourceRow:
+    """Return a SourceRow of a row selected with SOURCE_COLUMNS."""
+    row = SourceRow(*values)
+    for field in ("key", "path", "relative", "session"):
+        setattr(row, field, unpack_text(getattr(row, field)))
+    return row
+
+
+def save_source(db: apsw.Connection, source: SourceRow) -> int:
+    """Insert or update a source; return its number."""
+    values = tuple(
+        pack_text(value) if isinstance(value, str) else value
+        for value in (getattr(source, field) for field in _SOURCE_FIELDS)
+    )
+    number: int = db.execute(_UPSERT_SOURCE, values).get
+    return number
+
+
+def enter_slice(db: apsw.Connection, slice_: SliceResult, observed_at: int) -> SliceContext:
+    """Store what a slice says of its source and return where it stands."""
+    source = slice_.source
+    found = db.execute("SELECT number, revision FROM source WHERE source_id = ?", (source.source_id,)).fetchone()
+    committed, is_refreshing = 0, False
+    if found is not None:
+        ledger = db.execute(
+            "SELECT committed_bytes, is_refreshing FROM revision WHERE source = ? AND revision = ?",
+            (found[0], source.revision),
+        ).fetchone()
+        if ledger is not None:
+            committed, is_refreshing = ledger[0], bool(ledger[1])
+        if slice_.from_bytes < committed:
+            if slice_.to_bytes > committed:
+                raise BrokenInvariant("a slice goes on at the cursor or repeats what was committed")
+            return SliceContext(found[0], source.revision, source.lane, is_repeat=True, is_refreshing=False)
+    number = save_source(
+        db,
+        msgspec.structs.replace(
+            source,
+            committed_bytes=slice_.to_bytes,
+            records=slice_.records[-1].index + 1 if slice_.records else source.records,
+            observed_at=observed_at,
+        ),
+    )
+    if found is not None and source.revision > found[1]:
+        db.execute("DELETE FROM replayed WHERE source = ?", (number,))
+    return SliceContext(number, source.revision, source.lane, is_repeat=False, is_refreshing=is_refreshing)
+
+
+def save_chunks(db: apsw.Connection, at: SliceContext, slice_: SliceResult, places: Sequence[ChunkPlace]) -> None:
+    """Store where the revision's chunks are: `keep_chunks` stay, the rest is replaced by the slice's own."""
+    dropped = db.execute(
+        "DELETE FROM revision_chunk WHERE source = ? AND revision = ? AND ordinal >= ? RETURNING chunk",
+        (at.source, at.revision, slice_.keep_chunks),
+    ).fetchall()
+    for ordinal, (chunk, place) in enumerate(zip(slice_.chunks, places, strict=True), start=slice_.keep_chunks):
+        number = db.execute(
+            "INSERT INTO chunk (name, pack, offset, length, plain) VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE "
+            "SET pack = excluded.pack, offset = excluded.offset, length = excluded.length RETURNING number",
+            (place.name, place.pack, place.offset, place.length, place.plain),
+        ).get
+        db.execute(
+            "INSERT INTO revision_chunk VALUES (?, ?, ?, ?, ?)",
+            (at.source, at.revision, ordinal, number, bool(chunk.is_open)),
+        )
+    db.executemany(
+        "DELETE FROM chunk WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM revision_chunk WHERE chunk = ?1)", dropped
+    )
+
+
+def count_slice(
+    db: apsw.Connection, at: SliceContext, slice_: SliceResult, *, events: int, replays: int, observed_at: int
+) -> None:
+    """Add a slice to the ledger of its revision. Not for repeats."""
+    db.execute(
+        "INSERT INTO revision (source, revision, bytes_seen, committed_bytes, records, events, unknown, replays, "
+        "defects, observed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+        "bytes_seen = max(bytes_seen, excluded.bytes_seen), committed_bytes = excluded.committed_bytes, "
+        "records = records + excluded.records, events = events + excluded.events, "
+        "unknown = unknown + excluded.unknown, replays = replays + excluded.replays, "
+        "defects = defects + excluded.defects, observed_at = excluded.observed_at",
+        (
+            at.source,
+            at.revision,
+            slice_.bytes_seen,
+            slice_.to_bytes,
+            len(slice_.records),
+            events,
+            slice_.unknown_count,
+            replays,
+            len(slice_.defects),
+            observed_at,
+        ),
+    )
+    _count(db, "defect_count", "code", at, Counter(defect.code for defect in slice_.defects))
+    _count(db, "redaction_count", "kind", at, slice_.redactions)
+    if slice_.defects:
+        stored: int = db.execute("SELECT count(*) FROM defect WHERE source = ?", (at.source,)).get
+        db.executemany(
+            "INSERT OR IGNORE INTO defect VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (at.source, at.revision, d.record_index, d.offset_bytes, d.code, d.detail)
+                for d in slice_.defects[: max(0, MAX_DEFECT_ROWS - stored)]
+            ],
+        )
+
+
+def save_blobs(db: apsw.Connection, at: SliceContext, slice_: SliceResult) -> None:
+    """Store where large blobs are, each hash once."""
+    db.executemany(
+        "INSERT OR IGNORE INTO blob VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (b.sha256, b.media_type, b.size_bytes, at.source, at.revision, place.offset, place.length, b.pointer)
+            for b in slice_.blobs
+            for place in (slice_.records[b.record],)
+        ],
+    )
+
+
+def rewind_source(db: apsw.Connection, source_id: str) -> None:
+    """Set the cursor of a source's newest revision to 0 and forget what the ledger counted of it."""
+    found = db.execute("SELECT number, revision FROM source WHERE source_id = ?", (source_id,)).fetchone()
+    if found is None:
+        return
+    number, revision = found
+    db.execute(
+        "UPDATE source SET committed_bytes = 0, records = 0, turn_index = 0, state = x'' WHERE number = ?", (number,)
+    )
+    db.execute(
+        "UPDATE revision SET committed_bytes = 0, records = 0, events = 0, unknown = 0, replays = 0, defects = 0, "
+        "is_refreshing = 1 WHERE source = ? AND revision = ?",
+        (number, revision),
+    )
+    for table in ("defect", "defect_count", "redaction_count"):
+        db.execute(f"DELETE FROM {table} WHERE source = ? AND revision = ?", (number, revision))
+    for first, last in session_ranges(db, number):
+        db.execute(
+            f"UPDATE event SET bits = bits | {STALE} WHERE key BETWEEN ? AND ? AND source = ? AND revision = ?",
+            (first, last, number, revision),
+        )
+
+
+def stale_events(db: apsw.Connection, at: SliceContext) -> list[tuple[int, int]]:
+    """Return (key, bits) of the events that a finished derivation did not come to."""
+    found: list[tuple[int, int]] = []
+    for first, last in session_ranges(db, at.source):
+        rows: Iterable[Any] = db.execute(
+            f"SELECT key, bits FROM event WHERE key BETWEEN ? AND ? AND source = ? AND revision = ? AND bits & {STALE}",
+            (first, last, at.source, at.revision),
+        )
+        found += rows
+    return found
+
+
+def end_refresh(db: apsw.Connection, at: SliceContext) -> None:
+    """The revision has been derived anew."""
+    db.execute("UPDATE revision SET is_refreshing = 0 WHERE source = ? AND revision = ?", (at.source, at.revision))
+
+
+def session_ranges(db: apsw.Connection, source: int) -> list[tuple[int, int]]:
+    """Return the first and last possible event key of every session that a source gave events to."""
+    rows: Iterable[Any] = db.execute("SELECT session FROM session_source WHERE source = ?", (source,))
+    return [(number << 24, (number + 1 << 24) - 1) for (number,) in rows]
+
+
+def _count(db: apsw.Connection, table: str, column: str, at: SliceContext, counts: dict[str, int]) -> None:
+    if counts:
+        db.executemany(
+            f"INSERT INTO {table} VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
+            [(at.source, at.revision, name, count) for name, count in counts.items()],
+        )

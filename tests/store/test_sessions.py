@@ -1,0 +1,177 @@
+"""What is known of a session: merged facts, its repository, its place in the tree, how it is found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.model.sessions import Session
+from recollect.store.ports import EventFilter
+from recollect.store.sqlite import SqliteReader, SqliteWriter, open_reader, open_writer
+from recollect.store.sqlite.session_facts import SessionFacts, repo_of
+from tests.store.slices import START, Line, Source, make_slices, write_all
+
+
+def write_session(writer: SqliteWriter, native: str, *, lines: int = 1, minute: int = 0, **patch: Any) -> None:
+    made = [Line(f"{native} {n}", f"{native}-{n}", session=native, minute=minute) for n in range(lines)]
+    write_all(writer, make_slices(made, Source(native, session=native, patch=patch)))
+
+
+def get(reader: SqliteReader, uid: str) -> Session:
+    session = reader.session(uid)
+    assert session is not None
+    return session
+
+
+def roots(reader: SqliteReader) -> dict[str, str]:
+    return {s.session_uid: s.root_session for s in reader.sessions(EventFilter(), limit=100)[0]}
+
+
+@pytest.mark.parametrize(
+    ("facts", "repo"),
+    [
+        ({"repo_root": "/work/alpha", "git_remote": "git@host:org/beta.git", "cwd": "/x/gamma"}, "alpha"),
+        ({"git_remote": "git@host:org/beta.git", "cwd": "/x/gamma"}, "beta"),
+        ({"git_remote": "https://host/org/beta/?a=b", "cwd": "/x/gamma"}, "beta"),
+        ({"git_remote": "host:beta.git"}, "beta"),
+        ({"cwd_first": "/x/gamma/", "cwd": "/elsewhere"}, "gamma"),
+        ({"cwd": r"C:\work\delta"}, "delta"),
+        ({"repo_root": "/work/alpha/.claude/worktrees/fix-1"}, "alpha"),
+        ({"cwd": "/work/alpha/.worktrees/fix/src"}, "alpha"),
+        ({"cwd": "/"}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_repository_follows_one_rule(facts: Mapping[str, str], repo: str) -> None:
+    assert repo_of(SessionFacts(**facts)) == repo
+
+
+def test_the_newest_title_and_the_first_lineage_win(writer: SqliteWriter, reader: SqliteReader) -> None:
+    lines = [Line("a"), Line("b")]
+    first = Source(patch={"title": "old", "cwd": "/work/alpha", "tool_version": "1", "models": ["m1"]})
+    second = Source(patch={"title": "new", "cwd": "/work/beta", "tool_version": "2", "models": ["m2", "m1"]})
+    write_all(writer, make_slices(lines, first, cuts=[1])[:1])
+    write_all(writer, make_slices(lines, second, cuts=[1])[1:])
+    session = get(reader, "claude:one")
+    assert (session.title, session.title_status, session.cwd) == ("new", "agent", "/work/beta")
+    assert (session.tool_version, session.models, session.repo, session.domain) == ("1", ("m1", "m2"), "alpha", "work")
+
+
+def test_the_first_human_words_stand_in_for_a_title(writer: SqliteWriter, reader: SqliteReader) -> None:
+    write_all(writer, make_slices([Line("please fix it", is_human=True), Line("ok"), Line("more", is_human=True)]))
+    session = get(reader, "claude:one")
+    assert (session.title, session.title_status) == ("please fix it", "derived")
+
+
+@pytest.mark.parametrize("order", list(permutations(["root", "child", "grandchild"])))
+def test_every_order_of_arrival_gives_the_same_root(tmp_path: Path, order: tuple[str, ...]) -> None:
+    parents = {"root": "", "child": "root", "grandchild": "child"}
+    with open_writer(tmp_path, synchronous="NORMAL") as writer, open_reader(tmp_path, None, None) as reader:
+        for native in order:
+            write_session(writer, native, parent_session=parents[native])
+        assert set(roots(reader).values()) == {"claude:root"}
+
+
+def test_children_group_before_their_parent_arrives(writer: SqliteWriter, reader: SqliteReader) -> None:
+    for native in ("a", "b"):
+        write_session(writer, native, parent_session="missing")
+    assert roots(reader) == {"claude:a": "claude:missing", "claude:b": "claude:missing"}
+
+
+@pytest.mark.parametrize("order", list(permutations(["a", "b", "c"])))
+def test_parents_in_a_circle_have_one_root(tmp_path: Path, order: tuple[str, ...]) -> None:
+    parents = {"a": "b", "b": "c", "c": "a"}
+    with open_writer(tmp_path, synchronous="NORMAL") as writer, open_reader(tmp_path, None, None) as reader:
+        for native in order:
+            write_session(writer, native, parent_session=parents[native])
+        assert set(roots(reader).values()) == {"claude:a"}
+
+
+def test_a_session_that_names_itself_as_parent_is_a_root(writer: SqliteWriter, reader: SqliteReader) -> None:
+    write_session(writer, "a", parent_session="a")
+    assert roots(reader) == {"claude:a": "claude:a"}
+    assert get(reader, "claude:a").parent_session == ""
+
+
+def test_a_session_is_found_by_a_unique_prefix(writer: SqliteWriter, reader: SqliteReader) -> None:
+    for native in ("abc-1", "abc-2", "xyz"):
+        write_session(writer, native)
+    assert get(reader, "xy").session_uid == "claude:xyz"
+    assert get(reader, "claude:abc-2").session_uid == "claude:abc-2"
+    assert reader.session("abc") is None
+    assert reader.session("") is None
+    assert reader.session("%") is None
+    assert set(reader.nearest_sessions("abc-7")) == {"claude:abc-1", "claude:abc-2"}
+
+
+def test_sessions_are_listed_newest_first_in_pages(writer: SqliteWriter, reader: SqliteReader) -> None:
+    for minute, native in enumerate(("a", "b", "c", "d")):
+        write_session(writer, native, minute=minute)
+    page, total = reader.sessions(EventFilter(), limit=2, offset=1)
+    assert ([s.session_uid for s in page], total) == (["claude:c", "claude:b"], 4)
+
+
+def test_sessions_are_confined_by_every_filter(writer: SqliteWriter, reader: SqliteReader) -> None:
+    write_session(writer, "a", cwd="/w/Alpha", git_branch="main")
+    write_session(writer, "b", cwd="/w/beta", git_branch="fix/Login", parent_session="a", minute=60)
+    cases: list[tuple[EventFilter, set[str]]] = [
+        (EventFilter(repos=("ALP",)), {"a"}),
+        (EventFilter(repos=("none",)), set()),
+        (EventFilter(branches=("login",)), {"b"}),
+        (EventFilter(agents=("Claude",)), {"a", "b"}),
+        (EventFilter(agents=("codex",)), set()),
+        (EventFilter(sessions=("claude:b",)), {"b"}),
+        (EventFilter(is_subagent=True), {"b"}),
+        (EventFilter(is_subagent=False, repos=("a",)), {"a"}),
+    ]
+    for where, expected in cases:
+        found, total = reader.sessions(where)
+        assert ({s.session_uid.removeprefix("claude:") for s in found}, total) == (expected, len(expected))
+        assert len(reader.session_numbers(where)) == len(expected)
+    hour = 3_600_000_000
+    assert reader.sessions(EventFilter(), after=START + hour)[1] == 1
+    assert reader.sessions(EventFilter(), before=START + hour)[1] == 1
+
+
+def test_ranking_gets_the_keys_of_sessions(writer: SqliteWriter, reader: SqliteReader) -> None:
+    write_session(writer, "a")
+    write_session(writer, "b", lines=3, parent_session="a")
+    keys = reader.session_keys([1, 2, 99])
+    assert [(k.session_uid, k.root_uid, k.event_count, k.is_subagent) for k in keys.values()] == [
+        ("claude:a", "claude:a", 1, False),
+        ("claude:b", "claude:a", 3, True),
+    ]
+    assert reader.session_keys([]) == {}
+
+
+def test_odd_native_ids_and_paths_survive(writer: SqliteWriter, reader: SqliteReader) -> None:
+    odd = "naïve \udcff"
+    write_all(writer, make_slices([Line("x", session=odd)], Source("odd", session=odd)))
+    row = writer.sources("claude")["s-odd"]
+    row.path = "/p/\udcff.jsonl"
+    writer.touch_source(row)
+    [session] = reader.sessions(EventFilter())[0]
+    assert session.sources == ("/p/\udcff.jsonl",)
+    assert session.source_bytes > 0
+    assert writer.sources("claude")["s-odd"].session == odd
+
+
+def test_the_shard_is_fixed_at_first_sight(writer: SqliteWriter) -> None:
+    lines = [Line("a"), Line("b", minute=60 * 24 * 90), Line("c", session="two", minute=None)]
+    docs = [doc for outcome in write_all(writer, make_slices(lines, cuts=[1])) for doc in outcome.docs]
+    assert [doc.shard for doc in docs] == ["2026-05", "2026-05", "undated"]
+
+
+def test_stats_count_what_is_stored(writer: SqliteWriter, reader: SqliteReader) -> None:
+    write_session(writer, "a", lines=2)
+    write_session(writer, "b", parent_session="a")
+    stats = reader.stats()
+    [counts] = stats.agents
+    assert (counts.sessions, counts.subagent_sessions, counts.events, counts.sources) == (2, 1, 3, 2)
+    assert stats.kind_counts == {"assistant_message": 3}
+    assert stats.database_bytes > 0
+    assert (stats.first_event, stats.last_event) == (START, START)

@@ -1,0 +1,149 @@
+"""Tokens are counted once whatever repeats them; what has a price is priced, what has none is named."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from recollect.model.usage import UsageReport, UsageTotals
+from recollect.store.ports import EventFilter, UsageBy
+from recollect.store.sqlite import SqliteReader, SqliteWriter, open_reader, open_writer
+from recollect.store.sqlite.readers.prices import Prices, prices_on
+from tests.store.slices import START, Line, Source, make_slices, sighting, write_all
+
+SONNET = "claude-sonnet-4-5"
+
+
+def report(reader: SqliteReader, by: UsageBy = "total", where: EventFilter = EventFilter()) -> UsageReport:  # noqa: B008
+    return reader.usage(by=by, where=where, after=None, before=None)
+
+
+def total(reader: SqliteReader) -> UsageTotals:
+    return report(reader).total
+
+
+def test_repeated_streaming_lines_count_once_with_the_most_output(writer: SqliteWriter, reader: SqliteReader) -> None:
+    lines = [Line(f"l{n}", usage=sighting("msg-1", output)) for n, output in enumerate((1, 90, 40))]
+    write_all(writer, make_slices(lines, cuts=[1, 2]))
+    assert (total(reader).responses, total(reader).input_tokens, total(reader).output_tokens) == (1, 10, 90)
+
+
+@pytest.mark.parametrize("order", list(permutations(["early", "late", "later"])))
+def test_a_fork_counts_in_the_session_that_began_first(tmp_path: Path, order: tuple[str, ...]) -> None:
+    minutes = {"early": 0, "late": 5, "later": 9}
+    with open_writer(tmp_path, synchronous="NORMAL") as writer, open_reader(tmp_path, None, None) as reader:
+        for name in order:
+            own = Line("own", f"{name}-own", session=name, usage=sighting(f"only {name}", 1), minute=minutes[name])
+            shared = Line("shared", "shared", session=name, usage=sighting("msg-1", 100), minute=20)
+            write_all(writer, make_slices([own, shared], Source(name, session=name)))
+        rows = {row.key: row.totals.output_tokens for row in report(reader, "session").rows}
+        assert rows == {"claude:early": 101, "claude:late": 1, "claude:later": 1}
+
+
+def test_a_filter_does_not_move_a_shared_response(writer: SqliteWriter, reader: SqliteReader) -> None:
+    for minute, name in enumerate(("first", "second")):
+        line = Line("shared", "s", session=name, usage=sighting("msg-1", 7), minute=minute)
+        write_all(writer, make_slices([line], Source(name, session=name)))
+    assert report(reader, where=EventFilter(sessions=("claude:second",))).total.responses == 0
+    assert report(reader, where=EventFilter(sessions=("claude:first",))).total.output_tokens == 7
+
+
+def test_running_totals_are_not_summed(writer: SqliteWriter, reader: SqliteReader) -> None:
+    lines = [Line("a", usage=sighting("x", 5)), Line("b", usage=sighting("y", 500, is_additive=False))]
+    write_all(writer, make_slices(lines))
+    assert total(reader).output_tokens == 5
+
+
+def test_sightings_without_a_key_count_each(writer: SqliteWriter, reader: SqliteReader) -> None:
+    slices = make_slices([Line(f"l{n}", usage=sighting("", 1)) for n in range(3)])
+    write_all(writer, [*slices, *slices])
+    assert total(reader).responses == 3
+
+
+def test_cost_follows_the_price_of_every_kind_of_token(writer: SqliteWriter, reader: SqliteReader) -> None:
+    million = 1_000_000
+    usage = sighting("m", million, input_tokens=100_000, model=SONNET)
+    more = sighting("n", 0, input_tokens=0, cache_read_tokens=100_000, model=SONNET)
+    five = sighting("o", 0, input_tokens=0, cache_write_5m_tokens=100_000, model=SONNET)
+    hour = sighting("p", 0, input_tokens=0, cache_write_1h_tokens=100_000, model=SONNET)
+    write_all(writer, make_slices([Line(f"{n}", usage=u) for n, u in enumerate((usage, more, five, hour))]))
+    rates = Prices().rates(SONNET, START, 0)
+    assert rates is not None
+    assert rates.cache_read < rates.input < rates.cache_write_5m < rates.cache_write_1h < rates.output
+    expected = million * rates.output + 100_000 * (sum(rates) - rates.output)
+    assert total(reader).cost_usd == pytest.approx(expected)
+
+
+def test_a_large_input_is_priced_by_its_tier(writer: SqliteWriter, reader: SqliteReader) -> None:
+    prices = Prices()
+    [threshold] = prices.thresholds([SONNET])
+    sizes = (threshold, threshold + 1)
+    lines = [Line(f"{n}", usage=sighting(f"{n}", 0, input_tokens=n, model=SONNET)) for n in sizes]
+    write_all(writer, make_slices(lines))
+    low, high = prices.rates(SONNET, START, 0), prices.rates(SONNET, START, threshold)
+    assert low is not None
+    assert high is not None
+    assert low.input < high.input
+    assert total(reader).cost_usd == pytest.approx(sizes[0] * low.input + sizes[1] * high.input)
+
+
+def test_a_cost_that_the_agent_states_is_taken(writer: SqliteWriter, reader: SqliteReader) -> None:
+    lines = [Line("a", usage=sighting("x", 5, cost_usd=0.25, model="never-heard-of"))]
+    write_all(writer, make_slices(lines))
+    assert (total(reader).cost_usd, report(reader).notes) == (0.25, ())
+
+
+def test_a_model_without_a_price_is_named(writer: SqliteWriter, reader: SqliteReader) -> None:
+    lines = [Line("a", usage=sighting("x", 5, model="never-heard-of")), Line("b", usage=sighting("y", 5, model=""))]
+    write_all(writer, make_slices(lines))
+    found = report(reader)
+    assert found.total.cost_usd is None
+    assert found.rows[0].unpriced_models == ("(unknown)", "never-heard-of")
+    assert len(found.notes) == 2
+
+
+@pytest.mark.parametrize(
+    ("by", "keys"),
+    [
+        ("session", ["claude:one", "claude:two"]),
+        ("day", ["2026-05-28", "2026-05-29"]),
+        ("repo", ["alpha", "beta"]),
+        ("model", [SONNET, "gpt-5"]),
+        ("agent", ["claude"]),
+        ("total", ["total"]),
+    ],
+)
+def test_usage_is_grouped(writer: SqliteWriter, reader: SqliteReader, by: UsageBy, keys: list[str]) -> None:
+    one = Line("a", usage=sighting("x", 5, model=SONNET))
+    two = Line("b", session="two", usage=sighting("y", 7, model="gpt-5", minute=1440), minute=1440)
+    write_all(writer, make_slices([one], Source("a", patch={"cwd": "/w/alpha"})))
+    write_all(writer, make_slices([two], Source("b", session="two", patch={"cwd": "/w/beta"})))
+    found = report(reader, by)
+    assert sorted(row.key for row in found.rows) == keys
+    assert sum(row.totals.output_tokens for row in found.rows) == found.total.output_tokens == 12
+
+
+def test_usage_is_confined_to_a_time(writer: SqliteWriter, reader: SqliteReader) -> None:
+    lines = [Line(f"{m}", usage=sighting(f"{m}", 1, minute=m), minute=m) for m in (0, 10, 20)]
+    write_all(writer, make_slices(lines))
+    minute = 60_000_000
+    found = reader.usage(by="total", where=EventFilter(), after=START + minute, before=START + 20 * minute)
+    assert found.total.responses == 1
+
+
+def test_no_usage_is_an_empty_report(reader: SqliteReader) -> None:
+    assert report(reader).rows == ()
+    assert report(reader).total == UsageTotals()
+
+
+def test_absurd_numbers_do_no_harm(writer: SqliteWriter, reader: SqliteReader) -> None:
+    absurd = sighting("x", 1 << 70, input_tokens=-5, cost_usd=float("inf"))
+    write_all(writer, make_slices([Line("a", usage=absurd)]))
+    assert total(reader).input_tokens == 0
+    assert total(reader).output_tokens == 1 << 40
+
+
+def test_the_date_of_the_prices_is_known() -> None:
+    assert prices_on() > "2025-01-01"
