@@ -1,0 +1,119 @@
+"""Index documents, made by workers: JSON that the ingester only has to prefix with the keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from recollect.index.preparation import Prepared, clean, latin_folds, prepare
+from recollect.index.schema import IDENT, INSTRUCTIONS, KIND, PATHS, PROSE, TEXT, TOOL, TS, VOICE, voice_of
+from recollect.model.text import TextClass
+
+DOCUMENT_BYTES = 64 * 1024
+"""A longer text goes on in further documents of the same key."""
+_CUT_BACK_BYTES = 1024
+_SPACE = re.compile(rb"\s(?=\S*\Z)")
+_ACCENTED = re.compile(rb"[\xc3-\xc9\xe1]")
+
+
+class DocumentBuilder:
+    """Collects the texts of one slice and prepares them together. Use once: add …, then finish.
+
+    Not thread safe. Memory: about three times the text added.
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._heads: list[tuple[str, int, TextClass]] = []
+        """Per event: JSON head, how many pieces, text class."""
+        self._paths: list[bytes] = []
+        self._path_of: list[int] = []
+        """Per event: its place in `_paths`, -1 without any."""
+
+    def add(
+        self, text_class: TextClass, text: str, paths: Sequence[str], *, kind: str, tool: str, ts: int | None
+    ) -> int:
+        """Take one event's text; return its ordinal in the result of `finish`. ts in UTC microseconds."""
+        if not text and not paths:
+            self._heads.append(("", 0, text_class))
+            self._path_of.append(-1)
+            return len(self._heads) - 1
+        data = clean(text)
+        pieces = split_text(data) if len(data) > DOCUMENT_BYTES else [data]
+        head = f'"{KIND}":"{_plain(kind)}","{VOICE}":{voice_of(text_class, kind, tool)}'
+        if tool:
+            head += f',"{TOOL}":{_quoted(tool.lower())}'
+        if ts is not None:
+            head += f',"{TS}":{ts}'
+        if paths:
+            self._paths.append(clean("\n".join(paths)))
+        self._path_of.append(len(self._paths) - 1 if paths else -1)
+        self._pieces += pieces
+        self._heads.append((head, len(pieces), text_class))
+        return len(self._heads) - 1
+
+    def finish(self) -> list[tuple[str, ...]]:
+        """Return per event, in the order added, its documents without their leading `{"key":…,"session":…,`.
+
+        An event without text and paths has none.
+        """
+        prepared = prepare(self._pieces)
+        paths = [f',"{PATHS}":"{p.text.decode("utf-8", "replace")}"' for p in prepare(self._paths)]
+        documents: list[tuple[str, ...]] = []
+        first = 0
+        for (head, count, text_class), path in zip(self._heads, self._path_of, strict=True):
+            last = first + count
+            tail = paths[path] if path >= 0 else ""
+            documents.append(
+                tuple(
+                    _document(head, tail if i == first else "", text_class, self._pieces[i], prepared[i])
+                    for i in range(first, last)
+                )
+            )
+            first = last
+        return documents
+
+
+def split_text(data: bytes) -> list[bytes]:
+    """Cut UTF-8 text into pieces of at most DOCUMENT_BYTES, at white space where there is some near the cut.
+
+    Joined, the pieces are the text again; no character is cut in two.
+    """
+    pieces: list[bytes] = []
+    start = 0
+    while len(data) - start > DOCUMENT_BYTES:
+        stop = start + DOCUMENT_BYTES
+        space = _SPACE.search(data, stop - _CUT_BACK_BYTES, stop)
+        if space is not None:
+            stop = space.end()
+        while data[stop] & 0xC0 == 0x80:
+            stop -= 1
+        pieces.append(data[start:stop])
+        start = stop
+    pieces.append(data[start:])
+    return pieces
+
+
+def _document(head: str, tail: str, text_class: TextClass, piece: bytes, prepared: Prepared) -> str:
+    identifiers = prepared.identifiers.decode("ascii", "replace")
+    if not piece.isascii() and _ACCENTED.search(piece):
+        identifiers = " ".join((identifiers, *sorted(latin_folds(piece.decode("utf-8", "replace"))))).strip()
+    ident = f',"{IDENT}":"{identifiers}"' if identifiers else ""
+    text = prepared.text.decode("utf-8", "replace")
+    if text_class == "instructions":
+        body = f'"{INSTRUCTIONS}":"{text}"'
+    elif text_class == "tool_output":
+        body = f'"{TEXT}":"{text}"'
+    else:
+        body = f'"{TEXT}":"{text}","{PROSE}":"{text}"'
+    return f"{head},{body}{ident}{tail}}}"
+
+
+def _plain(name: str) -> str:
+    return name if name.isidentifier() and name.isascii() else _quoted(name)[1:-1]
+
+
+def _quoted(text: str) -> str:
+    return msgspec.json.encode(text.encode("utf-8", "replace").decode()).decode()

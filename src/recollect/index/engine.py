@@ -1,0 +1,102 @@
+"""The one place where the engine's failures become ours, and where shards are opened, made and set aside."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from types import TracebackType
+
+import tantivy
+
+from recollect.errors import BrokenInvariant, IndexUnavailable
+from recollect.index.schema import FORMAT_VERSION, register_analyzers, schema
+
+_FORMAT_FILE = "format"
+_SET_ASIDE = ".damaged"
+_FOREIGN = (ValueError, OSError, RuntimeError, SystemError)
+
+
+class engine_errors:  # noqa: N801  reads as a phrase: `with engine_errors("opening", path)`
+    """Turn whatever the engine raises inside the block into IndexUnavailable, a Rust panic included.
+
+    A panic arrives as `pyo3_runtime.PanicException`, which no `except Exception` would catch and no module exports.
+    """
+
+    def __init__(self, doing: str, shard: str) -> None:
+        self._doing = doing
+        self._shard = shard
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None or issubclass(kind, IndexUnavailable | BrokenInvariant):
+            return
+        if issubclass(kind, _FOREIGN) or kind.__name__ == "PanicException":
+            raise IndexUnavailable(
+                f"the search index cannot be used ({self._doing} {self._shard}: {error})",
+                hint="run `recollect rebuild index`",
+            ) from error
+
+
+def shard_names(folder: Path) -> list[str]:
+    """Return the shards that exist under the folder, in order."""
+    if not folder.is_dir():
+        return []
+    return sorted(p.parent.name for p in folder.glob("*/meta.json") if not p.parent.name.endswith(_SET_ASIDE))
+
+
+def check_format(folder: Path) -> bool:
+    """Tell whether the folder's shards were made by this version of the schema. An empty folder is fine."""
+    try:
+        return (folder / _FORMAT_FILE).read_text("utf-8").strip() == FORMAT_VERSION
+    except OSError:
+        return not shard_names(folder)
+
+
+def prepare_folder(folder: Path) -> list[str]:
+    """Make the folder ready for writing; return the shards removed because another version made them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    removed: list[str] = []
+    if not check_format(folder):
+        removed = shard_names(folder)
+        for name in removed:
+            shutil.rmtree(folder / name, ignore_errors=True)
+    (folder / _FORMAT_FILE).write_text(FORMAT_VERSION, "utf-8")
+    return removed
+
+
+def open_shard(path: Path) -> tantivy.Index:
+    """Open an existing shard.
+
+    Raises:
+        IndexUnavailable: it is missing or damaged.
+    """
+    with engine_errors("opening", path.name):
+        index = tantivy.Index.open(str(path))
+        register_analyzers(index)
+        index.searcher()  # a damaged segment shows here, not at the first question
+        return index
+
+
+def make_shard(path: Path) -> tantivy.Index:
+    """Make a new, empty shard.
+
+    Raises:
+        IndexUnavailable: the folder cannot be written.
+    """
+    with engine_errors("making", path.name):
+        path.mkdir(parents=True, exist_ok=True)
+        index = tantivy.Index(schema(), path=str(path), reuse=False)
+        register_analyzers(index)
+        return index
+
+
+def set_aside(path: Path) -> None:
+    """Rename a damaged shard out of the way; of earlier ones only the newest is kept."""
+    target = path.with_name(path.name + _SET_ASIDE)
+    shutil.rmtree(target, ignore_errors=True)
+    with engine_errors("setting aside", path.name):
+        path.rename(target)

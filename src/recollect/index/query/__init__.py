@@ -1,0 +1,1 @@
+"""The query language: text to a typed question (`grammar`), dates (`dates`), patterns (`patterns`)."""

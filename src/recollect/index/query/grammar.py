@@ -1,0 +1,271 @@
+"""The query language: text to a typed question. Never raises: what cannot be understood is taken as plain words.
+
+    words "a phrase" -not "x" OR "y" +must *infix* /regex/ agent:codex -repo:old after:7d path:"src/my file.py"
+
+The page for people is docs/query-language.md.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from recollect.index.query.dates import Period, parse_date, said_in_passing
+from recollect.index.query.patterns import TermPattern, from_regex, from_wildcard
+from recollect.model.payloads import KINDS
+from recollect.store.ports import EventFilter
+
+MAX_QUERY_CHARS = 10_000
+MAX_CLAUSES = 64
+"""Words and clauses beyond this are left out, and said so."""
+
+_AGENT_ALIASES = {
+    "claude-code": "claude", "claudecode": "claude", "gemini-cli": "gemini", "codex-cli": "codex", "grok-cli": "grok",
+    "open-code": "opencode", "copilot-chat": "vscode", "copilot-cli": "copilot",
+}  # fmt: skip
+_KIND_ALIASES = {
+    "user": "user_message", "human": "user_message", "prompt": "user_message", "assistant": "assistant_message",
+    "reply": "assistant_message", "call": "tool_call", "result": "tool_result", "output": "tool_result",
+    "edit": "file_edit", "message": "user_message,assistant_message",
+}  # fmt: skip
+_FIELDS = frozenset(("agent", "repo", "session", "kind", "tool", "path", "branch", "after", "before", "on", "is"))
+_TOKEN = re.compile(
+    r"""
+    (?P<space>[\s()]+)
+  | (?P<sign>[-+](?=[^\W\d]|["/*]))?
+    (?: (?P<field>[A-Za-z_]{1,20}):(?:"(?P<quoted>[^"]*)"?|(?P<value>[^\s"()]+))
+      | "(?P<phrase>[^"]*)"?
+      | /(?!\s)(?P<regex>(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\s\[]|[ ](?=[^/]*/(?:\s|$)))+)/(?=[\s)]|$)
+      | (?P<word>[^\s"()]+)
+    )
+  | (?P<other>.)
+    """,
+    re.X | re.S,
+)
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One thing asked for. kind: word (scored), exact (word or phrase as quoted), pattern."""
+
+    text: str
+    kind: str = "word"
+    pattern: TermPattern | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """A query, understood.
+
+    words: scored, none required. must: each group needs one of its clauses. must_not: none may match.
+    period: strict, from after/before/on. around: said in passing, preferred only. Field names are as in EventFilter.
+    """
+
+    text: str
+    words: tuple[Clause, ...] = ()
+    must: tuple[tuple[Clause, ...], ...] = ()
+    must_not: tuple[Clause, ...] = ()
+    where: EventFilter = field(default_factory=EventFilter)
+    where_not: tuple[EventFilter, ...] = ()
+    kinds: tuple[str, ...] = ()
+    not_kinds: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    not_tools: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    not_paths: tuple[str, ...] = ()
+    after_us: int | None = None
+    before_us: int | None = None
+    around: Period | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def asks_something(self) -> bool:
+        """True when there is anything to look for besides filters."""
+        return bool(self.words or self.must)
+
+    @property
+    def has_filter(self) -> bool:
+        """True when the events are confined in any way."""
+        confined = self.kinds or self.tools or self.paths or self.where_not or not self.where.is_empty
+        return bool(confined or self.after_us is not None or self.before_us is not None)
+
+    @property
+    def is_confined(self) -> bool:
+        """True when confined to named sessions or repositories: then hits are not thinned per session."""
+        return bool(self.where.sessions or self.where.repos)
+
+
+def parse(text: str, now_us: int) -> Question:
+    """Understand a query. now_us resolves relative dates."""
+    return _Reader(now_us).read(text)
+
+
+class _Reader:
+    def __init__(self, now_us: int) -> None:
+        self._now_us = now_us
+        self._groups: list[list[Clause]] = []
+        self._not: list[Clause] = []
+        self._values: dict[tuple[str, bool], list[str]] = {}
+        self._notes: list[str] = []
+        self._after: int | None = None
+        self._before: int | None = None
+        self._subagent: bool | None = None
+        self._joins_next = False
+
+    def read(self, text: str) -> Question:
+        if len(text) > MAX_QUERY_CHARS:
+            text = text[:MAX_QUERY_CHARS]
+            self._note(f"only the first {MAX_QUERY_CHARS} characters of the query were read")
+        around, rest = (None, text) if self._has_syntax(text) else said_in_passing(text, self._now_us)
+        count = 0
+        for token in _TOKEN.finditer(rest):
+            if token["space"] is not None or token["other"] is not None:
+                continue
+            count += 1
+            if count > MAX_CLAUSES:
+                self._note(f"only the first {MAX_CLAUSES} words of the query were used")
+                break
+            self._take(token)
+        return self._question(text, around)
+
+    @staticmethod
+    def _has_syntax(text: str) -> bool:
+        """Dates inside filters and quotes mean what they say; only plain questions are read for dates in passing."""
+        return '"' in text or any(f"{name}:" in text.lower() for name in _FIELDS)
+
+    def _take(self, token: re.Match[str]) -> None:
+        is_not, is_must = token["sign"] == "-", token["sign"] == "+"
+        if token["field"] is not None:
+            value = token["quoted"] if token["quoted"] is not None else token["value"]
+            if token["field"].lower() in _FIELDS:
+                self._take_field(token["field"].lower(), value, is_not=is_not)
+                return
+            if token["field"].isalpha() and token["quoted"] is None and "/" not in value:
+                known = ", ".join(sorted(_FIELDS))
+                self._note(f"there is no filter {token['field']}: (there are {known}); taken as words")
+            # Not a filter of ours: `TypeError:x`, `https://…` are text.
+            self._add(Clause(token[0].lstrip("+-") if token["sign"] else token[0]), is_not=is_not, is_must=is_must)
+        elif token["phrase"] is not None:
+            if token["phrase"].strip():
+                self._add(Clause(token["phrase"], "exact"), is_not=is_not, is_must=True)
+        elif token["regex"] is not None:
+            self._take_pattern(token, is_not=is_not)
+        else:
+            self._take_word(token, is_not=is_not, is_must=is_must)
+
+    def _take_word(self, token: re.Match[str], *, is_not: bool, is_must: bool) -> None:
+        word = token["word"]
+        if word == "OR" and not token["sign"]:
+            self._joins_next = bool(self._groups)
+        elif word == "AND" and not token["sign"]:
+            return
+        elif "*" in word and sum(c.isalnum() for c in word) >= 2:
+            self._take_pattern(token, is_not=is_not)
+        else:
+            self._add(Clause(word, "exact" if is_must else "word"), is_not=is_not, is_must=is_must)
+
+    def _take_pattern(self, token: re.Match[str], *, is_not: bool) -> None:
+        is_regex = token["regex"] is not None
+        text = token["regex"] if is_regex else token["word"]
+        pattern, note = from_regex(text) if is_regex else from_wildcard(text)
+        if note:
+            self._note(note)
+        if pattern is None:
+            self._add(Clause(text), is_not=is_not, is_must=False)
+        else:
+            self._add(Clause(text, "pattern", pattern), is_not=is_not, is_must=True)
+
+    def _add(self, clause: Clause, *, is_not: bool, is_must: bool) -> None:
+        joins, self._joins_next = self._joins_next, False
+        if is_not:
+            self._not.append(clause)
+        elif joins:
+            self._groups[-1].append(clause)
+        else:
+            self._groups.append([clause])
+
+    def _take_field(self, name: str, value: str, *, is_not: bool) -> None:
+        self._joins_next = False
+        value = value.strip()
+        if name in ("after", "before", "on"):
+            self._take_date(name, value, is_not=is_not)
+        elif name == "is":
+            if value.lower() in ("subagent", "sidechain", "agent"):
+                self._subagent = not is_not
+            else:
+                self._note(f"is:{value} is not known (there is is:subagent); left out")
+        elif not value:
+            self._note(f"{name}: has no value; left out")
+        else:
+            values = [value] if name == "path" else [v for v in value.split(",") if v]
+            self._values.setdefault((name, is_not), []).extend(values)
+
+    def _take_date(self, name: str, value: str, *, is_not: bool) -> None:
+        period = parse_date(value, self._now_us)
+        if period is None or (is_not and name == "on"):
+            self._note(f"{name}:{value} is no date I know (2026-08-01, 2026-08, 7d, yesterday …); left out")
+            return
+        if name == "on":
+            self._after, self._before = period.start_us, period.end_us
+        elif (name == "after") != is_not:
+            self._after = period.start_us
+        else:
+            self._before = period.start_us
+
+    def _question(self, text: str, around: Period | None) -> Question:
+        words = [g[0] for g in self._groups if len(g) == 1 and g[0].kind == "word"]
+        must: list[tuple[Clause, ...]] = []
+        for group in self._groups:
+            if all(clause.kind == "word" for clause in group):
+                words += group if len(group) > 1 else []
+            else:
+                must.append(tuple(group))
+        return Question(
+            text=text,
+            words=tuple(dict.fromkeys(words)),
+            must=tuple(must),
+            must_not=tuple(self._not),
+            where=EventFilter(
+                agents=self._names("agent", is_not=False),
+                repos=self._named("repo", is_not=False),
+                sessions=self._named("session", is_not=False),
+                branches=self._named("branch", is_not=False),
+                is_subagent=self._subagent,
+            ),
+            where_not=(
+                *(EventFilter(agents=(v,)) for v in self._names("agent", is_not=True)),
+                *(EventFilter(repos=(v,)) for v in self._named("repo", is_not=True)),
+                *(EventFilter(sessions=(v,)) for v in self._named("session", is_not=True)),
+                *(EventFilter(branches=(v,)) for v in self._named("branch", is_not=True)),
+            ),
+            kinds=self._kinds(is_not=False),
+            not_kinds=self._kinds(is_not=True),
+            tools=tuple(v.lower() for v in self._named("tool", is_not=False)),
+            not_tools=tuple(v.lower() for v in self._named("tool", is_not=True)),
+            paths=self._named("path", is_not=False),
+            not_paths=self._named("path", is_not=True),
+            after_us=self._after,
+            before_us=self._before,
+            around=around,
+            notes=tuple(self._notes),
+        )
+
+    def _named(self, name: str, *, is_not: bool) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self._values.get((name, is_not), ())))
+
+    def _names(self, name: str, *, is_not: bool) -> tuple[str, ...]:
+        values = (v.lower() for v in self._named(name, is_not=is_not))
+        return tuple(dict.fromkeys(_AGENT_ALIASES.get(v, v) for v in values))
+
+    def _kinds(self, *, is_not: bool) -> tuple[str, ...]:
+        kinds: list[str] = []
+        for value in self._named("kind", is_not=is_not):
+            kinds += _KIND_ALIASES.get(value.lower(), value.lower()).split(",")
+        unknown = [kind for kind in kinds if kind not in KINDS]
+        if unknown:
+            self._note(f"there is no kind {', '.join(unknown)} (there are {', '.join(sorted(KINDS))})")
+        return tuple(dict.fromkeys(kinds))
+
+    def _note(self, note: str) -> None:
+        if note not in self._notes:
+            self._notes.append(note)

@@ -1,0 +1,221 @@
+"""The order of candidates: every number that decides it is in `Weights`.
+
+Evidence for the values: 81 questions over 9,800 events of real Claude Code and Codex sessions (recall benchmark, dev
+split), chosen by random search with cross-validation over the questions and kept round; figures in
+docs/query-language.md, "How good it is".
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Literal, NamedTuple
+
+from recollect.index.candidates import NEIGHBOURS, Candidate, Wanted
+from recollect.index.units import Unit
+
+Intent = Literal["reason", "command", "output", "other"]
+"""What kind of event a question most likely is answered by."""
+
+_REASON = re.compile(r"\W*(?:and |but |so )?why\b", re.I)
+_ASKED = r"\b(?:which|what|how)\b.*\b"
+_COMMAND = re.compile(
+    _ASKED + r"(?:commands?|invocation|script|options?|flags?|run|ran|install(?:ed)?|merged|subject line)\b",
+    re.I | re.S,
+)
+_OUTPUT = re.compile(
+    _ASKED + r"(?:versions?|commit|host ?name|many|number|name|report(?:ed)?|release|show(?:ed|n)?|count)\b",
+    re.I | re.S,
+)
+
+
+def intent_of(question: str) -> Intent:
+    """Tell from a question's words what kind of event is wanted; "other" for most."""
+    if _REASON.match(question):
+        return "reason"
+    if _COMMAND.search(question):
+        return "command"
+    if _OUTPUT.search(question):
+        return "output"
+    return "other"
+
+
+@dataclass(frozen=True)
+class Weights:
+    """All parameters of the order. A candidate's score is
+
+        voice * (bm25 * (1 + coverage * covered²) + exact * covered_exactly + neighbours + session), in its period + 2
+
+    with bm25 divided by the sum of idf, so that scores lie near 0..2 whatever the length of the question.
+    """
+
+    coverage: float = 1.0
+    exact: float = 0.3
+    together: float = 0.03
+    """For each pair of the question's words standing together, at most four."""
+    next_to: float = 0.2
+    """Of the bm25 of the two events beside it."""
+    near: float = 0.05
+    """Of the bm25 of the events two and three places away."""
+    context: float = 0.1
+    """For what the event and its neighbours cover together."""
+    session_coverage: float = 0.1
+    session_best: float = 0.02
+    """Of the sum of the five best of the session, which long sessions cannot grow without end."""
+    in_period: float = 2.0
+    """A date said in passing prefers, strongly, but excludes nothing."""
+    recency: float = 0.02
+    """For an event of today, halved every 90 days: decides between equals only."""
+    session_length: float = 0.01
+    """Taken off for each factor of e in the session's number of events."""
+    reply: float = 1.0
+    prompt: float = 0.8
+    thinking: float = 0.95
+    shell: float = 0.9
+    edit: float = 0.7
+    plan: float = 0.65
+    tool_input: float = 0.9
+    tool_output: float = 0.55
+    instructions: float = 1.0
+    other: float = 0.3
+    reason_talk: float = 2.0
+    """Talk and thinking, asked why."""
+    command_shell: float = 1.8
+    """Commands, asked for a command."""
+    output_result: float = 1.1
+    """Output and commands, asked for what was shown."""
+
+
+WEIGHTS = Weights()
+_RECENCY_HALF_US = 90 * 86_400_000_000
+_TALK = frozenset(("reply", "prompt", "thinking"))
+
+
+class Ranked(NamedTuple):
+    """A candidate with its place decided. covered: share of the question's weight of rareness that it has."""
+
+    candidate: Candidate
+    score: float
+    covered: float
+
+
+class Masses:
+    """What share of the question's rareness a set of units holds."""
+
+    def __init__(self, units: Sequence[Unit]) -> None:
+        self._weights = [0.0 if u.is_absent else u.idf for u in units]
+        self._total = sum(self._weights) or 1.0
+        self._known: dict[int, float] = {}
+
+    def of(self, mask: int) -> float:
+        """Return the share, 0..1, of the units whose bits are set. Absent units count for nothing."""
+        known = self._known.get(mask)
+        if known is None:
+            known = sum(w for i, w in enumerate(self._weights) if mask >> i & 1) / self._total
+            self._known[mask] = known
+        return known
+
+
+def rank(
+    candidates: Mapping[int, Candidate],
+    wanted: Wanted,
+    *,
+    intent: Intent,
+    event_counts: Mapping[int, int],
+    now_us: int,
+    weights: Weights = WEIGHTS,
+) -> list[Ranked]:
+    """Return all candidates, best first; ties by key, so that the order never depends on chance.
+
+    event_counts: events of each candidate's session, for what is known.
+    """
+    units = wanted.all_units
+    masses = Masses(units)
+    scale = sum(u.idf for u in units if not u.is_absent) or 1.0
+    sessions: dict[int, list[Candidate]] = {}
+    for candidate in candidates.values():
+        sessions.setdefault(candidate.session, []).append(candidate)
+    of_session = {
+        number: _session_gain(members, masses, scale, weights) - weights.session_length * _log(event_counts.get(number))
+        for number, members in sessions.items()
+    }
+    voices = _voices(intent, weights)
+    ranked = [
+        _score(candidate, candidates, masses=masses, scale=scale, weights=weights) for candidate in candidates.values()
+    ]
+    placed = [
+        Ranked(
+            item.candidate,
+            voices[item.candidate.voice] * (item.score + of_session[item.candidate.session] * item.covered)
+            + (weights.in_period if item.candidate.in_period else 0.0)
+            + weights.recency * _recency(item.candidate.ts, now_us),
+            item.covered,
+        )
+        for item in ranked
+    ]
+    placed.sort(key=lambda item: (-item.score, item.candidate.key))
+    return placed
+
+
+def _score(
+    candidate: Candidate, all_: Mapping[int, Candidate], *, masses: Masses, scale: float, weights: Weights
+) -> Ranked:
+    covered = masses.of(candidate.has)
+    bm25 = candidate.score / scale
+    beside = further = 0.0
+    around = candidate.has
+    for distance in range(1, NEIGHBOURS + 1):
+        for key in (candidate.key - distance, candidate.key + distance):
+            neighbour = all_.get(key)
+            if neighbour is None or neighbour.session != candidate.session:
+                continue
+            around |= neighbour.has
+            if distance == 1:
+                beside += neighbour.score / scale
+            else:
+                further += neighbour.score / scale
+    score = (
+        bm25 * (1 + weights.coverage * covered * covered)
+        + weights.exact * masses.of(candidate.exact)
+        + weights.together * min(candidate.together, 4)
+        + weights.next_to * beside
+        + weights.near * further
+        + weights.context * masses.of(around) * covered
+    )
+    return Ranked(candidate, score, covered)
+
+
+def _session_gain(members: Sequence[Candidate], masses: Masses, scale: float, weights: Weights) -> float:
+    best = sorted((m.score / scale for m in members), reverse=True)[:5]
+    together = masses.of(reduce(or_, (m.has for m in members)))
+    return weights.session_coverage * together + weights.session_best * sum(best)
+
+
+def _voices(intent: Intent, weights: Weights) -> dict[str, float]:
+    voices = {
+        "reply": weights.reply, "prompt": weights.prompt, "thinking": weights.thinking, "shell": weights.shell,
+        "edit": weights.edit, "plan": weights.plan, "tool_input": weights.tool_input,
+        "tool_output": weights.tool_output, "instructions": weights.instructions, "other": weights.other,
+    }  # fmt: skip
+    if intent == "reason":
+        voices.update({voice: voices[voice] * weights.reason_talk for voice in _TALK})
+    elif intent == "command":
+        voices["shell"] *= weights.command_shell
+    elif intent == "output":
+        voices["shell"] *= weights.output_result
+        voices["tool_output"] *= weights.output_result
+    return voices
+
+
+def _recency(ts: int | None, now_us: int) -> float:
+    if ts is None:
+        return 0.0
+    return float(0.5 ** (max(0, now_us - ts) / _RECENCY_HALF_US))
+
+
+def _log(count: int | None) -> float:
+    return math.log(count) if count and count > 1 else 0.0

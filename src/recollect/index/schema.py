@@ -1,0 +1,97 @@
+"""The fields of an index document and how they are cut into terms. Nothing is stored: text lives in the store."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import tantivy
+
+from recollect.index.preparation import MAX_TERM_BYTES, prepare_one
+from recollect.model.text import TextClass
+from recollect.model.tools import canonical_tool
+
+FORMAT_VERSION = "1"
+"""Written beside the shards; an index of another version is set aside and rebuilt."""
+
+KEY = "key"
+SESSION = "session"
+TS = "ts"
+KIND = "kind"
+TOOL = "tool"
+PATHS = "paths"
+IDENT = "ident"
+
+TEXT = "text"
+"""All that is searched by default, in one field and without positions. One field, because the engine measures a
+document's length against the field's average over all documents: with a field for every class of text, talk counted as
+very long, and the first five hits held an answer in .27 of the questions instead of .63. Without positions, because
+those of tool output (three quarters of the text) alone cost .085 of the source; phrases in it are verified."""
+
+PROSE = "prose"
+"""The same text but for tool output, with positions: for phrases and words that stand together, not for ranking."""
+
+INSTRUCTIONS = "instructions"
+"""System prompts and loaded instruction files: searched only when asked for by kind."""
+
+VOICE = "voice"
+"""Ordinal into VOICES: who speaks, as far as ranking cares."""
+
+VOICES = (
+    "reply", "prompt", "thinking", "shell", "edit", "plan", "tool_input", "tool_output", "instructions", "other",
+)  # fmt: skip
+"""prompt: a person's message; reply: the agent's, and summaries. shell, edit, plan: tool calls that run commands,
+change files, or write to-do lists and orders for other agents; tool_input: all other calls."""
+
+TEXT_FIELDS: tuple[str, ...] = (TEXT, INSTRUCTIONS)
+"""The fields whose terms are all terms there are, besides paths and identifiers."""
+
+_TOOL_VOICES = {"shell": "shell", "edit": "edit", "todo": "plan", "task": "plan"}
+_PLAIN = "plain"
+_SPACED = "spaced"
+
+
+@cache
+def schema() -> tantivy.Schema:
+    """Return the one schema of every shard."""
+    builder = tantivy.SchemaBuilder()
+    for name in (KEY, SESSION):
+        builder.add_unsigned_field(name, indexed=True, fast=True)
+    builder.add_integer_field(TS, indexed=True, fast=True)
+    for name in (KIND, TOOL):
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    builder.add_unsigned_field(VOICE, fast=True)
+    builder.add_text_field(TEXT, tokenizer_name=_PLAIN, index_option="freq")
+    builder.add_text_field(PROSE, tokenizer_name=_PLAIN, index_option="position")
+    builder.add_text_field(INSTRUCTIONS, tokenizer_name=_PLAIN, index_option="position")
+    builder.add_text_field(PATHS, tokenizer_name=_PLAIN, index_option="position")
+    builder.add_text_field(IDENT, tokenizer_name=_SPACED, index_option="basic")
+    return builder.build()
+
+
+def voice_of(text_class: TextClass, kind: str, tool: str) -> int:
+    """Return the ordinal of an event's voice."""
+    if text_class == "talk":
+        return VOICES.index("prompt" if kind == "user_message" else "reply")
+    if text_class == "tool_input" and kind == "tool_call":
+        return VOICES.index(_TOOL_VOICES.get(canonical_tool(tool), "tool_input"))
+    return VOICES.index(text_class)
+
+
+@cache
+def _plain_analyzer() -> tantivy.TextAnalyzer:
+    long = tantivy.Filter.remove_long(MAX_TERM_BYTES + 1)
+    lower = tantivy.Filter.lowercase()
+    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(long).filter(lower).build()
+
+
+def register_analyzers(index: tantivy.Index) -> None:
+    """Give an opened index its analysers; they are not kept on disk."""
+    long = tantivy.Filter.remove_long(MAX_TERM_BYTES + 1)
+    index.register_tokenizer(_PLAIN, _plain_analyzer())
+    spaced = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).filter(long).build()
+    index.register_tokenizer(_SPACED, spaced)
+
+
+def terms_of(text: str) -> list[str]:
+    """Return the terms of a text, in order, exactly as the index cuts it."""
+    return _plain_analyzer().analyze(prepare_one(text).text.decode("utf-8", "replace"))

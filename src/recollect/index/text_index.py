@@ -1,0 +1,145 @@
+"""Reading the text index: the shards as they are now, their statistics, their vocabularies. Safe from many threads."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import tantivy
+
+from recollect.errors import IndexUnavailable
+from recollect.index.engine import check_format, engine_errors, open_shard, shard_names
+from recollect.index.vocabulary import Vocabulary, commit_id, matching_terms
+
+_Stamp = tuple[int, int, int]
+
+
+class Shard:
+    """One shard at one commit. Do not keep it over questions: ask `TextIndex.shards` again."""
+
+    def __init__(self, path: Path, index: tantivy.Index, commit: str) -> None:
+        self.name = path.name
+        self.commit = commit
+        self._path = path
+        with engine_errors("reading", path.name):
+            self.searcher: tantivy.Searcher = index.searcher()
+            self.documents: int = self.searcher.num_docs
+        self._terms: bytes | None = None
+        self._frequencies: dict[tuple[str, str], int] = {}
+        self._prefixes: dict[tuple[str, str], list[tuple[str, int]]] = {}
+        self._lock = threading.Lock()
+
+    def document_frequency(self, field: str, term: str) -> int:
+        """Return how many documents have the term in the field; remembered for this commit."""
+        known = self._frequencies.get((field, term))
+        if known is None:
+            with engine_errors("reading", self.name):
+                known = self.searcher.doc_freq(field, term)
+            self._frequencies[field, term] = known
+        return known
+
+    def count(self, query: tantivy.Query) -> int:
+        """Return how many documents match."""
+        with engine_errors("counting in", self.name):
+            return total_of(self.searcher.search(query, limit=1, count=True))
+
+    def terms_with_prefix(self, field: str, prefix: str, limit: int) -> list[tuple[str, int]]:
+        """Return at most `limit` terms of the field that begin with the prefix, with their document frequencies."""
+        known = self._prefixes.get((field, prefix))
+        if known is None:
+            with engine_errors("reading", self.name):
+                known = self.searcher.terms_with_prefix(field, prefix, limit=limit)
+            self._prefixes[field, prefix] = known
+        return known
+
+    def vocabulary(self) -> bytes:
+        """Return every term, one a line; made and kept on disk when the files do not cover this commit."""
+        with self._lock:
+            if self._terms is None:
+                vocabulary = Vocabulary(self._path)
+                if not vocabulary.is_current():
+                    with engine_errors("listing terms of", self.name):
+                        vocabulary.build(self.searcher.terms_with_prefix)
+                self._terms = vocabulary.load()
+            return self._terms
+
+
+def total_of(result: tantivy.SearchResult) -> int:
+    """Return how many documents a search matched, shown or not (the engine's type stubs leave the number out)."""
+    return int(getattr(result, "count", None) or 0)
+
+
+class TextIndex:
+    """The text index of a home, always as of the last commit."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._shards: dict[str, tuple[_Stamp, tantivy.Index, Shard]] = {}
+        self.damaged: tuple[str, ...] = ()
+        """Shards that could not be opened at the last look; searches go on without them and say so."""
+
+    @classmethod
+    def open(cls, folder: Path) -> TextIndex:
+        """Open for reading; nothing is read before the first question. A folder without shards is an empty index."""
+        return cls(folder)
+
+    def shards(self) -> list[Shard]:
+        """Return the shards as of their last commits.
+
+        Raises:
+            IndexUnavailable: the index is of another format, or no shard can be opened.
+        """
+        with self._lock:
+            names = shard_names(self._folder)
+            if names and not check_format(self._folder):
+                raise IndexUnavailable("the search index was made by another version", hint="run `recollect sync`")
+            damaged: list[str] = []
+            current: dict[str, tuple[_Stamp, tantivy.Index, Shard]] = {}
+            for name in names:
+                try:
+                    current[name] = self._current(name)
+                except IndexUnavailable:
+                    damaged.append(name)
+            self._shards, self.damaged = current, tuple(damaged)
+            if damaged and not current:
+                raise IndexUnavailable("the search index is damaged", hint="run `recollect rebuild index`")
+            return [shard for _, _, shard in current.values()]
+
+    def matching(
+        self, shards: Sequence[Shard], literal: str, pattern: re.Pattern[str], *, limit: int
+    ) -> tuple[list[str], bool]:
+        """Return (terms of the shards that the pattern matches, whether the limit cut them). See `matching_terms`."""
+        found: dict[str, None] = {}
+        was_cut = False
+        for shard in shards:
+            terms, more = matching_terms(shard.vocabulary(), literal, pattern, limit=limit)
+            found.update(dict.fromkeys(terms))
+            was_cut = was_cut or more
+        return list(found)[:limit], was_cut or len(found) > limit
+
+    def build_vocabularies(self) -> None:
+        """Make every stale vocabulary now, so that the first infix question after a large ingest is fast too."""
+        for shard in self.shards():
+            shard.vocabulary()
+
+    def _current(self, name: str) -> tuple[_Stamp, tantivy.Index, Shard]:
+        path = self._folder / name
+        try:
+            status = (path / "meta.json").stat()
+        except OSError as error:
+            raise IndexUnavailable(f"shard {name} vanished") from error
+        stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+        known = self._shards.get(name)
+        if known is not None and known[0] == stamp:
+            return known
+        commit = commit_id(path)
+        if known is None:
+            index = open_shard(path)
+        else:
+            index = known[1]
+            with engine_errors("reloading", name):
+                index.reload()
+        return stamp, index, Shard(path, index, commit)

@@ -1,0 +1,229 @@
+"""Writing the index: only the ingester does it, one shard a month, at most two shards open.
+
+Order of use: add and delete as documents come, `commit` before the change log is acknowledged. What was added and
+not committed is lost by a crash and added again by the replay of the change log, with `fresh=False`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from types import TracebackType
+
+import tantivy
+
+from recollect.errors import IndexUnavailable
+from recollect.index.engine import engine_errors, make_shard, open_shard, prepare_folder, set_aside, shard_names
+from recollect.index.schema import KEY, schema
+from recollect.index.vocabulary import Vocabulary
+from recollect.store.ports import IndexDoc
+
+OPEN_WRITERS = 2
+HEAP_BYTES = 50_000_000
+BUFFER_CHARS = 16_000_000
+"""Documents of closed shards wait up to this size, so that sources of mixed months do not open and close shards."""
+SMALL_COMMIT_CHARS = 2_000_000
+"""Up to here a commit's words are appended to the shard's vocabulary; above, it is made anew when next asked for."""
+
+_SHARD_NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
+_WORD = re.compile(r"[^\W_]+")
+
+
+class _OpenShard:
+    """One shard open for writing."""
+
+    def __init__(self, path: Path, index: tantivy.Index) -> None:
+        self.path = path
+        self.index = index
+        with engine_errors("writing", path.name):
+            self.writer = index.writer(HEAP_BYTES, 1)
+        self.is_dirty = False
+        self.chars = 0
+        self.words: set[str] = set()
+        self.keeps_vocabulary = False
+        """Whether there is a vocabulary to keep current with the words of this commit."""
+
+    def add(self, doc: IndexDoc) -> None:
+        self._begin()
+        self.writer.add_json(f'{{"key":{doc.key},"session":{doc.session},{doc.json}')
+        self.chars += len(doc.json)
+        if self.keeps_vocabulary and self.chars <= SMALL_COMMIT_CHARS:
+            self.words.update(_WORD.findall(doc.json.lower()))
+
+    def delete(self, keys: Collection[int]) -> None:
+        self._begin()
+        # Deleting by term takes the key for a signed integer and silently finds nothing (tantivy 0.27).
+        self.writer.delete_documents_by_query(tantivy.Query.term_set_query(schema(), KEY, list(keys)))
+
+    def commit(self) -> None:
+        if not self.is_dirty:
+            return
+        with engine_errors("committing", self.path.name):
+            self.writer.commit()
+        if self.keeps_vocabulary and self.chars <= SMALL_COMMIT_CHARS:
+            Vocabulary(self.path).append(self.words)
+        self.is_dirty, self.chars, self.words = False, 0, set()
+
+    def _begin(self) -> None:
+        if not self.is_dirty:
+            self.is_dirty = True
+            self.keeps_vocabulary = Vocabulary(self.path).is_current()
+
+    def close(self) -> None:
+        self.commit()
+        with engine_errors("closing", self.path.name):
+            self.writer.wait_merging_threads()
+
+
+class IndexWriterSet:
+    """Writers over the shards of a home's text index. Not thread safe; one at a time a home (the ingest lock)."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.damaged: list[str] = prepare_folder(folder)
+        """Shards that were set aside (damaged, or of another format): all their documents must be added again."""
+        self._open: OrderedDict[str, _OpenShard] = OrderedDict()
+        self._waiting: dict[str, list[IndexDoc]] = {}
+        self._waiting_chars = 0
+
+    @classmethod
+    def open(cls, folder: Path) -> IndexWriterSet:
+        """Open for writing; makes the folder.
+
+        Raises:
+            IndexUnavailable: the folder cannot be written.
+        """
+        try:
+            return cls(folder)
+        except OSError as error:
+            raise IndexUnavailable(f"the search index cannot be written: {error}") from error
+
+    def __enter__(self) -> IndexWriterSet:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+
+    def missing(self, expected: Iterable[str]) -> list[str]:
+        """Return the shards of `expected` that do not exist; those must be rebuilt. Damaged ones are set aside first."""
+        for name in shard_names(self._folder):
+            if name not in self._open:
+                try:
+                    open_shard(self._folder / name)
+                except IndexUnavailable:
+                    self._set_aside(name)
+        present = {*shard_names(self._folder), *self._open, *self._waiting}
+        return sorted(set(expected) - present)
+
+    def add(self, docs: Iterable[IndexDoc], *, fresh: bool = True) -> None:
+        """Add documents. fresh=False: documents of the same keys are removed first (a replay after a crash).
+
+        Raises:
+            IndexUnavailable: a shard cannot be written.
+        """
+        if not fresh:
+            docs = list(docs)
+            by_shard: dict[str, set[int]] = {}
+            for doc in docs:  # a session never changes its shard
+                by_shard.setdefault(doc.shard, set()).add(doc.key)
+            for name, keys in by_shard.items():
+                self._delete_waiting(keys)
+                if name in self._open or (self._folder / name).exists():
+                    self._delete_from(name, keys)
+        for doc in docs:
+            shard = self._open.get(doc.shard)
+            if shard is not None:
+                with engine_errors("adding to", doc.shard):
+                    shard.add(doc)
+                continue
+            if len(self._open) < OPEN_WRITERS:
+                with engine_errors("adding to", doc.shard):
+                    self._writer(doc.shard).add(doc)
+                continue
+            self._waiting.setdefault(doc.shard, []).append(doc)
+            self._waiting_chars += len(doc.json)
+            if self._waiting_chars > BUFFER_CHARS:
+                self._write_waiting(max(self._waiting, key=lambda name: sum(len(d.json) for d in self._waiting[name])))
+
+    def delete(self, keys: Iterable[int]) -> None:
+        """Remove all documents of these keys, whatever their shard; unknown keys are no error."""
+        gone = set(keys)
+        if not gone:
+            return
+        self._delete_waiting(gone)
+        for name in {*self._open, *shard_names(self._folder)}:
+            present = gone if name in self._open else self._present(name, gone)
+            if present:
+                self._delete_from(name, present)
+
+    def commit(self) -> None:
+        """Make everything added and deleted so far durable and visible to readers."""
+        for name in list(self._waiting):
+            self._write_waiting(name)
+        for shard in self._open.values():
+            shard.commit()
+
+    def close(self) -> None:
+        """Commit and let go of every shard."""
+        self.commit()
+        while self._open:
+            self._open.popitem()[1].close()
+
+    def _write_waiting(self, name: str) -> None:
+        docs = self._waiting.pop(name)
+        self._waiting_chars -= sum(len(doc.json) for doc in docs)
+        if not docs:
+            return
+        shard = self._writer(name)
+        with engine_errors("adding to", name):
+            for doc in docs:
+                shard.add(doc)
+
+    def _delete_waiting(self, keys: set[int]) -> None:
+        for name, docs in self._waiting.items():
+            self._waiting[name] = [doc for doc in docs if doc.key not in keys]
+        self._waiting_chars = sum(len(doc.json) for docs in self._waiting.values() for doc in docs)
+
+    def _delete_from(self, name: str, keys: Collection[int]) -> None:
+        shard = self._writer(name)
+        with engine_errors("deleting from", name):
+            shard.delete(keys)
+
+    def _present(self, name: str, keys: set[int]) -> list[int]:
+        try:
+            index = open_shard(self._folder / name)
+            searcher = index.searcher()
+            with engine_errors("reading", name):
+                return [key for key in keys if searcher.doc_freq(KEY, key)]
+        except IndexUnavailable:
+            self._set_aside(name)
+            return []
+
+    def _writer(self, name: str) -> _OpenShard:
+        shard = self._open.get(name)
+        if shard is not None:
+            self._open.move_to_end(name)
+            return shard
+        if not _SHARD_NAME.fullmatch(name):
+            raise IndexUnavailable(f"{name!r} cannot name a shard")
+        while len(self._open) >= OPEN_WRITERS:
+            self._open.popitem(last=False)[1].close()
+        path = self._folder / name
+        if (path / "meta.json").exists():
+            try:
+                shard = _OpenShard(path, open_shard(path))
+            except IndexUnavailable:
+                self._set_aside(name)
+        if shard is None:
+            shard = _OpenShard(path, make_shard(path))
+        self._open[name] = shard
+        return shard
+
+    def _set_aside(self, name: str) -> None:
+        set_aside(self._folder / name)
+        self.damaged.append(name)

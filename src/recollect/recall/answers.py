@@ -1,0 +1,120 @@
+"""The typed results of every question; the same values are rendered as text and as `--json`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from recollect.model.sessions import Session
+
+MatchLevel = Literal["exact", "stemmed", "near", "semantic", "none"]
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """One event that answers. Cite it as `session_uid#seq`. ts in UTC microseconds."""
+
+    session_uid: str
+    event_id: str
+    seq: int
+    agent: str
+    ts: int | None
+    kind: str
+    score: float
+    snippet: str
+    match_level: MatchLevel
+    root_session_uid: str
+    part: int = 0
+    more_in_session: int = 0
+    """How many further hits the same root session has beyond those shown."""
+    title: str = ""
+    repo: str = ""
+    tool: str = ""
+    summary: str = ""
+
+
+class SearchAnswer(msgspec.Struct, frozen=True):
+    """The hits and how they were found.
+
+    total: events that match (capped counts are said in notes). left_out: matching events not shown, for
+    whatever reason. abstained: nothing stored is about this; `hits` is empty and notes say why.
+    """
+
+    query: str
+    hits: tuple[Hit, ...]
+    total: int
+    match_level: MatchLevel
+    left_out: int
+    notes: tuple[str, ...]
+    abstained: bool
+    took_ms: float
+
+
+class SessionPage(msgspec.Struct, frozen=True):
+    """Sessions, newest first. `total`: all that match."""
+
+    sessions: tuple[Session, ...]
+    total: int
+    notes: tuple[str, ...] = ()
+
+
+class TimelineEntry(msgspec.Struct, frozen=True):
+    """One line of a timeline."""
+
+    ts: int | None
+    session_uid: str
+    seq: int
+    agent: str
+    kind: str
+    role: str
+    turn_index: int
+    summary: str
+    repo: str = ""
+
+
+class Timeline(msgspec.Struct, frozen=True):
+    """What happened, in order of time (over sessions) or of seq (in one)."""
+
+    entries: tuple[TimelineEntry, ...]
+    total: int
+    notes: tuple[str, ...] = ()
+
+
+class AgentStats(msgspec.Struct, frozen=True):
+    """What the memory holds of one agent."""
+
+    agent: str
+    sessions: int
+    subagent_sessions: int
+    events: int
+    sources: int
+    source_bytes: int
+
+
+class StorageStats(msgspec.Struct, frozen=True):
+    """Bytes on disk."""
+
+    database_bytes: int
+    archive_bytes: int
+    index_bytes: int
+
+    @property
+    def total_bytes(self) -> int:
+        """All of it."""
+        return self.database_bytes + self.archive_bytes + self.index_bytes
+
+
+class Stats(msgspec.Struct, frozen=True):
+    """What is in the memory."""
+
+    home: str
+    agents: tuple[AgentStats, ...]
+    sessions: int
+    events: int
+    kind_counts: dict[str, int]
+    source_bytes: int
+    storage: StorageStats
+    defects: dict[str, int]
+    redactions: dict[str, int]
+    first_event: int | None
+    last_event: int | None

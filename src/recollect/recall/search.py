@@ -1,0 +1,366 @@
+"""Search: from a query to cited hits, with how they matched, how many there are, and what was left out."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from recollect.index.candidates import POOL, CandidateSearch, Confinement, Wanted
+from recollect.index.query.grammar import Clause, Question, parse
+from recollect.index.ranking import Masses, Ranked, intent_of, rank
+from recollect.index.text_index import Shard, TextIndex
+from recollect.index.units import Unit, UnitReader
+from recollect.recall.abstaining import has_nothing
+from recollect.recall.answers import Hit, MatchLevel, SearchAnswer
+from recollect.recall.snippets import snippet
+from recollect.store.ports import SEQ_BITS, EventFilter, SessionKey
+
+HITS_PER_ROOT = 3
+"""Shown of one root session, unless the query is confined to sessions or repositories."""
+FETCH_PER_HIT = 3
+"""Texts fetched for each hit asked for: duplicates and unverified ones fall out."""
+MAX_VERIFIED = 200
+"""Candidates of a strict phrase or pattern that are verified against their text."""
+MAX_LIMIT = 200
+
+
+class HitText(NamedTuple):
+    """What the store knows of one event that may be shown. text is redacted, at most 64 KiB."""
+
+    event_id: str
+    part: int
+    seq: int
+    kind: str
+    ts: int | None
+    session_uid: str
+    tool: str
+    summary: str
+    text: str
+    is_hidden: bool
+    """Replaced by a newer version, or a view of an event kept elsewhere."""
+
+
+class SearchStore(Protocol):
+    """What search asks of the store. Unknown keys and numbers are left out of the answers."""
+
+    def session_keys(self, numbers: Sequence[int]) -> Mapping[int, SessionKey]:
+        """Return the facts of sessions by number."""
+        ...
+
+    def session_numbers(self, where: EventFilter) -> list[int] | None:
+        """Return the numbers of the sessions that the filter allows; None: no restriction."""
+        ...
+
+    def texts(self, keys: Sequence[int]) -> Mapping[int, HitText]:
+        """Return events by key."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Verified:
+    ranked: Ranked
+    text: HitText
+
+
+class Searcher:
+    """Answers queries over one index and one store. Thread safe if the store is."""
+
+    def __init__(
+        self, index: TextIndex, store: SearchStore, *, clock_ms: Callable[[], float] = lambda: time.perf_counter() * 1e3
+    ) -> None:
+        self._index = index
+        self._store = store
+        self._clock_ms = clock_ms
+
+    def search(self, query: str, *, limit: int = 10, now_us: int) -> SearchAnswer:
+        """Answer a query. Any text is a query; no text raises.
+
+        limit: hits wanted, 1 to 200. now_us: resolves relative dates and recency.
+
+        Raises:
+            IndexUnavailable: the index cannot be read at all; a damaged shard is only a note.
+        """
+        started = self._clock_ms()
+        answer = self._answer(parse(query, now_us), max(1, min(limit, MAX_LIMIT)), now_us)
+        return msgspec.structs.replace(answer, took_ms=round(self._clock_ms() - started, 3))
+
+    def _answer(self, question: Question, limit: int, now_us: int) -> SearchAnswer:
+        notes = list(question.notes)
+        if not question.asks_something:
+            notes.append("nothing to look for: give at least one word" if not question.has_filter else _ONLY_FILTERS)
+            return _empty(question, notes)
+        shards = self._index.shards()
+        notes += [f"part {name} of the index is damaged and was left out" for name in self._index.damaged]
+        if not shards:
+            return _empty(question, [*notes, "nothing has been indexed yet"])
+        confinement = self._confine(question)
+        wanted, more_notes = self._wanted(question, shards, confinement)
+        notes += more_notes
+        if not wanted.all_units:
+            return _empty(question, [*notes, "the query has no letters or digits to look for"])
+        searched = CandidateSearch(shards, wanted, pool=_pool(wanted, limit))
+        candidates = searched.run()
+        keys = self._store.session_keys(sorted({c.session for c in candidates.values()}))
+        ranked = rank(
+            {key: c for key, c in candidates.items() if c.session in keys},
+            wanted,
+            intent=intent_of(question.text),
+            event_counts={number: key.event_count for number, key in keys.items()},
+            now_us=now_us,
+        )
+        missing = has_nothing(wanted.units, question.text, max((r.covered for r in ranked), default=0.0))
+        if not ranked or (missing is not None and not question.must):
+            return _empty(question, [*notes, _nothing_note(missing, wanted)], abstained=True)
+        return self._assemble(question, wanted, ranked, _Found(keys, searched.total, limit, notes))
+
+    # Understanding.
+
+    def _confine(self, question: Question) -> Confinement:
+        allowed = self._store.session_numbers(question.where) if not question.where.is_empty else None
+        refused: set[int] = set()
+        for where in question.where_not:
+            refused.update(self._store.session_numbers(where) or ())
+        return Confinement(
+            sessions=None if allowed is None else frozenset(allowed),
+            not_sessions=frozenset(refused),
+            kinds=question.kinds,
+            not_kinds=question.not_kinds,
+            tools=question.tools,
+            not_tools=question.not_tools,
+            paths=question.paths,
+            not_paths=question.not_paths,
+            after_us=question.after_us,
+            before_us=question.before_us,
+        )
+
+    def _wanted(
+        self, question: Question, shards: Sequence[Shard], confinement: Confinement
+    ) -> tuple[Wanted, list[str]]:
+        reader = UnitReader(self._index, shards, with_instructions=confinement.with_instructions)
+        must = [group for clauses in question.must if (group := _group(reader, clauses))]
+        wanted = Wanted(
+            units=tuple(reader.words(question.words)),
+            must=tuple(must),
+            must_not=tuple(unit for clause in question.must_not for unit in _group(reader, (clause,))),
+            confinement=confinement,
+            around=question.around,
+        )
+        return wanted, reader.notes
+
+    # Answering.
+
+    def _assemble(self, question: Question, wanted: Wanted, ranked: Sequence[Ranked], found: _Found) -> SearchAnswer:
+        per_root = found.limit if question.is_confined else HITS_PER_ROOT
+        shown: list[_Verified] = []
+        roots: dict[str, int] = {}
+        seen: set[bytes] = set()
+        dropped = 0
+        for item in self._verified(wanted, ranked, found.limit):
+            root = found.sessions[item.ranked.candidate.session].root_uid
+            fingerprint = _fingerprint(item.text)
+            if item.text.is_hidden or fingerprint in seen:
+                dropped += 1
+                continue
+            seen.add(fingerprint)
+            roots[root] = roots.get(root, 0) + 1
+            if len(shown) < found.limit and roots[root] <= per_root:
+                shown.append(item)
+        if not shown:
+            note = "events have all the words, but none has them as asked" if wanted.must else _NOTHING
+            return _empty(question, [*found.notes, note], abstained=True)
+        in_session = _per_root(ranked, found.sessions)
+        visible = _per_root((item.ranked for item in shown), found.sessions)
+        masses = Masses(wanted.all_units)
+        hits = tuple(self._hit(item, wanted, masses, found.sessions, in_session, visible) for item in shown)
+        total = max(found.total - dropped, len(hits))
+        return SearchAnswer(
+            query=question.text,
+            hits=hits,
+            total=total,
+            match_level=_best_level(hits),
+            left_out=total - len(hits),
+            notes=tuple(dict.fromkeys(found.notes)),
+            abstained=False,
+            took_ms=0.0,
+        )
+
+    def _verified(self, wanted: Wanted, ranked: Sequence[Ranked], limit: int) -> Iterable[_Verified]:
+        """Yield ranked events with their text, in order, dropping those whose text does not match strictly."""
+        has_checks = _has_checks(wanted)
+        batch = max(limit * FETCH_PER_HIT, 20)
+        last = min(len(ranked), MAX_VERIFIED if has_checks else batch)
+        passed = 0
+        for first in range(0, last, batch):
+            some = ranked[first : min(first + batch, last)]
+            texts = self._store.texts([item.candidate.key for item in some])
+            for item in some:
+                text = texts.get(item.candidate.key)
+                if text is None or (has_checks and not _passes(wanted, text)):
+                    continue
+                passed += 1
+                yield _Verified(item, text)
+            if passed >= batch:
+                return
+
+    def _hit(
+        self,
+        item: _Verified,
+        wanted: Wanted,
+        masses: Masses,
+        sessions: Mapping[int, SessionKey],
+        in_session: Mapping[str, int],
+        visible: Mapping[str, int],
+    ) -> Hit:
+        candidate, text = item.ranked.candidate, item.text
+        session = sessions[candidate.session]
+        return Hit(
+            session_uid=session.session_uid,
+            event_id=text.event_id,
+            seq=text.seq if text.seq >= 0 else candidate.key & ((1 << SEQ_BITS) - 1),
+            agent=session.agent,
+            ts=text.ts,
+            kind=text.kind,
+            score=round(item.ranked.score, 4),
+            snippet=snippet(text.text or text.summary, _forms(wanted), _text_patterns(wanted)),
+            match_level=_level(candidate.has, candidate.exact, wanted, masses),
+            root_session_uid=session.root_uid,
+            part=text.part,
+            more_in_session=in_session.get(session.root_uid, 0) - visible.get(session.root_uid, 0),
+            tool=text.tool,
+            summary=text.summary,
+        )
+
+
+class _Found(NamedTuple):
+    sessions: Mapping[int, SessionKey]
+    total: int
+    limit: int
+    notes: list[str]
+
+
+_NOTHING = "nothing found"
+_ONLY_FILTERS = "the query has filters only: add a word to look for, or list sessions instead"
+
+
+def _pool(wanted: Wanted, limit: int) -> int:
+    """How many candidates to look at: more where hits fall out by verification, or many are wanted."""
+    return max(POOL, limit * 4, MAX_VERIFIED if _has_checks(wanted) else 0)
+
+
+def _group(reader: UnitReader, clauses: Sequence[Clause]) -> tuple[Unit, ...]:
+    units: list[Unit] = []
+    for clause in clauses:
+        if clause.pattern is not None:
+            units.append(reader.pattern(clause, clause.pattern))
+        else:
+            unit = reader.exact(clause)
+            if unit is not None:
+                units.append(unit)
+    return tuple(units)
+
+
+def _has_checks(wanted: Wanted) -> bool:
+    """True where the index alone cannot tell: phrases in tool output, patterns over several words."""
+    units = (*(unit for group in wanted.must for unit in group), *wanted.must_not)
+    return any(unit.sequence or _needs_text(unit) for unit in units)
+
+
+def _passes(wanted: Wanted, text: HitText) -> bool:
+    for group in wanted.must:
+        checkable = all(unit.sequence or _needs_text(unit) for unit in group)
+        if checkable and not any(_is_in(unit, text) for unit in group):
+            return False
+    return not any((unit.sequence or _needs_text(unit)) and _is_in(unit, text) for unit in wanted.must_not)
+
+
+def _needs_text(unit: Unit) -> bool:
+    return unit.clause.pattern is not None and unit.clause.pattern.text is not None
+
+
+def _is_in(unit: Unit, text: HitText) -> bool:
+    if unit.clause.pattern is not None:
+        return unit.clause.pattern.is_in(text.text)
+    if not unit.sequence:
+        return True
+    return _sequence_pattern(unit).search(text.text) is not None
+
+
+def _sequence_pattern(unit: Unit) -> re.Pattern[str]:
+    # Between the terms may be anything that is neither letter nor digit, or nothing (camelCase).
+    return re.compile(r"[\W_]*".join(re.escape(term) for term in unit.sequence), re.IGNORECASE)
+
+
+def _text_patterns(wanted: Wanted) -> list[re.Pattern[str]]:
+    patterns: list[re.Pattern[str]] = []
+    for unit in wanted.all_units:
+        if unit.clause.pattern is not None:
+            patterns.append(unit.clause.pattern.text or unit.clause.pattern.pieces[0].pattern)
+        elif unit.sequence:
+            patterns.append(_sequence_pattern(unit))
+    return patterns
+
+
+def _forms(wanted: Wanted) -> list[str]:
+    return [term for unit in wanted.all_units for term, _ in unit.terms] + [
+        term for unit in wanted.all_units for piece in unit.pieces for term in piece[:20]
+    ]
+
+
+def _level(has: int, exact: int, wanted: Wanted, masses: Masses) -> MatchLevel:
+    """exact: all words as typed; stemmed: all, some only inflected; near: only a part of them."""
+    whole = 0
+    for i, unit in enumerate(wanted.all_units):
+        if not unit.part_of:
+            whole |= 1 << i
+    if exact & whole == whole:
+        return "exact"
+    if has & whole == whole:
+        return "stemmed"
+    return "near" if masses.of(has) > 0 else "none"
+
+
+def _best_level(hits: Sequence[Hit]) -> MatchLevel:
+    order: tuple[MatchLevel, ...] = ("exact", "stemmed", "near", "semantic", "none")
+    return min((hit.match_level for hit in hits), key=order.index, default="none")
+
+
+def _per_root(ranked: Iterable[Ranked], sessions: Mapping[int, SessionKey]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for item in ranked:
+        root = sessions[item.candidate.session].root_uid
+        counts[root] = counts.get(root, 0) + 1
+    return counts
+
+
+def _fingerprint(text: HitText) -> bytes:
+    """The same text of the same kind is one hit, whichever fork or replay holds it."""
+    body = f"{text.kind}\0{text.text or text.event_id}"
+    return blake2b(body.encode("utf-8", "replace"), digest_size=12).digest()
+
+
+def _nothing_note(missing: Sequence[str] | None, wanted: Wanted) -> str:
+    if missing:
+        return "nothing found: nowhere in the memory is " + ", ".join(dict.fromkeys(missing))
+    absent = [unit.clause.text for group in wanted.must if all(u.is_absent for u in group) for unit in group]
+    if absent:
+        return "nothing found: nowhere in the memory is " + ", ".join(dict.fromkeys(absent))
+    return _NOTHING
+
+
+def _empty(question: Question, notes: Sequence[str], *, abstained: bool = False) -> SearchAnswer:
+    return SearchAnswer(
+        query=question.text,
+        hits=(),
+        total=0,
+        match_level="none",
+        left_out=0,
+        notes=tuple(dict.fromkeys(notes)),
+        abstained=abstained,
+        took_ms=0.0,
+    )
