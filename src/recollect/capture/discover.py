@@ -1,0 +1,295 @@
+"""Finds the sources an agent has written, by the allow-list of its declared places.
+
+Only names that match a place's pattern are looked at; nothing else in an agent's folder is opened. A link
+that leaves its root is refused, a folder named like a file and a special file are reported, not followed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import translate
+from typing import NamedTuple
+
+import msgspec
+
+from recollect.agents.base import Adapter
+from recollect.config import Config
+from recollect.model.capabilities import Place
+from recollect.paths import expand, user_home
+
+HEAD_BYTES = 64 * 1024
+_LOOSE_SUFFIXES = (".jsonl", ".jsonl.zst")
+_LOOSE_SKIP = frozenset((".git", "node_modules", ".venv", "__pycache__"))
+
+
+class RootDir(NamedTuple):
+    """A folder to look in. is_home: the agent's own layout; else also any folder of its transcripts."""
+
+    path: str
+    is_home: bool
+
+
+class FoundSource(msgspec.Struct, frozen=True):
+    """A file that matches a place. path is absolute, relative its place below the root, "/"-separated."""
+
+    agent: str
+    path: str
+    relative: str
+    place: Place
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+class Refused(NamedTuple):
+    """A path that was not taken, and why."""
+
+    path: str
+    reason: str
+
+
+class Discovery(msgspec.Struct):
+    """Everything found for one agent."""
+
+    roots: list[str]
+    sources: list[FoundSource]
+    refused: list[Refused]
+    absent_roots: list[str]
+
+
+def roots_of(adapter: Adapter, config: Config, env: Mapping[str, str]) -> list[RootDir]:
+    """Return the folders of an agent: its own variable or default, then the configured extra roots.
+
+    `[agents.SLUG] variables` overrides the environment. A variable may list several folders, split by
+    the platform's path separator.
+    """
+    settings = config.agent(adapter.facts.slug)
+    values = {**env, **settings.variables}
+    found: list[RootDir] = []
+    for root in adapter.facts.roots:
+        value = values.get(root.variable) if root.variable else None
+        texts = value.split(os.pathsep) if value else [str(user_home(values) / root.default)]
+        found += [RootDir(os.path.abspath(expand(t, values)), True) for t in texts if t]
+    found += [RootDir(os.path.abspath(expand(t, values)), False) for t in settings.roots]
+    unique: dict[str, RootDir] = {}
+    for item in found:
+        unique.setdefault(item.path, item)
+    return list(unique.values())
+
+
+def discover(
+    adapter: Adapter, roots: Sequence[RootDir], *, known_roles: Mapping[str, str], read_head: Callable[[str], bytes]
+) -> Discovery:
+    """Return every source below the roots, in a stable order. Never raises for a single bad path.
+
+    known_roles: absolute path to role of sources already taken, so that folders without the agent's layout
+    are not opened again and again. read_head returns the first 64 KiB of a candidate (decompressed).
+    """
+    out = Discovery(roots=[], sources=[], refused=[], absent_roots=[])
+    seen: set[str] = set()
+    for root in roots:
+        if not os.path.isdir(root.path):
+            out.absent_roots.append(root.path)
+            continue
+        out.roots.append(root.path)
+        walk = _Walk(adapter, root.path, out.refused)
+        for path, relative, place, info in walk.strict():
+            if path not in seen:
+                seen.add(path)
+                out.sources.append(_found(adapter, path, relative, place, info))
+        if not root.is_home:
+            for path, relative, info in walk.loose():
+                if path in seen:
+                    continue
+                role = known_roles.get(path)
+                if role is None:
+                    role = adapter.recognise(relative, _safe_head(read_head, path, out.refused))
+                told = _place_of(adapter, role, path) if role else None
+                if told is not None:
+                    seen.add(path)
+                    out.sources.append(_found(adapter, path, relative, told, info))
+    out.sources.sort(key=lambda s: (s.mtime_ns, s.path))
+    return out
+
+
+def _safe_head(read_head: Callable[[str], bytes], path: str, refused: list[Refused]) -> bytes:
+    try:
+        return read_head(path)
+    except OSError as error:
+        refused.append(Refused(path, error.strerror or type(error).__name__))
+        return b""
+
+
+def _place_of(adapter: Adapter, role: str, path: str) -> Place | None:
+    is_compressed = path.endswith(".zst")
+    for place in adapter.facts.places:
+        if place.role == role and place.container == "jsonl" and place.is_compressed == is_compressed:
+            return place
+    for place in adapter.facts.places:
+        if place.role == role and place.container == "jsonl":
+            return msgspec.structs.replace(place, is_compressed=is_compressed)
+    return None
+
+
+def _found(adapter: Adapter, path: str, relative: str, place: Place, info: os.stat_result) -> FoundSource:
+    return FoundSource(
+        agent=adapter.facts.slug,
+        path=path,
+        relative=relative,
+        place=place,
+        size=info.st_size,
+        mtime_ns=info.st_mtime_ns,
+        inode=info.st_ino,
+    )
+
+
+class _Rule(NamedTuple):
+    """One pattern of a place, split into segments; "**" is None."""
+
+    place: Place
+    segments: tuple[re.Pattern[str] | None, ...]
+    exclude: tuple[re.Pattern[str], ...]
+
+
+_State = tuple[_Rule, int]
+
+
+class _Walk:
+    """Walks one root, keeping only the folders that some pattern can still match."""
+
+    def __init__(self, adapter: Adapter, root: str, refused: list[Refused]) -> None:
+        self._root = root
+        self._real_root = os.path.realpath(root)
+        self._refused = refused
+        self._rules = [
+            _Rule(
+                place,
+                tuple(None if s == "**" else re.compile(translate(s)) for s in pattern.split("/")),
+                tuple(_whole_path(e) for e in place.exclude),
+            )
+            for place in adapter.facts.places
+            for pattern in place.patterns
+        ]
+
+    def strict(self) -> Iterator[tuple[str, str, Place, os.stat_result]]:
+        """Yield (path, relative path, place, stat) of every file that a pattern names."""
+        stack: list[tuple[str, str, list[_State]]] = [(self._root, "", [(r, 0) for r in self._rules])]
+        while stack:
+            folder, prefix, states = stack.pop()
+            for entry in self._entries(folder):
+                relative = prefix + entry.name
+                here = _closure(states)
+                files = [r for r, i in here if i == len(r.segments) - 1 and _fits(r.segments[i], entry.name)]
+                deeper = _advance(here, entry.name)
+                if not files and not deeper:
+                    continue
+                info = self._stat(entry, is_file_wanted=bool(files))
+                if info is None:
+                    continue
+                if stat.S_ISDIR(info.st_mode):
+                    if deeper:
+                        stack.append((entry.path, relative + "/", deeper))
+                    if files:
+                        self._refused.append(Refused(entry.path, "is a folder, not a file"))
+                    continue
+                for rule in files:
+                    if any(e.fullmatch(relative) for e in rule.exclude):
+                        continue
+                    if not stat.S_ISREG(info.st_mode):
+                        self._refused.append(Refused(entry.path, "is not a regular file"))
+                    else:
+                        yield entry.path, relative, rule.place, info
+                    break
+
+    def loose(self) -> Iterator[tuple[str, str, os.stat_result]]:
+        """Yield every line-file below the root, for folders that hold transcripts in no known layout."""
+        stack = [(self._root, "")]
+        while stack:
+            folder, prefix = stack.pop()
+            for entry in self._entries(folder):
+                is_wanted = entry.name.endswith(_LOOSE_SUFFIXES)
+                try:
+                    is_dir = entry.is_dir()
+                except OSError:
+                    continue
+                if not is_dir and not is_wanted:
+                    continue
+                if is_dir and entry.name in _LOOSE_SKIP:
+                    continue
+                info = self._stat(entry, is_file_wanted=is_wanted)
+                if info is None:
+                    continue
+                if stat.S_ISDIR(info.st_mode):
+                    stack.append((entry.path, prefix + entry.name + "/"))
+                elif stat.S_ISREG(info.st_mode):
+                    yield entry.path, prefix + entry.name, info
+
+    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
+        try:
+            with os.scandir(folder) as found:
+                return sorted(found, key=lambda e: e.name)
+        except OSError as error:
+            self._refused.append(Refused(folder, error.strerror or "cannot be listed"))
+            return []
+
+    def _stat(self, entry: os.DirEntry[str], *, is_file_wanted: bool) -> os.stat_result | None:
+        """Return the stat of what an entry stands for, or None when a link leaves the root or dangles."""
+        try:
+            if entry.is_symlink():
+                real = os.path.realpath(entry.path)
+                if real != self._real_root and not real.startswith(self._real_root + os.sep):
+                    self._refused.append(Refused(entry.path, "is a link that leaves the agent's folder"))
+                    return None
+                if os.path.isdir(real) and self._is_above(real, entry.path):
+                    return None
+            return entry.stat()
+        except OSError as error:
+            if is_file_wanted:
+                self._refused.append(Refused(entry.path, error.strerror or "cannot be read"))
+            return None
+
+    @staticmethod
+    def _is_above(real: str, path: str) -> bool:
+        """A link to a folder above itself would never end."""
+        parent = os.path.realpath(os.path.dirname(path))
+        return parent == real or parent.startswith(real + os.sep)
+
+
+def _whole_path(pattern: str) -> re.Pattern[str]:
+    return re.compile("/".join(".*" if s == "**" else translate(s)[4:-3] for s in pattern.split("/")), re.DOTALL)
+
+
+def _fits(segment: re.Pattern[str] | None, name: str) -> bool:
+    if segment is None:
+        return True
+    if name.startswith(".") and not segment.pattern.startswith(("(?s:\\.", "(?s:.")):
+        return False
+    return segment.match(name) is not None
+
+
+def _closure(states: list[_State]) -> list[_State]:
+    """Add the states after a "**", which may stand for no folder at all."""
+    out = list(states)
+    for rule, first in states:
+        i = first
+        while i < len(rule.segments) and rule.segments[i] is None:
+            i += 1
+            out.append((rule, i))
+    return out
+
+
+def _advance(states: list[_State], name: str) -> list[_State]:
+    deeper: list[_State] = []
+    for rule, i in states:
+        if i >= len(rule.segments):
+            continue
+        segment = rule.segments[i]
+        if segment is None:
+            if not name.startswith("."):
+                deeper.append((rule, i))
+        elif i < len(rule.segments) - 1 and _fits(segment, name):
+            deeper.append((rule, i + 1))
+    return deeper

@@ -1,0 +1,109 @@
+"""Reads sources: plain files at any offset, zstd-compressed ones as the bytes they stand for. Read-only, always."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+import zstandard
+
+from recollect.errors import SourceChanged, SourceRefused, SourceUnavailable
+
+MAX_DECOMPRESSED_BYTES = 8 * 1024**3
+"""A zstd source that gives more is a bomb, not a transcript: the longest real rollouts are about 1 GB."""
+_MAX_WINDOW_BYTES = 128 * 1024 * 1024
+_STEP_BYTES = 1024 * 1024
+
+
+class SourceFile:
+    """An open source. `size` is the number of readable (decompressed) bytes when it was opened, -1 if unknown yet."""
+
+    def __init__(self, handle: BinaryIO, path: str, *, is_compressed: bool) -> None:
+        self._handle = handle
+        self._path = path
+        self._is_compressed = is_compressed
+        self._stream: BinaryIO | None = None
+        self._stream_at = 0
+        self._opened = os.fstat(handle.fileno())
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Return up to length bytes from offset; fewer only at the end of the source.
+
+        Raises SourceUnavailable when reading fails and SourceRefused for a compressed source that never ends.
+        """
+        try:
+            if self._is_compressed:
+                return self._read_decompressed(offset, length)
+            self._handle.seek(offset)
+            return self._handle.read(length)
+        except OSError as error:
+            raise SourceUnavailable(f"cannot read {self._path}: {error.strerror}") from error
+        except zstandard.ZstdError as error:
+            raise SourceUnavailable(f"cannot decompress {self._path}: {error}") from error
+
+    def _read_decompressed(self, offset: int, length: int) -> bytes:
+        if offset + length > MAX_DECOMPRESSED_BYTES:
+            raise SourceRefused(f"{self._path} decompresses to more than 8 GiB", reason="too large")
+        if self._stream is None or offset < self._stream_at:
+            self._handle.seek(0)
+            reader = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES)
+            self._stream = reader.stream_reader(self._handle, read_across_frames=True, closefd=False)
+            self._stream_at = 0
+        while self._stream_at < offset:
+            step = self._stream.read(min(_STEP_BYTES, offset - self._stream_at))
+            if not step:
+                return b""
+            self._stream_at += len(step)
+        pieces: list[bytes] = []
+        wanted = length
+        while wanted:
+            step = self._stream.read(min(_STEP_BYTES, wanted))
+            if not step:
+                break
+            pieces.append(step)
+            wanted -= len(step)
+        self._stream_at += length - wanted
+        return b"".join(pieces)
+
+    def check_unchanged(self) -> None:
+        """Raise SourceChanged if the file was written, replaced or removed since it was opened."""
+        try:
+            now = os.stat(self._path)
+        except OSError as error:
+            raise SourceChanged(f"{self._path} vanished while it was read") from error
+        was = self._opened
+        if (now.st_ino, now.st_size, now.st_mtime_ns) != (was.st_ino, was.st_size, was.st_mtime_ns):
+            raise SourceChanged(f"{self._path} changed while it was read")
+
+
+@contextmanager
+def open_source(path: str, *, is_compressed: bool = False) -> Iterator[SourceFile]:
+    """Open a source for reading.
+
+    Raises SourceUnavailable (permission, vanished) or SourceRefused (no regular file). Never blocks on a pipe.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    try:
+        descriptor = os.open(path, flags)
+    except OSError as error:
+        if error.errno in (errno.EISDIR, errno.ENXIO):
+            raise SourceRefused(f"{path} is not a regular file", reason="not a file") from error
+        raise SourceUnavailable(f"cannot open {path}: {error.strerror}") from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise SourceRefused(f"{path} is not a regular file", reason="not a file")
+    with os.fdopen(descriptor, "rb", buffering=0) as handle:
+        yield SourceFile(handle, path, is_compressed=is_compressed)
+
+
+def read_head(path: str, length: int = 64 * 1024) -> bytes:
+    """Return the first bytes of a source, decompressed where its name ends in `.zst`. Raises OSError."""
+    try:
+        with open_source(path, is_compressed=path.endswith(".zst")) as source:
+            return source.read_at(0, length)
+    except (SourceUnavailable, SourceRefused) as error:
+        raise OSError(errno.EIO, str(error)) from error

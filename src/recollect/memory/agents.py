@@ -1,0 +1,61 @@
+"""`memory.agents`: which agents can be read, where their history is, and what is stored of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from recollect.agents.registry import adapters
+from recollect.capture.discover import roots_of
+from recollect.config import Config
+from recollect.model.capabilities import Capabilities
+from recollect.store.ports import Reader
+
+
+class AgentView(msgspec.Struct, frozen=True):
+    """One agent. roots: folders that are there; absent_roots: those that are not."""
+
+    slug: str
+    name: str
+    enabled: bool
+    roots: tuple[str, ...]
+    absent_roots: tuple[str, ...]
+    sessions: int
+    events: int
+    sources: int
+    source_bytes: int
+    capabilities: Capabilities
+
+
+class AgentsFacet:
+    """The agents this version knows."""
+
+    def __init__(self, reader: Callable[[], Reader], config: Config, env: Mapping[str, str]) -> None:
+        self._reader = reader
+        self._config = config
+        self._env = env
+
+    def list(self) -> tuple[AgentView, ...]:
+        """Return every known agent with its folders and what is stored of it."""
+        counts = {a.agent: a for a in self._reader().stats().agents}
+        views = []
+        for slug, adapter in adapters().items():
+            roots = [r.path for r in roots_of(adapter, self._config, self._env)]
+            count = counts.get(slug)
+            views.append(
+                AgentView(
+                    slug=slug,
+                    name=adapter.facts.name,
+                    enabled=self._config.agent(slug).enabled,
+                    roots=tuple(r for r in roots if os.path.isdir(r)),
+                    absent_roots=tuple(r for r in roots if not os.path.isdir(r)),
+                    sessions=count.sessions if count else 0,
+                    events=count.events if count else 0,
+                    sources=count.sources if count else 0,
+                    source_bytes=count.source_bytes if count else 0,
+                    capabilities=adapter.facts.capabilities,
+                )
+            )
+        return tuple(views)

@@ -1,0 +1,318 @@
+"""`class Memory`: open a home, keep it fresh, ask it. Synchronous and safe from many threads."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal, Self
+
+from recollect.archive.archive import Archive
+from recollect.archive.keys import HomeKeys, load_keys, load_or_create_keys
+from recollect.config import Config, load_config
+from recollect.errors import IndexUnavailable, RecollectError, StoreLocked, UnknownName
+from recollect.index.text_index import TextIndex
+from recollect.memory.agents import AgentsFacet
+from recollect.memory.upkeep import Progress, UpkeepFacet
+from recollect.memory.usage import UsageFacet
+from recollect.model.events import Event
+from recollect.model.sessions import Session
+from recollect.paths import config_file, home_dir
+from recollect.pipeline.home import Home
+from recollect.pipeline.parse import parse_file
+from recollect.pipeline.rebuild import finish_swap, rebuild_all, rebuild_index_of
+from recollect.pipeline.report import ProgressCallback, SyncReport
+from recollect.pipeline.sync import SyncRequest, sync
+from recollect.privacy.redact import Redactor
+from recollect.recall.answers import AgentStats, SearchAnswer, SessionPage, Stats, StorageStats, Timeline, TimelineEntry
+from recollect.recall.search import Searcher
+from recollect.store.ports import EventFilter, Reader
+from recollect.store.sqlite import SqliteWriter, open_reader, open_writer
+
+REFRESH_EVERY_S = 2.0
+"""A process looks for new bytes at most this often when it reads (design, section 11)."""
+REFRESH_BYTES = 64_000_000
+"""A refresh on read takes in at most this much, the newest first; the rest waits for `sync`."""
+
+
+class Memory:
+    """The memory of one home. Use `Memory.open`; close it, or use it as a context manager."""
+
+    def __init__(self, home: Path, config: Config, env: Mapping[str, str]) -> None:
+        self.home = home
+        self.config = config
+        self.env = env
+        self.notes: list[str] = []
+        self._folders = Home(home)
+        self._lock = threading.RLock()
+        self._refreshing = threading.Lock()
+        self._refreshed_at = -REFRESH_EVERY_S
+        self._reader: Reader | None = None
+        self._reader_archive: Archive | None = None
+        self._index: TextIndex | None = None
+
+    @classmethod
+    def open(
+        cls, home: str | Path | None = None, *, config: Config | None = None, env: Mapping[str, str] | None = None
+    ) -> Memory:
+        """Open the memory of a home folder; without one, that of `RECOLLECT_HOME` or the platform's default.
+
+        Nothing is read or written before it is needed. env stands for the process environment (agents'
+        own variables, the user's home). Raises ConfigError for a configuration that cannot be used.
+        """
+        values = os.environ if env is None else env
+        folder = home_dir(values) if home is None else Path(home)
+        if config is None:
+            own = folder / "config.toml"
+            config = load_config(own if home is not None and own.exists() else config_file(values))
+        return cls(folder.absolute(), config, values)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close files and connections. Opening again is done by itself."""
+        with self._lock:
+            if self._reader is not None:
+                self._reader.close()
+            if self._reader_archive is not None:
+                self._reader_archive.close()
+            self._reader = self._reader_archive = self._index = None
+
+    # Taking in
+
+    def sync(
+        self, *, agents: Sequence[str] = (), force: bool = False, progress: ProgressCallback | None = None
+    ) -> SyncReport:
+        """Take in everything new or changed. force: derive what is stored anew from the archive first.
+
+        When another process is ingesting, returns at once with state "busy".
+        Raises UnknownName for an agent that does not exist, StoreError or ArchiveError when the home
+        cannot be written.
+        """
+        request = SyncRequest(self.config, agents=agents, env=self.env, progress=progress, now_us=_now_us)
+        try:
+            if force and (self.home / "memory.db").exists():
+                return self.rebuild("all", request=request)
+            with self._writing() as (writer, archive, keys):
+                return sync(self._folders, writer, self.reader(), archive, keys, request)
+        except StoreLocked as error:
+            return SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0, state="busy", notes=[str(error)])
+
+    def refresh(self) -> tuple[str, ...]:
+        """Take in what has changed, at most every 2 seconds; return notes on what could not be done.
+
+        Never raises for a home that is busy, full or read-only: what is stored is read on.
+        """
+        if not self._refreshing.acquire(blocking=False):
+            return ()
+        try:
+            now = time.monotonic()
+            if now - self._refreshed_at < REFRESH_EVERY_S:
+                return ()
+            request = SyncRequest(self.config, env=self.env, max_bytes=REFRESH_BYTES, now_us=_now_us)
+            try:
+                with self._writing() as (writer, archive, keys):
+                    report = sync(self._folders, writer, self.reader(), archive, keys, request)
+            except StoreLocked:
+                return ("catching up: another process is ingesting, this is what is stored so far",)
+            except RecollectError as error:
+                return (f"not refreshed: {error}",)
+            finally:
+                self._refreshed_at = time.monotonic()
+            return tuple(report.notes)
+        finally:
+            self._refreshing.release()
+
+    def rebuild(
+        self, what: Literal["index", "all"], *, progress: Progress | None = None, request: SyncRequest | None = None
+    ) -> SyncReport:
+        """Derive the index, or everything, anew; then take in what is new. Raises StoreLocked."""
+        request = request or SyncRequest(self.config, env=self.env, now_us=_now_us)
+        if what == "all":
+            keys = load_keys(self._folders.keys)
+            self.close()
+            rebuild_all(self._folders, keys, self.config, now_us=_now_us, progress=progress)
+            self.close()
+        with self._writing() as (writer, archive, keys):
+            if what == "index":
+                rebuild_index_of(self._folders, writer, self.reader())
+            return sync(self._folders, writer, self.reader(), archive, keys, request)
+
+    @contextmanager
+    def _writing(self) -> Iterator[tuple[SqliteWriter, Archive, HomeKeys]]:
+        """Hold the ingest lock with everything that writing needs open."""
+        make_home(self.home)
+        finish_swap(self._folders)
+        writer = open_writer(self.home, domains=self.config.repos.domains)
+        try:
+            has_archive = (self._folders.archive / "journal.log").exists()
+            keys = load_keys(self._folders.keys) if has_archive else load_or_create_keys(self._folders.keys)
+            archive = Archive.open(self._folders.archive, keys)
+            try:
+                yield writer, archive, keys
+            finally:
+                archive.close()
+        finally:
+            writer.close()
+
+    # Asking
+
+    def search(self, query: str, *, limit: int | None = None, sync: bool = True) -> SearchAnswer:
+        """Answer a query (see docs/query-language.md). Any text is a valid query.
+
+        sync: take in what has changed first. An index that cannot be read gives an answer without hits whose
+        notes say so.
+        """
+        notes = self.refresh() if sync else ()
+        wanted = limit if limit is not None else self.config.search.limit
+        try:
+            answer = self._searcher().search(query, limit=wanted, now_us=_now_us())
+        except IndexUnavailable as error:
+            note = f"the search index cannot be read ({error}); run `recollect rebuild index`"
+            return SearchAnswer(query, (), 0, "none", 0, (*notes, note), False, 0.0)
+        if not notes:
+            return answer
+        import msgspec
+
+        return msgspec.structs.replace(answer, notes=(*answer.notes, *notes))
+
+    def sessions(
+        self, *, where: EventFilter | None = None, after: int | None = None, before: int | None = None,
+        limit: int = 20, offset: int = 0, sync: bool = True,
+    ) -> SessionPage:  # fmt: skip
+        """Return sessions, newest first. after/before: UTC microseconds, [after, before)."""
+        notes = self.refresh() if sync else ()
+        page, total = self.reader().sessions(
+            where or EventFilter(), after=after, before=before, limit=limit, offset=offset
+        )
+        return SessionPage(page, total, notes)
+
+    def session(self, uid: str) -> Session:
+        """Return a session by uid, by a unique prefix of it, or by a citation `uid#seq`. Raises UnknownName."""
+        wanted = uid.partition("#")[0]
+        found = self.reader().session(wanted)
+        if found is None:
+            near = self.reader().nearest_sessions(wanted)
+            raise UnknownName("session", wanted, nearest=near, hint="`recollect sessions` lists them")
+        return found
+
+    def events(self, uid: str, *, first_seq: int = 0, limit: int | None = None) -> Iterator[Event]:
+        """Yield a session's events in order of seq, with whole, redacted payloads. Raises UnknownName."""
+        return self.reader().events(self.session(uid).session_uid, first_seq=first_seq, limit=limit)
+
+    def timeline(
+        self, *, session: str | None = None, repo: str | None = None, after: int | None = None,
+        before: int | None = None, limit: int = 100, sync: bool = True,
+    ) -> Timeline:  # fmt: skip
+        """Return what happened: in one session in order of seq, else over sessions in order of time."""
+        notes = self.refresh() if sync else ()
+        where = EventFilter(
+            sessions=(self.session(session).session_uid,) if session else (), repos=(repo,) if repo else ()
+        )
+        rows, total = self.reader().timeline(where, after=after, before=before, limit=limit)
+        entries = tuple(
+            TimelineEntry(r.ts, r.session_uid, r.seq, r.agent, r.kind, r.role, r.turn_index, r.summary, r.repo)
+            for r in rows
+        )
+        return Timeline(entries, total, notes)
+
+    def stats(self) -> Stats:
+        """Return what is in the memory and what it takes on disk."""
+        s = self.reader().stats()
+        agents = tuple(
+            AgentStats(a.agent, a.sessions, a.subagent_sessions, a.events, a.sources, a.source_bytes) for a in s.agents
+        )
+        return Stats(
+            home=str(self.home),
+            agents=agents,
+            sessions=sum(a.sessions for a in agents),
+            events=sum(a.events for a in agents),
+            kind_counts=s.kind_counts,
+            source_bytes=sum(a.source_bytes for a in agents),
+            storage=StorageStats(s.database_bytes, self._folders.archive_bytes(), self._folders.index_bytes()),
+            defects=s.defects,
+            redactions=s.redactions,
+            first_event=s.first_event,
+            last_event=s.last_event,
+        )
+
+    def parse(self, path: Path, *, agent: str | None = None) -> Iterator[Event]:
+        """Yield the redacted events of one file; nothing is stored."""
+        return parse_file(path, agent=agent)
+
+    @property
+    def usage(self) -> UsageFacet:
+        """Tokens and cost."""
+        return UsageFacet(self.reader)
+
+    @property
+    def agents(self) -> AgentsFacet:
+        """The agents this version knows."""
+        return AgentsFacet(self.reader, self.config, self.env)
+
+    @property
+    def upkeep(self) -> UpkeepFacet:
+        """Verify, doctor, export, rebuild."""
+        return UpkeepFacet(self)
+
+    # Inside
+
+    def reader(self) -> Reader:
+        """Return the shared reader of the store; an empty memory is made where there is none."""
+        with self._lock:
+            if self._reader is None:
+                if not (self.home / "memory.db").exists():
+                    make_home(self.home)
+                    open_writer(self.home).close()
+                keys = _keys_or_none(self._folders.keys)
+                archive = Archive.open(self._folders.archive, keys, read_only=True) if keys else None
+                redactor = Redactor(keys.marker_key) if keys else None
+                self._reader_archive = archive
+                self._reader = open_reader(self.home, archive, redactor)
+            return self._reader
+
+    @contextmanager
+    def archive(self) -> Iterator[Archive]:
+        """Open the archive for reading. Raises KeyUnavailable when its key is gone."""
+        archive = Archive.open(self._folders.archive, load_keys(self._folders.keys), read_only=True)
+        try:
+            yield archive
+        finally:
+            archive.close()
+
+    def _searcher(self) -> Searcher:
+        with self._lock:
+            if self._index is None:
+                self._index = TextIndex.open(self._folders.index)
+            return Searcher(self._index, self.reader())
+
+
+def make_home(folder: Path) -> None:
+    """Make a home folder, private to its owner. Raises StoreError when that cannot be done."""
+    from recollect.errors import StoreError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StoreError(
+            f"cannot make the memory's folder {folder}: {error.strerror}", hint="set RECOLLECT_HOME to another place"
+        ) from error
+
+
+def _keys_or_none(folder: Path) -> HomeKeys | None:
+    """The derived memory still works when the archive's key is gone; `doctor` says so."""
+    try:
+        return load_keys(folder)
+    except RecollectError:
+        return None
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1000

@@ -1,0 +1,29 @@
+"""`memory.usage`: tokens and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from recollect.model.usage import UsageReport
+from recollect.store.ports import EventFilter, Reader, UsageBy
+
+
+class UsageFacet:
+    """Token totals and cost over responses counted once each."""
+
+    def __init__(self, reader: Callable[[], Reader]) -> None:
+        self._reader = reader
+
+    def report(
+        self,
+        *,
+        by: UsageBy = "day",
+        where: EventFilter | None = None,
+        after: int | None = None,
+        before: int | None = None,
+    ) -> UsageReport:
+        """Return tokens and cost grouped by session, day, repo, model, agent or in total.
+
+        after/before: UTC microseconds, [after, before). Forks, replays and repeated lines count once.
+        """
+        return self._reader().usage(by=by, where=where or EventFilter(), after=after, before=before)

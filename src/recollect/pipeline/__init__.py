@@ -1,0 +1,1 @@
+"""One pass, readable top to bottom: discover → read → archive → parse → redact → store → index."""

@@ -1,0 +1,337 @@
+"""Records in, events out: the pure middle of the pass, the same for a sync, a rebuild and `parse`.
+
+Order for every record: decode → the adapter's parse → redact → bodies, summaries, index documents. What is
+redacted here is redacted everywhere: nothing unredacted leaves this module but the sealed chunks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, get_args
+
+import msgspec
+
+from recollect.agents.base import Adapter
+from recollect.capture.containers.jsonl import Line
+from recollect.capture.decode import guess_type, readable_text
+from recollect.index.documents import DocumentBuilder
+from recollect.model.events import Draft
+from recollect.model.payloads import (
+    KINDS,
+    AssistantMessage,
+    Lifecycle,
+    Payload,
+    SessionStart,
+    Thinking,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    Unknown,
+    UserMessage,
+)
+from recollect.model.records import Defect, Parsed, Record, SourceInfo
+from recollect.model.sessions import SessionPatch
+from recollect.model.text import searchable, summary_of
+from recollect.privacy.redact import Redactor
+from recollect.store.blocks import BlockEntry, encode_block
+from recollect.store.bodies import LARGE_CHARS, encode_body, large_strings
+from recollect.store.ports import BlobSighting, EventDraft, RecordPlace, SessionPart, UsageSighting
+
+MAX_STATE_BYTES = 1024 * 1024
+KIND_CODE: dict[type, int] = {payload_type: code for code, payload_type in enumerate(get_args(Payload))}
+"""The stored code of every payload type: its position in `KINDS`, which lists them in the order of the union."""
+_PROSE = (UserMessage, AssistantMessage, Thinking)
+"""What people and models say stays whole in the store, however long; it outlives an eviction of the archive."""
+_Noted = tuple[str, bytes]
+_NOTHING: _Noted = ("", b"")
+_ROLE = {"user": 0, "assistant": 1, "tool": 2, "system": 3}
+_QUALITY = {"exact": 0, "inferred": 1, "missing": 2}
+IS_SIDECHAIN = 1
+_to_builtins = msgspec.to_builtins
+_encode = msgspec.json.Encoder().encode
+_sha256 = hashlib.sha256
+
+
+class Derived(NamedTuple):
+    """What some records gave: places, one part per session, defects, blobs, and the state to go on with."""
+
+    records: list[RecordPlace]
+    sessions: list[SessionPart]
+    defects: list[Defect]
+    blobs: list[BlobSighting]
+    state: Any
+    turn: int
+    unknown_count: int
+    redactions: dict[str, int]
+
+
+class _Part:
+    """One session's share of the slice while it grows."""
+
+    __slots__ = ("ended", "entries", "events", "kinds", "patch", "started", "usage")
+
+    def __init__(self) -> None:
+        self.patch = SessionPatch()
+        self.events: list[EventDraft] = []
+        self.entries: list[BlockEntry] = []
+        self.usage: list[UsageSighting] = []
+        self.kinds = [0] * len(KINDS)
+        self.started: int | None = None
+        self.ended: int | None = None
+
+
+class Deriver:
+    """Derives the events of one slice of one source. Use once: `add` every record in order, then `finish`."""
+
+    def __init__(
+        self, adapter: Adapter, info: SourceInfo, redactor: Redactor, *, state: Any, turn: int, documents: bool = True
+    ) -> None:
+        self._adapter = adapter
+        self._parse = adapter.parse
+        self._session = info.session
+        self._redactor = redactor
+        self._state = state
+        self._turn = turn
+        self._documents = DocumentBuilder() if documents else None
+        self._places: list[RecordPlace] = []
+        self._parts: dict[str, _Part] = {}
+        self._doc_ordinals: list[tuple[_Part, int, int]] = []
+        self._defects: list[Defect] = []
+        self._blobs: list[BlobSighting] = []
+        self._redactions: dict[str, int] = {}
+        self._unknown = 0
+
+    def add_lines(
+        self, lines: Sequence[Line], hashes: Sequence[bytes], *, base: int, first_index: int, data: bytes
+    ) -> None:
+        """Take the records of a piece of data that lies at offset `base` of its revision.
+
+        hashes: their sha256 (`hashes_of`). Which records may hold a secret is told once for the whole piece.
+        """
+        suspects = set(self._redactor.suspects(data, [line.end for line in lines]))
+        for i, (line, sha) in enumerate(zip(lines, hashes, strict=True)):
+            index = first_index + i
+            offset = base + line.start
+            self._places.append(RecordPlace(index, offset, line.end - line.start, sha))
+            self._add(line, index, offset, is_suspect=i in suspects)
+
+    def add_giant(self, head: bytes, *, offset: int, length: int, index: int, sha256: bytes) -> None:
+        """Take a record that is too large to decode: one unknown event of its first 64 KiB and a defect."""
+        self._places.append(RecordPlace(index, offset, length, sha256))
+        self._defects.append(Defect("too_large", f"{length} bytes", index, offset))
+        draft = Draft(payload=Unknown(type=guess_type(head), text=readable_text(head)))
+        self._emit((draft,), None, is_suspect=True)
+
+    def _add(self, line: Line, index: int, offset: int, *, is_suspect: bool) -> None:
+        decoded = line.decoded
+        if decoded.code:
+            self._defects.append(Defect(decoded.code, self._clean(decoded.detail), index, offset))
+        if not decoded.is_json:
+            draft = Draft(payload=Unknown(type=guess_type(line.raw), text=readable_text(line.raw)))
+            self._emit((draft,), None, is_suspect=True)
+            return
+        before = self._state
+        try:
+            parsed: Parsed[Any] = self._parse(Record(decoded.value, line.raw, index), self._state)
+            self._state = parsed.state
+            for defect in parsed.defects:
+                detail = self._clean(defect.detail) if defect.detail else ""
+                self._defects.append(Defect(defect.code, detail, index, offset))
+            self._emit(parsed.events, decoded.value, is_suspect=is_suspect)
+        except (RecursionError, UnicodeError) as error:
+            self._state = before
+            code = "too_deep" if isinstance(error, RecursionError) else "lone_surrogate"
+            self._defects.append(Defect(code, "kept as an unknown record", index, offset))
+            draft = Draft(payload=Unknown(type=guess_type(line.raw), text=readable_text(line.raw)))
+            self._emit((draft,), None, is_suspect=True)
+
+    def _clean(self, text: str) -> str:
+        return self._redactor.redact_text(text)[0]
+
+    def _emit(self, drafts: Sequence[Draft], value: Any, *, is_suspect: bool) -> None:
+        record = len(self._places) - 1
+        large: dict[str, str] | None = None
+        parts: dict[str | None, int] = {}
+        for draft in drafts:
+            part_number = parts.get(draft.native_id, 0)
+            parts[draft.native_id] = part_number + 1
+            payload = self._redacted(draft.payload) if is_suspect else draft.payload
+            body = _encode(payload)
+            if len(body) >= LARGE_CHARS and type(payload) not in _PROSE and value is not None:
+                if large is None:
+                    large = large_strings(value)
+                body = encode_body(payload, large)
+            self._emit_one(draft, payload, body, part_number, record)
+
+    def _emit_one(self, draft: Draft, payload: Payload, body: bytes, part_number: int, record: int) -> None:
+        part = self._part_of(draft)
+        ts = draft.ts
+        if ts is not None:
+            if part.started is None or ts < part.started:
+                part.started = ts
+            if part.ended is None or ts > part.ended:
+                part.ended = ts
+        kind = KIND_CODE[type(payload)]
+        part.kinds[kind] += 1
+        noted = _NOTES[kind]
+        tool, text_sha = noted(self, part, payload, ts, record) if noted is not None else _NOTHING
+        text_class, text, paths = searchable(payload)
+        path = paths[0] if paths else ""
+        if self._documents is not None and (text or paths):
+            ordinal = self._documents.add(text_class, text, paths, kind=KINDS[kind], tool=tool, ts=ts)
+            self._doc_ordinals.append((part, len(part.events), ordinal))
+        part.entries.append(BlockEntry(body, summary_of(payload), draft.parent_id, path))
+        part.events.append(
+            EventDraft(
+                draft.native_id,
+                part_number,
+                kind,
+                _ROLE[draft.role],
+                ts,
+                _QUALITY[draft.ts_quality],
+                self._turn,
+                IS_SIDECHAIN if draft.is_sidechain else 0,
+                None,
+                record,
+                tool,
+                "",
+                "",
+                len(part.entries) - 1,
+                (),
+                text_sha,
+                draft.replaces,
+            )
+        )
+
+    def _part_of(self, draft: Draft) -> _Part:
+        name = self._session if draft.session is None else draft.session
+        part = self._parts.get(name)
+        if part is None:
+            part = self._parts[name] = _Part()
+        return part
+
+    def _note_call(self, _part: _Part, p: ToolCall, _ts: int | None, _record: int) -> _Noted:
+        return p.name, b""
+
+    def _note_result(self, _part: _Part, p: ToolResult, _ts: int | None, record: int) -> _Noted:
+        if p.parts:
+            self._see_parts(p.parts, record)
+        return p.name, b""
+
+    def _note_reply(self, part: _Part, p: AssistantMessage, _ts: int | None, record: int) -> _Noted:
+        if p.model:
+            part.patch.saw_model(p.model)
+        if p.parts:
+            self._see_parts(p.parts, record)
+        return _NOTHING
+
+    def _note_user(self, part: _Part, p: UserMessage, _ts: int | None, record: int) -> _Noted:
+        part.patch.take(p, None)
+        if p.parts:
+            self._see_parts(p.parts, record)
+        if p.origin != "injected":
+            self._turn += 1
+        return "", hashlib.blake2b(p.text.strip().encode("utf-8", "replace"), digest_size=8).digest()
+
+    def _note_usage(self, part: _Part, p: TokenUsage, ts: int | None, _record: int) -> _Noted:
+        part.usage.append(_sighting(len(part.events), p, ts))
+        return _NOTHING
+
+    def _note_session(self, part: _Part, p: SessionStart | Lifecycle, _ts: int | None, _record: int) -> _Noted:
+        part.patch.take(p, None)
+        return _NOTHING
+
+    def _note_unknown(self, _part: _Part, _p: Unknown, _ts: int | None, _record: int) -> _Noted:
+        self._unknown += 1
+        return _NOTHING
+
+    def _see_parts(self, parts: Sequence[Any], record: int) -> None:
+        for p in parts:
+            if p.sha256:
+                self._blobs.append(BlobSighting(bytes.fromhex(p.sha256), p.media_type, p.bytes, record, ""))
+
+    def _redacted(self, payload: Payload) -> Payload:
+        value = _to_builtins(payload)
+        clean, findings = self._redactor.redact_value(value)
+        if not findings:
+            return payload
+        for finding in findings:
+            self._redactions[finding.kind] = self._redactions.get(finding.kind, 0) + 1
+        redacted: Payload = msgspec.convert(clean, type(payload))
+        return redacted
+
+    def finish(self) -> Derived:
+        """Return everything derived. The documents of the whole slice are prepared together, which is faster."""
+        if self._documents is not None:
+            docs = self._documents.finish()
+            for part, event, ordinal in self._doc_ordinals:
+                part.events[event] = part.events[event]._replace(docs=docs[ordinal])
+        sessions = []
+        for native_id, part in self._parts.items():
+            part.patch.started_at, part.patch.ended_at = part.started, part.ended
+            counts = {KINDS[i]: n for i, n in enumerate(part.kinds) if n}
+            block = encode_block(part.entries)
+            sessions.append(SessionPart(native_id, part.patch, part.events, block, part.usage, counts))
+        return Derived(
+            self._places,
+            sessions,
+            self._defects,
+            self._blobs,
+            self._state,
+            self._turn,
+            self._unknown,
+            self._redactions,
+        )
+
+
+_NOTERS: dict[type, Callable[[Deriver, _Part, Any, int | None, int], _Noted]] = {
+    ToolCall: Deriver._note_call,
+    ToolResult: Deriver._note_result,
+    AssistantMessage: Deriver._note_reply,
+    UserMessage: Deriver._note_user,
+    TokenUsage: Deriver._note_usage,
+    SessionStart: Deriver._note_session,
+    Lifecycle: Deriver._note_session,
+    Unknown: Deriver._note_unknown,
+}
+"""What a payload tells about its session, usage and turns, and the (tool name, hash of a user's text) it gives."""
+_NOTES = [_NOTERS.get(payload_type) for payload_type in KIND_CODE]
+
+
+def _sighting(event: int, p: TokenUsage, ts: int | None) -> UsageSighting:
+    return UsageSighting(
+        event,
+        p.dedupe_key,
+        ts,
+        p.model,
+        p.input_tokens,
+        p.output_tokens,
+        p.cache_read_tokens,
+        p.cache_write_5m_tokens,
+        p.cache_write_1h_tokens,
+        p.reasoning_tokens,
+        p.cost_usd,
+        p.is_additive,
+    )
+
+
+def hashes_of(lines: Sequence[Line]) -> list[bytes]:
+    """Return the sha256 of each record's exact bytes."""
+    return [_sha256(line.raw).digest() for line in lines]
+
+
+def encode_state(state: Any) -> bytes:
+    """Return a parser's state as bytes, or b"" when it is too large: the source is then refolded from its start."""
+    encoded = msgspec.msgpack.encode(state)
+    return encoded if len(encoded) <= MAX_STATE_BYTES else b""
+
+
+def decode_state(adapter: Adapter, encoded: bytes) -> Any | None:
+    """Return a stored state, or None when there is none or it no longer fits."""
+    if not encoded:
+        return None
+    try:
+        return msgspec.msgpack.decode(encoded, type=adapter.state_type)
+    except msgspec.MsgspecError:
+        return None

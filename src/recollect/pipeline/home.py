@@ -1,0 +1,42 @@
+"""The folders of one memory."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+class Home:
+    """Where the parts of a memory are (design, section 7)."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.database = folder / "memory.db"
+        self.archive = folder / "archive"
+        self.index = folder / "index" / "text"
+        self.keys = folder / "keys"
+        self.rebuild = folder / "rebuild"
+
+    def archive_bytes(self) -> int:
+        """Return the bytes of the archive on disk."""
+        return _tree_bytes(self.archive)
+
+    def index_bytes(self) -> int:
+        """Return the bytes of the index on disk."""
+        return _tree_bytes(self.folder / "index")
+
+    def size_bytes(self) -> int:
+        """Return the bytes on disk of database, archive and index."""
+        database = (self.folder / f"memory.db{suffix}" for suffix in ("", "-wal"))
+        return self.archive_bytes() + self.index_bytes() + sum(_file_bytes(p) for p in database)
+
+
+def _tree_bytes(folder: Path) -> int:
+    return sum(_file_bytes(Path(root, name)) for root, _, files in os.walk(folder) for name in files)
+
+
+def _file_bytes(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0

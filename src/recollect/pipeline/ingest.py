@@ -1,0 +1,153 @@
+"""The one ingester: archive, database, index, in this order; everything else is done by workers before it.
+
+Finished slices are gathered and written in groups: chunks and journal are made durable first, then one short
+transaction takes the rows, then the index takes the documents. A crash between any two of these loses nothing:
+the chunks are found again, the journal entry is repeated, and the change log tells the index what it missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from recollect.archive.archive import Archive
+from recollect.archive.chunks import ChunkPlace
+from recollect.archive.journal import JournalEntry
+from recollect.errors import IndexUnavailable
+from recollect.index.writer import IndexWriterSet
+from recollect.pipeline.report import AgentSync, SyncReport
+from recollect.pipeline.stages import StageTimer
+from recollect.store.ports import SliceResult, Writer
+
+GROUP_BYTES = 8 * 1024 * 1024
+"""Source bytes written in one transaction: about 50 ms of writing, so that readers' snapshots stay fresh."""
+INDEX_COMMIT_BYTES = 256 * 1024 * 1024
+INDEX = "index"
+
+
+class Ingester:
+    """Takes finished slices. One at a time a home: it is made by whoever holds the ingest lock."""
+
+    def __init__(
+        self, writer: Writer, archive: Archive, index: IndexWriterSet | None, report: SyncReport,
+        *, now_us: Callable[[], int], timer: StageTimer, record_journal: bool = True,
+    ) -> None:  # fmt: skip
+        self._writer = writer
+        self._archive = archive
+        self._index = index
+        self._report = report
+        self._now_us = now_us
+        self._timer = timer
+        self._record_journal = record_journal
+        self._waiting: list[tuple[SliceResult, list[ChunkPlace]]] = []
+        self._waiting_bytes = 0
+        self._uncommitted_bytes = 0
+        self.done_bytes = 0
+        self.touched_sessions: set[str] = set()
+
+    def take(self, result: SliceResult) -> None:
+        """Take one slice. Its chunks go to the archive now, its rows with the group."""
+        with self._timer.stage("archive"):
+            known = self._writer.known_chunks([chunk.name for chunk in result.chunks]) if result.chunks else {}
+            places = self._archive.write(result.chunks, known=known)
+        self._note(result, places)
+
+    def take_archived(self, result: SliceResult, places: list[ChunkPlace]) -> None:
+        """Take a slice whose chunks are in the archive already (a rebuild)."""
+        self._note(result, places)
+
+    def _note(self, result: SliceResult, places: list[ChunkPlace]) -> None:
+        self._waiting.append((result, places))
+        self._timer.merge(result.timings)
+        size = sum(chunk.plain for chunk in result.chunks) or max(0, result.to_bytes - result.from_bytes)
+        self._waiting_bytes += size
+        self.done_bytes += size
+        if self._waiting_bytes >= GROUP_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write everything taken so far. Raises StoreError or ArchiveError; what was written before stays."""
+        if not self._waiting:
+            return
+        group, self._waiting = self._waiting, []
+        size, self._waiting_bytes = self._waiting_bytes, 0
+        now = self._now_us()
+        if self._record_journal:
+            with self._timer.stage("archive"):
+                self._archive.record([_entry(result, places, now) for result, places in group])
+                self._archive.flush()
+        docs, stale = [], []
+        with self._timer.stage("store"), self._writer.transaction():
+            for result, places in group:
+                outcome = self._writer.write(result, places, observed_at=now)
+                docs += outcome.docs
+                stale += outcome.stale_keys
+                self.touched_sessions.update(outcome.sessions)
+                self._count(result, outcome.new_events, outcome.replays)
+        with self._timer.stage("index"):
+            self._index_docs(docs, stale)
+        self._uncommitted_bytes += size
+        if self._uncommitted_bytes >= INDEX_COMMIT_BYTES:
+            self.commit_index()
+
+    def _index_docs(self, docs: list, stale: list[int]) -> None:  # type: ignore[type-arg]
+        if self._index is None:
+            return
+        try:
+            if stale:
+                self._index.delete(stale)
+            self._index.add(docs)
+        except IndexUnavailable as error:
+            self._index = None
+            self._report.state = "degraded"
+            self._report.notes.append(f"the search index could not be written ({error}); the next sync mends it")
+
+    def commit_index(self) -> None:
+        """Make the index durable and tell the change log how far it is."""
+        self._uncommitted_bytes = 0
+        if self._index is None:
+            return
+        last = self._writer.last_change()
+        with self._timer.stage("index"):
+            try:
+                self._index.commit()
+            except IndexUnavailable as error:
+                self._index = None
+                self._report.state = "degraded"
+                self._report.notes.append(f"the search index could not be written ({error}); the next sync mends it")
+                return
+        with self._writer.transaction():
+            self._writer.acknowledge(INDEX, last)
+
+    def _count(self, result: SliceResult, new_events: int, replays: int) -> None:
+        agent: AgentSync = self._report.agents[result.source.agent]
+        agent.events += new_events
+        agent.replays += replays
+        agent.records += len(result.records)
+        agent.unknown += result.unknown_count
+        agent.bytes += sum(chunk.plain for chunk in result.chunks)
+        for defect in result.defects:
+            agent.defects[defect.code] = agent.defects.get(defect.code, 0) + 1
+        for kind, count in result.redactions.items():
+            agent.redactions[kind] = agent.redactions.get(kind, 0) + count
+
+
+def _entry(result: SliceResult, places: list[ChunkPlace], now: int) -> JournalEntry:
+    row = result.source
+    return JournalEntry(
+        source_id=row.source_id,
+        agent=row.agent,
+        role=row.role,
+        key=row.key,
+        path=row.path,
+        container=row.container,
+        session=row.session,
+        revision=row.revision,
+        observed_at=now,
+        from_bytes=result.from_bytes,
+        to_bytes=result.to_bytes,
+        bytes_seen=result.bytes_seen,
+        keep_chunks=result.keep_chunks,
+        chunks=[(place, chunk.is_open) for place, chunk in zip(places, result.chunks, strict=True)],
+        relative=row.relative,
+        lane=row.lane,
+    )

@@ -1,0 +1,211 @@
+"""Decides what is to be done with each source found: nothing, go on, begin a new revision, or first sight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from recollect.agents.base import Adapter
+from recollect.archive.chunks import ChunkPlace
+from recollect.capture.changes import Marks, compare, whole_marks
+from recollect.capture.discover import FoundSource
+from recollect.capture.files import open_source
+from recollect.errors import SourceError
+from recollect.model.ids import source_id
+from recollect.model.records import SourceInfo
+from recollect.pipeline.report import AgentSync, Skipped
+from recollect.pipeline.tasks import SourceTask
+from recollect.store.ports import SourceRow, Writer
+
+
+class Planned(NamedTuple):
+    """A source to take in and how many bytes that is about."""
+
+    task: SourceTask
+    bytes: int
+
+
+class Planner:
+    """Plans one agent's sources. Reads at most the head and end of sources whose size or time changed."""
+
+    def __init__(self, adapter: Adapter, writer: Writer, report: AgentSync, *, slice_bytes: int) -> None:
+        self._adapter = adapter
+        self._writer = writer
+        self._report = report
+        self._slice_bytes = slice_bytes
+        self.touched: list[SourceRow] = []
+        """Rows to write though no bytes came: moved, gone, back again, or only their time changed."""
+        self._known = writer.sources(adapter.facts.slug)
+        self._by_path = {row.path: row for row in self._known.values()}
+        self._by_key: dict[str, list[SourceRow]] = {}
+        for row in self._known.values():
+            self._by_key.setdefault(row.key, []).append(row)
+
+    @property
+    def known_roles(self) -> dict[str, str]:
+        """Absolute path to role of every source taken before."""
+        return {row.path: row.role for row in self._known.values()}
+
+    def plan(self, found: Sequence[FoundSource], *, present_roots: Sequence[str]) -> list[Planned]:
+        """Return the tasks, oldest source first, and settle what needs none."""
+        found = self._without_compressed_twins(found)
+        paths = {item.path for item in found}
+        planned: list[Planned] = []
+        for item in found:
+            self._report.found += 1
+            if item.size == 0 and item.path not in self._by_path:
+                self._skip(item.path, "is empty")
+                continue
+            try:
+                task = self._plan_one(item, paths)
+            except SourceError as error:
+                self._skip(item.path, str(error))
+                continue
+            if task is not None:
+                planned.append(Planned(task, max(0, item.size - task.seen_bytes)))
+        self._settle_gone(paths, present_roots)
+        return planned
+
+    def _skip(self, path: str, reason: str) -> None:
+        self._report.skipped.append(Skipped(path, reason))
+
+    def _key(self, item: FoundSource) -> str:
+        return self._adapter.source_key(SourceInfo(item.agent, item.place.role, item.relative))
+
+    def _without_compressed_twins(self, found: Sequence[FoundSource]) -> list[FoundSource]:
+        """Where the plain file and its compressed twin both exist, the plain one counts (format notes: Codex)."""
+        plain = {self._key(item) for item in found if not item.place.is_compressed}
+        return [item for item in found if not (item.place.is_compressed and self._key(item) in plain)]
+
+    def _plan_one(self, item: FoundSource, paths: set[str]) -> SourceTask | None:
+        row = self._by_path.get(item.path)
+        has_moved = False
+        if row is None:
+            row = self._moved_here(item, paths)
+            has_moved = row is not None
+            self._report.moved += has_moved
+        if row is None:
+            self._report.new += 1
+            return self._first_sight(item)
+        if self._looks_unchanged(row, item):
+            self._report.unchanged += 1
+            if has_moved or row.status != "active":
+                self._touch(row, item)
+            return None
+        return self._changed(row, item)
+
+    def _looks_unchanged(self, row: SourceRow, item: FoundSource) -> bool:
+        return (row.size, row.mtime_ns, row.inode) == (item.size, item.mtime_ns, item.inode)
+
+    def _moved_here(self, item: FoundSource, paths: set[str]) -> SourceRow | None:
+        """Find the source that stood elsewhere before: same key, its old path gone, its bytes the same."""
+        for row in self._by_key.get(self._key(item), []):
+            if row.path in paths or row.revision == 0:
+                continue
+            with open_source(item.path, is_compressed=item.place.is_compressed) as source:
+                marks = Marks(row.committed_bytes, row.head_sha, row.tail_sha)
+                if compare(source, marks, bytes_seen=row.committed_bytes) != "rewritten":
+                    self._by_path.pop(row.path, None)
+                    return msgspec.structs.replace(row, path=item.path, relative=item.relative)
+        return None
+
+    def _first_sight(self, item: FoundSource) -> SourceTask:
+        key = self._key(item)
+        ordinal = len(self._by_key.setdefault(key, []))
+        row = SourceRow(
+            source_id=source_id(item.agent, key, ordinal),
+            agent=item.agent,
+            role=item.place.role,
+            key=key,
+            path=item.path,
+            container=item.place.container,
+            lane=item.place.lane,
+            revision=1,
+            relative=item.relative,
+        )
+        self._by_key[key].append(row)
+        self._observe(row, item)
+        return SourceTask(
+            source=row,
+            path=item.path,
+            relative=item.relative,
+            is_compressed=item.place.is_compressed,
+            is_new_revision=True,
+            is_first_sight=True,
+            slice_bytes=self._slice_bytes,
+        )
+
+    def _changed(self, row: SourceRow, item: FoundSource) -> SourceTask | None:
+        places = self._writer.open_chunks(row.source_id, row.revision)
+        seen = sum(place.plain for place, _ in places)
+        with open_source(item.path, is_compressed=item.place.is_compressed) as source:
+            if row.container == "jsonl":
+                marks = Marks(row.committed_bytes, row.head_sha, row.tail_sha)
+                change = compare(source, marks, bytes_seen=seen)
+            else:
+                was = Marks(seen, row.head_sha, row.tail_sha)
+                change = "unchanged" if whole_marks(source) == was else "rewritten"
+        if change == "unchanged":
+            self._report.unchanged += 1
+            self._touch(row, item)
+            return None
+        self._report.changed += 1
+        if change == "rewritten":
+            return self._new_revision(row, item)
+        return self._append(row, item, places, seen)
+
+    def _append(
+        self, row: SourceRow, item: FoundSource, places: list[tuple[ChunkPlace, bool]], seen: int
+    ) -> SourceTask:
+        closed = [place for place, is_open in places if not is_open]
+        row = msgspec.structs.replace(row)
+        self._observe(row, item)
+        is_stale = row.parser_version != self._adapter.facts.parser_version or not row.state
+        return SourceTask(
+            source=row,
+            path=item.path,
+            relative=item.relative,
+            is_compressed=item.place.is_compressed,
+            seen_bytes=seen,
+            closed_bytes=sum(p.plain for p in closed),
+            closed_chunks=len(closed),
+            open_chunks=[place.plain for place, is_open in places if is_open],
+            refold=[place for place, _ in places] if is_stale else [],
+            slice_bytes=self._slice_bytes,
+        )
+
+    def _new_revision(self, row: SourceRow, item: FoundSource) -> SourceTask:
+        row = msgspec.structs.replace(
+            row, revision=row.revision + 1, committed_bytes=0, records=0, state=b"", turn_index=0
+        )
+        self._observe(row, item)
+        return SourceTask(
+            source=row,
+            path=item.path,
+            relative=item.relative,
+            is_compressed=item.place.is_compressed,
+            is_new_revision=True,
+            slice_bytes=self._slice_bytes,
+        )
+
+    @staticmethod
+    def _observe(row: SourceRow, item: FoundSource) -> None:
+        row.size, row.mtime_ns, row.inode = item.size, item.mtime_ns, item.inode
+        row.status = "active"
+
+    def _touch(self, row: SourceRow, item: FoundSource) -> None:
+        row = msgspec.structs.replace(row, path=item.path, relative=item.relative)
+        self._observe(row, item)
+        self.touched.append(row)
+
+    def _settle_gone(self, paths: set[str], present_roots: Sequence[str]) -> None:
+        """Mark sources whose file is gone. An absent root is not a deletion: the volume may be unmounted."""
+        roots = tuple(root.rstrip("/\\") for root in present_roots)
+        for path, row in self._by_path.items():
+            if path in paths or row.status != "active":
+                continue
+            if any(path.startswith((root + "/", root + "\\")) for root in roots):
+                self._report.gone += 1
+                self.touched.append(msgspec.structs.replace(row, status="gone"))

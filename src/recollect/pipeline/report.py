@@ -1,0 +1,79 @@
+"""What a sync did and how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+
+class SyncProgress(msgspec.Struct, frozen=True):
+    """How far a running sync is. total_bytes is known after discovery."""
+
+    stage: Literal["discover", "ingest", "index", "done"]
+    done_bytes: int
+    total_bytes: int
+    done_sources: int
+    total_sources: int
+    current: str = ""
+
+
+ProgressCallback = Callable[[SyncProgress], None]
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    """A source that was not taken, and why (refused, unreadable, empty, disabled, changed while read …)."""
+
+    path: str
+    reason: str
+
+
+class AgentSync(msgspec.Struct):
+    """What a sync did for one agent."""
+
+    agent: str
+    roots: tuple[str, ...] = ()
+    found: int = 0
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    moved: int = 0
+    gone: int = 0
+    skipped: list[Skipped] = []
+    sessions: int = 0
+    """Sessions touched."""
+    records: int = 0
+    events: int = 0
+    """New events."""
+    replays: int = 0
+    unknown: int = 0
+    defects: dict[str, int] = {}
+    redactions: dict[str, int] = {}
+    bytes: int = 0
+    """Source bytes read and kept."""
+    warnings: list[str] = []
+
+
+class SyncReport(msgspec.Struct):
+    """What a sync did. `state`: done, busy (another process is ingesting), interrupted or degraded."""
+
+    agents: dict[str, AgentSync]
+    seconds: float
+    bytes: int
+    stored_bytes: int
+    """Growth of the home on disk."""
+    state: Literal["done", "busy", "interrupted", "degraded"] = "done"
+    notes: list[str] = []
+    stage_seconds: dict[str, float] = {}
+    """CPU seconds per stage, summed over processes."""
+
+    @property
+    def events(self) -> int:
+        """New events over all agents."""
+        return sum(a.events for a in self.agents.values())
+
+    @property
+    def megabytes_per_second(self) -> float:
+        """Source MB (10^6 bytes) per second of wall time."""
+        return self.bytes / 1e6 / self.seconds if self.seconds > 0 else 0.0

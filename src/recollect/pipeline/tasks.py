@@ -1,0 +1,64 @@
+"""What the ingester hands to a worker and what comes back: bounded slices, plain data."""
+
+from __future__ import annotations
+
+import msgspec
+
+from recollect.archive.chunks import ChunkPlace
+from recollect.store.ports import SliceResult, SourceRow
+
+SLICE_BYTES = 4 * 1024 * 1024
+"""Bytes of one slice. Memory is bounded by this and by the longest record that is decoded (16 MiB)."""
+
+
+class Giant(msgspec.Struct):
+    """A record too large to decode, on its way into the archive piece by piece."""
+
+    start: int
+    end: int
+    sha256: bytes
+
+
+class SourceTask(msgspec.Struct):
+    """One slice of one source to take in.
+
+    source: what is known; `committed_bytes` is where parsing goes on. seen_bytes: where reading goes on (an
+    open tail lies between). closed_bytes/closed_chunks: the revision's closed chunks so far; open_chunks: plain
+    lengths of the deltas behind them. refold: chunks of the revision to rebuild a missing parser state from.
+    """
+
+    source: SourceRow
+    path: str
+    relative: str
+    is_compressed: bool = False
+    is_new_revision: bool = False
+    is_first_sight: bool = False
+    seen_bytes: int = 0
+    closed_bytes: int = 0
+    closed_chunks: int = 0
+    open_chunks: list[int] = []
+    giant: Giant | None = None
+    refold: list[ChunkPlace] = []
+    slice_bytes: int = SLICE_BYTES
+
+
+class SliceDone(msgspec.Struct):
+    """One slice done. `next` goes on with the same source; without it the source is read to its end."""
+
+    slice: SliceResult
+    next: SourceTask | None = None
+
+
+class SliceFailed(msgspec.Struct):
+    """A source that could not be read now; what is stored of it stays."""
+
+    source: SourceRow
+    reason: str
+    is_retryable: bool
+
+
+class TaskAnswer(msgspec.Struct):
+    """The answer to a group of tasks, in their order."""
+
+    done: list[SliceDone]
+    failed: list[SliceFailed]

@@ -1,0 +1,1 @@
+"""What needs archive, store and index together: verify, export, doctor."""

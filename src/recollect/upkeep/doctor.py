@@ -1,0 +1,153 @@
+"""Health, from checks that are run now. Every check can fail; none of them changes anything."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from recollect.agents.base import Adapter
+from recollect.agents.registry import adapters
+from recollect.archive.archive import Archive
+from recollect.archive.keys import load_keys
+from recollect.capture.discover import discover, roots_of
+from recollect.capture.files import read_head
+from recollect.config import Config
+from recollect.errors import RecollectError
+from recollect.index.engine import shard_names
+from recollect.store.ports import Reader
+from recollect.store.sqlite import quick_check
+from recollect.upkeep.reports import Check, DoctorReport
+
+_LOW_DISK_BYTES = 500_000_000
+
+
+class Doctor:
+    """Runs the checks of one home. `open_reader` may raise; that is a finding."""
+
+    def __init__(self, folder: Path, config: Config, env: Mapping[str, str], open_reader: Callable[[], Reader]) -> None:
+        self._folder = folder
+        self._config = config
+        self._env = env
+        self._open_reader = open_reader
+
+    def run(self) -> DoctorReport:
+        """Run every check and return what each found."""
+        checks = list(self._checks())
+        return DoctorReport(ok=not any(c.state == "fail" for c in checks), checks=tuple(checks))
+
+    def _checks(self) -> Iterator[Check]:
+        yield Check("python", "ok", f"{sys.version.split()[0]} on {sys.platform}")
+        yield self._home()
+        yield self._disk()
+        if not (self._folder / "memory.db").exists():
+            yield Check("memory", "warn", "nothing is stored yet", "run `recollect up --once`")
+        else:
+            yield self._keys()
+            yield from self._stored()
+        for adapter in adapters().values():
+            yield self._agent(adapter)
+
+    def _home(self) -> Check:
+        if not self._folder.exists():
+            return Check("home", "ok", f"{self._folder} (not made yet)")
+        mode = stat.S_IMODE(self._folder.stat().st_mode)
+        if not os.access(self._folder, os.R_OK | os.W_OK | os.X_OK):
+            return Check("home", "fail", f"{self._folder} cannot be written", f"chmod u+rwx {self._folder}")
+        if os.name == "posix" and mode & 0o077:
+            return Check(
+                "home", "warn", f"{self._folder} can be read by others ({mode:o})", f"chmod 700 {self._folder}"
+            )
+        return Check("home", "ok", str(self._folder))
+
+    def _disk(self) -> Check:
+        folder = self._folder
+        while not folder.exists():
+            folder = folder.parent
+        free = shutil.disk_usage(folder).free
+        if free < _LOW_DISK_BYTES:
+            return Check("disk", "fail", f"{free / 1e6:.0f} MB free", "free some space; what is stored stays")
+        return Check("disk", "ok", f"{free / 1e9:.1f} GB free")
+
+    def _keys(self) -> Check:
+        try:
+            load_keys(self._folder / "keys")
+        except RecollectError as error:
+            return Check("keys", "fail", str(error), error.hint)
+        return Check("keys", "ok", "the archive can be opened")
+
+    def _stored(self) -> Iterator[Check]:
+        try:
+            problems = quick_check(self._folder)
+            reader = self._open_reader()
+        except RecollectError as error:
+            yield Check("database", "fail", str(error), error.hint)
+            return
+        if problems:
+            yield Check("database", "fail", problems[0], "run `recollect rebuild` to derive it anew from the archive")
+            return
+        yield Check("database", "ok", "quick check passed")
+        yield self._archive(reader)
+        yield self._index(reader)
+        yield self._parsers(reader)
+
+    def _archive(self, reader: Reader) -> Check:
+        try:
+            archive = Archive.open(self._folder / "archive", load_keys(self._folder / "keys"), read_only=True)
+            try:
+                entries = sum(1 for _ in archive.entries(skip_damaged=True))
+                damaged = archive.damaged_entries
+                newest = max((s for s in reader.sources() if s.revision), key=lambda s: s.observed_at, default=None)
+                if newest is not None:
+                    for place, _ in reader.chunks(newest.source_id, newest.revision)[-1:]:
+                        archive.read_chunk(place)
+            finally:
+                archive.close()
+        except RecollectError as error:
+            return Check("archive", "fail", str(error), error.hint)
+        if damaged:
+            return Check("archive", "fail", f"{damaged} journal entries are damaged", "run `recollect verify`")
+        return Check("archive", "ok", f"{entries} journal entries, newest chunk opens")
+
+    def _index(self, reader: Reader) -> Check:
+        folder = self._folder / "index" / "text"
+        try:
+            present = set(shard_names(folder))
+        except RecollectError as error:
+            return Check("index", "fail", str(error), "run `recollect rebuild index`")
+        missing = sorted(set(reader.shards()) - present)
+        if missing:
+            return Check("index", "fail", f"shards missing: {', '.join(missing)}", "run `recollect sync`")
+        waiting = len(reader.changes_after("index"))
+        if waiting:
+            return Check("index", "warn", f"{waiting} changes are not indexed yet", "run `recollect sync`")
+        return Check("index", "ok", f"{len(present)} shards, in step with the database")
+
+    def _parsers(self, reader: Reader) -> Check:
+        known = {slug: a.facts.parser_version for slug, a in adapters().items()}
+        stale = [s for s in reader.sources() if s.records and s.parser_version not in (0, known.get(s.agent))]
+        if stale:
+            return Check(
+                "parsers", "warn", f"{len(stale)} sources were read by an older parser", "run `recollect sync --force`"
+            )
+        return Check("parsers", "ok", "everything was read by the parsers of this version")
+
+    def _agent(self, adapter: Adapter) -> Check:
+        slug = adapter.facts.slug
+        if not self._config.agent(slug).enabled:
+            return Check(f"agent {slug}", "ok", "switched off in the configuration")
+        roots = roots_of(adapter, self._config, self._env)
+        found = discover(adapter, roots, known_roles={}, read_head=read_head)
+        if not found.roots:
+            return Check(f"agent {slug}", "ok", f"not on this machine ({', '.join(found.absent_roots)})")
+        unreadable = [s.path for s in found.sources if not os.access(s.path, os.R_OK)]
+        refused = [f"{r.path} {r.reason}" for r in found.refused] + [f"{p} cannot be read" for p in unreadable]
+        if refused:
+            more = f" and {len(refused) - 1} more" if len(refused) > 1 else ""
+            return Check(f"agent {slug}", "warn", f"{len(found.sources)} sources; {refused[0]}{more}")
+        if not found.sources:
+            return Check(f"agent {slug}", "warn", f"{', '.join(found.roots)} holds no sessions")
+        return Check(f"agent {slug}", "ok", f"{len(found.sources)} sources in {', '.join(found.roots)}")

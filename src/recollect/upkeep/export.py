@@ -1,0 +1,241 @@
+"""Gives sessions back: the exact bytes, the events, or a form that people and other tools read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import msgspec
+
+from recollect.archive.archive import Archive
+from recollect.errors import RecollectError, UnknownName, UsageError
+from recollect.model.events import Event
+from recollect.model.ids import file_name, split_session_uid
+from recollect.model.payloads import (
+    AssistantMessage,
+    Compaction,
+    FileEdit,
+    Instructions,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+from recollect.model.sessions import Session
+from recollect.model.timestamps import to_iso
+from recollect.store.ports import Reader, SourceRow
+from recollect.upkeep.reports import Exported, ExportFormat
+
+_EXTENSION: dict[ExportFormat, str] = {"events": "events.ndjson", "claude-jsonl": "jsonl", "markdown": "md"}
+
+
+class RawFile(NamedTuple):
+    """One source of a session, ready to be given out exactly."""
+
+    name: str
+    source: SourceRow
+    revision: int
+    bytes: int
+
+
+def raw_files(reader: Reader, session: Session, *, revision: int | None = None) -> list[RawFile]:
+    """Return the sources of a session, its transcript first. Shared files (prompt histories) are left out.
+
+    revision: that one of the transcript; default: the newest of every source. Raises UnknownName for one
+    that was never seen.
+    """
+    slug, native = split_session_uid(session.session_uid)
+    rows = [s for s in reader.sources(slug) if s.session == native and s.revision > 0]
+    rows.sort(key=lambda s: (s.lane, s.container != "jsonl", s.path))
+    stem = file_name(session.session_uid, "")
+    files: list[RawFile] = []
+    for i, row in enumerate(rows):
+        wanted = row.revision
+        if revision is not None:
+            if i > 0:
+                break
+            if not 1 <= revision <= row.revision:
+                raise UnknownName("revision", str(revision), hint=f"there are revisions 1 to {row.revision}")
+            wanted = revision
+        name = os.path.basename(row.path.replace("\\", "/")).removesuffix(".zst")
+        suffix = "".join(Path(name).suffixes[-1:]) or ".txt"
+        full = f"{stem.rstrip('.')}{suffix}" if i == 0 else f"{stem.rstrip('.')}.{row.role}.{name}"
+        size = sum(place.plain for place, _ in reader.chunks(row.source_id, wanted))
+        files.append(RawFile(full, row, wanted, size))
+    return files
+
+
+def raw_bytes(reader: Reader, archive: Archive, file: RawFile) -> Iterator[bytes]:
+    """Yield the exact bytes of one revision of a source."""
+    yield from archive.iter_bytes([place for place, _ in reader.chunks(file.source.source_id, file.revision)])
+
+
+def export(
+    reader: Reader, archive: Archive, session: Session, *, form: ExportFormat, out: Path, revision: int | None = None
+) -> tuple[Exported, ...]:
+    """Write a session into the folder `out` and return what was written.
+
+    Files are named `<slug>_<id>` and carry the session's end as their time. A file is complete or absent.
+    Raises UsageError when `out` cannot be written, ArchiveError when bytes are damaged.
+    """
+    if revision is not None and form != "raw":
+        raise UsageError("a revision can only be chosen for the raw format", hint="add --raw")
+    written: list[Exported] = []
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        if form == "raw":
+            for file in raw_files(reader, session, revision=revision):
+                path = out / file.name
+                size = _write(path, raw_bytes(reader, archive, file), session)
+                written.append(Exported(str(path), session.session_uid, form, size))
+        else:
+            path = out / file_name(session.session_uid, _EXTENSION[form])
+            size = _write(path, render(reader, session, form), session)
+            written.append(Exported(str(path), session.session_uid, form, size))
+    except OSError as error:
+        raise UsageError(f"cannot write to {out}: {error.strerror}") from error
+    return tuple(written)
+
+
+def _write(path: Path, pieces: Iterable[bytes], session: Session) -> int:
+    part = path.with_name(path.name + ".part")
+    size = 0
+    try:
+        with part.open("wb") as handle:
+            size = _copy(handle, pieces)
+        if session.ended_at is not None:
+            ns = session.ended_at * 1000
+            os.utime(part, ns=(ns, ns))
+        os.replace(part, path)
+    except (OSError, RecollectError):
+        part.unlink(missing_ok=True)
+        raise
+    return size
+
+
+def _copy(handle: BinaryIO, pieces: Iterable[bytes]) -> int:
+    size = 0
+    for piece in pieces:
+        size += handle.write(piece)
+    return size
+
+
+def render(reader: Reader, session: Session, form: ExportFormat) -> Iterator[bytes]:
+    """Yield a session as redacted events, as Claude-style JSONL, or as Markdown."""
+    events = reader.events(session.session_uid, limit=None)
+    if form == "events":
+        for event in events:
+            yield msgspec.json.encode(event) + b"\n"
+    elif form == "claude-jsonl":
+        yield from _claude_lines(session, events)
+    else:
+        yield from _markdown(session, events)
+
+
+def _claude_lines(session: Session, events: Iterable[Event]) -> Iterator[bytes]:
+    """Yield lines in the shape that readers of Claude Code transcripts know (format notes: Claude Code, 3 and 4)."""
+    _, native = split_session_uid(session.session_uid)
+    parent: str | None = None
+    for event in events:
+        message = _claude_message(event)
+        if message is None:
+            continue
+        uuid = event.event_id if event.part == 0 else f"{event.event_id}:{event.part}"
+        line = {
+            "parentUuid": parent,
+            "isSidechain": event.is_sidechain,
+            "type": message["role"],
+            "uuid": uuid,
+            "timestamp": to_iso(event.ts) if event.ts is not None else None,
+            "sessionId": native,
+            "cwd": session.cwd,
+            "gitBranch": session.git_branch,
+            "version": session.tool_version,
+            "message": message,
+        }
+        parent = uuid
+        yield msgspec.json.encode(line) + b"\n"
+
+
+def _claude_message(event: Event) -> dict[str, object] | None:
+    match event.payload:
+        case UserMessage(text=text):
+            return {"role": "user", "content": text}
+        case AssistantMessage(text=text, model=model):
+            return {"role": "assistant", "model": model, "content": [{"type": "text", "text": text}]}
+        case Thinking(text=text) if text:
+            return {"role": "assistant", "content": [{"type": "thinking", "thinking": text}]}
+        case ToolCall(call_id=call_id, name=name, arguments=arguments):
+            block = {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+            return {"role": "assistant", "content": [block]}
+        case ToolResult(call_id=call_id, text=text, ok=ok):
+            result = {"type": "tool_result", "tool_use_id": call_id, "content": text, "is_error": ok is False}
+            return {"role": "user", "content": [result]}
+    return None
+
+
+def _markdown(session: Session, events: Iterable[Event]) -> Iterator[bytes]:
+    facts = [
+        ("Session", session.session_uid),
+        ("Repository", session.repo),
+        ("Branch", session.git_branch),
+        ("Model", ", ".join(session.models)),
+        ("Started", to_iso(session.started_at) if session.started_at is not None else ""),
+        ("Ended", to_iso(session.ended_at) if session.ended_at is not None else ""),
+    ]
+    head = f"# {session.title or session.session_uid}\n\n"
+    head += "".join(f"- {name}: {value}\n" for name, value in facts if value)
+    yield head.encode("utf-8", "replace")
+    for event in events:
+        text = _markdown_event(event)
+        if text:
+            yield text.encode("utf-8", "replace")
+
+
+def _markdown_event(event: Event) -> str:
+    at = f" · {to_iso(event.ts)[:16].replace('T', ' ')}" if event.ts is not None else ""
+    match event.payload:
+        case UserMessage(text=text, origin=origin):
+            name = "User" if origin != "injected" else "Injected"
+            return f"\n## {name}{at} (#{event.seq})\n\n{text}\n"
+        case AssistantMessage(text=text):
+            return f"\n## Assistant{at} (#{event.seq})\n\n{text}\n"
+        case Thinking(text=text) if text:
+            return f"\n<details><summary>Thinking (#{event.seq})</summary>\n\n{text}\n\n</details>\n"
+        case ToolCall(name=name, arguments=arguments):
+            return f"\n**{name}** (#{event.seq})\n\n{_fenced(_pretty(arguments), 'json')}\n"
+        case ToolResult(text=text, ok=ok):
+            state = " failed" if ok is False else ""
+            return f"\nResult{state} (#{event.seq})\n\n{_fenced(text, '')}\n"
+        case FileEdit(path=path, operation=operation, diff=diff) if operation != "checkpoint":
+            return f"\n*{operation}* `{path}` (#{event.seq})\n" + (f"\n{_fenced(diff, 'diff')}\n" if diff else "")
+        case Compaction(summary=summary):
+            return f"\n---\n\n*Compacted{at}* (#{event.seq})\n\n{summary}\n"
+        case Instructions():
+            return ""
+    return ""
+
+
+def _pretty(value: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def _fenced(text: str, language: str) -> str:
+    """Return a code block whose fence is longer than any run of backticks inside."""
+    longest = max((len(run) for run in _backtick_runs(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
+
+
+def _backtick_runs(text: str) -> Iterator[str]:
+    run = ""
+    for char in text if "```" in text else "":
+        if char == "`":
+            run += char
+        elif run:
+            yield run
+            run = ""
+    if run:
+        yield run

@@ -1,0 +1,86 @@
+"""What verify, doctor and export say."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+
+class LedgerDefect(msgspec.Struct, frozen=True):
+    """One thing that is not as it should be, with its place."""
+
+    code: str
+    detail: str
+    source_id: str = ""
+    path: str = ""
+    revision: int = 0
+    record_index: int = -1
+    offset_bytes: int = -1
+    is_loss: bool = False
+    """True: stored bytes are missing or damaged. False: the agent wrote something unreadable; it is kept."""
+
+
+class SourceLedger(msgspec.Struct, frozen=True):
+    """The completeness ledger of one source: what came in and what came out."""
+
+    source_id: str
+    agent: str
+    path: str
+    session_uid: str
+    revisions: int
+    bytes_in: int
+    bytes_out: int
+    records_in: int
+    records_out: int
+    events: int
+    unknown: int
+    replays: int
+    defects: int
+    open_tail_bytes: int
+    is_ok: bool
+
+
+class VerifyReport(msgspec.Struct, frozen=True):
+    """The result of `verify`. ok: no byte or record that was stored is missing or damaged."""
+
+    ok: bool
+    sources: int
+    revisions: int
+    records: int
+    events: int
+    unknown: int
+    bytes: int
+    chunks: int
+    defects: tuple[LedgerDefect, ...]
+    ledgers: tuple[SourceLedger, ...]
+    seconds: float
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One named check that doctor ran just now."""
+
+    name: str
+    state: Literal["ok", "warn", "fail"]
+    detail: str
+    hint: str = ""
+
+
+class DoctorReport(msgspec.Struct, frozen=True):
+    """Health, from checks actually run. ok: none failed."""
+
+    ok: bool
+    checks: tuple[Check, ...]
+
+
+ExportFormat = Literal["raw", "events", "claude-jsonl", "markdown"]
+
+
+class Exported(msgspec.Struct, frozen=True):
+    """A file that export wrote."""
+
+    path: str
+    session_uid: str
+    format: ExportFormat
+    bytes: int
+    holes: int = 0
