@@ -1,0 +1,1 @@
+"""The command line: `main` runs it, one small module per verb in `commands`, `render` shows results to people."""

@@ -1,0 +1,83 @@
+"""`recollect schema`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from recollect.cli.options import json_option
+from recollect.cli.terminal import write_json
+from recollect.errors import UnknownName
+
+
+@click.command()
+@click.argument("name", default="")
+@json_option
+def command(name: str, as_json: bool) -> int:
+    """Print the JSON Schema of a result.
+
+    Without NAME, list the names. The output is always JSON or one name per line; --json makes the list JSON.
+
+    \b
+    Example:
+      recollect schema event
+    """
+    types = result_types()
+    if name:
+        import msgspec
+
+        if name not in types:
+            raise UnknownName("schema", name, nearest=_nearest(name, types), hint="`recollect schema` lists them")
+        write_json(msgspec.json.schema(types[name]))
+    elif as_json:
+        write_json(sorted(types))
+    else:
+        click.echo("\n".join(sorted(types)))
+    return 0
+
+
+def result_types() -> dict[str, Any]:
+    """Return the type of what `--json` prints, by verb, and of what it is made of."""
+    from recollect.cli.render.closing import UpReport
+    from recollect.cli.views import ConfigView, ErrorView, SessionView
+    from recollect.memory import (
+        AgentView,
+        DoctorReport,
+        Exported,
+        SearchAnswer,
+        SessionPage,
+        Stats,
+        SyncReport,
+        Timeline,
+        VerifyReport,
+    )
+    from recollect.model.events import Event
+    from recollect.model.sessions import Session
+    from recollect.model.usage import UsageReport
+
+    return {
+        "agents": tuple[AgentView, ...],
+        "config": ConfigView,
+        "doctor": DoctorReport,
+        "error": ErrorView,
+        "event": Event,
+        "export": tuple[Exported, ...],
+        "rebuild": SyncReport,
+        "search": SearchAnswer,
+        "session": Session,
+        "sessions": SessionPage,
+        "show": SessionView,
+        "stats": Stats,
+        "sync": SyncReport,
+        "timeline": Timeline,
+        "up": UpReport,
+        "usage": UsageReport,
+        "verify": VerifyReport,
+    }
+
+
+def _nearest(name: str, types: dict[str, Any]) -> tuple[str, ...]:
+    import difflib
+
+    return tuple(difflib.get_close_matches(name, types, n=1))

@@ -1,0 +1,90 @@
+"""`recollect search`."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+import click
+
+from recollect.cli.options import (
+    TimeRange,
+    agent_option,
+    json_option,
+    limit_option,
+    no_sync_option,
+    now_us,
+    open_memory,
+    range_options,
+    repo_option,
+)
+from recollect.cli.terminal import console, write_json
+from recollect.model.timestamps import to_iso
+
+
+class Filters(TimeRange):
+    """Options that stand for filters of the query language."""
+
+    agents: tuple[str, ...]
+    repos: tuple[str, ...]
+    kinds: tuple[str, ...]
+
+
+class QueryCommand(click.Command):
+    """A command whose words may begin with a dash: `-word` means "not word". An unknown `--option` stays a mistake."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse unknown long options, then parse; short ones pass through as words."""
+        known = {name for param in self.get_params(ctx) for name in param.opts}
+        for arg in args[: args.index("--") if "--" in args else len(args)]:
+            if arg.startswith("--") and arg.partition("=")[0] not in known:
+                raise click.NoSuchOption(arg, ctx=ctx)
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=QueryCommand, context_settings={"ignore_unknown_options": True})
+@click.argument("words", nargs=-1, required=True, metavar="QUERY…")
+@limit_option(None, "hits")
+@agent_option
+@repo_option
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind of event (repeatable).")
+@range_options
+@no_sync_option
+@json_option
+def command(
+    words: tuple[str, ...],
+    limit: int | None,
+    no_sync: bool,
+    as_json: bool,
+    **filters: Unpack[Filters],
+) -> int:
+    """Find events in everything your agents did.
+
+    Words, "phrases", OR, -not, *infix*, /regex/, and filters such as repo: kind: tool: path: after: work
+    in the query; the options below only add filters to it. After -- everything is query.
+
+    \b
+    Examples:
+      recollect search 'flaky checkout test' --repo shop-api
+      recollect search '"connection refused" kind:tool_result after:2026-08-01'
+    """
+    # Filters first: a quote that the words leave open must not swallow them.
+    query = " ".join((*_as_query(filters), *words))
+    with open_memory() as memory:
+        answer = memory.search(query, limit=limit, sync=not no_sync)
+    if as_json:
+        write_json(answer)
+    else:
+        from recollect.cli.render.hits import print_answer
+
+        print_answer(console(), answer, now_us=now_us())
+    return 0 if answer.hits else 1
+
+
+def _as_query(filters: Filters) -> list[str]:
+    """Return the options as filters of the query language."""
+    named = [("agent", a) for a in filters["agents"]]
+    named += [("repo", r) for r in filters["repos"]]
+    named += [("kind", k) for k in filters["kinds"]]
+    named += [("after", to_iso(filters["after"]))] if filters["after"] is not None else []
+    named += [("before", to_iso(filters["before"]))] if filters["before"] is not None else []
+    return [f"{name}:{value}" if value.split() == [value] else f'{name}:"{value}"' for name, value in named]

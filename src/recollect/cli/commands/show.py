@@ -1,0 +1,63 @@
+"""`recollect show`."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import click
+
+from recollect.cli.options import json_option, limit_option, no_sync_option, now_us, open_memory
+from recollect.cli.terminal import console, write_json
+from recollect.errors import UnknownName, UsageError
+
+NEIGHBOURS = 5
+"""Events shown before and after the one that `#SEQ` names."""
+
+
+@click.command()
+@click.argument("session", metavar="SESSION[#SEQ]")
+@limit_option(100, "events")
+@click.option("--from", "first", type=click.IntRange(min=0), default=0, metavar="SEQ", help="Begin with this event.")
+@no_sync_option
+@json_option
+def command(session: str, limit: int, first: int, no_sync: bool, as_json: bool) -> int:
+    """Show a session, or one event with its neighbours.
+
+    SESSION is a session's uid or a beginning of it that no other has; hits are cited as SESSION#SEQ.
+
+    \b
+    Examples:
+      recollect show claude:5f0c --limit 50
+      recollect show claude:5f0c#12
+    """
+    from recollect.cli.views import SessionView
+
+    name, focus = _parts(session)
+    if focus is not None:
+        first, limit = max(0, focus - NEIGHBOURS), 2 * NEIGHBOURS + 1
+    with open_memory() as memory:
+        notes = () if no_sync else memory.refresh()
+        found = memory.session(name)
+        stream = memory.events(found.session_uid, first_seq=first, limit=limit + 1)
+        events = tuple(islice(stream, limit + 1))
+    next_seq = events[limit].seq if len(events) > limit else None
+    view = SessionView(session=found, events=events[:limit], next_seq=next_seq, notes=notes)
+    if focus is not None and all(event.seq != focus for event in view.events):
+        raise UnknownName("event", session, hint=f"recollect show {found.session_uid} lists its events")
+    if as_json:
+        write_json(view)
+    else:
+        from recollect.cli.render.sessions import print_session
+
+        print_session(console(), view, now_us=now_us(), focus=focus)
+    return 0
+
+
+def _parts(session: str) -> tuple[str, int | None]:
+    """Return (session, seq or None) of `SESSION[#SEQ]`."""
+    name, mark, seq = session.partition("#")
+    if not mark:
+        return name, None
+    if not seq.isdecimal():
+        raise UsageError(f"{seq!r} is not the number of an event", hint="write SESSION#12, as hits are cited")
+    return name, int(seq)

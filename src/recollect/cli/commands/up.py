@@ -1,0 +1,85 @@
+"""`recollect up`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from recollect.cli.commands.sync import exit_code
+from recollect.cli.options import json_option, now_us, open_memory
+from recollect.cli.terminal import console, write_json
+from recollect.errors import UsageError
+
+if TYPE_CHECKING:
+    from recollect.cli.render.closing import UpReport
+    from recollect.memory import Memory, SearchAnswer
+
+RECENT_SESSIONS = 50
+EXAMPLE_HITS = 3
+EXAMPLE_TRIES = 5
+
+
+@click.command()
+@click.option("--once", is_flag=True, help="Take everything in now and return.")
+@json_option
+def command(once: bool, as_json: bool) -> int:
+    """Take in everything your agents wrote and show what is there.
+
+    Where no agent has written anything, a small bundled sample goes into a demo home of its own.
+
+    \b
+    Example:
+      recollect up --once
+    """
+    if not once:
+        raise UsageError("the daemon is not part of this version", hint="recollect up --once")
+    with open_memory() as memory:
+        report = _take_in(memory)
+        agents = [agent.slug for agent in memory.agents.list()]
+    if (
+        report.sync.state == "done"
+        and not report.stats.sessions
+        and not any(a.found for a in report.sync.agents.values())
+    ):
+        report = _load_demo(agents)
+    if as_json:
+        write_json(report)
+    else:
+        from recollect.cli.render.closing import print_closing
+
+        print_closing(console(), report, now_us=now_us())
+    return exit_code(report.sync.state)
+
+
+def _take_in(memory: Memory, *, demo_home: str = "") -> UpReport:
+    from recollect.cli.render.closing import UpReport
+    from recollect.cli.render.progress import ProgressLine
+
+    with ProgressLine() as progress:
+        sync = memory.sync(progress=progress)
+    return UpReport(sync=sync, stats=memory.stats(), example=_example(memory), demo_home=demo_home)
+
+
+def _load_demo(agents: Iterable[str]) -> UpReport:
+    """Take the bundled sample into the demo home; the user's own stays empty."""
+    from recollect.cli.demo import lay_out
+    from recollect.memory import Memory
+    from recollect.paths import demo_home
+
+    home = demo_home()
+    with Memory.open(home, config=lay_out(home, agents)) as memory:
+        return _take_in(memory, demo_home=str(home))
+
+
+def _example(memory: Memory) -> SearchAnswer | None:
+    """Return the answer to a question that the memory itself suggests; None where nothing can be found."""
+    from recollect.cli.render.closing import example_queries
+
+    recent = memory.sessions(limit=RECENT_SESSIONS, sync=False).sessions
+    for tried, query in enumerate(example_queries(recent)):
+        answer = memory.search(query, limit=EXAMPLE_HITS, sync=False)
+        if answer.hits or tried == EXAMPLE_TRIES:
+            return answer if answer.hits else None
+    return None

@@ -1,0 +1,79 @@
+"""How a failure is told: one line and a hint for people, one object for programs, a log for us."""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import click
+
+from recollect.cli.terminal import safe, write_json
+from recollect.errors import RecollectError
+from recollect.paths import home_dir
+
+MAX_LOG_BYTES = 1_000_000
+
+
+class _Bug(RecollectError):
+    """An exception nobody expected."""
+
+    code = "bug"
+
+
+def report_error(error: RecollectError, *, as_json: bool) -> int:
+    """Tell an error and return its exit code.
+
+    People read `recollect: <line>` and `hint: <line>` on stderr; with --json stdout carries
+    `{"error": {"code", "message", "hint", "retryable"}}` and stderr stays empty.
+    """
+    if as_json:
+        from recollect.cli.views import ErrorDetail, ErrorView
+
+        write_json(ErrorView(ErrorDetail(error.code, str(error), error.hint, error.retryable)))
+    else:
+        sys.stderr.write(f"recollect: {safe(str(error))}\n")
+        if error.hint:
+            sys.stderr.write(f"hint: {safe(error.hint)}\n")
+    return error.exit_code
+
+
+def describe_usage(error: click.ClickException) -> tuple[str, str]:
+    """Return (line, hint) of a mistake in the command line that click found."""
+    ctx = getattr(error, "ctx", None)
+    path = ctx.command_path if ctx is not None else "recollect"
+    line = error.format_message().rstrip(".")
+    return line[:1].lower() + line[1:], f"`{path} --help` shows what can be asked"
+
+
+def report_bug(error: Exception, *, as_json: bool) -> int:
+    """Tell an unexpected exception, write where it happened to the home's log, and return the exit code 3.
+
+    Neither the line nor the log shows the exception's text or any value: both may quote a transcript.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" in {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    log = _write_log(error)
+    hint = f"please report this with {log}" if log is not None else "please report this"
+    return report_error(_Bug(f"unexpected {type(error).__name__}{place}", hint=hint), as_json=as_json)
+
+
+def _write_log(error: Exception) -> Path | None:
+    """Append the stack, without values and without the exception's text. None where that can't be written."""
+    log = home_dir() / "logs" / "failures.log"
+    seen: list[str] = []
+    cause: BaseException | None = error
+    while cause is not None and len(seen) < 10:
+        seen.append(f"{type(cause).__name__}\n" + "".join(traceback.format_tb(cause.__traceback__)))
+        cause = cause.__cause__ or cause.__context__
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        if log.exists() and log.stat().st_size > MAX_LOG_BYTES:
+            log.replace(log.with_suffix(".old.log"))
+        with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"{stamp} " + "caused by: ".join(seen) + "\n")
+    except OSError:
+        return None
+    return log

@@ -1,0 +1,66 @@
+"""The page docs/cli.md, made from the program itself, so that it is never out of date (`make docs`)."""
+
+from __future__ import annotations
+
+import inspect
+
+import click
+
+from recollect.cli.main import group
+from recollect.cli.verbs import GROUPS, VERBS
+
+_CLI_HEAD = """\
+# The command line
+
+<!-- Written by `make docs` from the code; don't edit. -->
+
+`recollect VERB`, in these groups: {groups}. `recollect VERB --help` shows the same as this page.
+
+- **`--json`** prints the result as JSON on stdout, the same value that the text is made of. Times are UTC
+  microseconds, names are snake_case. `recollect schema NAME` gives the JSON Schema. On a terminal the JSON is indented,
+  else one line.
+- **Exit codes**: 0 ok · 1 nothing found · 2 the request cannot be · 3 failed · 130 interrupted (Ctrl-C).
+- **Errors** are one line on stderr, `recollect: …`, and where something can be done a second, `hint: …`. With `--json`
+  stdout carries `{{"error": {{"code", "message", "hint", "retryable"}}}}` instead and stderr stays empty.
+- **Text** shows local time; colours and the progress bar appear on a terminal only (`NO_COLOR` is honoured). Control
+  characters in transcripts are made visible and can do nothing to the terminal.
+- **`RECOLLECT_HOME`** puts data and configuration into one folder; see [configuration](configuration.md).
+- **Times** in options: `2026-08-01`, `2026-08-01T09:00` (local, or with an offset), `today`, `yesterday`, `30min`,
+  `12h`, `3d`, `2w`.
+"""
+
+
+def cli_reference() -> str:
+    """Return docs/cli.md."""
+    parts = [_CLI_HEAD.format(groups=", ".join(GROUPS))]
+    with click.Context(group, info_name="recollect") as ctx:
+        for name in GROUPS:
+            parts.append(f"## {name}\n")
+            parts += [_verb(ctx, verb.name) for verb in VERBS if verb.group == name]
+    return "\n".join(parts)
+
+
+def _verb(ctx: click.Context, name: str) -> str:
+    command = group.get_command(ctx, name)
+    if command is None:
+        raise LookupError(name)
+    with click.Context(command, parent=ctx, info_name=name) as own:
+        usage = " ".join((own.command_path, *command.collect_usage_pieces(own)))
+        rows = [
+            record
+            for p in command.params
+            if isinstance(p, click.Option) and (record := p.get_help_record(own)) is not None
+        ]
+    text, examples = _split_help(command.help or "")
+    table = [
+        "| option | |",
+        "|---|---|",
+        *(f"| `{left.replace('|', chr(92) + '|')}` | {right} |" for left, right in rows),
+    ]
+    return "\n".join((f"### {name}\n", text, "", "```", usage, "", *examples, "```", "", *table, ""))
+
+
+def _split_help(text: str) -> tuple[str, list[str]]:
+    """Return (prose, example lines) of a command's help; click marks the block of examples with a lone `\\b`."""
+    prose, _, block = inspect.cleandoc(text).partition("\b\n")
+    return prose.strip(), [line.strip() for line in block.splitlines()[1:] if line.strip()]

@@ -1,0 +1,72 @@
+"""Times, sizes and counts as people read them: local zone, decimal units. Pure but for the local zone."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from recollect.model.timestamps import to_datetime
+
+_STEPS = ((60, "s"), (60, "min"), (24, "h"), (7, "d"), (4.345, "wk"), (12, "mo"))
+
+
+def stamp(us: int | None) -> str:
+    """Return `2026-08-01 11:00` in the local zone; "no time" for None."""
+    return "no time" if us is None else _local(us).strftime("%Y-%m-%d %H:%M")
+
+
+def clock(us: int | None) -> str:
+    """Return `11:00:04` in the local zone; dashes for None."""
+    return "--:--:--" if us is None else _local(us).strftime("%H:%M:%S")
+
+
+def ago(us: int | None, now_us: int) -> str:
+    """Return how long before now an instant was, in one unit (`3 d ago`); "" for None or the future."""
+    if us is None or us > now_us:
+        return ""
+    left = (now_us - us) / 1e6
+    for step, unit in _STEPS:
+        if left < step:
+            return f"{int(left)} {unit} ago"
+        left /= step
+    return f"{int(left)} y ago"
+
+
+def when(us: int | None, now_us: int) -> str:
+    """Return `3 d ago (2026-08-01 11:00)`."""
+    relative = ago(us, now_us)
+    return f"{relative} ({stamp(us)})" if relative else stamp(us)
+
+
+def size(count_bytes: float) -> str:
+    """Return `12.3 MB` (decimal units)."""
+    amount = float(count_bytes)
+    for unit in ("B", "kB", "MB", "GB"):
+        if abs(amount) < 999.5:
+            return f"{amount:.0f} {unit}" if unit == "B" or abs(amount) >= 99.95 else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} TB"
+
+
+def count(number: int) -> str:
+    """Return `12,345`."""
+    return f"{number:,}"
+
+
+def plural(number: int, word: str) -> str:
+    """Return `1 event`, `2 events`."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+
+
+def usd(amount: float | None) -> str:
+    """Return `$1.23`; a dash where no price is known."""
+    if amount is None:
+        return "-"
+    return f"${amount:,.2f}" if amount >= 0.01 or amount == 0 else f"${amount:.4f}"
+
+
+def _local(us: int) -> datetime:
+    at = to_datetime(us)
+    try:
+        return at.astimezone()
+    except (OverflowError, OSError, ValueError):  # the first and last day of the calendar have no local time
+        return at

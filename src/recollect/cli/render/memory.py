@@ -1,0 +1,88 @@
+"""What the memory holds and what it cost: stats, usage, agents, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from recollect.cli.render.figures import count, plural, size, stamp, usd
+from recollect.cli.render.notes import print_notes
+from recollect.cli.render.tables import plain_table
+from recollect.cli.terminal import safe_line
+from recollect.model.usage import UsageReport, UsageTotals
+
+if TYPE_CHECKING:
+    from recollect.memory import AgentView, Stats
+
+_USAGE_COLUMNS = ("responses", "input", "cache read", "cache write", "output", "reasoning", "cost")
+
+
+def print_stats(out: Console, stats: Stats) -> None:
+    """Print totals, then a line per agent, then kinds, storage, defects and redactions."""
+    out.print(Text(f"memory in {safe_line(stats.home)}", style="bold"), soft_wrap=True)
+    out.print(
+        f"{plural(stats.sessions, 'session')}, {plural(stats.events, 'event')}, {size(stats.source_bytes)} of sources"
+    )
+    if stats.first_event is not None:
+        out.print(f"from {stamp(stats.first_event)} to {stamp(stats.last_event)}")
+    if stats.agents:
+        out.print()
+        rows = [
+            (
+                a.agent,
+                count(a.sessions),
+                count(a.subagent_sessions),
+                count(a.events),
+                count(a.sources),
+                size(a.source_bytes),
+            )
+            for a in stats.agents
+        ]
+        out.print(plain_table(("agent", "sessions", "of these subagents", "events", "sources", "bytes"), rows))
+    stored = stats.storage
+    share = f" ({stored.total_bytes / stats.source_bytes:.0%} of the sources)" if stats.source_bytes else ""
+    named = (("database", stored.database_bytes), ("archive", stored.archive_bytes), ("index", stored.index_bytes))
+    parts = ", ".join(f"{name} {size(part_bytes)}" for name, part_bytes in named)
+    out.print()
+    out.print(f"on disk {size(stored.total_bytes)}{share}: {parts}", soft_wrap=True)
+    for name, counts in (("events", stats.kind_counts), ("defects", stats.defects), ("redacted", stats.redactions)):
+        if counts:
+            ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+            out.print(Text(safe_line(f"{name}: " + ", ".join(f"{n:,} {k}" for k, n in ordered))), soft_wrap=True)
+
+
+def print_agents(out: Console, agents: Sequence[AgentView]) -> None:
+    """Print a line per agent, and below it the folders that are read or would be."""
+    for agent in agents:
+        what = f"{plural(agent.sessions, 'session')}, {plural(agent.events, 'event')}, {size(agent.source_bytes)}"
+        state = what if agent.enabled else f"off in the configuration; {what} stored"
+        out.print(Text.assemble((f"{agent.name} ({agent.slug})", "bold"), f": {state}"), soft_wrap=True)
+        for root in agent.roots:
+            out.print(Text(f"  {safe_line(root)}"), soft_wrap=True)
+        for root in agent.absent_roots:
+            out.print(Text(f"  {safe_line(root)} (not there)", style="dim"), soft_wrap=True)
+
+
+def print_usage(out: Console, report: UsageReport) -> None:
+    """Print a line per group, the total, the date of the prices, and what has no price."""
+    rows = [(row.key or "(unknown)", *_usage_cells(row.totals)) for row in report.rows]
+    total = () if report.by == "total" else ("total", *_usage_cells(report.total))
+    if rows:
+        out.print(plain_table((report.by, *_USAGE_COLUMNS), rows, total=total))
+    else:
+        out.print("no usage in this range")
+    unpriced = sorted({model for row in report.rows for model in row.unpriced_models})
+    if unpriced:
+        out.print(Text(safe_line(f"no price known for: {', '.join(unpriced)}"), style="yellow"), soft_wrap=True)
+    print_notes(out, report.notes)
+    if report.prices_on:
+        out.print(Text(f"prices as of {report.prices_on}", style="dim"))
+
+
+def _usage_cells(t: UsageTotals) -> tuple[str, ...]:
+    written = t.cache_write_5m_tokens + t.cache_write_1h_tokens
+    figures = (t.responses, t.input_tokens, t.cache_read_tokens, written, t.output_tokens, t.reasoning_tokens)
+    return (*(count(f) for f in figures), usd(t.cost_usd))

@@ -1,0 +1,74 @@
+"""How far a sync is, on stderr: a bar on a terminal, else a line per stage."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from recollect.cli.render.figures import plural, size
+from recollect.cli.terminal import error_console, safe_line
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from recollect.memory import SyncProgress
+
+_STAGES = {"discover": "looking for sessions", "ingest": "taking in", "index": "indexing", "done": "done"}
+
+
+class ProgressLine:
+    """Progress callbacks to use in a `with`: a bar on a terminal, a line per stage otherwise.
+
+    The bar appears with the first bytes, so that work on nothing draws nothing. Call the object itself with a
+    sync's progress; `bytes_done` suits work that has one stage.
+    """
+
+    def __init__(self, work: str = "") -> None:
+        self._work = work
+        self._told = ""
+        self._bar: Progress | None = None
+        self._is_terminal = sys.stderr.isatty()
+
+    def __enter__(self) -> ProgressLine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, at: SyncProgress) -> None:
+        """Show how far a sync is."""
+        sources = f", {plural(at.total_sources, 'source')}" if at.stage == "ingest" and not self._is_terminal else ""
+        doing = f"{_STAGES[at.stage]}{sources} {at.current}".rstrip()
+        self._show(at.stage, doing, at.done_bytes, at.total_bytes)
+
+    def bytes_done(self, done: int, total: int) -> None:
+        """Show how far work of one stage is, in bytes."""
+        self._show(self._work, self._work, done, total)
+
+    def _show(self, stage: str, doing: str, done: int, total: int) -> None:
+        if not total:
+            return
+        if self._is_terminal:
+            if self._bar is None:
+                self._bar = _bar()
+                self._bar.add_task("", total=total)
+                self._bar.start()
+            self._bar.update(self._bar.task_ids[0], completed=done, total=total, description=safe_line(doing)[:40])
+        elif stage not in (self._told, "done"):
+            sys.stderr.write(f"{safe_line(doing)} ({size(total)})\n")
+        self._told = stage
+
+
+def _bar() -> Progress:
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        console=error_console(),
+        transient=True,
+    )

@@ -1,0 +1,149 @@
+"""Lists of sessions, one session with its turns, and timelines, as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from recollect.cli.render.blocks import print_block
+from recollect.cli.render.figures import clock, count, plural, stamp, when
+from recollect.cli.render.notes import print_notes
+from recollect.cli.terminal import safe, safe_line
+from recollect.model.payloads import AssistantMessage, Compaction, Instructions, UserMessage
+from recollect.model.text import flatten, searchable
+
+if TYPE_CHECKING:
+    from recollect.cli.views import SessionView
+    from recollect.memory import SessionPage, Timeline
+    from recollect.model.events import Event
+    from recollect.model.sessions import Session
+
+TABLE_WIDTH = 130
+"""Narrower terminals get two lines per session: a session's uid is never cut, it is there to be copied."""
+_BRIEF = ("token_usage", "unknown", "lifecycle", "session_start", "session_end")
+
+
+def print_sessions(out: Console, page: SessionPage, *, offset: int) -> None:
+    """Print a list of sessions, newest first, and how to see more."""
+    if out.width >= TABLE_WIDTH and page.sessions:
+        out.print(_table(page.sessions))
+    else:
+        for session in page.sessions:
+            _print_two_lines(out, session)
+    if not page.sessions:
+        out.print("no sessions")
+    print_notes(out, page.notes)
+    last = offset + len(page.sessions)
+    more = f" · go on with --offset {last}" if page.sessions and last < page.total else ""
+    first = offset + 1 if page.sessions else 0
+    out.print(
+        Text(f"{count(first)}-{count(last)} of {plural(page.total, 'session')}{more}", style="dim"), soft_wrap=True
+    )
+
+
+def _table(sessions: tuple[Session, ...]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", expand=True)
+    table.add_column("started", no_wrap=True)
+    table.add_column("repo", no_wrap=True, max_width=20, overflow="ellipsis")
+    table.add_column("turns", justify="right")
+    table.add_column("events", justify="right")
+    table.add_column("title", no_wrap=True, overflow="ellipsis", ratio=1)
+    table.add_column("session", no_wrap=True, style="cyan", overflow="fold")
+    for s in sessions:
+        row = (stamp(s.started_at), s.repo, count(s.turn_count), count(s.event_count), _title(s), s.session_uid)
+        table.add_row(*(Text(safe_line(cell)) for cell in row))
+    return table
+
+
+def _print_two_lines(out: Console, s: Session) -> None:
+    facts = (stamp(s.started_at), s.agent, s.repo, plural(s.turn_count, "turn"), plural(s.event_count, "event"))
+    out.print(Text(" · ".join(safe_line(f) for f in facts if f)), soft_wrap=True)
+    out.print(Text.assemble("  ", (safe_line(_title(s)), "bold")), no_wrap=True, overflow="ellipsis")
+    out.print(Text.assemble("  ", (safe_line(s.session_uid), "cyan")), soft_wrap=True)
+
+
+def _title(s: Session) -> str:
+    part = f" [{s.agent_name or 'subagent'}]" if s.parent_session else ""
+    return (s.title or "(no title)") + part
+
+
+def print_session(out: Console, view: SessionView, *, now_us: int, focus: int | None = None) -> None:
+    """Print a session's facts and a page of its events by turn; with `focus`, that event in full."""
+    _print_facts(out, view.session, now_us)
+    turn: int | None = None
+    for event in view.events:
+        if event.turn_index != turn:
+            turn = event.turn_index
+            out.print()
+            out.print(Text(f"── turn {turn} " if turn else "── before the first turn ", style="bold"))
+        _print_event(out, event, in_full=event.seq == focus)
+    print_notes(out, view.notes)
+    out.print()
+    if view.events:
+        first, last = view.events[0].seq, view.events[-1].seq
+        more = f" · go on with --from {view.next_seq}" if view.next_seq is not None and focus is None else ""
+        shown = f"events {first}-{last} of {count(view.session.event_count)}{more}"
+        out.print(Text(shown, style="dim"), soft_wrap=True)
+
+
+def _print_facts(out: Console, s: Session, now_us: int) -> None:
+    out.print(Text(safe_line(_title(s)), style="bold"), soft_wrap=True)
+    out.print(Text(safe_line(s.session_uid), style="cyan"), soft_wrap=True)
+    where = " ".join(x for x in (s.repo, f"({s.git_branch})" if s.git_branch else "") if x)
+    facts = [s.agent, where, when(s.started_at, now_us), ", ".join(s.models)]
+    facts += [plural(s.turn_count, "turn"), plural(s.event_count, "event")]
+    out.print(Text(" · ".join(safe_line(f) for f in facts if f)), soft_wrap=True)
+    lineage = (("part of", s.parent_session), ("forked from", s.forked_from), ("resumed from", s.resumed_from))
+    for relation, other in lineage:
+        if other:
+            out.print(Text(f"{relation} {safe_line(other)}"), soft_wrap=True)
+
+
+def _print_event(out: Console, event: Event, *, in_full: bool) -> None:
+    """Print talk in full, the rest as its summary; everything where asked."""
+    payload = event.payload
+    talks = isinstance(payload, UserMessage | AssistantMessage | Compaction)
+    injected = isinstance(payload, UserMessage) and payload.origin == "injected"
+    who = event.role if talks else event.kind
+    mark = " (injected)" if injected else " (sidechain)" if event.is_sidechain else ""
+    head = f"#{event.seq:<5} {clock(event.ts)}  {who}{mark}"
+    full = in_full or (talks and not injected)
+    body = _body(event) if full else ""
+    if body:
+        out.print(Text(head, style="reverse bold" if in_full else "bold" if event.role == "user" else ""))
+        print_block(out, Text(safe(body)))
+    else:
+        style = "dim" if event.kind in _BRIEF or injected or isinstance(payload, Instructions) else ""
+        out.print(Text(f"{head}  {safe_line(event.summary)}", style=style), no_wrap=True, overflow="ellipsis")
+
+
+def _body(event: Event) -> str:
+    payload = event.payload
+    if isinstance(payload, Compaction):
+        return payload.summary
+    text = searchable(payload)[1].strip()
+    if text:
+        return text
+    import msgspec
+
+    return flatten(msgspec.to_builtins(payload))
+
+
+def print_timeline(out: Console, timeline: Timeline) -> None:
+    """Print one line per event with its citation; a day's date where it begins."""
+    day = ""
+    for entry in timeline.entries:
+        today = stamp(entry.ts)[:10]
+        if today != day:
+            day = today
+            out.print(Text(day, style="bold"))
+        cite = safe_line(f"{entry.session_uid}#{entry.seq}")
+        line = Text(f"{clock(entry.ts)}  {entry.kind:<17} {safe_line(entry.summary)}  ")
+        out.print(line.append(cite, "cyan"), soft_wrap=True)
+    if not timeline.entries:
+        out.print("nothing in this range")
+    print_notes(out, timeline.notes)
+    out.print(Text(f"{count(len(timeline.entries))} of {plural(timeline.total, 'event')}", style="dim"), soft_wrap=True)

@@ -1,0 +1,126 @@
+"""What sync, verify, doctor and export did, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from recollect.cli.render.figures import count, plural, size
+from recollect.cli.render.notes import print_notes
+from recollect.cli.render.tables import plain_table
+from recollect.cli.terminal import safe_line
+
+if TYPE_CHECKING:
+    from recollect.memory import AgentSync, DoctorReport, Exported, LedgerDefect, SyncReport, VerifyReport
+
+SHOWN = 10
+"""Skipped sources and defects listed one by one; the rest is counted. `--json` has all."""
+_MARKS = {"ok": ("ok  ", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
+_STATES = {
+    "busy": "another process is taking in this memory; nothing was done here",
+    "interrupted": "interrupted; what was stored stays, the next sync goes on",
+    "degraded": "finished with a part missing; see the notes",
+}
+
+
+def print_sync(out: Console, report: SyncReport) -> None:
+    """Print a line per agent, what was skipped and why, warnings, and the sum."""
+    if report.state in _STATES:
+        out.print(Text(_STATES[report.state], style="yellow"), soft_wrap=True)
+    found = [a for a in report.agents.values() if a.found or a.gone or a.skipped]
+    if found:
+        rows = [(a.agent, *_sync_figures(a), size(a.bytes)) for a in found]
+        columns = (
+            "agent",
+            "found",
+            "new",
+            "changed",
+            "unchanged",
+            "gone",
+            "skipped",
+            "sessions",
+            "events",
+            "defects",
+            "bytes",
+        )
+        out.print(plain_table(columns, rows))
+    elif report.state != "busy":
+        out.print("no agent history found; `recollect agents` shows where it is looked for")
+    for agent in report.agents.values():
+        for skipped in agent.skipped[:SHOWN]:
+            out.print(Text(safe_line(f"skipped {skipped.path}: {skipped.reason}"), style="dim"), soft_wrap=True)
+        if len(agent.skipped) > SHOWN:
+            out.print(Text(f"skipped {len(agent.skipped) - SHOWN:,} more of {agent.agent}", style="dim"))
+        for warning in agent.warnings:
+            out.print(Text(safe_line(f"warning: {agent.agent}: {warning}"), style="yellow"), soft_wrap=True)
+    print_notes(out, report.notes)
+    out.print(Text(sync_line(report), style="dim"), soft_wrap=True)
+
+
+def _sync_figures(a: AgentSync) -> tuple[str, ...]:
+    sources = (a.found, a.new, a.changed, a.unchanged, a.gone, len(a.skipped))
+    return tuple(count(n) for n in (*sources, a.sessions, a.events, sum(a.defects.values())))
+
+
+def sync_line(report: SyncReport) -> str:
+    """Return the sum of a sync: `12 new events, 3.1 MB in, 0.9 MB stored, 0.4 s (8 MB/s)`."""
+    events = f"{report.events:,} new event{'' if report.events == 1 else 's'}"
+    speed = f" ({report.megabytes_per_second:.0f} MB/s)" if report.bytes >= 1_000_000 else ""
+    return f"{events}, {size(report.bytes)} in, {size(report.stored_bytes)} stored, {report.seconds:.1f} s{speed}"
+
+
+def print_verify(out: Console, report: VerifyReport) -> None:
+    """Print what was checked, every loss, and the sources whose ledger doesn't close."""
+    out.print(
+        f"checked {plural(report.sources, 'source')}, {plural(report.revisions, 'revision')}, "
+        f"{plural(report.chunks, 'chunk')}, {plural(report.records, 'record')}, {size(report.bytes)} "
+        f"in {report.seconds:.1f} s",
+        soft_wrap=True,
+    )
+    out.print(
+        f"{plural(report.events, 'event')}, {plural(report.unknown, 'record')} of unknown type (kept)", soft_wrap=True
+    )
+    losses = [d for d in report.defects if d.is_loss]
+    _print_defects(out, "LOST", losses, "red")
+    _print_defects(out, "unreadable, kept as written", [d for d in report.defects if not d.is_loss], "yellow")
+    for ledger in [x for x in report.ledgers if not x.is_ok][:SHOWN]:
+        what = (
+            f"bytes {ledger.bytes_in:,} in, {ledger.bytes_out:,} out; "
+            f"records {ledger.records_in:,} in, {ledger.records_out:,} out"
+        )
+        out.print(Text(safe_line(f"not complete: {ledger.path}: {what}"), style="red"), soft_wrap=True)
+    verdict = (
+        "ok: every stored byte and record is there" if report.ok else "NOT ok: stored content is missing or damaged"
+    )
+    out.print(Text(verdict, style="bold green" if report.ok else "bold red"))
+
+
+def _print_defects(out: Console, label: str, defects: Sequence[LedgerDefect], style: str) -> None:
+    for d in defects[:SHOWN]:
+        place = ":".join(
+            str(x) for x in (d.path or d.source_id, d.record_index if d.record_index >= 0 else "") if x != ""
+        )
+        out.print(Text(safe_line(f"{label}: {d.code} {place} {d.detail}"), style=style), soft_wrap=True)
+    if len(defects) > SHOWN:
+        out.print(Text(f"{label}: {len(defects) - SHOWN:,} more (see --json)", style=style))
+
+
+def print_doctor(out: Console, report: DoctorReport) -> None:
+    """Print a line per check, with what to do where it isn't ok."""
+    for check in report.checks:
+        mark, style = _MARKS[check.state]
+        out.print(Text.assemble((mark, style), f"  {safe_line(check.name)}: {safe_line(check.detail)}"), soft_wrap=True)
+        if check.hint and check.state != "ok":
+            out.print(Text(f"      hint: {safe_line(check.hint)}", style="dim"), soft_wrap=True)
+    failed = sum(c.state == "fail" for c in report.checks)
+    out.print(Text("healthy" if report.ok else f"{plural(failed, 'check')} failed", style="bold"))
+
+
+def print_exported(out: Console, files: Sequence[Exported]) -> None:
+    """Print the path of every file written."""
+    for file in files:
+        holes = f", {plural(file.holes, 'hole')}" if file.holes else ""
+        out.print(Text(f"{safe_line(file.path)}  ({file.format}, {size(file.bytes)}{holes})"), soft_wrap=True)

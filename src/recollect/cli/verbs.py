@@ -1,0 +1,35 @@
+"""The verbs, as the help shows them. A table of its own, so that `recollect --help` loads no command."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Verb(NamedTuple):
+    """One verb: its name (also the module in `commands`), its group and the first line of its help."""
+
+    name: str
+    group: str
+    line: str
+
+
+VERBS: tuple[Verb, ...] = (
+    Verb("up", "keep", "Take in everything your agents wrote and show what is there."),
+    Verb("sync", "keep", "Take in what is new or changed."),
+    Verb("export", "keep", "Write a session to files, exactly or converted."),
+    Verb("search", "find", "Find events in everything your agents did."),
+    Verb("sessions", "find", "List sessions, newest first."),
+    Verb("show", "find", "Show a session, or one event with its neighbours."),
+    Verb("timeline", "find", "Show what happened, in order, one line per event."),
+    Verb("usage", "learn", "Show tokens and cost."),
+    Verb("stats", "learn", "Show what is in the memory."),
+    Verb("agents", "plug in", "List the agents that can be read and where their history is."),
+    Verb("doctor", "look after", "Check the health of the memory."),
+    Verb("verify", "look after", "Prove that every stored byte and record can be given back."),
+    Verb("rebuild", "look after", "Derive the index, or everything, again from the archive."),
+    Verb("config", "look after", "Show the configuration in force."),
+    Verb("schema", "look after", "Print the JSON Schema of a result."),
+    Verb("parse", "pipes", "Turn a transcript into events as NDJSON, without a memory."),
+)
+
+GROUPS: tuple[str, ...] = tuple(dict.fromkeys(verb.group for verb in VERBS))

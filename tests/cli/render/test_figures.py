@@ -1,0 +1,63 @@
+"""Times, sizes and counts as people read them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.cli.render.figures import ago, clock, plural, size, stamp, usd, when
+
+SECOND = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (0, "0 s ago"),
+        (59, "59 s ago"),
+        (60, "1 min ago"),
+        (3_600, "1 h ago"),
+        (86_400, "1 d ago"),
+        (15 * 86_400, "2 wk ago"),
+        (90 * 86_400, "2 mo ago"),
+        (800 * 86_400, "2 y ago"),
+    ],
+)
+def test_a_past_instant_is_told_in_one_unit(seconds: int, expected: str) -> None:
+    now = 2_000_000_000 * SECOND
+    assert ago(now - seconds * SECOND, now) == expected
+
+
+def test_a_future_instant_is_told_by_its_date_only() -> None:
+    assert ago(2, 1) == ""
+    assert when(2, 1) == stamp(2)
+
+
+def test_no_time_is_said() -> None:
+    assert when(None, 1) == "no time"
+    assert clock(None) == "--:--:--"
+
+
+@given(st.integers())
+def test_any_instant_can_be_shown(us: int) -> None:
+    assert re.fullmatch(r"\d+-\d\d-\d\d \d\d:\d\d", stamp(us))
+
+
+@pytest.mark.parametrize(
+    ("count_bytes", "expected"),
+    [(0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (99_949, "99.9 kB"), (123_456, "123 kB"), (999_999, "1.0 MB"),
+     (4_200_000_000, "4.2 GB"), (7e15, "7000.0 TB")],
+)  # fmt: skip
+def test_sizes_are_decimal(count_bytes: float, expected: str) -> None:
+    assert size(count_bytes) == expected
+
+
+def test_one_is_singular() -> None:
+    assert [plural(n, "event") for n in (0, 1, 2, 1_000)] == ["0 events", "1 event", "2 events", "1,000 events"]
+
+
+def test_an_unknown_price_is_no_zero() -> None:
+    assert [usd(x) for x in (None, 0.0, 0.0012, 12.345, 1234.5)] == ["-", "$0.00", "$0.0012", "$12.35", "$1,234.50"]

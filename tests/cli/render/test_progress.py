@@ -1,0 +1,43 @@
+"""Progress on stderr: a line per stage where it is no terminal, a bar where it is."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from recollect.cli.render.progress import ProgressLine
+from recollect.memory import SyncProgress
+
+
+def ingest(done: int, total: int = 4_000_000) -> SyncProgress:
+    return SyncProgress("ingest", done, total, 1, 3, "codex")
+
+
+def test_without_a_terminal_a_stage_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressLine() as progress:
+        for done in range(0, 4_000_000, 1_000_000):
+            progress(ingest(done))
+        progress(SyncProgress("done", 4_000_000, 4_000_000, 3, 3))
+    assert capsys.readouterr().err == "taking in, 3 sources codex (4.0 MB)\n"
+
+
+def test_work_on_nothing_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressLine() as progress:
+        progress(SyncProgress("ingest", 0, 0, 0, 0))
+    assert capsys.readouterr().err == ""
+
+
+def test_work_of_one_stage_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressLine("verifying") as progress:
+        progress.bytes_done(1, 2_000)
+        progress.bytes_done(2_000, 2_000)
+    assert capsys.readouterr().err == "verifying (2.0 kB)\n"
+
+
+def test_on_a_terminal_there_is_a_bar(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with ProgressLine() as progress:
+        progress(ingest(1_000_000))
+    assert "taking in codex" in capsys.readouterr().err

@@ -1,0 +1,20 @@
+"""docs/cli.md is what the program says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from recollect.cli.reference import cli_reference
+from recollect.cli.verbs import VERBS
+
+
+def test_the_page_is_fresh(repository: Path) -> None:
+    assert (repository / "docs" / "cli.md").read_text("utf-8") == cli_reference(), "run `make docs`"
+
+
+def test_every_verb_has_a_heading_and_an_example() -> None:
+    page = cli_reference()
+    for verb in VERBS:
+        section = page.split(f"\n### {verb.name}\n")[1].split("\n##")[0]
+        assert verb.line in section
+        assert section.count(f"recollect {verb.name}") >= 2

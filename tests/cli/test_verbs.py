@@ -1,0 +1,274 @@
+"""Every verb against a real memory: answers, JSON shapes, exit codes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from recollect.cli.commands.schema import result_types
+from recollect.model.events import Event
+
+Recollect = Callable[..., Any]
+ASKED: dict[str, tuple[str, ...]] = {
+    "agents": ("agents",),
+    "config": ("config",),
+    "doctor": ("doctor",),
+    "search": ("search", "webhook"),
+    "sessions": ("sessions",),
+    "stats": ("stats",),
+    "sync": ("sync",),
+    "timeline": ("timeline",),
+    "usage": ("usage",),
+    "verify": ("verify",),
+}
+
+
+@pytest.fixture
+def uid(filled: Path, recollect: Recollect) -> str:
+    """Return the uid of the sample's session about a flaky test."""
+    hits = recollect("search", "flaky", "agent:claude", "--json").data["hits"]
+    return str(hits[0]["session_uid"])
+
+
+def transcript(filled: Path, uid: str) -> Path:
+    return next((filled / "sample").rglob(f"{uid.partition(':')[2]}.jsonl"))
+
+
+@pytest.mark.parametrize("name", sorted(ASKED))
+def test_json_has_the_shape_of_its_schema(name: str, filled: Path, recollect: Recollect) -> None:
+    done = recollect(*ASKED[name], "--json")
+    assert done.code == 0, done
+    assert done.out.count("\n") == 1
+    msgspec.json.decode(done.out, type=result_types()[name], strict=True)
+
+
+def test_show_and_export_have_the_shape_of_their_schema(uid: str, tmp_path: Path, recollect: Recollect) -> None:
+    msgspec.json.decode(recollect("show", uid, "--json").out, type=result_types()["show"])
+    done = recollect("export", uid, "--out", str(tmp_path), "--json")
+    msgspec.json.decode(done.out, type=result_types()["export"])
+
+
+@pytest.mark.parametrize("name", sorted(ASKED))
+def test_text_is_plain_where_there_is_no_terminal(name: str, filled: Path, recollect: Recollect) -> None:
+    done = recollect(*ASKED[name])
+    assert done.code == 0
+    assert done.out.strip()
+    assert "\x1b" not in done.out + done.err
+
+
+@pytest.mark.parametrize("name", sorted(result_types()))
+def test_every_schema_is_printed(name: str, recollect: Recollect) -> None:
+    done = recollect("schema", name, "--json")
+    assert done.code == 0
+    assert "$defs" in done.data or "type" in done.data
+
+
+def test_schemas_are_listed(recollect: Recollect) -> None:
+    assert recollect("schema").out.split() == sorted(result_types())
+    assert recollect("schema", "--json").data == sorted(result_types())
+
+
+def test_an_unknown_schema_names_the_nearest(recollect: Recollect) -> None:
+    done = recollect("schema", "serch")
+    assert done.code == 2
+    assert "did you mean search?" in done.err
+
+
+def test_a_search_answers_with_the_shape_that_others_build_on(filled: Path, recollect: Recollect) -> None:
+    data = recollect("search", "webhook", "--limit", "3", "--json").data
+    answer = {"hits", "total", "match_level", "left_out", "notes", "abstained", "took_ms"}
+    hit = {"session_uid", "event_id", "seq", "agent", "ts", "kind", "score", "snippet", "match_level"}
+    hit |= {"root_session_uid", "part", "more_in_session"}
+    assert answer <= set(data)
+    assert len(data["hits"]) == 3
+    assert all(hit <= set(h) for h in data["hits"])
+
+
+def test_text_and_json_are_the_same_answer(filled: Path, recollect: Recollect) -> None:
+    hits = recollect("search", "webhook", "--json").data["hits"]
+    text = recollect("search", "webhook").out
+    assert [f"{h['session_uid']}#{h['seq']}" for h in hits if f"    {h['session_uid']}#{h['seq']}" in text] == [
+        f"{h['session_uid']}#{h['seq']}" for h in hits
+    ]
+
+
+def test_nothing_found_is_exit_code_1(filled: Path, recollect: Recollect) -> None:
+    done = recollect("search", "qqzzxxyy")
+    assert (done.code, done.err) == (1, "")
+    assert "nothing found" in done.out
+    assert recollect("search", "qqzzxxyy", "--json").code == 1
+
+
+def test_the_options_of_search_are_filters(filled: Path, recollect: Recollect) -> None:
+    hits = recollect("search", "test", "--agent", "codex", "--repo", "shop-api", "--kind", "tool_call", "--json").data[
+        "hits"
+    ]
+    assert hits
+    assert {(h["agent"], h["repo"], h["kind"]) for h in hits} == {("codex", "shop-api", "tool_call")}
+
+
+def test_a_time_confines_a_search(filled: Path, recollect: Recollect) -> None:
+    inside = recollect(
+        "search", "webhook", "--after", "2026-09-01T00:00Z", "--before", "2026-09-05T00:00Z", "--json"
+    ).data
+    assert inside["hits"]
+    assert {h["ts"] // 86_400_000_000 for h in inside["hits"]} == {20698}
+    assert recollect("search", "webhook", "--before", "2026-01-01").code == 1
+
+
+def test_a_minus_word_is_part_of_the_query(filled: Path, recollect: Recollect) -> None:
+    everything = recollect("search", "webhook", "--limit", "100", "--json").data["total"]
+    without = recollect("search", "webhook", "-idempotent", "--limit", "100", "--json").data["total"]
+    assert 0 < without < everything
+
+
+def test_after_two_dashes_everything_is_query(filled: Path, recollect: Recollect) -> None:
+    assert recollect("search", "--limit", "3", "--", "--dry-run").code == 0
+
+
+def test_an_open_quote_does_not_swallow_the_options(filled: Path, recollect: Recollect) -> None:
+    hits = recollect("search", 'the "payment', "--agent", "codex", "--json").data["hits"]
+    assert {h["agent"] for h in hits} <= {"codex"}
+
+
+def test_several_agents_are_alternatives(filled: Path, recollect: Recollect) -> None:
+    argv = ("search", "test", "--agent", "codex", "--agent", "claude-code", "--limit", "50", "--json")
+    assert {h["agent"] for h in recollect(*argv).data["hits"]} == {"codex", "claude"}
+
+
+def test_sessions_are_filtered_and_paged(filled: Path, recollect: Recollect) -> None:
+    page = recollect("sessions", "--agent", "codex", "--limit", "3", "--json").data
+    rest = recollect("sessions", "--agent", "codex", "--offset", "3", "--json").data
+    uids = [s["session_uid"] for s in page["sessions"] + rest["sessions"]]
+    assert page["total"] == rest["total"] == 4
+    assert len(set(uids)) == 4
+    assert [s["repo"] for s in recollect("sessions", "--repo", "infra", "--json").data["sessions"]] == ["infra-live"]
+
+
+def test_no_session_in_range_is_exit_code_1(filled: Path, recollect: Recollect) -> None:
+    assert recollect("sessions", "--after", "2030-01-01").code == 1
+
+
+def test_a_session_is_shown_by_a_prefix_of_its_uid(uid: str, recollect: Recollect) -> None:
+    done = recollect("show", uid[:12])
+    assert done.code == 0
+    assert uid in done.out
+    assert "Find out why before you change anything." in done.out
+
+
+def test_a_session_is_paged_without_gap_or_overlap(uid: str, recollect: Recollect) -> None:
+    whole = recollect("show", uid, "--limit", "1000", "--json").data
+    first = recollect("show", uid, "--limit", "4", "--json").data
+    rest = recollect("show", uid, "--from", str(first["next_seq"]), "--limit", "1000", "--json").data
+    assert whole["next_seq"] is None
+    assert first["events"] + rest["events"] == whole["events"]
+
+
+def test_a_citation_shows_the_event_with_its_neighbours(filled: Path, recollect: Recollect) -> None:
+    hit = recollect("search", "selectinload", "--json").data["hits"][0]
+    cite = f"{hit['session_uid']}#{hit['seq']}"
+    seqs = [e["seq"] for e in recollect("show", cite, "--json").data["events"]]
+    assert hit["seq"] in seqs
+    assert 1 < len(seqs) <= 11
+    assert f"#{hit['seq']}" in recollect("show", cite).out
+
+
+def test_an_unknown_session_is_a_usage_error(filled: Path, recollect: Recollect) -> None:
+    done = recollect("show", "claude:nope")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("recollect: no session called")
+
+
+def test_an_unknown_event_is_a_usage_error(uid: str, recollect: Recollect) -> None:
+    assert recollect("show", f"{uid}#99999").code == 2
+
+
+def test_a_timeline_of_a_session_is_in_its_order(uid: str, recollect: Recollect) -> None:
+    entries = recollect("timeline", "--session", uid, "--json").data["entries"]
+    assert [e["seq"] for e in entries] == sorted(e["seq"] for e in entries)
+    assert {e["session_uid"] for e in entries} == {uid}
+
+
+@pytest.mark.parametrize("by", ["day", "session", "repo", "model", "agent", "total"])
+def test_usage_sums_to_the_same_total_however_it_is_grouped(by: str, filled: Path, recollect: Recollect) -> None:
+    report = recollect("usage", "--by", by, "--json").data
+    assert report["by"] == by
+    assert sum(r["totals"]["output_tokens"] for r in report["rows"]) == report["total"]["output_tokens"] > 0
+    assert report["total"] == recollect("usage", "--by", "total", "--json").data["total"]
+
+
+def test_a_raw_export_is_the_exact_bytes(uid: str, filled: Path, tmp_path: Path, recollect: Recollect) -> None:
+    original = transcript(filled, uid).read_bytes()
+    assert recollect("export", uid, "--raw", "--out", "-").out.encode() == original
+    done = recollect("export", uid, "--raw", "--out", str(tmp_path), "--json")
+    path = Path(done.data[0]["path"])
+    assert path.read_bytes() == original
+    assert path.name == f"{uid.replace(':', '_')}.jsonl"
+
+
+def test_an_exported_file_carries_the_end_of_the_session(uid: str, tmp_path: Path, recollect: Recollect) -> None:
+    ended_at = recollect("show", uid, "--json").data["session"]["ended_at"]
+    done = recollect("export", uid, "--format", "markdown", "--out", str(tmp_path), "--json")
+    path = Path(done.data[0]["path"])
+    assert path.stat().st_mtime_ns // 1_000_000 == ended_at // 1_000
+    assert "flaky" in path.read_text("utf-8")
+
+
+def test_exported_events_are_the_events_that_show_gives(uid: str, recollect: Recollect) -> None:
+    lines = recollect("export", uid, "--format", "events", "--out", "-").out.splitlines()
+    shown = recollect("show", uid, "--limit", "1000", "--json").data["events"]
+    assert [json.loads(line) for line in lines] == shown
+
+
+@pytest.mark.parametrize(
+    "more", [("--raw", "--format", "markdown"), ("--revision", "9"), ("--out", "-", "--json"), ("--revision", "0")]
+)
+def test_an_export_that_cannot_be_is_refused(more: tuple[str, ...], uid: str, recollect: Recollect) -> None:
+    assert recollect("export", uid, *more).code == 2
+
+
+def test_parse_gives_events_without_a_memory(recollect: Recollect, isolated_home: Path, demo: Path) -> None:
+    path = next((demo / "sample" / "codex").rglob("*.jsonl"))
+    done = recollect("parse", str(path))
+    events = [msgspec.json.decode(line, type=Event) for line in done.out.splitlines()]
+    assert done.code == 0
+    assert events[0].kind == "session_start"
+    assert not (isolated_home / "recollect").exists()
+
+
+def test_parse_reads_stdin(recollect: Recollect, demo: Path) -> None:
+    path = next((demo / "sample" / "codex").rglob("*.jsonl"))
+    piped = recollect("parse", "-", stdin=path.read_bytes())
+    kinds = [json.loads(line)["kind"] for line in piped.out.splitlines()]
+    assert kinds == [json.loads(line)["kind"] for line in recollect("parse", str(path)).out.splitlines()]
+
+
+@pytest.mark.parametrize("name", [".", "missing.jsonl"])
+def test_parse_of_what_cannot_be_read_fails_in_one_line(name: str, tmp_path: Path, recollect: Recollect) -> None:
+    done = recollect("parse", str(tmp_path / name))
+    assert done.code == 3
+    assert done.err.startswith("recollect: ")
+
+
+def test_parse_of_an_empty_file_finds_nothing(tmp_path: Path, recollect: Recollect) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    assert recollect("parse", str(tmp_path / "empty.jsonl"), "--as", "codex").code in (1, 3)
+
+
+def test_verify_and_doctor_find_the_sample_whole(filled: Path, recollect: Recollect) -> None:
+    report = recollect("verify", "--json").data
+    assert report["ok"]
+    assert report["sources"] >= 11
+    assert recollect("doctor").code == 0
+
+
+def test_agents_show_where_their_history_is(filled: Path, recollect: Recollect) -> None:
+    agents = {a["slug"]: a for a in recollect("agents", "--json").data}
+    assert agents["codex"]["roots"] == [str(filled / "sample" / "codex")]
+    assert agents["codex"]["sessions"] == 4
+    assert str(filled / "sample" / "codex") in recollect("agents").out
