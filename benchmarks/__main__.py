@@ -1,0 +1,34 @@
+"""Run the benchmarks: all of them, or those named (`python -m benchmarks ingest search`)."""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks import ingest, recall, search, usage
+from benchmarks.places import parser, places
+from benchmarks.results import ORDER, publish
+
+SCRIPTS = {"ingest": ingest.measure, "search": search.measure, "recall": recall.measure, "usage": usage.measure}
+
+
+def main() -> int:
+    """Measure and publish one script after the other; a missing corpus is said and left out."""
+    made = parser(__doc__)
+    made.add_argument("scripts", nargs="*", metavar="SCRIPT", help=f"one of {', '.join(ORDER)}; default: all")
+    options = made.parse_args()
+    unknown = [name for name in options.scripts if name not in SCRIPTS]
+    if unknown:
+        made.error(f"no benchmark called {', '.join(unknown)}; there are {', '.join(ORDER)}")
+    at = places(options)
+    failed = 0
+    for name in options.scripts or ORDER:
+        try:
+            publish(SCRIPTS[name](at, options), dry=options.dry)
+        except FileNotFoundError as missing:
+            print(f"{name} left out: {missing}", file=sys.stderr)
+            failed += 1
+    return 1 if failed == len(options.scripts or ORDER) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,210 @@
+"""Cold ingest beside its roofline, memory, store size, a sync without changes, append to searchable, cold start.
+
+Measures 300 MB and 1 GB of generated transcripts and the real transcripts of both agents; `--corpus DIR` (repeatable)
+replaces the generated ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import msgspec
+
+from benchmarks import corpora
+from benchmarks.corpora import Corpus
+from benchmarks.measuring import Run, spread, timed_ms
+from benchmarks.places import Places, load_script, parser, places
+from benchmarks.results import Section, publish
+from benchmarks.roofline import roofline
+from recollect import Memory
+from recollect.config import config_toml
+
+APPENDS = 40
+STARTS = 15
+MUST_MB_PER_S = 55
+MUST_PEAK_MB = 400
+MUST_STORE_SHARE = 0.50
+
+
+def cold_ingest(corpus: Corpus, home: Path) -> dict[str, Any]:
+    """Take everything into an empty home, in a process of its own."""
+    shutil.rmtree(home, ignore_errors=True)
+    home.parent.mkdir(parents=True, exist_ok=True)
+    files = corpus.files()
+    source_bytes = sum(p.stat().st_size for p in files)
+    bound = roofline(files)
+    config = msgspec.json.encode(corpus.config()).decode()
+    run = Run([sys.executable, "-m", "benchmarks.one_sync", str(home), config])
+    said = json.loads(run.output)
+    report, storage = said["report"], said["storage"]
+    stages = report["stage_seconds"]
+    stored = storage["database_bytes"] + storage["archive_bytes"] + storage["index_bytes"]
+    taken = report["bytes"]
+    return {
+        "files": len(files),
+        "source_bytes": source_bytes,
+        "bytes_taken": taken,
+        "sessions": said["sessions"],
+        "events": said["events"],
+        "seconds": round(report["seconds"], 2),
+        "process_seconds": round(run.wall_seconds, 2),
+        "mb_per_s": round(taken / 1e6 / report["seconds"], 1),
+        "cpu_seconds": round(run.cpu_seconds, 2),
+        "cpu_ms_per_mb": round(run.cpu_seconds * 1000 / max(1e-9, taken / 1e6), 1),
+        "peak_tree_bytes": run.memory.tree_bytes,
+        "peak_largest_process_bytes": run.memory.largest_bytes,
+        "processes": run.memory.processes,
+        "store_share": round(stored / max(1, taken), 4),
+        "archive_share": round(storage["archive_bytes"] / max(1, taken), 4),
+        "database_share": round(storage["database_bytes"] / max(1, taken), 4),
+        "index_share": round(storage["index_bytes"] / max(1, taken), 4),
+        "stage_cpu_seconds": {k: round(v, 2) for k, v in sorted(stages.items(), key=lambda x: -x[1])},
+        "roofline": bound,
+        "share_of_bound": round(taken / 1e6 / report["seconds"] / float(bound["bound_mb_per_s"] or 1), 3),  # type: ignore[arg-type]
+        "state": report["state"],
+        "notes": report["notes"],
+    }
+
+
+def nothing_changed(corpus: Corpus, home: Path) -> dict[str, Any]:
+    """Sync again without a change: in an open memory, five times; and in a fresh process."""
+    with Memory.open(home, config=corpus.config()) as memory:
+        sessions = memory.stats().sessions
+        first = timed_ms(memory.sync)
+        report = memory.sync()
+        again = [timed_ms(memory.sync) for _ in range(5)]
+    return {
+        "sessions": sessions,
+        "first_ms": round(first, 1),
+        "median_ms": round(median(again), 1),
+        "events_added": report.events,
+    }
+
+
+def append_to_searchable(at: Places, corpus: Corpus, home: Path) -> dict[str, Any]:
+    """Append a record as an agent would, sync and search until it is found; in one process with the memory open.
+
+    The files that grow are a further small generated corpus, read as an extra root beside the large one.
+    """
+    live = at.cache / "corpora" / "live"
+    shutil.rmtree(live, ignore_errors=True)
+    source = corpora.generate(at, megabytes=5, sessions=20, seed=99)
+    shutil.copytree(source.folder, live)
+    append = load_script(at.generator).append_record
+    files = sorted((live / "claude").rglob("*.jsonl"))
+    taken: list[float] = []
+    missed = 0
+    with Memory.open(home, config=corpus.config(claude=live / "claude")) as memory:
+        memory.sync()
+        for round_ in range(APPENDS + 1):
+            needle = f"zappend{round_:03d}needle"
+            append(files[round_ % len(files)], needle)
+            started = time.perf_counter()
+            memory.sync()
+            hits = memory.search(needle, sync=False).hits
+            took = (time.perf_counter() - started) * 1000
+            missed += not hits
+            if round_:  # the first round warms up
+                taken.append(took)
+    return {**spread(taken), "not_found": missed}
+
+
+def cold_start(corpus: Corpus, home: Path) -> dict[str, Any]:
+    """Start the program from nothing: the interpreter alone, the help, and one search."""
+    (home / "config.toml").write_text(config_toml(corpus.config()), "utf-8")
+    env = {**os.environ, "RECOLLECT_HOME": str(home)}
+    program = [sys.executable, "-m", "recollect"]
+    commands = {
+        "python -c pass": [sys.executable, "-c", "pass"],
+        "recollect --help": [*program, "--help"],
+        "recollect search (no sync)": [*program, "search", "session cache", "--no-sync", "--json"],
+        "recollect search (with sync)": [*program, "search", "session cache", "--json"],
+    }
+    return {
+        name: spread([Run(command, env=env).wall_seconds * 1000 for _ in range(STARTS + 1)][1:])
+        for name, command in commands.items()
+    }
+
+
+def measure(at: Places, options: argparse.Namespace) -> list[Section]:
+    """Measure every corpus; returns one section for each."""
+    chosen = corpora.standard(at, options.corpus)
+    if (at.real_corpus / "index.json").is_file():
+        chosen.append(corpora.real(at, only_real=False))
+    sections = []
+    for corpus in chosen:
+        home = at.home(corpus.folder.name)
+        print(f"ingest: {corpus.name}", file=sys.stderr)
+        figures = {"cold": cold_ingest(corpus, home), "nothing_changed": nothing_changed(corpus, home)}
+        if corpus.variables and at.generator.is_file():
+            figures["append"] = append_to_searchable(at, corpus, home)
+            figures["start"] = cold_start(corpus, home)
+        sections.append(Section(f"ingest/{corpus.name}", f"Ingest: {corpus.name}", figures, render(figures)))
+    return sections
+
+
+def render(figures: dict[str, Any]) -> str:
+    """Return one corpus's figures as Markdown."""
+    cold, bound = figures["cold"], figures["cold"]["roofline"]
+    lines = ["| figure | measured | bar |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in _rows(figures)), ""]
+    lines += ["| stage | CPU seconds | share |", "|---|--:|--:|"]
+    stages: dict[str, float] = cold["stage_cpu_seconds"]
+    rest = {"outside the stages (start, shipping, merging)": max(0.0, cold["cpu_seconds"] - sum(stages.values()))}
+    whole = max(cold["cpu_seconds"], sum(stages.values())) or 1
+    lines += [f"| {name} | {s:.2f} | {s / whole:.0%} |" for name, s in (stages | rest).items()]
+    lines += ["", "| roofline part, one core | seconds | MB/s |", "|---|--:|--:|"]
+    lines += [f"| {part} | {bound['seconds'][part]:.2f} | {bound['mb_per_s'][part]} |" for part in bound["seconds"]]
+    largest = next(iter(stages), "")
+    busy = cold["cpu_seconds"] / max(1e-9, cold["process_seconds"] * bound["cores"])
+    lines += ["", f"What bounds it: *{largest}* takes most CPU; the run used {busy:.0%} of {bound['cores']} cores."]
+    return "\n".join(lines)
+
+
+def _rows(figures: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Return (figure, measured, bar) lines."""
+    cold, bound, still = figures["cold"], figures["cold"]["roofline"], figures["nothing_changed"]
+    taken = f"{cold['seconds']} s for {cold['bytes_taken'] / 1e6:.1f} MB in {cold['files']} files"
+    reached = f"reached {cold['share_of_bound']:.0%}"
+    shares = ", ".join(f"{cold[f'{part}_share']:.3f}" for part in ("archive", "database", "index"))
+    quiet = f"{still['median_ms']} ms for {still['sessions']} sessions (first: {still['first_ms']} ms)"
+    rows = [
+        ("cold ingest", f"{cold['mb_per_s']} MB/s ({taken})", f"{MUST_MB_PER_S} MB/s"),
+        ("CPU", f"{cold['cpu_seconds']} s, {cold['cpu_ms_per_mb']} ms per MB", ""),
+        ("roofline", f"{bound['bound_mb_per_s']} MB/s on {bound['cores']} cores; {reached}", ""),
+    ]
+    if cold["peak_tree_bytes"] is not None:
+        peak = f"{cold['peak_tree_bytes'] / 1e6:.0f} MB in {cold['processes']} processes"
+        largest = f"{(cold['peak_largest_process_bytes'] or 0) / 1e6:.0f} MB"
+        rows.append(("peak memory", f"{peak}; largest process {largest}", f"{MUST_PEAK_MB} MB"))
+    rows += [
+        ("store / source", f"{cold['store_share']:.3f}", f"{MUST_STORE_SHARE:.2f}"),
+        ("archive, database, index / source", shares, ""),
+        ("nothing changed", quiet, "500 ms per 1,000 sessions"),
+    ]
+    if "append" in figures:
+        latency = figures["append"]
+        rows.append(("append to searchable", _latency(latency), "p95 500 ms"))
+        rows += [(name, _latency(start), "") for name, start in figures["start"].items()]
+    return rows
+
+
+def _latency(figures: dict[str, Any]) -> str:
+    return f"p50 {figures['p50_ms']} ms, p95 {figures['p95_ms']} ms"
+
+
+def main() -> None:
+    """Measure and publish."""
+    options = parser(__doc__).parse_args()
+    publish(measure(places(options), options), dry=options.dry)
+
+
+if __name__ == "__main__":
+    main()

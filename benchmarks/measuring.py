@@ -1,0 +1,147 @@
+"""How figures are taken: memory of a process tree, CPU time of children, percentiles, the machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+_SAMPLE_SECONDS = 0.05
+_PROC = Path("/proc")
+
+
+class MemoryPeak:
+    """The peak memory of a process and its descendants. `None` where the system doesn't tell.
+
+    tree_bytes: most that all processes held at once, shared pages counted once. largest_bytes: the high
+    water mark of the largest single process, shared pages included.
+    """
+
+    def __init__(self) -> None:
+        self.tree_bytes: int | None = None
+        self.largest_bytes: int | None = None
+        self.processes = 0
+
+    def sample(self, root: int) -> None:
+        """Take one sample of the tree below process `root`."""
+        total, seen = 0, 0
+        for pid in _tree(root):
+            proportional = _field(_PROC / str(pid) / "smaps_rollup", "Pss:")
+            high_water = _field(_PROC / str(pid) / "status", "VmHWM:")
+            if proportional is not None:
+                total, seen = total + proportional, seen + 1
+            if high_water is not None:
+                self.largest_bytes = max(self.largest_bytes or 0, high_water)
+        if seen:
+            self.tree_bytes = max(self.tree_bytes or 0, total)
+            self.processes = max(self.processes, seen)
+
+
+def _tree(root: int) -> Iterator[int]:
+    waiting = [root]
+    while waiting:
+        pid = waiting.pop()
+        yield pid
+        try:
+            for task in (_PROC / str(pid) / "task").iterdir():
+                waiting += [int(child) for child in (task / "children").read_text("ascii").split()]
+        except OSError:
+            continue  # the process has ended
+
+
+def _field(path: Path, name: str) -> int | None:
+    """Return a field of a file of kilobytes as bytes; None when the process or the file is gone."""
+    try:
+        for line in path.read_text("ascii").splitlines():
+            if line.startswith(name):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        return None
+    return None
+
+
+@contextmanager
+def watched_memory(root: int) -> Iterator[MemoryPeak]:
+    """Sample the tree below `root` every 50 ms while the block runs."""
+    peak, is_done = MemoryPeak(), threading.Event()
+
+    def watch() -> None:
+        while not is_done.wait(_SAMPLE_SECONDS):
+            peak.sample(root)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield peak
+    finally:
+        is_done.set()
+        watcher.join()
+
+
+class Run:
+    """A finished child: its output, wall and CPU seconds (all its waited-for descendants included), and memory."""
+
+    def __init__(self, command: Sequence[str], *, env: dict[str, str] | None = None) -> None:
+        before = os.times()
+        started = time.perf_counter()
+        child = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, cwd=Path(__file__).parent.parent)
+        with watched_memory(child.pid) as self.memory:
+            self.output = child.communicate()[0]
+        self.wall_seconds = time.perf_counter() - started
+        after = os.times()
+        self.cpu_seconds = after.children_user - before.children_user + after.children_system - before.children_system
+        if child.returncode:
+            raise subprocess.CalledProcessError(child.returncode, list(command), self.output)
+
+
+def timed_ms(call: Callable[[], Any]) -> float:
+    """Return the wall time of one call in milliseconds."""
+    started = time.perf_counter()
+    call()
+    return (time.perf_counter() - started) * 1000
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Return a percentile by nearest rank."""
+    ranked = sorted(values)
+    return ranked[min(len(ranked) - 1, max(0, round(share * len(ranked) + 0.5) - 1))]
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """Return p50, p95, p99 and the largest of some milliseconds, with their number."""
+    return {
+        "n": len(values),
+        "p50_ms": round(percentile(values, 0.5), 2),
+        "p95_ms": round(percentile(values, 0.95), 2),
+        "p99_ms": round(percentile(values, 0.99), 2),
+        "max_ms": round(max(values), 2),
+    }
+
+
+def machine() -> dict[str, Any]:
+    """Return what the figures were taken on."""
+    model = platform.processor() or platform.machine()
+    info = _PROC / "cpuinfo"
+    if info.is_file():
+        names = [x.split(":", 1)[1].strip() for x in info.read_text("utf-8").splitlines() if x.startswith("model name")]
+        model = names[0] if names else model
+    return {
+        "system": f"{platform.system()} {platform.machine()}",
+        "cpu": model,
+        "cores": usable_cores(),
+        "python": platform.python_version(),
+        "load_before": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+    }
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,146 @@
+"""Write the pages that are made from the code: agents, command line and configuration.
+
+`--check` writes nothing and exits 1 when a page is not what the code says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from recollect.agents.registry import adapters
+from recollect.cli.reference import cli_reference
+from recollect.config import config_reference
+from recollect.model.capabilities import AgentFacts, Place
+
+ROOT = Path(__file__).resolve().parent.parent
+HEADER = "<!-- Written by `make docs` from the code; don't edit. -->"
+CONFIGURATION_HEAD = f"""\
+# Configuration
+
+{HEADER}
+
+Recollect works without a configuration. `config.toml` lies in the platform's configuration directory, or in
+`RECOLLECT_HOME` where that is set; `recollect config --path` says where, `recollect config` shows what is in force. An
+unknown key or a wrong value is an error that names the key; nothing is silently ignored.
+
+| variable | effect |
+|---|---|
+| `RECOLLECT_HOME` | puts the memory and its configuration into one folder |
+| the agents' own, such as `CLAUDE_CONFIG_DIR` and `CODEX_HOME` | honoured; `variables` below replaces them |
+
+Several homes of one agent feed one memory, here a second account and a mounted volume:
+
+```toml
+[agents.claude]
+roots = ["~/.claude-work", "/mnt/laptop/.claude"]
+
+[agents.codex]
+variables = {{ CODEX_HOME = "$HOME/work/.codex" }}
+```
+
+Every key with its default:
+"""
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    """Return the lines of a Markdown table."""
+    titles = list(head)
+    lines = [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}"]
+    return lines + [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+
+
+def agents_page() -> str:
+    """Return docs/agents.md."""
+    known = [a.facts for a in adapters().values()]
+    claims = ("timestamps", "usage", "thinking", "edits", "lineage", "session_end")
+    lines = ["# Agents", "", HEADER, "", "What Recollect reads of each agent, and how much each agent says.", ""]
+    lines += table(
+        ("agent", "slug", *(c.replace("_", " ") for c in claims), "verified"),
+        ((f.name, f"`{f.slug}`", *(str(getattr(f.capabilities, c)) for c in claims), verified(f)) for f in known),
+    )
+    lines += [
+        "",
+        "exact: the agent writes it. partly: it has to be inferred, or is there only sometimes. no: the agent doesn't",
+        "say. Adding one: [adding-an-agent.md](adding-an-agent.md).",
+    ]
+    for facts in known:
+        lines += ["", *section(facts)]
+    return "\n".join(lines) + "\n"
+
+
+def verified(facts: AgentFacts) -> str:
+    """Return the agent version that the facts were checked against, and when."""
+    return f"{facts.capabilities.verified_version}, {facts.capabilities.verified_on}"
+
+
+def section(facts: AgentFacts) -> list[str]:
+    """Return the lines about one agent."""
+    c = facts.capabilities
+    lines = [f"## {facts.name}", "", c.notes, ""]
+    lines += [f"- Slug `{facts.slug}`" + (f", also written {code(facts.aliases)}." if facts.aliases else ".")]
+    for root in facts.roots:
+        variable = f"`${root.variable}`, else " if root.variable else ""
+        lines.append(f"- Root: {variable}`~/{root.default}`.")
+    lines += [
+        f"- History: {'may be rewritten' if c.rewrites_history else 'only grows'}.",
+        f"- Usage is counted by: {c.usage_authority}",
+        f"- Event kinds: {code(c.kinds)}.",
+        f"- Parser version {facts.parser_version}. Evidence: {c.evidence}",
+        "",
+        *table(("what", "files below the root", "container", "lane"), (place_row(p) for p in facts.places)),
+    ]
+    return lines
+
+
+def place_row(place: Place) -> tuple[str, ...]:
+    """Return one kind of source as a table row."""
+    files = code(place.patterns) + (f", but not {code(place.exclude)}" if place.exclude else "")
+    return place.role, files, place.container + (" (zstd)" if place.is_compressed else ""), str(place.lane)
+
+
+def code(words: Iterable[str]) -> str:
+    """Return words in code type, separated by commas."""
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def configuration_page() -> str:
+    """Return docs/configuration.md."""
+    return f"""{CONFIGURATION_HEAD}
+```toml
+{config_reference().strip()}
+```
+"""
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "docs/agents.md": agents_page,
+    "docs/cli.md": cli_reference,
+    "docs/configuration.md": configuration_page,
+}
+"""Every generated page and what makes it."""
+
+
+def main() -> int:
+    """Write or check the pages; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="only say which pages are not fresh")
+    args = parser.parse_args()
+    stale = []
+    for name, page in PAGES.items():
+        target, text = ROOT / name, page()
+        if target.is_file() and target.read_text("utf-8") == text:
+            continue
+        stale.append(name)
+        if not args.check:
+            target.write_text(text, "utf-8", newline="\n")
+    if args.check and stale:
+        print(f"not fresh: {', '.join(stale)}; run 'make docs'", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

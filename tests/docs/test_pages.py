@@ -1,0 +1,72 @@
+"""Links resolve, blocks parse, and every package has its section in ARCHITECTURE.md."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import anchor, blocks, headings, links, pages
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PAGES = [p.relative_to(REPOSITORY).as_posix() for p in pages(REPOSITORY)]
+ARCHITECTURE_LINES = 300
+
+
+def read(page: str) -> str:
+    return (REPOSITORY / page).read_text("utf-8")
+
+
+def is_reachable(page: str, target: str) -> bool:
+    """Whether a link leads to a file or folder of the repository and, if it names one, to a heading there."""
+    place, _, wanted = target.partition("#")
+    path = (REPOSITORY / page).parent / place if place else REPOSITORY / page
+    if not path.exists() or not path.resolve().is_relative_to(REPOSITORY):
+        return False
+    return not wanted or wanted in {anchor(h) for h in headings(path.read_text("utf-8"))}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_relative_link_resolves(page: str) -> None:
+    relative = [target for target in links(read(page)) if "://" not in target and not target.startswith("mailto:")]
+    assert [target for target in relative if not is_reachable(page, target)] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_toml_and_json_block_parses(page: str) -> None:
+    for block in blocks(read(page)):
+        if block.language == "toml":
+            tomllib.loads(block.text)
+        elif block.language == "json":
+            json.loads(block.text)
+
+
+def packages() -> list[str]:
+    source = REPOSITORY / "src" / "recollect"
+    folders = {p.parent.name for p in source.glob("*/__init__.py")}
+    modules = {p.stem for p in source.glob("*.py") if not p.stem.startswith("__")}
+    return sorted(folders | modules)
+
+
+@pytest.mark.parametrize("package", packages())
+def test_every_package_has_a_section_in_the_architecture(package: str) -> None:
+    named = {word.strip("`,") for heading in headings(read("ARCHITECTURE.md")) for word in heading.split()}
+    assert package in named
+
+
+def test_the_architecture_stays_short() -> None:
+    assert read("ARCHITECTURE.md").count("\n") < ARCHITECTURE_LINES
+
+
+def test_a_missing_file_is_seen() -> None:
+    assert not is_reachable("README.md", "docs/no-such-page.md")
+
+
+def test_a_missing_heading_is_seen() -> None:
+    assert not is_reachable("README.md", "ARCHITECTURE.md#no-such-heading")
+
+
+def test_a_link_inside_code_is_no_link() -> None:
+    assert links("`[a](b)` and\n```\n[c](d)\n```\n[e](f.md#g)\n") == ["f.md#g"]

@@ -1,0 +1,265 @@
+"""Search finds, says how it matched, counts what it leaves out, and keeps silent when there is nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.errors import IndexUnavailable
+from recollect.index.text_index import TextIndex
+from recollect.recall.answers import SearchAnswer
+from recollect.recall.search import Searcher
+from tests.recall.memories import NOW_US, MemoryOfTests
+
+
+def texts(answer: SearchAnswer) -> list[str]:
+    return [hit.snippet for hit in answer.hits]
+
+
+def fill(memory: MemoryOfTests) -> None:
+    """Two sessions with ordinary talk, so that rareness means something."""
+    for number in (90, 91):
+        memory.session(number)
+        for i in range(20):
+            memory.say(number, f"ordinary talk about apples pears and plums number{i} of session{number}")
+
+
+def test_the_event_with_all_words_comes_first_and_is_exact(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "the deploy failed")
+    memory.say(1, "the deploy failed because the host key was unknown")
+    answer = memory.ask("deploy failed host key")
+    assert answer.hits[0].seq == 1
+    assert answer.hits[0].match_level == answer.match_level == "exact"
+    assert answer.hits[1].match_level == "near"
+
+
+def test_inflections_are_found_and_called_stemmed(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "we renamed the invoices")
+    answer = memory.ask("renaming invoice")
+    assert [hit.match_level for hit in answer.hits] == ["stemmed"]
+
+
+def test_accents_may_be_left_out_or_put_in(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "the crème brûlée page")
+    memory.say(1, "a plain facade")
+    assert len(memory.ask("brulee").hits) == 1
+    assert len(memory.ask("façade").hits) == 1
+
+
+def test_identifiers_are_found_whole_in_parts_and_in_any_case(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "call computeInvoiceTotal here", kind="tool_call", tool="Edit")
+    memory.say(1, "def fetch_route_row():", kind="tool_result")
+    for query in ("computeInvoiceTotal", "computeinvoicetotal", "invoice total", "*voiceTot*", "/compute.*total/"):
+        assert memory.ask(query).hits, query
+    for query in ("fetch_route_row", '"fetch route row"', "*etch_rou*", "/fetch_\\w+_row/"):
+        assert memory.ask(query).hits, query
+
+
+def test_scripts_without_spaces_are_found_by_any_part(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "全文検索を実装する")
+    memory.say(1, "사용자가 로그인했다")
+    assert len(memory.ask("検索").hits) == 1
+    assert len(memory.ask("사용자").hits) == 1
+
+
+def test_a_phrase_is_strict_also_in_tool_output(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "error: host key verification failed", kind="tool_result")
+    memory.say(1, "verification of the key failed on that host", kind="tool_result")
+    memory.say(1, "we saw: Host key verification failed.")
+    answer = memory.ask('"host key verification"')
+    assert sorted(hit.seq for hit in answer.hits) == [0, 2]
+
+
+def test_exclusion_is_strict(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "zebra stripes")
+    memory.say(1, "zebra crossing")
+    memory.say(1, "output: zebra dry run", kind="tool_result")
+    memory.say(1, "run zebra, it is dry", kind="tool_result")
+    assert sorted(hit.seq for hit in memory.ask('zebra -crossing -"dry run"').hits) == [0, 3]
+
+
+def test_alternatives_need_one_of_them(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    for text in ("red fox here", "blue whale there", "green frog"):
+        memory.say(1, text)
+    assert sorted(hit.seq for hit in memory.ask('"red fox" OR "blue whale"').hits) == [0, 1]
+
+
+def test_filters_confine(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.session(2, agent="codex", month="2026-07")
+    memory.say(1, "zebra one", at="2026-08-01T10:00:00Z")
+    memory.say(1, "zebra ls", kind="tool_call", tool="Bash", path="/src/app/main.py")
+    memory.say(2, "zebra two", at="2026-07-01T10:00:00Z")
+    for query, uids in {
+        "zebra agent:codex": ["codex:2"],
+        "zebra -agent:codex": ["claude:1", "claude:1"],
+        "zebra session:codex:2": ["codex:2"],
+        "zebra after:2026-08": ["claude:1"],
+        "zebra before:2026-08-01": ["codex:2"],
+        "zebra on:2026-07-01": ["codex:2"],
+        "zebra kind:tool_call": ["claude:1"],
+        "zebra tool:shell": ["claude:1"],
+        "zebra tool:bash -agent:codex": ["claude:1"],
+        "zebra path:app/main.py": ["claude:1"],
+        "zebra path:src/ap": ["claude:1"],
+        "zebra tool:edit": [],
+        "zebra path:other": [],
+    }.items():
+        assert [hit.session_uid for hit in memory.ask(query).hits] == uids, query
+
+
+def test_instructions_are_found_only_when_asked_for(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "always run the zebra linter", kind="instructions")
+    memory.say(1, "ok")
+    assert memory.ask("zebra").hits == ()
+    assert len(memory.ask("zebra kind:instructions").hits) == 1
+
+
+def test_a_date_said_in_passing_comes_first_but_excludes_nothing(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "installed the zebra monitor", at="2026-03-01T10:00:00Z")
+    memory.say(1, "the zebra thing", at="2026-01-08T10:00:00Z")
+    answer = memory.ask("which zebra monitor did we install on 8 January 2026")
+    assert [hit.seq for hit in answer.hits] == [1, 0]
+
+
+def test_at_most_three_hits_of_one_root_session(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.session(2, root=1)
+    memory.session(3)
+    for number in (1, 2):
+        for i in range(4):
+            memory.say(number, f"zebra number {i} in {number}")
+    memory.say(3, "also a zebra")
+    answer = memory.ask("zebra")
+    roots = [hit.root_session_uid for hit in answer.hits]
+    assert (roots.count("claude:1"), roots.count("claude:3")) == (3, 1)
+    assert next(hit for hit in answer.hits if hit.root_session_uid == "claude:1").more_in_session == 5
+    assert (answer.total, answer.left_out) == (9, 5)
+
+
+def test_a_confined_query_is_not_thinned(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    for i in range(6):
+        memory.say(1, f"zebra number {i}")
+    assert len(memory.ask("zebra session:claude:1").hits) == 6
+
+
+def test_the_same_text_in_a_fork_and_hidden_events_are_shown_once_or_not(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.session(2)
+    memory.say(1, "zebra in both")
+    memory.say(2, "zebra in both")
+    memory.hidden.add(memory.say(2, "zebra replaced"))
+    assert len(memory.ask("zebra").hits) == 1
+
+
+def test_an_absent_name_is_said_and_nothing_is_shown(memory: MemoryOfTests) -> None:
+    fill(memory)
+    answer = memory.ask("how did we configure the Kubernetes pears")
+    assert answer.abstained
+    assert answer.hits == ()
+    assert answer.match_level == "none"
+    assert "Kubernetes" in answer.notes[0]
+
+
+def test_a_part_of_the_words_is_enough(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "the obstacle was a stale lock in the zebra worker queue")
+    answer = memory.ask("which obstacle did the zebra worker queue hit yesterday evening")
+    assert answer.match_level == "near"
+    assert not answer.abstained
+
+
+def test_stop_words_alone_are_looked_for(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "to be or not to be")
+    assert memory.ask('"to be or not to be"').hits
+    assert memory.ask("to be").hits
+
+
+def test_queries_without_anything_to_look_for_say_so(memory: MemoryOfTests) -> None:
+    fill(memory)
+    for query in ("", "   ", "agent:claude", "-x", "?!", '""', "()"):
+        answer = memory.ask(query)
+        assert answer.hits == ()
+        assert answer.notes
+        assert not answer.abstained
+
+
+def test_text_beyond_64_kib_is_found(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "filler " * 30_000 + "zebra", kind="tool_result")
+    assert len(memory.ask("zebra").hits) == 1
+
+
+def test_a_neighbour_that_answers_more_lifts_an_event(memory: MemoryOfTests) -> None:
+    fill(memory)
+    for number in (1, 2):
+        memory.session(number)
+    memory.say(1, "the zebra worker")
+    memory.say(1, "unrelated words")
+    memory.say(2, "the zebra worker")
+    memory.say(2, "its queue was stuck")
+    answer = memory.ask("zebra worker queue")
+    assert answer.hits[0].session_uid == "claude:2"
+
+
+def test_searching_an_empty_memory_is_an_answer(memory: MemoryOfTests) -> None:
+    assert memory.ask("zebra").notes == ("nothing has been indexed yet",)
+
+
+def test_a_damaged_index_is_unavailable(memory: MemoryOfTests) -> None:
+    memory.session(1)
+    memory.say(1, "zebra")
+    memory.ask("zebra")
+    for meta in memory.folder.glob("*/meta.json"):
+        meta.write_text("{")
+    with pytest.raises(IndexUnavailable):
+        Searcher(TextIndex.open(memory.folder), memory).search("zebra", now_us=NOW_US)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> MemoryOfTests:
+    memory = MemoryOfTests(Path(tmp_path_factory.mktemp("filled")) / "text")
+    fill(memory)
+    memory.ask("apples")
+    return memory
+
+
+@settings(max_examples=150)
+@given(query=st.one_of(st.text(max_size=60), st.text(st.sampled_from('apears *"/-:+()[]. \\é検'), max_size=40)))
+def test_no_query_raises(filled: MemoryOfTests, query: str) -> None:
+    answer = Searcher(TextIndex.open(filled.folder), filled).search(query, now_us=NOW_US)
+    assert answer.left_out >= 0
+    assert answer.total >= len(answer.hits)
+    assert all(len(hit.snippet) <= 240 and "\n" not in hit.snippet for hit in answer.hits)
