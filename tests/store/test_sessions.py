@@ -175,3 +175,13 @@ def test_stats_count_what_is_stored(writer: SqliteWriter, reader: SqliteReader) 
     assert stats.kind_counts == {"assistant_message": 3}
     assert stats.database_bytes > 0
     assert (stats.first_event, stats.last_event) == (START, START)
+
+
+@pytest.mark.parametrize("odd", ["\0", "a\0b", "\udcff", "'; DROP TABLE session; --", "%_*?[", "\U0010ffff"])
+def test_no_text_breaks_a_filter(writer: SqliteWriter, reader: SqliteReader, odd: str) -> None:
+    write_session(writer, "a", git_branch="x\0y")
+    where = EventFilter(agents=(odd,), repos=(odd,), branches=(odd,), sessions=(odd,))
+    assert reader.sessions(where) == ((), 0)
+    assert reader.session(odd) is None
+    assert reader.sessions(EventFilter(branches=("\0",)))[1] == 1
+    assert len(reader.nearest_sessions(odd)) <= 1

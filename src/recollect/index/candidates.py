@@ -114,7 +114,9 @@ class CandidateSearch:
         self._pool = pool
         self._units = wanted.all_units
         self._fields = (INSTRUCTIONS, TEXT) if wanted.confinement.with_instructions else (TEXT,)
-        self._scored_queries: dict[str, Query] = {}
+        self._scored_queries: dict[str, Query | None] = {}
+        self._given = frozenset(group[0] for group in wanted.must if len(group) == 1)
+        """Units that every candidate has, being required alone."""
         self.total = 0
         """Documents that match at all; an event with a very long text has several."""
 
@@ -127,8 +129,10 @@ class CandidateSearch:
         pool = self._first_round()
         best = sorted(pool.items(), key=lambda item: (-item[1][0], item[0]))[: self._pool]
         by_shard: dict[int, set[int]] = {}
+        is_strict = bool(self._wanted.must or self._wanted.must_not)
         for place, (key, (_, number)) in enumerate(best):
-            reach = NEIGHBOURS if place < WITH_NEIGHBOURS else 0
+            # A neighbour need not fulfil what is required, so that strict questions go without.
+            reach = NEIGHBOURS if place < WITH_NEIGHBOURS and not is_strict else 0
             by_shard.setdefault(number, set()).update(range(max(key - reach, 0), key + reach + 1))
         found: dict[int, Candidate] = {}
         for number, keys in by_shard.items():
@@ -144,11 +148,9 @@ class CandidateSearch:
         pool: dict[int, tuple[float, int]] = {}
         for number, shard in enumerate(self._shards):
             with engine_errors("searching", shard.name):
-                query = self._scored(shard)
                 for period_only in (False, True) if self._wanted.around else (False,):
-                    result = shard.searcher.search(
-                        self._restricted(shard, query, period_only=period_only), limit=self._pool, count=not period_only
-                    )
+                    query = self._restricted(shard, period_only=period_only)
+                    result = shard.searcher.search(query, limit=self._pool, count=not period_only)
                     if not period_only:
                         self.total += total_of(result)
                     addresses = [address for _, address in result.hits]
@@ -162,10 +164,11 @@ class CandidateSearch:
     def _second_round(self, shard: Shard, keys: list[int]) -> dict[int, Candidate]:
         searcher, limit = shard.searcher, len(keys) * 4
         among = Query.const_score_query(Query.term_set_query(schema(), KEY, keys), 0.0)
-        strict = self._strict(shard)
-        result = searcher.search(
-            Query.boolean_query([(Occur.Must, among), *strict, (Occur.Must, self._scored(shard))]), limit, count=False
-        )
+        clauses = [(Occur.Must, among), *self._confined(shard)]
+        scored = self._scored(shard)
+        if scored is not None:
+            clauses.append((Occur.Should if self._wanted.must else Occur.Must, scored))
+        result = searcher.search(Query.boolean_query(clauses), limit, count=False)
         addresses = [address for _, address in result.hits]
         columns = [searcher.fast_field_values(name, addresses) for name in (KEY, SESSION, VOICE, TS)]
         found: dict[int, Candidate] = {}
@@ -183,15 +186,20 @@ class CandidateSearch:
                 )
             else:
                 known.score = max(known.score, score)
-        any_form = [self._any(shard, unit) for unit in self._units]
-        as_typed = [None if _has_one_form(unit) else self._as_typed(shard, unit) for unit in self._units]
+        given = sum(1 << i for i, unit in enumerate(self._units) if unit in self._given)
         same = sum(1 << i for i, unit in enumerate(self._units) if _has_one_form(unit))
+        any_form = [None if unit in self._given else self._any(shard, unit) for unit in self._units]
+        as_typed = [
+            None if unit in self._given or _has_one_form(unit) else self._as_typed(shard, unit) for unit in self._units
+        ]
         count = len(self._units)
+        for candidate in found.values():
+            candidate.has = candidate.exact = given
         for key, mask in self._masks(shard, among, limit, [*any_form, *as_typed, *self._pairs()]).items():
             if key in found:
                 known = found[key]
-                known.has = mask & ((1 << count) - 1)
-                known.exact = (mask >> count & ((1 << count) - 1)) | (known.has & same)
+                known.has |= mask & ((1 << count) - 1)
+                known.exact |= (mask >> count & ((1 << count) - 1)) | (known.has & same)
                 known.together = (mask >> 2 * count).bit_count()
         return found
 
@@ -215,15 +223,13 @@ class CandidateSearch:
 
     # The clauses of one unit in one shard.
 
-    def _scored(self, shard: Shard) -> Query:
-        known = self._scored_queries.get(shard.name)
-        if known is None:
-            known = self._scored_queries[shard.name] = self._make_scored(shard)
-        return known
-
-    def _make_scored(self, shard: Shard) -> Query:
-        clauses = [(Occur.Should, q) for unit in self._units if (q := self._score_unit(shard, unit)) is not None]
-        return Query.boolean_query(clauses) if clauses else Query.empty_query()
+    def _scored(self, shard: Shard) -> Query | None:
+        """What gives scores; None where no unit is in the shard, or only patterns that are required anyway."""
+        if shard.name not in self._scored_queries:
+            units = [unit for unit in self._units if not (unit.pieces and unit in self._given)]
+            clauses = [(Occur.Should, q) for unit in units if (q := self._score_unit(shard, unit)) is not None]
+            self._scored_queries[shard.name] = Query.boolean_query(clauses) if clauses else None
+        return self._scored_queries[shard.name]
 
     def _score_unit(self, shard: Shard, unit: Unit) -> Query | None:
         if unit.pieces:
@@ -309,20 +315,12 @@ class CandidateSearch:
 
     # What confines.
 
-    def _restricted(self, shard: Shard, query: Query, *, period_only: bool) -> Query:
-        clauses = [(Occur.Must, query), *self._strict(shard)]
-        around = self._wanted.around
-        if period_only and around is not None:
-            clauses.append((Occur.Must, _unscored(_times(around.start_us, around.end_us))))
-        return Query.boolean_query(clauses)
-
-    def _strict(self, shard: Shard) -> list[tuple[Occur, Query]]:
-        wanted, confine = self._wanted, self._wanted.confinement
-        clauses: list[tuple[Occur, Query]] = []
-        for group in wanted.must:
+    def _restricted(self, shard: Shard, *, period_only: bool) -> Query:
+        clauses = self._confined(shard)
+        for group in self._wanted.must:
             matches = _either([self._as_typed(shard, unit) for unit in group])
             clauses.append((Occur.Must, _unscored(matches or Query.empty_query())))
-        for unit in wanted.must_not:
+        for unit in self._wanted.must_not:
             # A sequence in tool output cannot be told from its scattered terms here; the caller checks the text.
             matches = (
                 _either([self._phrase(unit), self._whole(shard, unit)])
@@ -331,6 +329,19 @@ class CandidateSearch:
             )
             if matches is not None and not _needs_text(unit):
                 clauses.append((Occur.MustNot, matches))
+        scored = self._scored(shard)
+        if not self._wanted.must:
+            clauses.append((Occur.Must, scored or Query.empty_query()))
+        elif scored is not None:
+            clauses.append((Occur.Should, scored))
+        around = self._wanted.around
+        if period_only and around is not None:
+            clauses.append((Occur.Must, _unscored(_times(around.start_us, around.end_us))))
+        return Query.boolean_query(clauses)
+
+    def _confined(self, shard: Shard) -> list[tuple[Occur, Query]]:
+        confine = self._wanted.confinement
+        clauses: list[tuple[Occur, Query]] = []
         if confine.sessions is not None:
             sessions = Query.term_set_query(schema(), SESSION, sorted(confine.sessions))
             clauses.append((Occur.Must, _unscored(sessions)))

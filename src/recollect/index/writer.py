@@ -110,7 +110,7 @@ class IndexWriterSet:
             self.close()
 
     def missing(self, expected: Iterable[str]) -> list[str]:
-        """Return the shards of `expected` that do not exist; those must be rebuilt. Damaged ones are set aside first."""
+        """Return the shards of `expected` that do not exist: they must be rebuilt. Damaged ones are set aside first."""
         for name in shard_names(self._folder):
             if name not in self._open:
                 try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from recollect.model.payloads import (
@@ -15,6 +16,7 @@ from recollect.model.payloads import (
     UserMessage,
 )
 from tests.agents.codex.records import (
+    ADAPTER,
     AT,
     AT_US,
     PARENT,
@@ -273,3 +275,19 @@ def test_text_of_the_wrong_type_is_a_defect_and_stays_readable():
     reading = read(event("user_message", message={"deep": "xylophone"}))
     assert [d.code for d in reading.defects] == ["wrong_type"]
     assert "xylophone" in reading.of(UserMessage)[0].text
+
+
+def test_files_without_any_header_hold_bare_messages():
+    lines = [
+        {"timestamp": AT, "role": "user", "content": "which way is up", "model": "o-mini"},
+        {"timestamp": AT, "role": "assistant", "content": "that way"},
+    ]
+    reading = read(*lines)
+    assert reading.kinds == ["user_message", "assistant_message"]
+    head = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
+    assert ADAPTER.recognise("old.jsonl", head) == "transcript"
+
+
+def test_a_bare_message_with_foreign_fields_is_somebody_elses():
+    line = {"timestamp": AT, "role": "user", "content": "hi", "sessionId": "s", "uuid": "u"}
+    assert ADAPTER.recognise("old.jsonl", msgspec.json.encode(line)) is None

@@ -14,6 +14,7 @@ import msgspec
 
 from recollect.agents.codex import declare, threads
 from recollect.agents.codex.content import without
+from recollect.agents.codex.dialogue import item_message
 from recollect.agents.codex.dispatch import EVENTS, ITEMS, Handler
 from recollect.agents.codex.step import State, Step
 from recollect.model.payloads import Json, Lifecycle, Unknown, UserMessage
@@ -38,6 +39,7 @@ _WRAPPED: dict[str, Handler] = {
     "inter_agent_communication_metadata": threads.inter_agent,
 }
 _DISPATCHED: dict[str, dict[str, Handler]] = {"response_item": ITEMS, "event_msg": EVENTS}
+_BARE_FIELDS = frozenset(("timestamp", "role", "content", "model"))
 _FINGERPRINT = frozenset((*_WRAPPED, *_DISPATCHED))
 
 
@@ -149,6 +151,8 @@ def _flat(step: Step, value: dict[str, Json]) -> None:
         step.emit(Lifecycle(name="state", detail=without(value, "record_type")))
     elif _is_old_header(value):
         threads.session_meta(step, value)
+    elif _is_bare_message(value):
+        item_message(step, value)
     else:
         step.emit(Unknown(type=step.text(kind, "type") or "record", text=threads.unknown_text(value)))
 
@@ -217,7 +221,14 @@ def _role_of(value: dict[str, Json]) -> str | None:
         return declare.SESSION_INDEX
     if isinstance(value.get("session"), dict) and isinstance(value.get("items"), list):
         return declare.TRANSCRIPT_JSON
+    if _is_bare_message(value) and set(value) <= _BARE_FIELDS and isinstance(value.get("timestamp"), str):
+        return declare.TRANSCRIPT
     return None
+
+
+def _is_bare_message(value: dict[str, Json]) -> bool:
+    """A message without header and type, as the oldest files have them; foreign lines carry more fields."""
+    return "type" not in value and value.get("role") in ("user", "assistant") and isinstance(value.get("content"), str)
 
 
 def _head_values(head: bytes) -> list[Json]:

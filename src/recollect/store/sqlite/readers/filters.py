@@ -11,6 +11,7 @@ from typing import Any
 import apsw
 
 from recollect.store.ports import EventFilter
+from recollect.store.sqlite.event_ids import pack_text
 
 Condition = tuple[str, list[Any]]
 _LAST = "\U0010ffff"
@@ -27,12 +28,10 @@ def session_condition(
     terms: list[str] = []
     values: list[Any] = []
     if where.agents:
-        terms.append("agent IN (SELECT value FROM carray(?))")
-        values.append(text_array(agent.lower() for agent in where.agents))
+        terms.append(_is_one_of("agent", (agent.lower() for agent in where.agents), values))
     for column, wanted in (("repo", where.repos), ("git_branch", where.branches)):
         if wanted:
-            terms.append(f"{column} IN (SELECT value FROM carray(?))")
-            values.append(text_array(_containing(db, column, wanted)))
+            terms.append(_is_one_of(column, _containing(db, column, wanted), values))
     if where.sessions:
         numbers = {number for name in where.sessions for number in find_sessions(db, name)}
         terms.append("number IN (SELECT value FROM carray(?))")
@@ -50,17 +49,16 @@ def session_condition(
 
 def find_sessions(db: apsw.Connection, name: str, *, limit: int = 100) -> list[int]:
     """Return the numbers of the session with this uid or native id, else of those whose uid or native id begins so."""
-    if not name:
-        return []
-    rows: list[tuple[int]] = db.execute(
-        "SELECT number FROM session WHERE uid = ?1 UNION SELECT number FROM session WHERE native_id = ?1", (name,)
-    ).fetchall()  # type: ignore[assignment]
-    if not rows:
+    stored = pack_text(name)
+    rows: Iterable[Any] = db.execute(
+        "SELECT number FROM session WHERE uid = ?1 UNION SELECT number FROM session WHERE native_id = ?1", (stored,)
+    ).fetchall()
+    if not rows and name and isinstance(stored, str):
         rows = db.execute(
             "SELECT number FROM session WHERE uid >= ?1 AND uid < ?2 "
             "UNION SELECT number FROM session WHERE native_id >= ?1 AND native_id < ?2 LIMIT ?3",
             (name, name + _LAST, limit),
-        ).fetchall()  # type: ignore[assignment]
+        )
     return [number for (number,) in rows]
 
 
@@ -77,6 +75,8 @@ def int_array(values: Iterable[int]) -> Any:
     return apsw.carray(numbers or array("q", (-1,)))
 
 
-def text_array(values: Iterable[str]) -> Any:
-    """Return texts to bind to carray(?), which takes no empty array: then one text that no row has."""
-    return apsw.carray(tuple(values) or ("\0",))
+def _is_one_of(column: str, values: Iterable[str], bound: list[Any]) -> str:
+    """Return a term that a column has one of some texts, and bind them. Not by carray, which refuses NULs."""
+    stored = [pack_text(value) for value in values]
+    bound += stored
+    return f"{column} IN ({', '.join('?' * len(stored))})"
