@@ -162,7 +162,7 @@ def render(figures: dict[str, Any]) -> str:
     lines += [f"| {name} | {s:.2f} | {s / whole:.0%} |" for name, s in (stages | rest).items()]
     lines += ["", "| roofline part, one core | seconds | MB/s |", "|---|--:|--:|"]
     lines += [f"| {part} | {bound['seconds'][part]:.2f} | {bound['mb_per_s'][part]} |" for part in bound["seconds"]]
-    largest = next(iter(stages), "")
+    largest = max(stages | rest, key=lambda name: (stages | rest)[name])
     busy = cold["cpu_seconds"] / max(1e-9, cold["process_seconds"] * bound["cores"])
     lines += ["", f"What bounds it: *{largest}* takes most CPU; the run used {busy:.0%} of {bound['cores']} cores."]
     return "\n".join(lines)

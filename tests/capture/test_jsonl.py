@@ -61,10 +61,12 @@ json_values = st.recursive(
     max_leaves=6,
 )
 good_lines = st.dictionaries(st.text(max_size=5), json_values, max_size=3).map(lambda v: json.dumps(v).encode())
-odd_lines = st.sampled_from([b"", b"  ", b"// c", b'{"x":', b"null", b"\xff\xfe", b'{"a":1}{"b":2}', b'{"a":1} junk', b","])
-streams = st.lists(st.tuples(st.one_of(good_lines, odd_lines), st.sampled_from([b"\n", b"\r\n", b" \n"])), max_size=8).map(
-    lambda parts: b"".join(line + end for line, end in parts)
+odd_lines = st.sampled_from(
+    [b"", b"  ", b"// c", b'{"x":', b"null", b"\xff\xfe", b'{"a":1}{"b":2}', b'{"a":1} junk', b","]
 )
+streams = st.lists(
+    st.tuples(st.one_of(good_lines, odd_lines), st.sampled_from([b"\n", b"\r\n", b" \n"])), max_size=8
+).map(lambda parts: b"".join(line + end for line, end in parts))
 
 
 @given(streams, st.lists(st.integers(0, 400), max_size=6))

@@ -20,15 +20,17 @@ from recollect.testing.builders import ClaudeTranscript, CodexRollout
 KILLS = 12
 CHILD = """
 import sys, time
+from recollect.config import Config, IngestConfig
 from recollect.memory import Memory
 import recollect.pipeline.ingest as ingest
-import recollect.pipeline.sync as sync
+import recollect.pipeline.work.pool as pool
 ingest.GROUP_BYTES = 60_000
 ingest.INDEX_COMMIT_BYTES = 200_000
 if sys.argv[2] == "processes":
-    sync.SMALL_BYTES = 0
+    pool.SMALL_BYTES = 0
 print("ready", flush=True)
-with Memory.open(sys.argv[1]) as memory:
+config = Config(ingest=IngestConfig(slice_bytes=65_536))
+with Memory.open(sys.argv[1], config=config) as memory:
     memory.sync()
 print("done", flush=True)
 """
@@ -41,6 +43,9 @@ def write_corpus(root: Path) -> dict[str, str]:
             one.user(f"question {i} {j}")
             one.tool("Bash", {"command": f"run {j}"}, f"output {i} {j} " + "words and more words " * 200)
             one.assistant(f"answer {i} {j}")
+    long = ClaudeTranscript(root / "claude", "long")
+    for j in range(400):
+        long.user(f"long {j} " + f"{j * 7919 % 1000} words " * 300)
     for i in range(4):
         two = CodexRollout(root / "codex", f"c{i}")
         for j in range(10):
@@ -53,13 +58,15 @@ def state(memory: Memory) -> dict[str, Any]:
     sessions = memory.sessions(limit=1000, sync=False).sessions
     return {
         "events": {
-            s.session_uid: [(e.seq, e.event_id, e.part, e.kind, e.summary, e.turn_index) for e in memory.events(s.session_uid)]
+            s.session_uid: [
+                (e.seq, e.event_id, e.part, e.kind, e.summary, e.turn_index) for e in memory.events(s.session_uid)
+            ]
             for s in sessions
         },
         "titles": {s.session_uid: (s.title, s.event_count, s.repo) for s in sessions},
         "raw": {s.session_uid: b"".join(memory.upkeep.export_bytes(s.session_uid)) for s in sessions},
         "usage": memory.usage.report(by="total").total,
-        "found": [memory.search(q, sync=False).total for q in ("question", "\"answer 3 7\"", "reply -words", "prompt")],
+        "found": [memory.search(q, sync=False).total for q in ("question", '"answer 3 7"', "reply -words", "prompt")],
     }
 
 
@@ -109,7 +116,7 @@ def test_an_interrupted_sync_keeps_what_it_has_and_says_so(tmp_path: Path) -> No
     with Memory.open(tmp_path / "memory", config=Config(), env=env) as memory:
         memory.sync()
         assert memory.upkeep.verify().ok
-        assert memory.stats().sessions == 18
+        assert memory.stats().sessions == 19
 
 
 @pytest.mark.skipif(os.name == "nt", reason="fork-free on Windows is covered elsewhere")
@@ -122,4 +129,4 @@ def test_two_processes_ingesting_at_once_give_one_whole_memory(tmp_path: Path) -
     with Memory.open(tmp_path / "memory", config=Config(), env=env) as memory:
         memory.sync()
         assert memory.upkeep.verify().ok
-        assert memory.stats().sessions == 18
+        assert memory.stats().sessions == 19

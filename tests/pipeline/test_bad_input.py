@@ -91,7 +91,9 @@ def test_wrong_types_in_every_field_never_stop_a_sync(world: World) -> None:
     assert world.memory.upkeep.verify().ok
 
 
-def test_a_file_that_vanishes_between_planning_and_reading_is_skipped(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_vanishes_between_planning_and_reading_is_skipped(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from recollect.pipeline import sync as module
 
     one, two = world.claude("one"), world.claude("two")

@@ -151,14 +151,12 @@ def _add(part: SessionPart, entries: list[BlockEntry], line: Line, number: int, 
             parent_id=line.parent,
             record=record,
             tool=line.tool,
-            path="",
-            summary=summary_of(payload),
             body=len(entries),
             docs=(f'"text":{json.dumps(line.text)}}}',),
             text_sha=hashlib.blake2b(line.text.encode(), digest_size=8).digest() if line.is_human else b"",
             replaces=line.replaces if number == 0 else None,
         )
     )
-    entries.append(BlockEntry(body, summary_of(payload), line.parent, ""))
+    entries.append(BlockEntry(body, summary_of(payload), ""))
     if line.usage is not None and number == 0:
         part.usage.append(line.usage._replace(event=len(part.events) - 1))

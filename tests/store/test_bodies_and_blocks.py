@@ -43,7 +43,7 @@ def test_any_payload_comes_back_whole(value: object, nested: bool) -> None:
     payload = ToolCall(name="Edit", arguments=value)
     body = encode_body(payload, large_strings(record))
     assert hydrate(body, lambda: json.dumps(record).encode(), same) == payload
-    assert len(body) < LARGE_CHARS
+    assert len(body) < LARGE_CHARS or (nested and isinstance(value, str))  # JSON of a bare string is not opened
 
 
 def test_short_payloads_need_no_archive() -> None:
@@ -132,7 +132,7 @@ def test_a_block_gives_its_entries_back(entries: list[BlockEntry]) -> None:
 
 
 def test_a_large_block_has_frames_of_bounded_size() -> None:
-    entries = [BlockEntry(b"[" + b"z" * 30_000, "", None, "")] * 20
+    entries = [BlockEntry(b"[" + b"z" * 30_000, "", "")] * 20
     assert max(frame.plain_bytes for frame in block_frames(encode_block(entries))) < 200_000
 
 

@@ -76,6 +76,24 @@ def test_other_bytes_under_the_same_name_are_a_new_version(writer: SqliteWriter,
     assert [e.replaced_by for e in reader.events(ONE, include_hidden=True)] == [NAMES[0], None, None]
 
 
+def test_bytes_that_come_back_are_a_replay_also_within_one_slice(writer: SqliteWriter, reader: SqliteReader) -> None:
+    lines = [Line("a", NAMES[0]), Line("b", NAMES[0]), Line("a", NAMES[0])]
+    outcome = write_all(writer, make_slices(lines))[0]
+    assert (outcome.new_events, outcome.replays, texts(reader)) == (2, 1, ["b"])
+
+
+def test_an_equal_record_is_counted_once_though_it_is_both_old_and_new(
+    writer: SqliteWriter, reader: SqliteReader
+) -> None:
+    write_all(writer, make_slices([Line("c")]))
+    write_all(writer, make_slices([Line("c", parts=2), Line("x"), Line("c")], Source(revision=2), cuts=[2]))
+    sha = hashlib.sha256(Line("c").raw).digest()
+    assert {e.event_id for e in reader.events(ONE) if e.summary == "c"} == {
+        record_event_id("one", sha, 0),
+        record_event_id("one", sha, 1),
+    }
+
+
 def test_a_longer_snapshot_replaces_the_event_that_it_names(writer: SqliteWriter, reader: SqliteReader) -> None:
     lines = [Line("he", NAMES[0]), Line("hello", NAMES[1], replaces=(NAMES[0], 0))]
     for cuts in ((), (1,)):

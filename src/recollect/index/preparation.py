@@ -126,9 +126,11 @@ def _identifiers(
     Breaks inside a run of letters and digits longer than a term are dropped.
     """
     others = np.flatnonzero(np.frombuffer(classes, np.uint8) == _OTHER)
+    if not len(others):
+        others = np.array([len(joined)], np.intp)
     after = np.searchsorted(others, breaks)
-    starts = np.concatenate((np.zeros(1, np.intp), others + 1))[after]
-    stops = np.append(others, len(joined))[after]
+    starts = np.where(after > 0, others[after - 1] + 1, 0)
+    stops = np.where(after < len(others), others[np.minimum(after, len(others) - 1)], len(joined))
     too_long = stops - starts > MAX_TERM_BYTES
     if too_long.any():
         stands = ~too_long

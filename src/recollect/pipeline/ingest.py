@@ -8,15 +8,17 @@ the chunks are found again, the journal entry is repeated, and the change log te
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
 from recollect.archive.journal import JournalEntry
 from recollect.errors import IndexUnavailable
 from recollect.index.writer import IndexWriterSet
-from recollect.pipeline.report import AgentSync, SyncReport
-from recollect.pipeline.stages import StageTimer
-from recollect.store.ports import SliceResult, Writer
+from recollect.pipeline.report import AgentSync, Skipped, SyncReport
+from recollect.pipeline.work.stages import StageTimer
+from recollect.pipeline.work.tasks import TaskAnswer
+from recollect.store.ports import IndexDoc, SliceResult, Writer
 
 GROUP_BYTES = 8 * 1024 * 1024
 """Source bytes written in one transaction: about 50 ms of writing, so that readers' snapshots stay fresh."""
@@ -24,16 +26,27 @@ INDEX_COMMIT_BYTES = 256 * 1024 * 1024
 INDEX = "index"
 
 
+class Sinks(NamedTuple):
+    """Where slices go, in this order. Without an index (it cannot be written) search is mended by a later sync."""
+
+    writer: Writer
+    archive: Archive
+    documents: IndexWriterSet | None
+
+
 class Ingester:
     """Takes finished slices. One at a time a home: it is made by whoever holds the ingest lock."""
 
     def __init__(
-        self, writer: Writer, archive: Archive, index: IndexWriterSet | None, report: SyncReport,
-        *, now_us: Callable[[], int], timer: StageTimer, record_journal: bool = True,
-    ) -> None:  # fmt: skip
-        self._writer = writer
-        self._archive = archive
-        self._index = index
+        self,
+        sinks: Sinks,
+        report: SyncReport,
+        *,
+        now_us: Callable[[], int],
+        timer: StageTimer,
+        record_journal: bool = True,
+    ) -> None:
+        self._writer, self._archive, self._index = sinks
         self._report = report
         self._now_us = now_us
         self._timer = timer
@@ -43,6 +56,17 @@ class Ingester:
         self._uncommitted_bytes = 0
         self.done_bytes = 0
         self.touched_sessions: set[str] = set()
+
+    def take_answer(self, answer: TaskAnswer) -> int:
+        """Take a worker's answer; return how many sources it finished, well or not."""
+        finished = 0
+        for done in answer.done:
+            self.take(done.slice)
+            finished += done.next is None
+        for failed in answer.failed:
+            self._report.agents[failed.source.agent].skipped.append(Skipped(failed.source.path, failed.reason))
+            finished += 1
+        return finished
 
     def take(self, result: SliceResult) -> None:
         """Take one slice. Its chunks go to the archive now, its rows with the group."""
@@ -75,10 +99,14 @@ class Ingester:
             with self._timer.stage("archive"):
                 self._archive.record([_entry(result, places, now) for result, places in group])
                 self._archive.flush()
-        docs, stale = [], []
+        docs: list[IndexDoc] = []
+        stale: list[int] = []
         with self._timer.stage("store"), self._writer.transaction():
             for result, places in group:
                 outcome = self._writer.write(result, places, observed_at=now)
+                if outcome.stale_keys:  # a later slice of the group may replace what an earlier one brought
+                    gone = set(outcome.stale_keys)
+                    docs = [doc for doc in docs if doc.key not in gone]
                 docs += outcome.docs
                 stale += outcome.stale_keys
                 self.touched_sessions.update(outcome.sessions)
@@ -89,7 +117,7 @@ class Ingester:
         if self._uncommitted_bytes >= INDEX_COMMIT_BYTES:
             self.commit_index()
 
-    def _index_docs(self, docs: list, stale: list[int]) -> None:  # type: ignore[type-arg]
+    def _index_docs(self, docs: list[IndexDoc], stale: list[int]) -> None:
         if self._index is None:
             return
         try:

@@ -20,7 +20,8 @@ from recollect.model.events import Event, Role, SourceLocation, TsQuality
 from recollect.model.ids import record_event_id, session_uid, source_id
 from recollect.model.payloads import KINDS, Payload
 from recollect.model.records import SourceInfo
-from recollect.pipeline.derive import IS_SIDECHAIN, Deriver, hashes_of
+from recollect.model.text import summary_of
+from recollect.pipeline.work.derive import IS_SIDECHAIN, Deriver, hashes_of
 from recollect.privacy.redact import Redactor
 from recollect.store.blocks import decode_block
 from recollect.store.bodies import hydrate
@@ -105,6 +106,7 @@ class _Parser:
                     if batch.giant is None:
                         raw = batch.lines[draft.record].raw
                     entry = entries[draft.body]
+                    payload = hydrate(entry.body, partial(bytes, raw), self._redact)
                     event_id = draft.event_id or record_event_id(
                         part.native_id, place.sha256, occurrences[draft.record]
                     )
@@ -114,7 +116,7 @@ class _Parser:
                         event_id=event_id,
                         part=draft.part,
                         kind=KINDS[draft.kind],
-                        payload=hydrate(entry.body, partial(bytes, raw), self._redact),
+                        payload=payload,
                         location=SourceLocation(
                             self._source_id, 1, place.offset, place.length, place.index, place.sha256.hex()
                         ),
@@ -124,7 +126,7 @@ class _Parser:
                         role=_ROLES[draft.role],
                         turn_index=draft.turn,
                         is_sidechain=bool(draft.flags & IS_SIDECHAIN),
-                        summary=entry.summary,
+                        summary=entry.summary or summary_of(payload),
                     )
                     self._seq[uid] += 1
             index += len(derived.records)

@@ -16,7 +16,7 @@ from recollect.errors import SourceError
 from recollect.model.ids import source_id
 from recollect.model.records import SourceInfo
 from recollect.pipeline.report import AgentSync, Skipped
-from recollect.pipeline.tasks import SourceTask
+from recollect.pipeline.work.tasks import SourceTask
 from recollect.store.ports import SourceRow, Writer
 
 
@@ -47,6 +47,11 @@ class Planner:
     def known_roles(self) -> dict[str, str]:
         """Absolute path to role of every source taken before."""
         return {row.path: row.role for row in self._known.values()}
+
+    @property
+    def known_bytes(self) -> int:
+        """Bytes of all sources known before."""
+        return sum(row.committed_bytes for row in self._known.values())
 
     def plan(self, found: Sequence[FoundSource], *, present_roots: Sequence[str]) -> list[Planned]:
         """Return the tasks, oldest source first, and settle what needs none."""

@@ -23,12 +23,12 @@ from recollect.capture.replay import replay
 from recollect.config import Config
 from recollect.index.writer import IndexWriterSet
 from recollect.model.records import SourceInfo
-from recollect.pipeline.derive import Deriver, encode_state, hashes_of
 from recollect.pipeline.home import Home
-from recollect.pipeline.ingest import Ingester
+from recollect.pipeline.ingest import Ingester, Sinks
 from recollect.pipeline.mend import rebuild_index
 from recollect.pipeline.report import AgentSync, SyncReport
-from recollect.pipeline.stages import StageTimer
+from recollect.pipeline.work.derive import Deriver, encode_state, hashes_of
+from recollect.pipeline.work.stages import StageTimer
 from recollect.privacy.redact import Redactor
 from recollect.store.ports import Reader, SliceResult, SourceRow, Writer
 from recollect.store.sqlite import IngestLock, open_writer
@@ -65,7 +65,9 @@ def rebuild_all(
         writer = open_writer(new.folder, domains=config.repos.domains)
         index = IndexWriterSet.open(new.index)
         try:
-            ingester = Ingester(writer, archive, index, report, now_us=now_us, timer=StageTimer(), record_journal=False)
+            ingester = Ingester(
+                Sinks(writer, archive, index), report, now_us=now_us, timer=StageTimer(), record_journal=False
+            )
             rederive(archive, Redactor(keys.marker_key), ingester, progress)
             ingester.commit_index()
             index.close()

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
@@ -18,20 +18,20 @@ from recollect.archive.keys import HomeKeys
 from recollect.capture.discover import Discovery, discover, roots_of
 from recollect.capture.files import read_head
 from recollect.config import Config
-from recollect.errors import DiskFull, IndexUnavailable
+from recollect.errors import IndexUnavailable
 from recollect.index.writer import IndexWriterSet
 from recollect.pipeline.home import Home
-from recollect.pipeline.ingest import Ingester
+from recollect.pipeline.ingest import Ingester, Sinks
 from recollect.pipeline.mend import mend_index
 from recollect.pipeline.plan import Planned, Planner
-from recollect.pipeline.pool import SMALL_BYTES, WorkQueue, run_here, run_in_processes
 from recollect.pipeline.report import AgentSync, ProgressCallback, Skipped, SyncProgress, SyncReport
-from recollect.pipeline.stages import StageTimer
-from recollect.pipeline.tasks import TaskAnswer
+from recollect.pipeline.work.stages import StageTimer
+from recollect.pipeline.work.tasks import TaskAnswer
 from recollect.store.ports import Reader, Writer
 
 _MANY_TIMES = 20
-"""A sync that brings this many times an agent's usual bytes is worth a warning."""
+_USUAL_BYTES = 5_000_000
+"""A sync that brings 20 times what is known of an agent (taken as at least 5 MB) is worth a warning."""
 
 
 class SyncRequest:
@@ -77,8 +77,9 @@ def sync(
         planned, left = _bounded(planned, request.max_bytes)
         if left:
             report.notes.append(f"{left / 1e6:.0f} MB are not taken in yet; run `recollect sync`")
-        ingester = Ingester(writer, archive, index, report, now_us=request.now_us, timer=timer)
-        _run(planned, ingester, home, keys, request, report)
+        ingester = Ingester(Sinks(writer, archive, index), report, now_us=request.now_us, timer=timer)
+        if not _run(planned, ingester, home, keys, request):
+            report.state = "interrupted"
     finally:
         if index is not None:
             _close_index(index, report)
@@ -129,7 +130,7 @@ def _plan_all(writer: Writer, request: SyncRequest, report: SyncReport) -> list[
             with writer.transaction():
                 for row in planner.touched:
                     writer.touch_source(row)
-        _warn(line, planner)
+        _warn(line, planner, planned)
     planned.sort(key=lambda p: p.task.source.mtime_ns)
     return planned
 
@@ -139,11 +140,16 @@ def _discover(adapter: Adapter, request: SyncRequest, planner: Planner) -> Disco
     return discover(adapter, roots, known_roles=planner.known_roles, read_head=read_head)
 
 
-def _warn(line: AgentSync, planner: Planner) -> None:
-    if line.roots and not line.found and planner.known_roles:
-        line.warnings.append("its folder is there but holds no sessions any more; what was stored stays")
-    elif line.roots and not line.found:
-        line.warnings.append("its folder is there but no session was found in it")
+def _warn(line: AgentSync, planner: Planner, planned: list[Planned]) -> None:
+    """Say when an agent in use gave nothing, or far more than usual: both are how a changed format first shows."""
+    if line.roots and not line.found:
+        if planner.known_roles:
+            line.warnings.append("its folder is there but holds no sessions any more; what was stored stays")
+        else:
+            line.warnings.append("its folder is there but no session was found in it")
+    new_bytes = sum(p.bytes for p in planned if p.task.source.agent == line.agent)
+    if planner.known_bytes and new_bytes > _MANY_TIMES * max(planner.known_bytes, _USUAL_BYTES):
+        line.warnings.append(f"{new_bytes / 1e6:.0f} MB are new, far more than everything known so far")
 
 
 def _bounded(planned: list[Planned], max_bytes: int | None) -> tuple[list[Planned], int]:
@@ -161,48 +167,61 @@ def _bounded(planned: list[Planned], max_bytes: int | None) -> tuple[list[Planne
     return kept[::-1], left
 
 
-def _run(
-    planned: list[Planned], ingester: Ingester, home: Home, keys: HomeKeys, request: SyncRequest, report: SyncReport
-) -> None:  # fmt: skip
-    total = sum(p.bytes for p in planned)
-    queue = WorkQueue([(p.task, p.bytes) for p in planned])
-    answers: Iterator[TaskAnswer]
-    if total <= SMALL_BYTES:
-        answers = run_here(queue, keys, home.archive)
-    else:
-        workers = request.config.ingest.workers or os.cpu_count() or 1
-        answers = run_in_processes(queue, keys, home.archive, workers=workers)
-    done_sources = 0
+def _run(planned: list[Planned], ingester: Ingester, home: Home, keys: HomeKeys, request: SyncRequest) -> bool:
+    """Take everything planned in; return False when it was interrupted. What was taken is written in any case."""
+    if not planned:
+        return True
+    meter = _Meter(planned, request.progress)
+    answers = _answers(planned, meter.total_bytes, home, keys, request)
+    is_whole = True
     with _interruptible() as stop:
         try:
             for answer in answers:
-                done_sources += _take(answer, ingester, report)
-                if request.progress is not None:
-                    request.progress(
-                        SyncProgress("ingest", min(ingester.done_bytes, total), total, done_sources, len(planned))
-                    )
+                finished = ingester.take_answer(answer)
+                meter.show(ingester.done_bytes, finished, answer)
                 if stop.is_set():
-                    report.state = "interrupted"
+                    is_whole = False
                     break
-        except DiskFull:
-            report.notes.append("the disk is full; what was stored stays, the next sync goes on")
-            raise
         finally:
-            answers.close()  # type: ignore[attr-defined]
+            answers.close()
         ingester.flush()
-        if planned:
-            ingester.commit_index()
+        ingester.commit_index()
+    return is_whole
 
 
-def _take(answer: TaskAnswer, ingester: Ingester, report: SyncReport) -> int:
-    finished = 0
-    for done in answer.done:
-        ingester.take(done.slice)
-        finished += done.next is None
-    for failed in answer.failed:
-        report.agents[failed.source.agent].skipped.append(Skipped(failed.source.path, failed.reason))
-        finished += 1
-    return finished
+class _Meter:
+    """Tells the caller how far the pass is: once when it begins, then after every group."""
+
+    def __init__(self, planned: list[Planned], progress: ProgressCallback | None) -> None:
+        self.total_bytes = sum(p.bytes for p in planned)
+        self._total_sources = len(planned)
+        self._done_sources = 0
+        self._progress = progress
+        self._tell(0, planned[0].task.source.agent)
+
+    def show(self, done_bytes: int, finished: int, answer: TaskAnswer) -> None:
+        """Take note of an answer that finished so many sources."""
+        self._done_sources += finished
+        self._tell(done_bytes, answer.done[-1].slice.source.agent if answer.done else "")
+
+    def _tell(self, done_bytes: int, agent: str) -> None:
+        if self._progress is not None:
+            done = min(done_bytes, self.total_bytes)
+            self._progress(
+                SyncProgress("ingest", done, self.total_bytes, self._done_sources, self._total_sources, agent)
+            )
+
+
+def _answers(
+    planned: list[Planned], total: int, home: Home, keys: HomeKeys, request: SyncRequest
+) -> Generator[TaskAnswer]:
+    from recollect.pipeline.work import pool  # parsers and detectors are loaded only when there is something to do
+
+    queue = pool.WorkQueue([(p.task, p.bytes) for p in planned])
+    if total <= pool.SMALL_BYTES:
+        return pool.run_here(queue, keys, home.archive)
+    workers = request.config.ingest.workers or os.cpu_count() or 1
+    return pool.run_in_processes(queue, keys, home.archive, workers=workers)
 
 
 @contextmanager
@@ -229,5 +248,7 @@ def _interruptible() -> Iterator[threading.Event]:
 def _finish_report(report: SyncReport, ingester: Ingester, timer: StageTimer) -> None:
     for line in report.agents.values():
         report.bytes += line.bytes
+        if line.records and not line.events and not line.replays:
+            line.warnings.append(f"{line.records} records gave no event; its format may have changed")
         line.sessions = sum(1 for uid in ingester.touched_sessions if uid.startswith(f"{line.agent}:"))
     report.stage_seconds = dict(timer.seconds)

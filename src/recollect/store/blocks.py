@@ -29,12 +29,11 @@ class BlockEntry(NamedTuple):
     """What of an event is kept compressed. `body`: see `store.bodies`; `path`: the file it touches, "" if none.
 
     summary is `model.text.summary_of` of the payload: it is kept only for a body that is not whole, because a reader
-    makes it again from one that is. parent_id goes into the event's row (`EventDraft.parent_id`), not into the block.
+    makes it again from one that is.
     """
 
     body: bytes
     summary: str
-    parent_id: str | None
     path: str
 
 
@@ -114,7 +113,7 @@ def decode_entry(entry: msgspec.Raw) -> BlockEntry:
         body, summary, path = _decode_entry(entry)
     except msgspec.DecodeError as error:
         raise StoreCorrupt(f"the body of an event is damaged: {error}", hint=_HINT) from error
-    return BlockEntry(body, summary, None, path)
+    return BlockEntry(body, summary, path)
 
 
 def _frame(entries: Sequence[BlockEntry]) -> Frame:

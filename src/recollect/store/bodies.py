@@ -120,7 +120,9 @@ class _Record(NamedTuple):
         if not pointer:
             return self.value if isinstance(self.value, str) and len(self.value) == chars else self.text
         found = _follow(self.value, pointer, decoded)
-        return _SURROGATE.sub("\ufffd", found) if isinstance(found, str) else None
+        if not isinstance(found, str):
+            return None
+        return found if found.isascii() else _SURROGATE.sub("\ufffd", found)
 
 
 def _read(read_record: Callable[[], bytes]) -> _Record:

@@ -70,8 +70,8 @@ class EventDraft(NamedTuple):
     """One event made by a worker, ready but for its seq. Plain values, cheap to ship between processes.
 
     event_id None: named by hash; the store asks `occurrence` to finish it. `turn` counts human turns of the
-    source before and including this event. `doc` is the JSON of the index document without its leading
-    brace and keys ("" : not indexed); `body` its place in the block of the same session part.
+    source before and including this event. `docs`: JSON of its index documents without their leading brace and
+    keys (none: not indexed); `body`: its place in the block of the same session part.
     """
 
     event_id: str | None
@@ -86,8 +86,6 @@ class EventDraft(NamedTuple):
     record: int
     """Ordinal into `SliceResult.records`."""
     tool: str
-    path: str
-    summary: str
     body: int
     docs: tuple[str, ...]
     text_sha: bytes

@@ -24,8 +24,23 @@ _INPUT = "(u.input + u.cache_read + u.cache_write_5m + u.cache_write_1h)"
 UNKNOWN_MODEL = "(unknown)"
 
 
+_BY_SESSION = ("session", "repo", "agent")
+
+
+class _Question(NamedTuple):
+    """What is asked for."""
+
+    by: UsageBy
+    where: EventFilter
+    after: int | None
+    before: int | None
+
+
 class _Group(NamedTuple):
-    """Sums over responses of one session, day, model and price band; `is_stated`: the agent states their cost."""
+    """Sums over responses of one day, model and price band; `is_stated`: the agent states their cost.
+
+    Of one session too where the report needs it, else `session` is any of them.
+    """
 
     session: int
     day: int | None
@@ -87,7 +102,7 @@ def read_usage(
     keys = _keys(db, by, where)
     sums: dict[str, _Sum] = {}
     total = _Sum()
-    for group in _groups(db, thresholds, is_filtered=not where.is_empty, sessions=keys, after=after, before=before):
+    for group in _groups(db, _Question(by, where, after, before), keys, thresholds):
         model = models.get(group.model) or UNKNOWN_MODEL
         cost = group.stated_usd if group.is_stated else _cost(prices, group, model, thresholds)
         key = _key_of(by, group, keys, model)
@@ -137,40 +152,33 @@ def _cost(prices: Prices, group: _Group, model: str, thresholds: tuple[int, ...]
 
 
 def _groups(
-    db: apsw.Connection,
-    thresholds: tuple[int, ...],
-    *,
-    is_filtered: bool,
-    sessions: dict[int, str],
-    after: int | None,
-    before: int | None,
+    db: apsw.Connection, asked: _Question, sessions: dict[int, str], thresholds: tuple[int, ...]
 ) -> Iterator[_Group]:
     """Yield the sums: of responses that one session has, then those that several have, in the one that counts them."""
     time = "coalesce(u.ts, (SELECT started_at FROM session WHERE number = u.session))"
     band = " + ".join(f"({_INPUT} > {int(start)})" for start in thresholds) or "0"
+    # One number to group by is a third faster than its four parts.
+    packed = "((coalesce(day, -1000000) << 32 | u.model) << 6 | band) << 1 | stated"
+    group = f"GROUP BY u.session, {packed}" if asked.by in _BY_SESSION else f"GROUP BY {packed}"
     terms, values = ["u.is_additive"], list[Any]()
-    if is_filtered:
+    if not asked.where.is_empty:
         terms.append("u.session IN (SELECT value FROM carray(?))")
         values.append(int_array(sessions))
-    if after is not None:
+    if asked.after is not None:
         terms.append(f"{time} >= ?")
-        values.append(after)
-    if before is not None:
+        values.append(asked.after)
+    if asked.before is not None:
         terms.append(f"{time} < ?")
-        values.append(before)
+        values.append(asked.before)
     selection = (
         f"SELECT u.session, {time} / {_DAY_US} AS day, u.model, {band} AS band, u.cost_usd IS NOT NULL AS stated, "
         f"{_SUMS} FROM usage u WHERE {' AND '.join(terms)} AND "
     )
-    rows: Iterable[Any] = db.execute(
-        selection + "u.dedupe NOT IN (SELECT dedupe FROM usage_shared) GROUP BY u.session, day, u.model, band, stated",
-        values,
-    )
+    rows: Iterable[Any] = db.execute(f"{selection} u.dedupe NOT IN (SELECT dedupe FROM usage_shared) {group}", values)
     yield from map(_Group._make, rows)
     for session, dedupes in _owners(db).items():
         rows = db.execute(
-            selection + "u.session = ? AND u.dedupe IN (SELECT value FROM carray(?)) "
-            "GROUP BY u.session, day, u.model, band, stated",
+            f"{selection} u.session = ? AND u.dedupe IN (SELECT value FROM carray(?)) {group}",
             [*values, session, apsw.carray(tuple(dedupes))],
         )
         yield from map(_Group._make, rows)

@@ -100,7 +100,7 @@ class EventIntake:
         for draft, row in zip(self._drafts, self._rows, strict=True):
             if draft.replaces is not None:
                 self._replace_named(draft.replaces, row[0])
-        for key, by_key in self._replaced:
+        for key, by_key in sorted(self._replaced, key=_by_whom):  # the last to replace an event names itself
             self._hide(key, _REPLACED)
             self._db.execute("INSERT OR REPLACE INTO replacement VALUES (?, ?)", (key, by_key))
         self._collect_docs()
@@ -131,10 +131,12 @@ class EventIntake:
             version = 0
             named = (name, part_number)
             if name in known or named in seen:
-                version = self._version(known.get(name, ()), seen.get(named), draft, place)
+                if named in seen:  # from here on it is an event like any other stored one
+                    known.setdefault(name, []).append(self._stored(rows[seen.pop(named)]))
+                version = self._version(known[name], draft, place)
                 if version < 0:
                     if event_id is None:
-                        self._note_replay(known.get(name, ()), place)
+                        self._note_replay(known[name], place)
                     continue
             bits = kind | role << 6 | quality << 8 | flags << FLAG_SHIFT
             if draft.text_sha:
@@ -159,29 +161,30 @@ class EventIntake:
             out_keys.append(key)
             key += 1
 
-    def _version(
-        self, known: list[KnownEvent] | tuple[()], seen: int | None, draft: EventDraft, place: RecordPlace
-    ) -> int:
+    @staticmethod
+    def _stored(row: list[Any]) -> KnownEvent:
+        """Return a row of this slice as an event that is known."""
+        return KnownEvent(row[2], row[3], row[12], row[7], row[8], row[9], row[0], row[4])
+
+    def _version(self, known: list[KnownEvent], draft: EventDraft, place: RecordPlace) -> int:
         """Return the version under which a draft is new, or -1 when it is a replay."""
         sha = place.sha256[:SHA_BYTES]
         stored = [e for e in known if e.part == draft.part]
-        if seen is not None:
-            row = self._rows[seen]
-            stored.append(KnownEvent(row[2], row[3], row[12], row[7], row[8], row[9], row[0], row[4]))
         if not stored:
             return 0
+        first = self._base + self._session.next_seq
         newest = max(stored, key=lambda e: e.version)
         for same in stored:
             if same.sha == sha or (same is newest and self._at.lane > self._lane_of(same.source)):
                 self._out.replays += 1
                 self._out.keys.append(same.key)
-                if self._at.is_refreshing and same.source == self._at.source and same.sha == sha and seen is None:
+                if self._at.is_refreshing and same.source == self._at.source and same.sha == sha and same.key < first:
                     self._refreshed.append((same, draft, len(self._out.keys) - 1))
                 return -1
-        self._replaced.append((newest.key, self._base + self._session.next_seq + len(self._rows)))
+        self._replaced.append((newest.key, first + len(self._rows)))
         return newest.version + 1
 
-    def _note_replay(self, known: list[KnownEvent] | tuple[()], place: RecordPlace) -> None:
+    def _note_replay(self, known: list[KnownEvent], place: RecordPlace) -> None:
         """Remember a record that repeats an event of another revision or source, for counting equal records."""
         at = self._at
         own = any(e.source == at.source and e.revision == at.revision and e.record == place.index for e in known)
@@ -309,6 +312,10 @@ class EventIntake:
         session.next_block += len(frames)
         places = [(number + i, entry) for i, frame in enumerate(frames) for entry in range(frame.entry_count)]
         return places[skip:]
+
+
+def _by_whom(pair: tuple[int, int]) -> int:
+    return pair[1]
 
 
 def retire(db: apsw.Connection, session: SessionRow, keys_and_bits: list[tuple[int, int]]) -> None:

@@ -79,10 +79,11 @@ class Naming:
 
     def _rank(self, place: RecordPlace) -> int:
         """Return how many equal records of this revision stand before a record whose first name is stored."""
-        before: int = self._db.execute(
-            "SELECT count(*) FROM replayed WHERE source = ? AND sha = ? AND record < ?",
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT record FROM replayed WHERE source = ? AND sha = ? AND record < ?",
             (self._source, place.sha256[:SHA_BYTES], place.index),
-        ).get
+        )
+        before = {record for (record,) in rows}
         occurrence = 0
         while True:
             name = self._name(place.sha256, occurrence)
@@ -90,9 +91,9 @@ class Naming:
                 self._fetch((name,))
             equal = self.known.get(name)
             if not equal:
-                return before
-            own = (e for e in equal if e.source == self._source and e.revision == self._revision)
-            before += any(e.record < place.index for e in own)
+                return len(before)
+            own = (e.record for e in equal if e.source == self._source and e.revision == self._revision)
+            before.update(record for record in own if record < place.index)
             occurrence += 1
 
     def _fetch(self, names: Iterable[bytes]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -27,9 +27,9 @@ from recollect.capture.decode import MAX_RECORD_BYTES, UNREADABLE_TEXT_BYTES
 from recollect.capture.files import SourceFile, open_source
 from recollect.errors import SourceError
 from recollect.model.records import SourceInfo
-from recollect.pipeline.derive import Derived, Deriver, decode_state, encode_state, hashes_of
-from recollect.pipeline.stages import StageTimer
-from recollect.pipeline.tasks import Giant, SliceDone, SliceFailed, SourceTask, TaskAnswer
+from recollect.pipeline.work.derive import Deriver, decode_state, encode_state, hashes_of
+from recollect.pipeline.work.stages import StageTimer
+from recollect.pipeline.work.tasks import Giant, SliceDone, SliceFailed, SourceTask, TaskAnswer
 from recollect.privacy.redact import Redactor
 from recollect.store.ports import SliceResult
 
@@ -77,6 +77,36 @@ class Worker:
         return Archive.open(self._archive_folder, self._keys, read_only=True)
 
 
+class _Piece(NamedTuple):
+    """The bytes of a slice: tail is what the revision's open deltas hold, data follows it and ends at seen_bytes."""
+
+    tail: bytes
+    data: bytes
+    seen_bytes: int
+    is_end: bool
+
+    def cut_at(self, seen_bytes: int) -> _Piece:
+        """Return the piece up to an earlier end; what is cut off is left to the next slice."""
+        unread = self.seen_bytes - seen_bytes
+        if not unread:
+            return self
+        return _Piece(self.tail, self.data[: len(self.data) - unread], seen_bytes, False)
+
+
+class _Ends(NamedTuple):
+    """Where records end, relative to a piece's data, and their hashes."""
+
+    offsets: list[int]
+    hashes: list[bytes]
+
+    def last_boundary(self, piece: _Piece) -> int:
+        """Where the last chunk closes in a slice that goes on. What follows is left to the next slice, so that no delta
+        is written that the next slice would replace at once."""
+        size = len(piece.data)
+        boundaries = closed_boundaries(size, self.offsets, self.hashes, tail_bytes=len(piece.tail))
+        return boundaries[-1] if boundaries else size
+
+
 class _Slice:
     """One slice while it is taken."""
 
@@ -97,26 +127,28 @@ class _Slice:
             return self._take_whole()
         if task.giant is None and task.seen_bytes - row.committed_bytes > MAX_RECORD_BYTES:
             task.giant = self._measure_giant(row.committed_bytes)
+        piece = self._read()
+        if task.giant is not None:
+            return self._take_giant(task.giant, piece)
+        with self._timer.stage("decode"):
+            pending = self._file.read_at(row.committed_bytes, task.seen_bytes - row.committed_bytes)
+            region = pending + piece.data if pending else piece.data
+            found = split_lines(region, is_end=piece.is_end, is_start=row.committed_bytes == 0)
+        too_long = next((i for i, line in enumerate(found.lines) if len(line.raw) > MAX_RECORD_BYTES), None)
+        if too_long == 0 or (not found.lines and len(region) > MAX_RECORD_BYTES):
+            return self._take_giant(self._measure_giant(row.committed_bytes), piece)
+        if too_long is not None:  # take what stands before it; the next slice begins with the giant
+            found = Lines(found.lines[:too_long], found.lines[too_long].start)
+            piece = piece.cut_at(row.committed_bytes + found.consumed)
+        return self._finish(found, region, piece)
+
+    def _read(self) -> _Piece:
+        task = self._task
         with self._timer.stage("read"):
             tail = self._file.read_at(task.closed_bytes, task.seen_bytes - task.closed_bytes)
             data = self._file.read_at(task.seen_bytes, task.slice_bytes)
-            is_end = len(data) < task.slice_bytes
-            seen = task.seen_bytes + len(data)
-        if task.giant is not None:
-            return self._take_giant(task.giant, tail, data, seen, is_end=is_end)
-        with self._timer.stage("decode"):
-            pending = self._file.read_at(row.committed_bytes, task.seen_bytes - row.committed_bytes)
-            region = pending + data if pending else data
-            found = split_lines(region, is_end=is_end, is_start=row.committed_bytes == 0)
-        too_long = next((i for i, line in enumerate(found.lines) if len(line.raw) > MAX_RECORD_BYTES), None)
-        if too_long == 0 or (not found.lines and len(region) > MAX_RECORD_BYTES):
-            giant = self._measure_giant(row.committed_bytes)
-            return self._take_giant(giant, tail, data, seen, is_end=is_end)
-        if too_long is not None:  # take what stands before it; the next slice begins with the giant
-            found = Lines(found.lines[:too_long], found.lines[too_long].start)
-            unread = seen - (row.committed_bytes + found.consumed)
-            data, seen, is_end = data[: len(data) - unread], seen - unread, False
-        return self._finish(found, region, tail, data, seen, is_end=is_end)
+        is_end = len(data) < task.slice_bytes
+        return _Piece(tail, data, task.seen_bytes + len(data), is_end)
 
     def _take_whole(self) -> SliceDone:
         """Take a whole-file source: every observation is a revision of its own, read in one piece."""
@@ -131,16 +163,14 @@ class _Slice:
             found = split_text(data) if row.container == "text" else split_snapshot(data)
         row.committed_bytes = 0
         task.seen_bytes = task.closed_bytes = 0
-        return self._finish(found, data, b"", data, len(data), is_end=True)
+        return self._finish(found, data, _Piece(b"", data, len(data), True))
 
     def _take_whole_giant(self) -> SliceDone:
-        task = self._task
-        if task.giant is None:
-            task.giant = self._measure_giant(0, until_end=True)
-        tail = self._file.read_at(task.closed_bytes, task.seen_bytes - task.closed_bytes)
-        data = self._file.read_at(task.seen_bytes, task.slice_bytes)
-        seen = task.seen_bytes + len(data)
-        return self._take_giant(task.giant, tail, data, seen, is_end=seen >= task.giant.end)
+        if self._task.giant is None:
+            self._task.giant = self._measure_giant(0, until_end=True)
+        piece = self._read()
+        giant = self._task.giant
+        return self._take_giant(giant, piece._replace(is_end=piece.seen_bytes >= giant.end))
 
     def _measure_giant(self, start: int, *, until_end: bool = False) -> Giant:
         """Find where a record ends that is too long to decode, and its hash, in one streaming pass.
@@ -164,126 +194,105 @@ class _Slice:
                 is_closed = newline >= 0 or until_end or last in (b"}", b"]")
                 return Giant(start, position if is_closed else -1, sha.digest())
 
-    def _take_giant(self, giant: Giant, tail: bytes, data: bytes, seen: int, *, is_end: bool) -> SliceDone:
+    def _take_giant(self, giant: Giant, piece: _Piece) -> SliceDone:
         """Archive a piece of a giant record; the piece that reaches its end makes the event."""
         row = self._row
         self._task.giant = giant
-        if giant.end < 0 or seen < giant.end:
-            return self._finish(Lines([], 0), b"", tail, data, seen, is_end=is_end)
+        if giant.end < 0 or piece.seen_bytes < giant.end:
+            return self._finish(Lines([], 0), b"", piece)
         deriver = self._deriver()
         head = self._file.read_at(giant.start, UNREADABLE_TEXT_BYTES)
-        deriver.add_giant(
-            head, offset=giant.start, length=giant.end - giant.start, index=row.records, sha256=giant.sha256
-        )
+        length = giant.end - giant.start
+        deriver.add_giant(head, offset=giant.start, length=length, index=row.records, sha256=giant.sha256)
         row.records += 1
-        row.committed_bytes = giant.end
+        from_bytes, row.committed_bytes = row.committed_bytes, giant.end
         self._task.giant = None
-        overhang = seen - giant.end
-        data, seen = data[: len(data) - overhang], giant.end
-        return self._close(deriver, [giant.end - self._task.seen_bytes], [giant.sha256], tail, data, seen,
-                           from_bytes=giant.start, is_end=is_end and not overhang)  # fmt: skip
+        ends = _Ends([giant.end - self._task.seen_bytes], [giant.sha256])
+        return self._close(deriver, ends, piece.cut_at(giant.end), from_bytes=from_bytes)
 
-    def _finish(self, found: Lines, region: bytes, tail: bytes, data: bytes, seen: int, *, is_end: bool) -> SliceDone:
-        """Derive the records found in `region` (which begins at the committed end) and seal `data`."""
+    def _finish(self, found: Lines, region: bytes, piece: _Piece) -> SliceDone:
+        """Derive the records found in `region` (which begins at the committed end) and seal the piece."""
         row = self._row
         from_bytes = row.committed_bytes
         shift = from_bytes - self._task.seen_bytes
-        with self._timer.stage("archive"):
-            hashes = hashes_of(found.lines)
-            ends = [line.end + shift for line in found.lines]
-            limit = len(data) if is_end else _last_boundary(len(data), ends, hashes, tail_bytes=len(tail))
         lines = found.lines
-        if limit < len(data):
-            count = bisect_right(ends, limit)
-            lines, ends, hashes = lines[:count], ends[:count], hashes[:count]
-            data, seen = data[:limit], seen - (len(data) - limit)
+        with self._timer.stage("archive"):
+            ends = _Ends([line.end + shift for line in lines], hashes_of(lines))
+            limit = len(piece.data) if piece.is_end else ends.last_boundary(piece)
+        if limit < len(piece.data):
+            count = bisect_right(ends.offsets, limit)
+            lines = lines[:count]
+            ends = _Ends(ends.offsets[:count], ends.hashes[:count])
+            piece = piece.cut_at(self._task.seen_bytes + limit)
         deriver = self._deriver()
         with self._timer.stage("parse"):
-            deriver.add_lines(lines, hashes, base=from_bytes, first_index=row.records, data=region)
+            deriver.add_lines(lines, ends.hashes, base=from_bytes, first_index=row.records, data=region)
         row.records += len(lines)
         if row.container != "jsonl":
-            row.committed_bytes = len(data)
-        elif is_end:
+            row.committed_bytes = len(piece.data)
+        elif piece.is_end:
             row.committed_bytes = from_bytes + found.consumed
         elif lines:
             row.committed_bytes = from_bytes + lines[-1].end
-        return self._close(deriver, ends, hashes, tail, data, seen, from_bytes=from_bytes, is_end=is_end)
+        return self._close(deriver, ends, piece, from_bytes=from_bytes)
 
-    def _close(
-        self,
-        deriver: Deriver,
-        ends: list[int],
-        hashes: list[bytes],
-        tail: bytes,
-        data: bytes,
-        seen: int,
-        *,
-        from_bytes: int,
-        is_end: bool,
-    ) -> SliceDone:
+    def _close(self, deriver: Deriver, ends: _Ends, piece: _Piece, *, from_bytes: int) -> SliceDone:
         task, row = self._task, self._row
         with self._timer.stage("documents"):
             derived = deriver.finish()
         with self._timer.stage("archive"):
             cut = cut_slice(
                 self._worker.sealer,
-                open_tail=tail,
+                open_tail=piece.tail,
                 open_chunks=task.open_chunks,
                 kept_chunks=task.closed_chunks,
-                data=data,
-                ends=ends,
-                hashes=hashes,
+                data=piece.data,
+                ends=ends.offsets,
+                hashes=ends.hashes,
             )
         row.state = encode_state(derived.state)
         row.parser_version = self._adapter.facts.parser_version
         row.turn_index = derived.turn
-        self._mark(is_end=is_end)
-        result = self._result(derived, cut.chunks, cut.keep_chunks, from_bytes, seen, is_end=is_end)
-        if is_end:
-            return SliceDone(result)
+        self._mark()
         following = SourceTask(
-            source=row,
+            source=msgspec.structs.replace(row),
             path=task.path,
             relative=task.relative,
             is_compressed=task.is_compressed,
-            seen_bytes=seen,
-            closed_bytes=seen - len(cut.open_tail),
+            seen_bytes=piece.seen_bytes,
+            closed_bytes=piece.seen_bytes - len(cut.open_tail),
             closed_chunks=cut.kept_chunks,
             open_chunks=list(cut.open_chunks),
             giant=task.giant,
             slice_bytes=task.slice_bytes,
         )
-        return SliceDone(result, following)
-
-    def _mark(self, *, is_end: bool) -> None:
-        """Remember how the source looks at its committed end, to tell an append from a rewrite later."""
-        row = self._row
-        if not is_end:
-            return
-        is_whole = row.container != "jsonl"
-        marks = whole_marks(self._file) if is_whole else marks_at(self._file, row.committed_bytes)
-        row.head_sha, row.tail_sha = marks.head_sha, marks.tail_sha
-
-    def _result(
-        self, derived: Derived, chunks: list[Any], keep_chunks: int, from_bytes: int, seen: int, *, is_end: bool
-    ) -> SliceResult:
-        return SliceResult(
-            source=self._row,
+        if not piece.is_end:
+            row.size = -1  # not yet read to its end: after a crash it must not look unchanged
+        result = SliceResult(
+            source=row,
             from_bytes=from_bytes,
-            to_bytes=self._row.committed_bytes,
-            bytes_seen=seen,
+            to_bytes=row.committed_bytes,
+            bytes_seen=piece.seen_bytes,
             records=derived.records,
             sessions=derived.sessions,
             defects=derived.defects,
             blobs=derived.blobs,
-            chunks=chunks,
-            keep_chunks=keep_chunks,
+            chunks=cut.chunks,
+            keep_chunks=cut.keep_chunks,
             unknown_count=derived.unknown_count,
             redactions=derived.redactions,
-            is_new_revision=self._task.is_new_revision,
-            is_last=is_end,
+            is_new_revision=task.is_new_revision,
+            is_last=piece.is_end,
             timings=self._timer.seconds,
         )
+        return SliceDone(result, None if piece.is_end else following)
+
+    def _mark(self) -> None:
+        """Remember how the source looks at its committed end, to tell an append from a rewrite later."""
+        row = self._row
+        is_whole = row.container != "jsonl"
+        marks = whole_marks(self._file) if is_whole else marks_at(self._file, row.committed_bytes)
+        row.head_sha, row.tail_sha = marks.head_sha, marks.tail_sha
 
     def _info(self) -> SourceInfo:
         row = self._row
@@ -318,10 +327,3 @@ class _Slice:
         finally:
             archive.close()
         return deriver.finish().state
-
-
-def _last_boundary(size: int, ends: list[int], hashes: list[bytes], *, tail_bytes: int) -> int:
-    """Where the last chunk closes in a slice that goes on. What follows is left to the next slice, so that no delta
-    is written that the next slice would replace at once."""
-    boundaries = closed_boundaries(size, ends, hashes, tail_bytes=tail_bytes)
-    return boundaries[-1] if boundaries else size

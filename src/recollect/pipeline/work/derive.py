@@ -35,7 +35,7 @@ from recollect.model.sessions import SessionPatch
 from recollect.model.text import searchable, summary_of
 from recollect.privacy.redact import Redactor
 from recollect.store.blocks import BlockEntry, encode_block
-from recollect.store.bodies import LARGE_CHARS, encode_body, large_strings
+from recollect.store.bodies import LARGE_CHARS, encode_body, is_whole, large_strings
 from recollect.store.ports import BlobSighting, EventDraft, RecordPlace, SessionPart, UsageSighting
 
 MAX_STATE_BYTES = 1024 * 1024
@@ -181,7 +181,7 @@ class Deriver:
         if self._documents is not None and (text or paths):
             ordinal = self._documents.add(text_class, text, paths, kind=KINDS[kind], tool=tool, ts=ts)
             self._doc_ordinals.append((part, len(part.events), ordinal))
-        part.entries.append(BlockEntry(body, summary_of(payload), draft.parent_id, path))
+        part.entries.append(BlockEntry(body, "" if is_whole(body) else summary_of(payload), path))
         part.events.append(
             EventDraft(
                 draft.native_id,
@@ -192,11 +192,9 @@ class Deriver:
                 _QUALITY[draft.ts_quality],
                 self._turn,
                 IS_SIDECHAIN if draft.is_sidechain else 0,
-                None,
+                draft.parent_id,
                 record,
                 tool,
-                "",
-                "",
                 len(part.entries) - 1,
                 (),
                 text_sha,

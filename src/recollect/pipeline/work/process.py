@@ -1,0 +1,72 @@
+"""A worker process: takes groups of tasks on its standard input and answers on its standard output.
+
+Started as a program of its own, not by `multiprocessing`, which would run the caller's script a second time.
+It ends when its input ends, so it never outlives the process that started it, however that one dies.
+Messages are msgpack behind their length in 8 bytes; the first one brings the keys.
+"""
+
+from __future__ import annotations
+
+import gc
+import signal
+import sys
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from recollect.archive.keys import HomeKeys
+from recollect.pipeline.work.tasks import SourceTask
+from recollect.pipeline.work.worker import Worker
+
+LENGTH_BYTES = 8
+_COLLECT_EVERY = 16
+"""Slices leave no cycles behind but those of rare exceptions; collecting after every few of them is enough."""
+
+
+class Greeting(msgspec.Struct, frozen=True):
+    """The first message to a worker process."""
+
+    keys: HomeKeys
+    archive_folder: str
+
+
+def send(stream: IO[bytes], message: bytes) -> None:
+    """Write one message."""
+    stream.write(len(message).to_bytes(LENGTH_BYTES, "big"))
+    stream.write(message)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> bytes | None:
+    """Read one message, None at the end of the stream."""
+    length = stream.read(LENGTH_BYTES)
+    if len(length) < LENGTH_BYTES:
+        return None
+    size = int.from_bytes(length, "big")
+    message = stream.read(size)
+    return message if len(message) == size else None
+
+
+def main() -> None:
+    """Serve until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    gc.disable()
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    first = receive(source)
+    if first is None:
+        return
+    greeting = msgspec.msgpack.decode(first, type=Greeting)
+    worker = Worker(greeting.keys, Path(greeting.archive_folder))
+    decode = msgspec.msgpack.Decoder(list[SourceTask]).decode
+    encode = msgspec.msgpack.Encoder().encode
+    served = 0
+    while (message := receive(source)) is not None:
+        send(sink, encode(worker.run(decode(message))))
+        served += 1
+        if served % _COLLECT_EVERY == 0:
+            gc.collect()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""The order of candidates is a pure function of what they have."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.index.candidates import Candidate, Wanted
+from recollect.index.query.grammar import Clause
+from recollect.index.ranking import Masses, intent_of, rank
+from recollect.index.stems import shared_prefix, stem
+from recollect.index.units import Unit
+
+
+def unit(word: str, frequency: int, idf: float) -> Unit:
+    return Unit(Clause(word), word, terms=((word, 1.0),), frequency=frequency, idf=idf)
+
+
+WANTED = Wanted((unit("common", 900, 0.5), unit("rare", 3, 5.0)))
+
+
+def order(candidates: dict[int, Candidate]) -> list[int]:
+    ranked = rank(candidates, WANTED, intent="other", event_counts={}, now_us=0)
+    return [item.candidate.key for item in ranked]
+
+
+def test_the_rarer_word_counts_more() -> None:
+    both = {
+        1: Candidate(1, 1, 3.0, "reply", has=1, exact=1),
+        2 << 24: Candidate(2 << 24, 2, 3.0, "reply", has=2, exact=2),
+    }
+    assert order(both) == [2 << 24, 1]
+
+
+def test_the_same_words_in_talk_come_before_tool_output() -> None:
+    said = Candidate(2 << 24, 2, 3.0, "reply", has=3, exact=3)
+    shown = Candidate(1, 1, 3.0, "tool_output", has=3, exact=3)
+    assert order({1: shown, 2 << 24: said}) == [2 << 24, 1]
+
+
+def test_absent_words_do_not_weigh_in_coverage() -> None:
+    masses = Masses([unit("there", 3, 2.0), unit("absent", 0, 9.0)])
+    assert masses.of(1) == 1.0
+
+
+@given(st.permutations(list(range(8))), st.integers())
+def test_the_order_does_not_depend_on_the_order_of_arrival(keys: list[int], seed: int) -> None:
+    draw = random.Random(seed)
+    made = {key: Candidate(key, 0, draw.choice([1.0, 2.0]), "reply", has=draw.choice([1, 2, 3])) for key in range(8)}
+    assert order({key: made[key] for key in keys}) == order(made)
+
+
+@pytest.mark.parametrize(
+    ("question", "intent"),
+    [
+        ("Why was it removed?", "reason"),
+        ("Which command lists every issue?", "command"),
+        ("How did we install the monitor?", "command"),
+        ("Which exact patch release ran in the container?", "output"),
+        ("How many models were there?", "output"),
+        ("session token cache", "other"),
+    ],
+)
+def test_the_wanted_kind_is_told_from_the_question(question: str, intent: str) -> None:
+    assert intent_of(question) == intent
+
+
+@given(st.sampled_from(("happy", "renaming", "invoices", "running", "studies", "queries", "merged", "бегущий")))
+def test_the_shared_prefix_begins_both_the_word_and_its_stem(word: str) -> None:
+    prefix = shared_prefix(word, stem(word))
+    assert word.startswith(prefix)
+    assert stem(word).startswith(prefix)
