@@ -15,12 +15,13 @@ from recollect.memory import Memory
 from recollect.store.ports import EventFilter
 from tests.pipeline.conftest import World, texts
 
+USER = b'{"type":"user","uuid":"x1","sessionId":"s","message":{"role":"user","content":"%s"}%s}\n'
 BAD_LINES = {
     "not_json": b'{"type": "user", "uuid": \n',
-    "invalid_utf8": b'{"type":"user","uuid":"x1","sessionId":"s","message":{"role":"user","content":"caf\xe9 chablis"}}\n',
-    "bent_json": b'{"type":"user","uuid":"x2","sessionId":"s","message":{"role":"user","content":"nul \x00 here"}}\n',
+    "invalid_utf8": USER % (b"caf\xe9 chablis", b""),
+    "bent_json": USER % (b"nul \x00 here", b""),
     "too_deep": b'{"type":"user","x":' + b"[" * 10_000 + b"]" * 10_000 + b"}\n",
-    "number_out_of_range": b'{"type":"user","uuid":"x3","sessionId":"s","n":1e999,"message":{"role":"user","content":"big"}}\n',
+    "number_out_of_range": USER % (b"big", b',"n":1e999'),
 }
 
 

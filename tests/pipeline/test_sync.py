@@ -263,3 +263,42 @@ def test_secrets_never_reach_database_index_or_answers(world: World) -> None:
     for path in world.memory.home.rglob("*"):
         if path.is_file():
             assert key.encode() not in path.read_bytes(), path
+
+
+def test_a_newer_parser_derives_what_is_stored_anew_from_the_archive(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import msgspec
+
+    from recollect.agents.registry import adapter
+    from recollect.model.payloads import AssistantMessage
+
+    one = world.claude()
+    one.user("the question")
+    one.assistant("an old answer")
+    world.memory.sync()
+    before = [(e.seq, e.event_id, e.part) for e in world.memory.events(one.uid)]
+    one.path.unlink()
+    claude = adapter("claude")
+    parse = type(claude).parse
+
+    def louder(self: object, record: object, state: object) -> object:
+        parsed = parse(claude, record, state)  # type: ignore[arg-type]
+        events = tuple(
+            msgspec.structs.replace(d, payload=AssistantMessage(text=d.payload.text.replace("old", "brandnew")))
+            if isinstance(d.payload, AssistantMessage)
+            else d
+            for d in parsed.events
+        )
+        return msgspec.structs.replace(parsed, events=events)
+
+    monkeypatch.setattr(type(claude), "parse", louder)
+    newer = msgspec.structs.replace(claude.facts, parser_version=claude.facts.parser_version + 1)
+    monkeypatch.setattr(claude, "facts", newer)
+    report = world.memory.sync()
+    assert any("derived anew" in note for note in report.notes)
+    assert all_texts(world.memory, one.uid) == ["the question", "an brandnew answer"]
+    assert [(e.seq, e.event_id, e.part) for e in world.memory.events(one.uid)] == before
+    assert world.memory.search("brandnew", sync=False).hits
+    assert world.memory.upkeep.verify().ok
+    assert not world.memory.sync().notes

@@ -52,6 +52,7 @@ NEAR_SLOP = 4
 """Two words of a question this many places apart count as standing together."""
 _MAX_TOOLS = 1000
 _FEW_KEYS = 150
+_LARGE_SHARD = 10_000
 
 
 _Note = tuple[Literal["has", "exact", "together"], int]
@@ -206,8 +207,11 @@ class CandidateSearch:
         asked += [(("has", 1 << i), self._any(shard, unit)) for i, unit in open_units]
         asked += [(("exact", 1 << i), self._as_typed(shard, unit)) for i, unit in open_units if not _has_one_form(unit)]
         asked += [(("together", 1), pair) for pair in self._pairs()]
-        # Phrases are the dear ones: a union looks at all of the shard, an intersection only at these events.
+        # Phrases are the dear ones: a union looks at all of the shard, an intersection only at these events. It has
+        # its own cost, so that small shards do without.
         dear = [i for i, (note, _) in enumerate(asked) if note[0] == "together" or self._is_sequence(note[1])]
+        if shard.documents < _LARGE_SHARD:
+            dear = []
         for i in dear:
             note, query = asked[i]
             asked[i] = (note, _all([among, query]))

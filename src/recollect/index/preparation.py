@@ -91,8 +91,8 @@ def latin_folds(text: str) -> set[str]:
 
 
 def _prepare_pass(pieces: Sequence[bytes]) -> list[Prepared]:
-    # A blank between texts keeps words apart; all positions are in this joined buffer.
-    joined = b" ".join(pieces)
+    # A blank after each text keeps words apart; all positions are in this joined buffer.
+    joined = b" ".join((*pieces, b""))
     ends = np.cumsum(np.fromiter((len(p) + 1 for p in pieces), np.intp, len(pieces)))
     classes = joined.translate(_CLASSES)
     breaks = _camel_breaks(np.frombuffer(classes, np.uint8))
@@ -126,11 +126,9 @@ def _identifiers(
     Breaks inside a run of letters and digits longer than a term are dropped.
     """
     others = np.flatnonzero(np.frombuffer(classes, np.uint8) == _OTHER)
-    if not len(others):
-        others = np.array([len(joined)], np.intp)
-    after = np.searchsorted(others, breaks)
+    after = np.searchsorted(others, breaks)  # never past the end: the last byte is a blank
     starts = np.where(after > 0, others[after - 1] + 1, 0)
-    stops = np.where(after < len(others), others[np.minimum(after, len(others) - 1)], len(joined))
+    stops = others[after]
     too_long = stops - starts > MAX_TERM_BYTES
     if too_long.any():
         stands = ~too_long

@@ -20,6 +20,9 @@ MAX_VARIANTS = 12
 """Inflections searched for a word, most frequent first."""
 MAX_PATTERN_TERMS = 4096
 PREFIX_LIMIT = 256
+COUNTED_UP_TO = 5000
+"""Phrases of words more frequent than this are not counted: that takes longer than the search, and their rareness is
+small anyway. A quarter of the rarest word's events is assumed."""
 
 _POSSESSIVE = re.compile(r"['’]s\b")
 
@@ -186,14 +189,16 @@ class UnitReader:
         at_most = min(self.frequency(term) for term in unit.sequence)
         if not at_most:
             return 0
+        whole = self._form_frequency(unit.ident) if unit.ident else 0
+        if whole and unit.is_camel:
+            return whole
+        if at_most > COUNTED_UP_TO and not unit.is_camel:
+            return max(whole, at_most // 4)
         phrase = phrase_query(unit.sequence, with_instructions=INSTRUCTIONS in self._fields)
         count = sum(shard.count(phrase) for shard in self._shards) if phrase is not None else at_most
-        if unit.ident:
-            count = max(count, self._form_frequency(unit.ident))
-            if unit.is_camel:
-                return count
-        # It may stand in tool output, where only its terms are known.
-        return count or min(at_most, 1)
+        count = max(count, whole)
+        # It may stand in tool output, where only its terms are known; camelCase is known everywhere.
+        return count if unit.is_camel else count or 1
 
     def _form_frequency(self, term: str) -> int:
         """`github` stands in the text as such, or as the whole of `GitHub` among the identifiers."""

@@ -46,6 +46,7 @@ class Ingester:
         timer: StageTimer,
         record_journal: bool = True,
     ) -> None:
+        """record_journal False: the slices come from the archive itself and keep the time they were observed."""
         self._writer, self._archive, self._index = sinks
         self._report = report
         self._now_us = now_us
@@ -103,7 +104,8 @@ class Ingester:
         stale: list[int] = []
         with self._timer.stage("store"), self._writer.transaction():
             for result, places in group:
-                outcome = self._writer.write(result, places, observed_at=now)
+                observed_at = now if self._record_journal else result.source.observed_at
+                outcome = self._writer.write(result, places, observed_at=observed_at)
                 if outcome.stale_keys:  # a later slice of the group may replace what an earlier one brought
                     gone = set(outcome.stale_keys)
                     docs = [doc for doc in docs if doc.key not in gone]

@@ -40,11 +40,11 @@ _RevisionKey = tuple[str, int]
 
 
 class _Revision(msgspec.Struct):
-    """What the journal says of one revision, folded to its newest state."""
+    """One archived revision: its source, its chunks, and where the whole records that were taken end."""
 
-    entry: JournalEntry
+    row: SourceRow
     chunks: list[tuple[ChunkPlace, bool]]
-    first_observed_at: int
+    committed_bytes: int
 
 
 def rebuild_all(
@@ -121,10 +121,11 @@ def revisions_of(archive: Archive) -> list[_Revision]:
         key = (entry.source_id, entry.revision)
         known = found.get(key)
         if known is None:
-            found[key] = _Revision(entry, list(entry.chunks), entry.observed_at)
+            found[key] = _Revision(_row(entry), list(entry.chunks), entry.to_bytes)
         else:
-            chunks = known.chunks[: entry.keep_chunks] + list(entry.chunks)
-            found[key] = _Revision(entry, chunks, known.first_observed_at)
+            known.chunks = known.chunks[: entry.keep_chunks] + list(entry.chunks)
+            known.committed_bytes = entry.to_bytes
+            known.row.path, known.row.relative = entry.path, entry.relative
     return list(found.values())
 
 
@@ -135,7 +136,7 @@ def rederive(archive: Archive, redactor: Redactor, ingester: Ingester, progress:
     total = sum(place.plain for r in revisions for place, _ in r.chunks)
     done = 0
     for revision in revisions:
-        if revision.entry.agent not in known:
+        if revision.row.agent not in known:
             continue
         for result, places in _slices(archive, redactor, revision):
             ingester.take_archived(result, places)
@@ -145,19 +146,35 @@ def rederive(archive: Archive, redactor: Redactor, ingester: Ingester, progress:
     ingester.flush()
 
 
+def rederive_stale(writer: Writer, reader: Reader, archive: Archive, redactor: Redactor, ingester: Ingester) -> int:
+    """Derive the newest revision of every source anew that an older parser read; return how many those were.
+
+    From the archive, never from the agent's file. Events keep their seq; what the newer parser says replaces the old.
+    """
+    current = {slug: adapter.facts.parser_version for slug, adapter in adapters().items()}
+    stale = [s for s in reader.sources() if s.records and s.parser_version != current.get(s.agent, s.parser_version)]
+    for row in stale:
+        with writer.transaction():
+            writer.rewind(row.source_id)
+        revision = _Revision(row, reader.chunks(row.source_id, row.revision), row.committed_bytes)
+        for result, places in _slices(archive, redactor, revision):
+            ingester.take_archived(result, places)
+        ingester.flush()
+    return len(stale)
+
+
 def _slices(
     archive: Archive, redactor: Redactor, revision: _Revision
 ) -> Iterator[tuple[SliceResult, list[ChunkPlace]]]:
     """Yield a revision as slices, one for every batch of records; the last one carries its chunks and marks."""
-    entry = revision.entry
-    adapter = adapters()[entry.agent]
-    info = SourceInfo(entry.agent, entry.role, entry.relative, entry.session)
-    row = _row(entry)
+    row = msgspec.structs.replace(revision.row)
+    adapter = adapters()[row.agent]
+    info = SourceInfo(row.agent, row.role, row.relative, row.session)
     state = adapter.begin(info)
     places = [place for place, _ in revision.chunks]
     turn = index = committed = 0
     seen = sum(place.plain for place in places)
-    for batch in replay(archive.iter_bytes(places), entry.container):
+    for batch in replay(archive.iter_bytes(places), row.container):
         deriver = Deriver(adapter, info, redactor, state=state, turn=turn)
         if batch.giant is not None:
             giant = batch.giant
@@ -185,10 +202,10 @@ def _slices(
             [],
         )  # fmt: skip
         committed = end
-    committed = _committed(entry, committed)
-    marks = marks_of(
-        partial(archive.read_range, places), archive.iter_bytes(places), committed, is_whole=entry.container != "jsonl"
-    )
+    # The committed end as the ingester saw it: after the last line's end, not only after its record.
+    committed = max(committed, revision.committed_bytes)
+    is_whole = row.container != "jsonl"
+    marks = marks_of(partial(archive.read_range, places), archive.iter_bytes(places), committed, is_whole=is_whole)
     row = msgspec.structs.replace(row, committed_bytes=committed, head_sha=marks.head_sha, tail_sha=marks.tail_sha)
     chunks = [SealedChunk(place.name, b"", place.plain, is_open) for place, is_open in revision.chunks]
     yield (
@@ -198,11 +215,6 @@ def _slices(
         ),
         places,
     )  # fmt: skip
-
-
-def _committed(entry: JournalEntry, end: int) -> int:
-    """The committed end as the ingester saw it: after the line's end, not only after its last record."""
-    return max(end, entry.to_bytes)
 
 
 def _row(entry: JournalEntry) -> SourceRow:
@@ -217,4 +229,5 @@ def _row(entry: JournalEntry) -> SourceRow:
         session=entry.session,
         revision=entry.revision,
         relative=entry.relative,
+        observed_at=entry.observed_at,
     )

@@ -72,6 +72,7 @@ def sync(
     try:
         if index is not None:
             _mend(writer, reader, index, report)
+        _rederive_stale(writer, reader, Sinks(writer, archive, index), keys, report)
         with timer.stage("discover"):
             planned = _plan_all(writer, request, report)
         planned, left = _bounded(planned, request.max_bytes)
@@ -96,6 +97,21 @@ def _open_index(home: Home, report: SyncReport) -> IndexWriterSet | None:
         report.state = "degraded"
         report.notes.append(f"the search index cannot be opened: {error}")
         return None
+
+
+def _rederive_stale(writer: Writer, reader: Reader, sinks: Sinks, keys: HomeKeys, report: SyncReport) -> None:
+    """After an upgrade: what an older parser read is derived anew from the archive before anything is added to it."""
+    versions = {slug: a.facts.parser_version for slug, a in adapters().items()}
+    if all(s.parser_version == versions.get(s.agent, s.parser_version) for s in reader.sources() if s.records):
+        return
+    from recollect.pipeline.rebuild import rederive_stale
+    from recollect.privacy.redact import Redactor
+
+    counts = SyncReport(agents={slug: AgentSync(agent=slug) for slug in versions}, seconds=0, bytes=0, stored_bytes=0)
+    ingester = Ingester(sinks, counts, now_us=lambda: 0, timer=StageTimer(), record_journal=False)
+    count = rederive_stale(writer, reader, sinks.archive, Redactor(keys.marker_key), ingester)
+    ingester.commit_index()
+    report.notes.append(f"{count} sources were derived anew from the archive by a newer parser")
 
 
 def _mend(writer: Writer, reader: Reader, index: IndexWriterSet, report: SyncReport) -> None:
