@@ -26,7 +26,7 @@ from recollect.archive.journal import JournalEntry
 from recollect.archive.keys import HomeKeys, load_or_create_keys
 from recollect.archive.packs import PackReader, pack_path
 from recollect.archive.sealing import Sealer
-from recollect.archive.tail import cut_slice
+from recollect.archive.tail import OpenTail, cut_slice
 from recollect.errors import ArchiveCorrupt, ArchiveError, DiskFull
 
 
@@ -64,10 +64,8 @@ def test_a_whole_source_comes_back_from_packs_and_journal_alone(
     ends = [len(lines[0]) * (i + 1) for i in range(len(lines))]
     cut = cut_slice(
         sealer,
-        open_tail=b"",
-        open_chunks=(),
-        kept_chunks=0,
-        data=data,
+        OpenTail(),
+        data,
         ends=ends,
         hashes=[sha256(line).digest() for line in lines],
     )

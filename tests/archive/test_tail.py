@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from recollect.archive.chunking import HARD_BYTES, MIN_BYTES
 from recollect.archive.chunks import SealedChunk
 from recollect.archive.sealing import Sealer
-from recollect.archive.tail import MAX_DELTAS, CutSlice, cut_slice
+from recollect.archive.tail import MAX_DELTAS, CutSlice, OpenTail, cut_slice
 from recollect.errors import BrokenInvariant
 
 KIB = 1 << 10
@@ -34,10 +34,8 @@ class Revision:
         state = self.state
         self.state = cut_slice(
             self.sealer,
-            open_tail=state.open_tail,
-            open_chunks=state.open_chunks,
-            kept_chunks=state.kept_chunks,
-            data=memoryview(data),
+            OpenTail(state.open_tail, state.open_chunks, state.kept_chunks),
+            memoryview(data),
             ends=ends,
             hashes=hashes,
             is_last=is_last,
@@ -164,7 +162,7 @@ def test_seeing_nothing_new_writes_nothing(sealer: Sealer) -> None:
 
 def test_deltas_that_cannot_be_of_this_tail_are_refused(sealer: Sealer) -> None:
     with pytest.raises(BrokenInvariant):
-        cut_slice(sealer, open_tail=b"abc", open_chunks=(4,), kept_chunks=0, data=b"", ends=[], hashes=[])
+        cut_slice(sealer, OpenTail(b"abc", (4,)), b"", ends=[], hashes=[])
 
 
 def test_a_record_of_many_mib_is_kept_in_pieces(sealer: Sealer) -> None:

@@ -11,8 +11,8 @@ from recollect.index.writer import IndexWriterSet
 from recollect.model.text import TextClass
 from recollect.model.timestamps import parse_iso
 from recollect.recall.answers import SearchAnswer
-from recollect.recall.search import HitText, Searcher
-from recollect.store.ports import EventFilter, IndexDoc, SessionKey
+from recollect.recall.search import Searcher
+from recollect.store.ports import EventFilter, HitText, IndexDoc, SessionKey
 
 NOW_US = parse_iso("2026-08-12T10:00:00Z") or 0
 
@@ -66,14 +66,14 @@ class MemoryOfTests:
     def session_keys(self, numbers: Sequence[int]) -> Mapping[int, SessionKey]:
         return {n: self._sessions[n] for n in numbers if n in self._sessions}
 
-    def session_numbers(self, where: EventFilter) -> list[int] | None:
-        return [
+    def session_numbers(self, where: EventFilter) -> frozenset[int]:
+        return frozenset(
             n
             for n, s in self._sessions.items()
             if (not where.agents or s.agent in where.agents)
             and (not where.sessions or any(s.session_uid.startswith(w) for w in where.sessions))
             and (where.is_subagent is None or s.is_subagent == where.is_subagent)
-        ]
+        )
 
     def texts(self, keys: Sequence[int]) -> Mapping[int, HitText]:
         return {k: self._texts[k]._replace(is_hidden=k in self.hidden) for k in keys if k in self._texts}

@@ -32,13 +32,24 @@ class CutSlice(NamedTuple):
     open_chunks: tuple[int, ...]
 
 
-def cut_slice(  # one call a slice: every argument is a different fact of the revision
+class OpenTail(NamedTuple):
+    """Where a revision stands before a slice.
+
+    plain: every byte seen since the last closed chunk; b"" for a new revision. open_chunks: plain lengths of the
+    deltas that hold its start, in order; what lies beyond their sum is in no chunk yet (an earlier slice was not the
+    last one). kept_chunks: closed chunks of the revision so far.
+    """
+
+    plain: bytes = b""
+    open_chunks: Sequence[int] = ()
+    kept_chunks: int = 0
+
+
+def cut_slice(
     sealer: Sealer,
-    *,
-    open_tail: bytes,
-    open_chunks: Sequence[int],
-    kept_chunks: int,
+    before: OpenTail,
     data: bytes | memoryview,
+    *,
     ends: Sequence[int],
     hashes: Sequence[bytes],
     is_last: bool = True,
@@ -46,11 +57,8 @@ def cut_slice(  # one call a slice: every argument is a different fact of the re
     """Cut and seal the bytes that follow what was seen of a revision.
 
     Args:
-        open_tail: every byte seen since the last closed chunk; b"" for a new revision.
-        open_chunks: plain lengths of the deltas that hold the start of `open_tail`, in order. What lies beyond
-            their sum is in no chunk yet (an earlier slice was not the last one).
-        kept_chunks: closed chunks of the revision so far.
-        data: the bytes right after `open_tail`, with the unfinished record at the end.
+        before: where the revision stands.
+        data: the bytes right after the open tail, with the unfinished record at the end.
         ends: where records end that no earlier slice gave, relative to the start of `data`, ascending and complete.
             At 0 or below if only the start of `data` (a newline, say) showed that the record had ended.
         hashes: sha256 of these records.
@@ -60,8 +68,9 @@ def cut_slice(  # one call a slice: every argument is a different fact of the re
     Returns:
         The chunks to append, how many chunks stay before them, and what the next slice needs.
     Raises:
-        BrokenInvariant: `open_chunks` hold more than `open_tail`: they are not of the same revision.
+        BrokenInvariant: the deltas hold more than the open tail: they are not of the same revision.
     """
+    open_tail, open_chunks, kept_chunks = before
     view = memoryview(data)
     boundaries = closed_boundaries(len(view), ends, hashes, tail_bytes=len(open_tail))
     if not boundaries:

@@ -19,7 +19,7 @@ from recollect.index.units import Unit, UnitReader
 from recollect.recall.abstaining import has_nothing
 from recollect.recall.answers import Hit, MatchLevel, SearchAnswer
 from recollect.recall.snippets import snippet
-from recollect.store.ports import SEQ_BITS, EventFilter, SessionKey
+from recollect.store.ports import SEQ_BITS, EventFilter, HitText, SessionKey
 
 HITS_PER_ROOT = 3
 """Shown of one root session, unless the query is confined to sessions or repositories."""
@@ -30,22 +30,6 @@ MAX_VERIFIED = 200
 MAX_LIMIT = 200
 
 
-class HitText(NamedTuple):
-    """What the store knows of one event that may be shown. text is redacted, at most 64 KiB."""
-
-    event_id: str
-    part: int
-    seq: int
-    kind: str
-    ts: int | None
-    session_uid: str
-    tool: str
-    summary: str
-    text: str
-    is_hidden: bool
-    """Replaced by a newer version, or a view of an event kept elsewhere."""
-
-
 class SearchStore(Protocol):
     """What search asks of the store. Unknown keys and numbers are left out of the answers."""
 
@@ -53,8 +37,8 @@ class SearchStore(Protocol):
         """Return the facts of sessions by number."""
         ...
 
-    def session_numbers(self, where: EventFilter) -> list[int] | None:
-        """Return the numbers of the sessions that the filter allows; None: no restriction."""
+    def session_numbers(self, where: EventFilter) -> frozenset[int]:
+        """Return the numbers of the sessions that the filter allows."""
         ...
 
     def texts(self, keys: Sequence[int]) -> Mapping[int, HitText]:
@@ -125,9 +109,9 @@ class Searcher:
         allowed = self._store.session_numbers(question.where) if not question.where.is_empty else None
         refused: set[int] = set()
         for where in question.where_not:
-            refused.update(self._store.session_numbers(where) or ())
+            refused.update(self._store.session_numbers(where))
         return Confinement(
-            sessions=None if allowed is None else frozenset(allowed),
+            sessions=allowed,
             not_sessions=frozenset(refused),
             kinds=question.kinds,
             not_kinds=question.not_kinds,
@@ -232,6 +216,8 @@ class Searcher:
             root_session_uid=session.root_uid,
             part=text.part,
             more_in_session=in_session.get(session.root_uid, 0) - visible.get(session.root_uid, 0),
+            title=session.title,
+            repo=session.repo,
             tool=text.tool,
             summary=text.summary,
         )

@@ -226,6 +226,8 @@ class SessionKey(NamedTuple):
     is_subagent: bool
     started_at: int | None
     ended_at: int | None
+    title: str = ""
+    repo: str = ""
 
 
 class HitText(NamedTuple):

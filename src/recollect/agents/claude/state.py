@@ -229,7 +229,8 @@ class Reading:
         """Return the place of an earlier block that this one repeats or extends, and remember this one.
 
         Call it directly before `add`: the block's part is the number of the record's own events so far. A block
-        without a message id or a record id is never remembered; a tool call (kind = its id) is superseded whatever it held.
+        without a message id or a record id is never remembered; a tool call (kind = its id) is superseded whatever
+        it held.
         Evidence: format notes: Claude Code, trap 2.
         """
         native_id = self.native_id

@@ -18,7 +18,7 @@ from recollect.archive.archive import Archive
 from recollect.archive.chunking import closed_boundaries
 from recollect.archive.keys import HomeKeys
 from recollect.archive.sealing import Sealer
-from recollect.archive.tail import cut_slice
+from recollect.archive.tail import OpenTail, cut_slice
 from recollect.capture.changes import marks_at, whole_marks
 from recollect.capture.containers.jsonl import Lines, split_lines
 from recollect.capture.containers.snapshot import split_snapshot
@@ -243,10 +243,8 @@ class _Slice:
         with self._timer.stage("archive"):
             cut = cut_slice(
                 self._worker.sealer,
-                open_tail=piece.tail,
-                open_chunks=task.open_chunks,
-                kept_chunks=task.closed_chunks,
-                data=piece.data,
+                OpenTail(piece.tail, task.open_chunks, task.closed_chunks),
+                piece.data,
                 ends=ends.offsets,
                 hashes=ends.hashes,
             )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +65,16 @@ class SqliteWriter:
         self.close()
 
     def close(self) -> None:
-        """Close the database and release the lock. Harmless when done twice."""
+        """Close the database and release the lock. Harmless when done twice.
+
+        What the write-ahead log holds is moved into the database first, unless a reader is at it: the log would
+        stay as long as it once was.
+        """
         try:
             with store_errors():
+                with suppress(apsw.BusyError, apsw.ConnectionClosedError):
+                    self._db.set_busy_timeout(0)
+                    self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
                 self._db.close()
         finally:
             self._lock.release()

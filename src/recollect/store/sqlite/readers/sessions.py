@@ -17,7 +17,7 @@ from recollect.store.ports import AgentCounts, EventFilter, SessionKey, StoreSta
 from recollect.store.sqlite.connection import DATABASE_NAME
 from recollect.store.sqlite.event_ids import unpack_text
 from recollect.store.sqlite.readers.filters import find_sessions, int_array, session_condition
-from recollect.store.sqlite.session_facts import decode_counts, decode_facts
+from recollect.store.sqlite.session_facts import SessionFacts, decode_counts, decode_facts
 
 _COLUMNS = (
     "number, uid, agent, root_uid, parent_uid, repo, domain, git_branch, started_at, ended_at, event_count, "
@@ -62,14 +62,22 @@ def read_sessions(
 def read_session_keys(db: apsw.Connection, numbers: Iterable[int]) -> dict[int, SessionKey]:
     """Return what ranking needs of sessions, by number."""
     rows: Iterable[Any] = db.execute(
-        "SELECT number, uid, root_uid, agent, event_count, parent_uid <> '', started_at, ended_at FROM session "
+        "SELECT number, uid, root_uid, agent, event_count, parent_uid <> '', started_at, ended_at, "
+        "repo, facts FROM session "
         "WHERE number IN (SELECT value FROM carray(?))",
         (int_array(numbers),),
     )
     return {
-        number: SessionKey(number, uid, root, agent, events, bool(is_subagent), started, ended)
-        for number, uid, root, agent, events, is_subagent, started, ended in rows
+        number: SessionKey(
+            number, uid, root, agent, events, bool(is_subagent), started, ended, title_of(decode_facts(packed)), repo
+        )
+        for number, uid, root, agent, events, is_subagent, started, ended, repo, packed in rows
     }
+
+
+def title_of(facts: SessionFacts) -> str:
+    """Return the agent's own title, else the first human words."""
+    return facts.title or facts.first_human
 
 
 def read_session_numbers(db: apsw.Connection, where: EventFilter) -> frozenset[int]:
@@ -157,7 +165,7 @@ def _session(row: Any, paths: tuple[str, ...], source_bytes: int, defects: int) 
     return Session(
         session_uid=uid,
         agent=agent,
-        title=facts.title or facts.first_human,
+        title=title_of(facts),
         title_status="agent" if facts.title else "derived" if facts.first_human else "",
         repo=repo,
         repo_root=facts.repo_root,
