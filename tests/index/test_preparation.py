@@ -33,13 +33,15 @@ def test_snake_case_and_punctuation_separate() -> None:
 
 def test_whole_identifiers_are_kept_in_lower_case_once() -> None:
     prepared = prepare_one("HookSessionEnd then hook_session_end, TestShadow_ResetSession, HookSessionEnd")
-    assert prepared.identifiers == b"hooksessionend testshadow_resetsession"
+    assert prepared.identifiers == "hooksessionend testshadow_resetsession"
 
 
-def test_long_runs_are_not_taken_apart() -> None:
+def test_runs_longer_than_a_term_are_blanked_and_what_stands_beside_them_stays() -> None:
     run = "aB3" * 40
-    assert prepare_one(run).text == run.encode()
-    assert terms_of(run) == []
+    assert prepare_one(run).text.strip() == ""
+    assert prepare_one(run).identifiers == ""
+    assert terms_of(f"key_{run}_end of {run}/{'x' * 64} {'y' * 65}") == ["key", "end", "of", "x" * 64]
+    assert terms_of(f"до {'я' * 40} {'ж' * 32} é_{'ü' * 33}") == ["до", "ж" * 32, "é"]
 
 
 def test_a_long_identifier_with_underscores_is_still_taken_apart() -> None:
@@ -84,11 +86,19 @@ def test_texts_are_prepared_alike_together_and_alone(texts: list[str]) -> None:
     assert prepare(pieces) == [prepare([piece])[0] for piece in pieces]
 
 
-@given(st.text(max_size=300))
-def test_preparing_any_text_only_adds_spaces(text: str) -> None:
-    prepared = prepare_one(text).text.replace(b" ", b"")
-    kept = bytes(b for b in clean(text) if b >= 0x20 and b not in b' "\\\x7f')
-    assert prepared == kept
+@given(st.lists(st.text(max_size=14), max_size=20))
+def test_preparing_any_text_without_long_words_keeps_all_but_separators(words: list[str]) -> None:
+    data = clean(" ".join(words))
+    kept = bytes(b for b in data if b >= 0x80 or chr(b).isalnum() or b == ord("_")).decode()
+    small = "".join("i" if c == "İ" else c.lower() for c in kept)
+    assert prepare([data])[0].text.replace(" ", "") == small
+
+
+def test_every_capital_becomes_small() -> None:
+    capitals = [c for c in map(chr, range(0x20000)) if not 0xD800 <= ord(c) < 0xE000 and c.lower() != c and c != "İ"]
+    pieces = [clean(c) for c in capitals]
+    assert [p.text for p in prepare(pieces)] == [piece.decode().lower() for piece in pieces]
+    assert terms_of("ΟΔΟΣ İki") == ["οδοσ", "iki"]
 
 
 @given(st.text(st.characters(), max_size=300))
@@ -126,6 +136,6 @@ def test_paths_and_instructions_have_fields_of_their_own() -> None:
     builder.add("tool_input", "Read", ("/src/MyFile.py",), kind="tool_call", tool="Read", ts=None)
     builder.add("instructions", "be kind", (), kind="instructions", tool="", ts=None)
     (call,), (instructions,) = builder.finish()
-    assert json.loads("{" + call)["paths"] == "/src/My File.py"
+    assert json.loads("{" + call)["paths"].split() == ["src", "my", "file", "py"]
     assert json.loads("{" + call)["tool"] == "read"
     assert "text" not in json.loads("{" + instructions)

@@ -223,3 +223,54 @@ def test_a_home_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     blocker.write_text("not a folder")
     with Memory.open(blocker / "home", env={"HOME": str(tmp_path)}) as memory, pytest.raises(StoreError):
         memory.sync()
+
+
+def test_a_file_that_shrinks_between_planning_and_reading_is_left_for_the_next_sync(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from recollect.pipeline import sync as module
+
+    one = world.claude()
+    for i in range(20):
+        one.user(f"message {i}")
+    world.memory.sync()
+    before = one.path.read_bytes()
+    one.user("one more")
+    plan_all = module._plan_all
+
+    def plan_then_truncate(*args: Any) -> Any:
+        planned = plan_all(*args)
+        one.path.write_bytes(before[:300])
+        return planned
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "_plan_all", plan_then_truncate)
+        report = world.memory.sync()
+    assert "changed while it was read" in report.agents["claude"].skipped[0].reason
+    one.path.write_bytes(before)
+    one.user("one more")
+    world.memory.sync()
+    assert texts(list(world.memory.events(one.uid)))[-1] == "one more"
+    assert world.memory.upkeep.verify().ok
+
+
+def test_a_source_that_cannot_be_read_makes_the_sync_degraded_and_says_how_many(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from recollect.capture import files
+
+    one, two = world.claude("one"), world.claude("two")
+    one.user("cannot be read")
+    two.user("can be read")
+    real_open = os.open
+
+    def refuse(path: Any, *args: Any, **kwargs: Any) -> int:
+        if str(path) == str(one.path):
+            raise PermissionError(13, "Permission denied")
+        return real_open(path, *args, **kwargs)
+
+    monkeypatch.setattr(files.os, "open", refuse)
+    report = world.memory.sync()
+    assert report.state == "degraded"
+    assert any("1 source could not be read" in note for note in report.notes)
+    assert texts(list(world.memory.events(two.uid))) == ["can be read"]

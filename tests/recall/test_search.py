@@ -234,6 +234,98 @@ def test_a_neighbour_that_answers_more_lifts_an_event(memory: MemoryOfTests) -> 
     assert answer.hits[0].session_uid == "claude:2"
 
 
+def test_an_identifier_alone_means_the_whole_and_its_parts_only_where_there_is_none(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "pullEdge() came back", kind="tool_result")
+    memory.say(1, "pull the rope")
+    memory.say(1, "over the edge")
+    answer = memory.ask("pullEdge")
+    assert ([hit.seq for hit in answer.hits], answer.total, answer.match_level) == ([0], 1, "exact")
+    answer = memory.ask("edgePull")
+    assert ([hit.seq for hit in answer.hits], answer.match_level) == ([0], "near")
+    assert "edgePull is nowhere as a whole" in " ".join(answer.notes)
+
+
+def test_the_total_of_a_phrase_leaves_out_what_only_has_its_words(memory: MemoryOfTests) -> None:
+    fill(memory)
+    for number in range(1, 8):
+        memory.session(number)
+        memory.say(number, f"host key {number}", kind="tool_result")
+        memory.say(number, f"key of host {number}", kind="tool_result")
+        memory.say(number, f"the host key {number}")
+        memory.say(number, f"the key of that host {number}")
+    answer = memory.ask('"host key"', limit=5)
+    assert (len(answer.hits), answer.total, answer.left_out) == (5, 14, 9)
+    assert answer.notes == ()
+
+
+def test_a_total_that_would_take_too_long_is_a_lower_bound_and_says_so(memory: MemoryOfTests) -> None:
+    fill(memory)
+    for number in range(1, 61):
+        memory.session(number)
+        memory.say(number, f"host key {number}", kind="tool_result")
+    answer = memory.ask('"host key"', limit=5)
+    assert 5 <= answer.total < 60
+    assert f"at least {answer.total}: {60 - answer.total} more events" in answer.notes[-1]
+
+
+def test_a_long_text_counts_once(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "zebra filler " * 30_000)
+    assert memory.ask("zebra").total == 1
+
+
+def test_alternatives_of_words_and_phrases_are_verified_each(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "a key, its host", kind="tool_result")
+    memory.say(1, "a zebra", kind="tool_result")
+    memory.say(1, "the host key", kind="tool_result")
+    assert sorted(hit.seq for hit in memory.ask('"host key" OR "zebra"').hits) == [1, 2]
+
+
+def test_equal_events_come_newest_first_whatever_the_order_of_arrival(memory: MemoryOfTests, tmp_path: Path) -> None:
+    days = [f"2026-08-{day:02}T10:00:00Z" for day in (3, 1, 2)]
+    orders = []
+    for folder, arrival in (("a", (1, 2, 3)), ("b", (3, 1, 2))):
+        home = MemoryOfTests(tmp_path / folder)
+        fill(home)
+        for number, uid in enumerate(arrival, start=1):
+            home.session(number, agent=f"agent{uid}")
+            home.say(number, f"zebra stripes {'abc'[uid - 1]}", at=days[uid - 1])
+        orders.append([hit.agent for hit in home.ask('"zebra stripes"').hits])
+    assert orders[0] == orders[1] == ["agent1", "agent3", "agent2"]
+
+
+def test_the_first_hits_are_the_same_however_many_are_asked_for(memory: MemoryOfTests) -> None:
+    fill(memory)
+    for number in range(1, 80):
+        memory.session(number)
+        for i in (1, 2):
+            memory.say(number, f"zebra worker queue {'stuck ' * (number * 2 + i)}")
+            memory.say(number, "something else")
+    few, many = memory.ask("stuck zebra queue", limit=10), memory.ask("stuck zebra queue", limit=200)
+    first = [(hit.session_uid, hit.seq, hit.score) for hit in many.hits[:10]]
+    assert [(hit.session_uid, hit.seq, hit.score) for hit in few.hits] == first
+
+
+def test_a_part_of_the_index_that_cannot_be_read_is_left_out_and_said(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1, month="2026-07")
+    memory.say(1, "zebra of july")
+    memory.ask("zebra")
+    for path in (memory.folder / "2026-08").glob("*.term"):
+        data = path.read_bytes()
+        broken = path.with_suffix(".broken")  # truncating a file that is mapped into memory kills the process
+        broken.write_bytes(b"\0" * (len(data) - 200) + data[-200:])
+        broken.replace(path)
+    answer = memory.ask("zebra")
+    assert [hit.session_uid for hit in answer.hits] == ["claude:1"]
+    assert any("2026-08" in note and "damaged" in note for note in answer.notes)
+
+
 def test_searching_an_empty_memory_is_an_answer(memory: MemoryOfTests) -> None:
     assert memory.ask("zebra").notes == ("nothing has been indexed yet",)
 

@@ -124,7 +124,9 @@ def test_event_places_cover_every_record_once(writer: SqliteWriter, reader: Sqli
     [slice_] = make_slices([Line("a", parts=3), Line("b")])
     write_all(writer, [slice_])
     places = list(reader.event_places("s-a"))
-    assert [(p.record_index, p.offset_bytes, p.length_bytes) for p in places] == [r[:3] for r in slice_.records]
+    assert [(p.record_index, p.offset_bytes, p.length_bytes) for p in places] == [
+        (r.index, r.offset, r.length) for r in slice_.records
+    ]
     assert all(r.sha256.startswith(p.sha256) for p, r in zip(places, slice_.records, strict=True))
     assert list(reader.event_places("s-unknown")) == []
 

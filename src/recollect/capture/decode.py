@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import NamedTuple
 
 import msgspec
 
@@ -19,7 +18,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _TYPE = re.compile(rb'"type"\s*:\s*"([^"\\]{1,80})"')
 
 
-class Decoded(NamedTuple):
+class Decoded(msgspec.Struct, frozen=True, gc=False):
     """value is meaningful only if is_json; `code` names the defect, "" if there is none."""
 
     value: Json

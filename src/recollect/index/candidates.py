@@ -6,77 +6,64 @@ Then, for the best of all and their neighbours in their sessions, which units ea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Literal
+from functools import cache
+from itertools import islice, pairwise
+from typing import Literal, NamedTuple, TypeVar
 
 import tantivy
 from tantivy import Occur, Query
 
-from recollect.index.engine import engine_errors
+from recollect.index.clauses import OUTPUT_KIND, UnitClauses, all_of, either, has_one_form, term_query
+from recollect.index.engine import DamagedShard, engine_errors
+from recollect.index.query.confining import Confinement, times, unscored
 from recollect.index.query.dates import Period
 from recollect.index.schema import (
-    IDENT,
     INSTRUCTIONS,
     KEY,
     KIND,
-    PATHS,
     PROSE,
     SESSION,
     TEXT,
-    TOOL,
     TS,
     VOICE,
     VOICES,
     schema,
-    terms_of,
 )
 from recollect.index.text_index import Shard, total_of
-from recollect.index.units import Unit, idf, phrase_query
-from recollect.model.tools import canonical_tool
+from recollect.index.units import Unit
+from recollect.store.ports import SEQ_BITS
 
 POOL = 100
 """Candidates kept after the first round, unless more hits are wanted."""
 NEIGHBOURS = 3
-"""Events on each side of a candidate, in its session, that are looked at in the second round."""
-WITH_NEIGHBOURS = 40
-"""The neighbours of this many of the best are looked at."""
+"""Events with text on each side of a candidate, in its session, that are looked at in the second round."""
+REACH = 5
+"""Those are looked for among this many events on each side: most sessions count tokens between any two messages.
+
+Evidence (recall benchmark, dev split, 81 questions): looking at the next three events of any kind instead costs one
+question of the first hit and two of the first five; 4 to 16 events give the same.
+"""
+WITH_NEIGHBOURS = 20
+"""The neighbours of this many of the best are looked at. 15 to 40 give the same figures; each costs time."""
 MAX_UNITS = 24
 """Units scored; further words of a very long question are left out."""
 _MASK_BITS = 24
 """Constant scores 2^i add up exactly in the engine's 32-bit floats up to here, so that one query tells 24 things."""
-PATH_QUALITY = 0.6
-PHRASE_BOOST = 1.2
 NEAR_SLOP = 4
 """Two words of a question this many places apart count as standing together."""
-_MAX_TOOLS = 1000
 _FEW_KEYS = 150
 _LARGE_SHARD = 10_000
+_LARGE_INDEX = 50_000
+"""From this many documents on, shards are searched side by side."""
 
 
+T = TypeVar("T")
+_SEQ_MASK = (1 << SEQ_BITS) - 1
 _Note = tuple[Literal["has", "exact", "together"], int]
-
-
-@dataclass(frozen=True)
-class Confinement:
-    """What an event must be. sessions None: any; TEXT fields follow from kinds. Times in UTC microseconds."""
-
-    sessions: frozenset[int] | None = None
-    not_sessions: frozenset[int] = frozenset()
-    kinds: tuple[str, ...] = ()
-    not_kinds: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
-    not_tools: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-    not_paths: tuple[str, ...] = ()
-    after_us: int | None = None
-    before_us: int | None = None
-
-    @property
-    def with_instructions(self) -> bool:
-        """Instructions are searched only when asked for."""
-        return "instructions" in self.kinds
 
 
 @dataclass
@@ -93,6 +80,12 @@ class Candidate:
     together: int = 0
     """How many pairs of neighbouring words of the question stand together in it (prose only)."""
     in_period: bool = False
+    beside: tuple[int, ...] = ()
+    """Keys of the events with text right before and after it, as far as they were looked at."""
+    further: tuple[int, ...] = ()
+    """Keys of those two and three places away."""
+    is_extra: bool = False
+    """Looked at only because many hits are wanted: it gives its session nothing."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +104,52 @@ class Wanted:
         return tuple(dict.fromkeys((*self.units, *(unit for group in self.must for unit in group))))[:MAX_UNITS]
 
 
+class _First(NamedTuple):
+    """What the first round tells of an event. shard: its place in the list of shards."""
+
+    score: float
+    ts: int
+    shard: int
+
+
+class _Look(NamedTuple):
+    """What one look at a shard gave: its best by key, and how many match for sure or may match."""
+
+    best: dict[int, _First]
+    certain: int
+    unverified: int
+
+
+class _Pass(NamedTuple):
+    """One look at a shard. voice: which events; is_certain: whether those found match for sure."""
+
+    voice: Literal["any", "spoken", "output"]
+    is_certain: bool
+    in_period: bool = False
+
+
+def _passes_of(wanted: Wanted) -> tuple[_Pass, ...]:
+    """Sequences are looked for by position where there are positions, and by their terms in tool output."""
+    strict = (*(unit for group in wanted.must for unit in group), *wanted.must_not)
+    is_certain = not any(has_text_pattern(unit) for unit in strict)
+    passes = [_Pass("any", is_certain)]
+    if any(unit.sequence and not unit.is_camel for unit in strict):
+        passes = [_Pass("spoken", is_certain), _Pass("output", False)]
+    if wanted.around is not None:
+        passes += [one._replace(in_period=True) for one in passes]
+    return tuple(passes)
+
+
+def has_text_pattern(unit: Unit) -> bool:
+    """True for a pattern over several words: the index only knows that its pieces are there."""
+    return unit.clause.pattern is not None and unit.clause.pattern.text is not None
+
+
+def needs_text(unit: Unit, voice: str) -> bool:
+    """Whether only the text can tell that an event of this voice has the unit as typed."""
+    return has_text_pattern(unit) or bool(unit.sequence and not unit.is_camel and voice == "tool_output")
+
+
 class CandidateSearch:
     """Runs one question over the shards."""
 
@@ -119,12 +158,16 @@ class CandidateSearch:
         self._wanted = wanted
         self._pool = pool
         self._units = wanted.all_units
-        self._fields = (INSTRUCTIONS, TEXT) if wanted.confinement.with_instructions else (TEXT,)
         self._scored_queries: dict[str, Query | None] = {}
         self._given = frozenset(group[0] for group in wanted.must if len(group) == 1)
         """Units that every candidate has, being required alone."""
-        self.total = 0
-        """Documents that match at all; an event with a very long text has several."""
+        fields = (INSTRUCTIONS, TEXT) if wanted.confinement.with_instructions else (TEXT,)
+        self._clauses = UnitClauses(fields, self._given)
+        self._passes = _passes_of(wanted)
+        self.certain = 0
+        """Events that match for sure."""
+        self.unverified = 0
+        """Further events that may match: only their text can tell, see `needs_text`."""
 
     def run(self) -> dict[int, Candidate]:
         """Return candidates by key: the pool and its neighbours that have any unit.
@@ -133,92 +176,140 @@ class CandidateSearch:
             IndexUnavailable: a shard cannot be read.
         """
         pool = self._first_round()
-        best = sorted(pool.items(), key=lambda item: (-item[1][0], item[0]))[: self._pool]
-        by_shard: dict[int, set[int]] = {}
+        # Ties by time and place, not by the session's number, which follows the order of arrival.
+        best = sorted(pool, key=lambda key: (-pool[key].score, -pool[key].ts, key & _SEQ_MASK, key))[: self._pool]
         is_strict = bool(self._wanted.must or self._wanted.must_not)
-        for place, (key, (_, number)) in enumerate(best):
+        by_shard: dict[int, set[int]] = {}
+        core: set[int] = set()
+        for place, key in enumerate(best):
             # A neighbour need not fulfil what is required, so that strict questions go without.
-            reach = NEIGHBOURS if place < WITH_NEIGHBOURS and not is_strict else 0
-            by_shard.setdefault(number, set()).update(range(max(key - reach, 0), key + reach + 1))
+            reach = REACH if place < WITH_NEIGHBOURS and not is_strict else 0
+            around = range(max(key - reach, 0), key + reach + 1)
+            by_shard.setdefault(pool[key].shard, set()).update(around)
+            if place < POOL:
+                core.update(around)
         found: dict[int, Candidate] = {}
-        for number, keys in by_shard.items():
-            shard = self._shards[number]
-            with engine_errors("searching", shard.name):
-                found.update(self._second_round(shard, sorted(keys)))
-        self._give_scores(found, {key: score for key, (score, _) in best})
+        for some in self._on_shards(
+            lambda number: self._second_round(self._shards[number], sorted(by_shard[number])), list(by_shard)
+        ):
+            found.update(some)
+        for key, candidate in found.items():
+            candidate.is_extra = key not in core
+        _note_neighbours({key: candidate for key, candidate in found.items() if key in core})
+        found = {key: candidate for key, candidate in found.items() if candidate.has}
+        self._give_scores(found, {key: pool[key].score for key in best})
         return found
+
+    def _on_shards(self, do: Callable[[int], T], numbers: Sequence[int]) -> list[T]:
+        """Do something on several shards, side by side where they are large: the engine lets go of the GIL."""
+
+        def checked(number: int) -> T:
+            with engine_errors("searching", self._shards[number].name):
+                return do(number)
+
+        if len(numbers) < 2 or sum(self._shards[number].documents for number in numbers) < _LARGE_INDEX:
+            return [checked(number) for number in numbers]
+        return list(_threads().map(checked, numbers))
 
     def _give_scores(self, found: Mapping[int, Candidate], scores: Mapping[int, float]) -> None:
         """The pool has its BM25. A neighbour gets what the pool's candidates have on average for the same rareness,
-        but no more than the last of the pool: it did not get in."""
+        but no more than the last of the pool: it did not get in.
+
+        What is asked for beyond POOL, because many hits are wanted, changes nothing of the order of the first.
+        scores: best first.
+        """
 
         def rareness(candidate: Candidate) -> float:
             return sum(unit.idf for i, unit in enumerate(self._units) if candidate.has >> i & 1)
 
-        pool = [found[key] for key in scores if key in found]
+        first = dict(islice(scores.items(), POOL))
+        pool = [found[key] for key in first if key in found]
         total = sum(rareness(candidate) for candidate in pool)
-        rate = sum(scores[candidate.key] for candidate in pool) / total if total else 0.0
-        last = min(scores.values(), default=0.0)
+        rate = sum(first[candidate.key] for candidate in pool) / total if total else 0.0
+        last = min(first.values(), default=0.0)
         for key, candidate in found.items():
-            candidate.score = scores[key] if key in scores else min(last, rate * rareness(candidate))
+            is_scored = key in first or candidate.is_extra
+            candidate.score = scores[key] if is_scored else min(last, rate * rareness(candidate))
 
-    def _first_round(self) -> dict[int, tuple[float, int]]:
-        pool: dict[int, tuple[float, int]] = {}
-        for number, shard in enumerate(self._shards):
-            with engine_errors("searching", shard.name):
-                for period_only in (False, True) if self._wanted.around else (False,):
-                    query = self._restricted(shard, period_only=period_only)
-                    result = shard.searcher.search(query, limit=self._pool, count=not period_only)
-                    if not period_only:
-                        self.total += total_of(result)
-                    addresses = [address for _, address in result.hits]
-                    keys = shard.searcher.fast_field_values(KEY, addresses)
-                    for (score, _), key in zip(result.hits, keys, strict=True):
-                        known = pool.get(int(key or 0))
-                        if known is None or score > known[0]:
-                            pool[int(key or 0)] = (score, number)
+    def _first_round(self) -> dict[int, _First]:
+        pool: dict[int, _First] = {}
+        for looks in self._on_shards(self._look_at, range(len(self._shards))):
+            for look in looks:
+                self.certain += look.certain
+                self.unverified += look.unverified
+                for key, first in look.best.items():
+                    if key not in pool or first.score > pool[key].score:
+                        pool[key] = first
         return pool
 
+    def _look_at(self, number: int) -> list[_Look]:
+        looks: list[_Look] = []
+        for one in self._passes:
+            # Tool output comes after what was said, so that it is only counted where that is plenty already.
+            is_plenty = one.voice == "output" and bool(looks) and len(looks[0].best) >= self._pool
+            looks.append(self._search(number, one, limit=1 if is_plenty else self._pool))
+        return looks
+
+    def _search(self, number: int, one: _Pass, *, limit: int) -> _Look:
+        shard = self._shards[number]
+        scored = self._scored(shard)
+        result = shard.searcher.search(
+            self._restricted(shard, scored if limit > 1 else None, one),
+            limit=limit,
+            count=not one.in_period,
+            order_by_field=TS if scored is None or limit == 1 else None,
+        )
+        addresses = [address for _, address in result.hits]
+        keys = [int(key or 0) for key in shard.searcher.fast_field_values(KEY, addresses)]
+        if 0 in keys:  # session numbers begin at 1: the columns are not what was written
+            raise DamagedShard(f"part {shard.name} of the search index has events without keys", shard=shard.name)
+        stamps = shard.searcher.fast_field_values(TS, addresses)
+        best: dict[int, _First] = {}
+        for (score, _), key, ts in zip(result.hits, keys, stamps, strict=True):
+            # Best first: of an event with several documents the first counts.
+            best.setdefault(key, _First(0.0 if scored is None or limit == 1 else float(score), int(ts or 0), number))
+        count = 0 if one.in_period else total_of(result)
+        # A very long text has several documents; they are told apart from events where all are at hand.
+        count = len(best) if count == len(keys) else count
+        return _Look(best, count if one.is_certain else 0, 0 if one.is_certain else count)
+
     def _second_round(self, shard: Shard, keys: list[int]) -> dict[int, Candidate]:
-        among = _unscored(_among(keys))
+        among = unscored(_among(keys))
         found: dict[int, Candidate] = {}
         questions = self._questions(shard, among)
         for first in range(0, max(len(questions), 1), _MASK_BITS):
             asked = questions[first : first + _MASK_BITS]
-            clauses = [(Occur.Must, among), *self._confined(shard)]
+            clauses = [(Occur.Must, among), *self._wanted.confinement.clauses(shard)]
             if asked:
                 bits = [(Occur.Should, Query.const_score_query(q, float(1 << i))) for i, (_, q) in enumerate(asked)]
-                # What is required alone is not asked again, and then an event may have nothing else.
-                clauses.append((Occur.Should if self._given else Occur.Must, Query.boolean_query(bits)))
+                # Not required: events between that have none of the words tell how far apart the others are.
+                clauses.append((Occur.Should, Query.boolean_query(bits)))
             result = shard.searcher.search(Query.boolean_query(clauses), len(keys) * 4, count=False)
             for (score, _), candidate in zip(result.hits, self._candidates(shard, result, found), strict=True):
                 _note_bits(candidate, [note for note, _ in asked], int(score))
         given = sum(1 << i for i, unit in enumerate(self._units) if unit in self._given)
-        same = sum(1 << i for i, unit in enumerate(self._units) if _has_one_form(unit))
+        same = sum(1 << i for i, unit in enumerate(self._units) if has_one_form(unit))
         for candidate in found.values():
-            candidate.has |= given
+            candidate.has |= given | candidate.exact
             candidate.exact |= candidate.has & (same | given)
-        return {key: candidate for key, candidate in found.items() if candidate.has}
+        return found
 
     def _questions(self, shard: Shard, among: Query) -> list[tuple[_Note, Query]]:
         """What is asked of each candidate: which units it has, which as typed, which neighbouring words together."""
         asked: list[tuple[_Note, Query | None]] = []
         open_units = [(i, unit) for i, unit in enumerate(self._units) if unit not in self._given]
-        asked += [(("has", 1 << i), self._any(shard, unit)) for i, unit in open_units]
-        asked += [(("exact", 1 << i), self._as_typed(shard, unit)) for i, unit in open_units if not _has_one_form(unit)]
+        asked += [(("has", 1 << i), self._clauses.otherwise(shard, unit)) for i, unit in open_units]
+        asked += [
+            (("exact", 1 << i), self._clauses.as_typed(shard, unit)) for i, unit in open_units if not has_one_form(unit)
+        ]
         asked += [(("together", 1), pair) for pair in self._pairs()]
         # Phrases are the dear ones: a union looks at all of the shard, an intersection only at these events. It has
         # its own cost, so that small shards do without.
-        dear = [i for i, (note, _) in enumerate(asked) if note[0] == "together" or self._is_sequence(note[1])]
-        if shard.documents < _LARGE_SHARD:
-            dear = []
-        for i in dear:
-            note, query = asked[i]
-            asked[i] = (note, _all([among, query]))
+        if shard.documents >= _LARGE_SHARD:
+            for i, (note, query) in enumerate(asked):
+                if note[0] == "together" or self._units[note[1].bit_length() - 1].sequence:
+                    asked[i] = (note, all_of([among, query]))
         return [(note, query) for note, query in asked if query is not None]
-
-    def _is_sequence(self, bit: int) -> bool:
-        return bool(self._units[bit.bit_length() - 1].sequence)
 
     def _candidates(
         self, shard: Shard, result: tantivy.SearchResult, found: dict[int, Candidate]
@@ -240,145 +331,48 @@ class CandidateSearch:
                 )
             yield found[number]
 
-    # The clauses of one unit in one shard.
-
     def _scored(self, shard: Shard) -> Query | None:
         """What gives scores; None where no unit is in the shard, or only patterns that are required anyway."""
         if shard.name not in self._scored_queries:
             units = [unit for unit in self._units if not (unit.pieces and unit in self._given)]
-            clauses = [(Occur.Should, q) for unit in units if (q := self._score_unit(shard, unit)) is not None]
+            clauses = [(Occur.Should, q) for unit in units if (q := self._clauses.score(shard, unit)) is not None]
             self._scored_queries[shard.name] = Query.boolean_query(clauses) if clauses else None
         return self._scored_queries[shard.name]
-
-    def _score_unit(self, shard: Shard, unit: Unit) -> Query | None:
-        if unit.pieces:
-            matches = self._any(shard, unit)
-            return Query.const_score_query(matches, unit.idf) if matches is not None else None
-        if unit.sequence:
-            parts: list[Query] = []
-            whole = self._sequence(shard, unit, strict=False)
-            if whole is not None:
-                parts.append(Query.const_score_query(whole, unit.idf))
-            phrase = self._phrase(unit)
-            if phrase is not None:
-                parts.append(Query.const_score_query(phrase, unit.idf * PHRASE_BOOST))
-            if unit.ident:
-                ident = self._whole(shard, unit)
-                if ident is not None:
-                    parts.append(Query.const_score_query(ident, unit.idf * PHRASE_BOOST))
-            return Query.disjunction_max_query(parts) if parts else None
-        forms: list[Query] = []
-        for term, quality in unit.terms:
-            for name, weight in ((TEXT, 1.0), (PATHS, PATH_QUALITY), (INSTRUCTIONS, 1.0)):
-                if name == INSTRUCTIONS and name not in self._fields:
-                    continue
-                count = shard.document_frequency(name, term)
-                if count:
-                    boost = weight * quality * unit.idf / idf(count, shard.documents)
-                    forms.append(Query.boost_query(_term(name, term), boost))
-            if shard.document_frequency(IDENT, term):
-                forms.append(Query.const_score_query(_term(IDENT, term), quality * unit.idf))
-        return Query.disjunction_max_query(forms, 0.2) if forms else None
-
-    def _any(self, shard: Shard, unit: Unit) -> Query | None:
-        if unit.pieces:
-            each = [self._term_set(terms) for terms in unit.pieces]
-            return _all(each)
-        if unit.sequence:
-            return _either([self._sequence(shard, unit, strict=False), self._whole(shard, unit)])
-        return _either(
-            [self._term(shard, name, term) for term, _ in unit.terms for name in (*self._fields, PATHS, IDENT)]
-        )
-
-    def _as_typed(self, shard: Shard, unit: Unit) -> Query | None:
-        if unit.terms:
-            typed = [term for term, quality in unit.terms if quality == 1.0]
-            return _either([self._term(shard, name, t) for t in typed for name in (*self._fields, PATHS, IDENT)])
-        if unit.sequence:
-            return _either([self._sequence(shard, unit, strict=True), self._whole(shard, unit)])
-        return self._any(shard, unit)
-
-    def _whole(self, shard: Shard, unit: Unit) -> Query | None:
-        """The identifier in one piece: `GitHub` is `github` among the identifiers, or in the text as such."""
-        if not unit.ident:
-            return None
-        return _either([self._term(shard, name, unit.ident) for name in (IDENT, *self._fields, PATHS)])
-
-    def _sequence(self, shard: Shard, unit: Unit, *, strict: bool) -> Query | None:
-        """All terms of the sequence; strict: in order where the field knows positions."""
-        if any(not any(shard.document_frequency(f, t) for f in (*self._fields, PATHS)) for t in unit.sequence):
-            return None
-        anywhere = _all([_either([_term(f, t) for f in (*self._fields, PATHS)]) for t in unit.sequence])
-        phrase = self._phrase(unit)
-        if not strict or phrase is None or anywhere is None:
-            return anywhere
-        # Tool output has no positions: there, all terms; the caller verifies against the text.
-        output = VOICES.index("tool_output")
-        unordered = Query.range_query(schema(), VOICE, tantivy.FieldType.Unsigned, output, output)
-        return _either([phrase, _all([anywhere, unordered])])
-
-    def _phrase(self, unit: Unit) -> Query | None:
-        return phrase_query(unit.sequence, with_instructions=INSTRUCTIONS in self._fields)
 
     def _pairs(self) -> list[Query | None]:
         words = [unit.terms[0][0] for unit in self._units if unit.terms and not unit.is_absent]
         return [Query.phrase_query(schema(), PROSE, [a, b], slop=NEAR_SLOP) for a, b in pairwise(words)]
 
-    def _term(self, shard: Shard, name: str, term: str) -> Query | None:
-        return _term(name, term) if shard.document_frequency(name, term) else None
+    # What is required.
 
-    def _term_set(self, terms: Sequence[str]) -> Query | None:
-        if not terms:
-            return Query.empty_query()
-        return _either([Query.term_set_query(schema(), f, list(terms)) for f in (*self._fields, PATHS, IDENT)])
-
-    # What confines.
-
-    def _restricted(self, shard: Shard, *, period_only: bool) -> Query:
-        clauses = self._confined(shard)
+    def _restricted(self, shard: Shard, scored: Query | None, one: _Pass) -> Query:
+        clauses = self._wanted.confinement.clauses(shard)
+        if one.voice != "any":
+            of_tools = term_query(KIND, OUTPUT_KIND)
+            clauses.append((Occur.Must, unscored(of_tools)) if one.voice == "output" else (Occur.MustNot, of_tools))
         for group in self._wanted.must:
-            matches = _either([self._as_typed(shard, unit) for unit in group])
-            clauses.append((Occur.Must, _unscored(matches or Query.empty_query())))
+            matches = either([self._required(shard, unit, one) for unit in group])
+            clauses.append((Occur.Must, unscored(matches or Query.empty_query())))
         for unit in self._wanted.must_not:
             # A sequence in tool output cannot be told from its scattered terms here; the caller checks the text.
-            matches = (
-                _either([self._phrase(unit), self._whole(shard, unit)])
-                if unit.sequence
-                else self._as_typed(shard, unit)
-            )
-            if matches is not None and not _needs_text(unit):
-                clauses.append((Occur.MustNot, matches))
-        scored = self._scored(shard)
+            refused = self._clauses.certain(shard, unit) if unit.sequence else self._clauses.found(shard, unit)
+            if refused is not None and not has_text_pattern(unit):
+                clauses.append((Occur.MustNot, refused))
         if not self._wanted.must:
             clauses.append((Occur.Must, scored or Query.empty_query()))
         elif scored is not None:
             clauses.append((Occur.Should, scored))
-        around = self._wanted.around
-        if period_only and around is not None:
-            clauses.append((Occur.Must, _unscored(_times(around.start_us, around.end_us))))
+        if one.in_period and self._wanted.around is not None:
+            around = self._wanted.around
+            clauses.append((Occur.Must, unscored(times(around.start_us, around.end_us))))
         return Query.boolean_query(clauses)
 
-    def _confined(self, shard: Shard) -> list[tuple[Occur, Query]]:
-        confine = self._wanted.confinement
-        clauses: list[tuple[Occur, Query]] = []
-        if confine.sessions is not None:
-            sessions = Query.term_set_query(schema(), SESSION, sorted(confine.sessions))
-            clauses.append((Occur.Must, _unscored(sessions)))
-        if confine.not_sessions:
-            clauses.append((Occur.MustNot, Query.term_set_query(schema(), SESSION, sorted(confine.not_sessions))))
-        if confine.after_us is not None or confine.before_us is not None:
-            clauses.append((Occur.Must, _unscored(_times(confine.after_us, confine.before_us))))
-        for occur, query in (
-            (Occur.Must, _kinds(confine.kinds)),
-            (Occur.MustNot, _kinds(confine.not_kinds)),
-            (Occur.Must, _tools(shard, confine.tools)),
-            (Occur.MustNot, _tools(shard, confine.not_tools)),
-            (Occur.Must, _either([_path(shard, path) for path in confine.paths])),
-            (Occur.MustNot, _either([_path(shard, path) for path in confine.not_paths])),
-        ):
-            if query is not None:
-                clauses.append((occur, _unscored(query) if occur == Occur.Must else query))
-        return clauses
+    def _required(self, shard: Shard, unit: Unit, one: _Pass) -> Query | None:
+        if not unit.sequence:
+            return self._clauses.as_typed(shard, unit)
+        if one.voice == "output" and not unit.is_camel:
+            return either([self._clauses.scattered(shard, unit), self._clauses.whole(shard, unit)])
+        return self._clauses.certain(shard, unit)
 
 
 def _note_bits(candidate: Candidate, notes: Sequence[_Note], mask: int) -> None:
@@ -395,34 +389,24 @@ def _note_bits(candidate: Candidate, notes: Sequence[_Note], mask: int) -> None:
     candidate.together = max(candidate.together, together)
 
 
-def _has_one_form(unit: Unit) -> bool:
-    """Having it is having it as typed."""
-    return bool(unit.pieces) or len(unit.terms) == 1
+def _note_neighbours(found: Mapping[int, Candidate]) -> None:
+    """Tell each candidate the keys of its neighbours among the events that have text."""
+    keys = sorted(found)
+    for i, key in enumerate(keys):
+        candidate = found[key]
+        if not candidate.has:
+            continue
+        first = max(key - REACH, key & ~_SEQ_MASK)
+        last = min(key + REACH, key | _SEQ_MASK)
+        before = [k for k in keys[max(i - NEIGHBOURS, 0) : i] if k >= first]
+        after = [k for k in keys[i + 1 : i + 1 + NEIGHBOURS] if k <= last]
+        candidate.beside = (*before[-1:], *after[:1])
+        candidate.further = (*before[:-1], *after[1:])
 
 
-def _needs_text(unit: Unit) -> bool:
-    return unit.clause.pattern is not None and unit.clause.pattern.text is not None
-
-
-def _term(name: str, term: str) -> Query:
-    return Query.term_query(schema(), name, term, "basic" if name in (IDENT, KIND, TOOL) else "freq")
-
-
-def _either(queries: Iterable[Query | None]) -> Query | None:
-    present = [query for query in queries if query is not None]
-    if len(present) < 2:
-        return present[0] if present else None
-    return Query.boolean_query([(Occur.Should, query) for query in present])
-
-
-def _all(queries: Sequence[Query | None]) -> Query | None:
-    if any(query is None for query in queries):
-        return None
-    return Query.boolean_query([(Occur.Must, query) for query in queries if query is not None])
-
-
-def _unscored(query: Query) -> Query:
-    return Query.const_score_query(query, 0.0)
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(min(os.cpu_count() or 1, 4), thread_name_prefix="recollect-search")
 
 
 def _among(keys: Sequence[int]) -> Query:
@@ -430,32 +414,3 @@ def _among(keys: Sequence[int]) -> Query:
     if len(keys) > _FEW_KEYS:
         return Query.term_set_query(schema(), KEY, list(keys))
     return Query.boolean_query([(Occur.Should, Query.term_query(schema(), KEY, key, "basic")) for key in keys])
-
-
-def _times(after_us: int | None, before_us: int | None) -> Query:
-    last = None if before_us is None else before_us - 1
-    return Query.range_query(schema(), TS, tantivy.FieldType.Integer, after_us, last)
-
-
-def _kinds(kinds: Sequence[str]) -> Query | None:
-    return Query.term_set_query(schema(), KIND, list(kinds)) if kinds else None
-
-
-def _tools(shard: Shard, wanted: Sequence[str]) -> Query | None:
-    """Tools by their own name or by the canonical one (`shell`, `edit` …)."""
-    if not wanted:
-        return None
-    names = [name for name, _ in shard.terms_with_prefix(TOOL, "", _MAX_TOOLS)]
-    chosen = [name for name in names if name in wanted or canonical_tool(name) in wanted]
-    return Query.term_set_query(schema(), TOOL, chosen) if chosen else Query.empty_query()
-
-
-def _path(shard: Shard, path: str) -> Query:
-    """A path by consecutive parts; the last may be the beginning of a name."""
-    parts = terms_of(path)
-    if not parts:
-        return Query.empty_query()
-    if len(parts) == 1:
-        names = [term for term, _ in shard.terms_with_prefix(PATHS, parts[0], _MAX_TOOLS)]
-        return Query.term_set_query(schema(), PATHS, names) if names else Query.empty_query()
-    return Query.phrase_prefix_query(schema(), PATHS, list(parts))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import msgspec
 
-from recollect.index.preparation import Prepared, clean, latin_folds, prepare
+from recollect.index.preparation import Prepared, clean, prepare
 from recollect.index.schema import IDENT, INSTRUCTIONS, KIND, PATHS, PROSE, TEXT, TOOL, TS, VOICE, voice_of
 from recollect.model.text import TextClass
 
@@ -15,7 +16,6 @@ DOCUMENT_BYTES = 64 * 1024
 """A longer text goes on in further documents of the same key."""
 _CUT_BACK_BYTES = 1024
 _SPACE = re.compile(rb"\s(?=\S*\Z)")
-_ACCENTED = re.compile(rb"[\xc3-\xc9\xe1]")
 
 
 class DocumentBuilder:
@@ -42,11 +42,9 @@ class DocumentBuilder:
             return len(self._heads) - 1
         data = clean(text)
         pieces = split_text(data) if len(data) > DOCUMENT_BYTES else [data]
-        head = f'"{KIND}":"{_plain(kind)}","{VOICE}":{voice_of(text_class, kind, tool)}'
-        if tool:
-            head += f',"{TOOL}":{_quoted(tool.lower())}'
+        head = _head(text_class, kind, tool)
         if ts is not None:
-            head += f',"{TS}":{ts}'
+            head = f'{head},"{TS}":{ts}'
         if paths:
             self._paths.append(clean("\n".join(paths)))
         self._path_of.append(len(self._paths) - 1 if paths else -1)
@@ -60,18 +58,17 @@ class DocumentBuilder:
         An event without text and paths has none.
         """
         prepared = prepare(self._pieces)
-        paths = [f',"{PATHS}":"{p.text.decode("utf-8", "replace")}"' for p in prepare(self._paths)]
+        paths = [f',"{PATHS}":"{p.text}"' for p in prepare(self._paths)]
         documents: list[tuple[str, ...]] = []
         first = 0
         for (head, count, text_class), path in zip(self._heads, self._path_of, strict=True):
             last = first + count
             tail = paths[path] if path >= 0 else ""
-            documents.append(
-                tuple(
-                    _document(head, tail if i == first else "", text_class, self._pieces[i], prepared[i])
-                    for i in range(first, last)
-                )
-            )
+            if count == 1:
+                documents.append((_document(head, tail, text_class, prepared[first]),))
+            else:
+                pieces = enumerate(prepared[first:last])
+                documents.append(tuple(_document(head, "" if i else tail, text_class, piece) for i, piece in pieces))
             first = last
         return documents
 
@@ -96,19 +93,20 @@ def split_text(data: bytes) -> list[bytes]:
     return pieces
 
 
-def _document(head: str, tail: str, text_class: TextClass, piece: bytes, prepared: Prepared) -> str:
-    identifiers = prepared.identifiers.decode("ascii", "replace")
-    if not piece.isascii() and _ACCENTED.search(piece):
-        identifiers = " ".join((identifiers, *sorted(latin_folds(piece.decode("utf-8", "replace"))))).strip()
-    ident = f',"{IDENT}":"{identifiers}"' if identifiers else ""
-    text = prepared.text.decode("utf-8", "replace")
+def _document(head: str, tail: str, text_class: TextClass, prepared: Prepared) -> str:
+    text = prepared.text
+    ident = f',"{IDENT}":"{prepared.identifiers}"' if prepared.identifiers else ""
     if text_class == "instructions":
-        body = f'"{INSTRUCTIONS}":"{text}"'
-    elif text_class == "tool_output":
-        body = f'"{TEXT}":"{text}"'
-    else:
-        body = f'"{TEXT}":"{text}","{PROSE}":"{text}"'
-    return f"{head},{body}{ident}{tail}}}"
+        return f'{head},"{INSTRUCTIONS}":"{text}"{ident}{tail}}}'
+    if text_class == "tool_output":
+        return f'{head},"{TEXT}":"{text}"{ident}{tail}}}'
+    return f'{head},"{TEXT}":"{text}","{PROSE}":"{text}"{ident}{tail}}}'
+
+
+@lru_cache(maxsize=1024)
+def _head(text_class: TextClass, kind: str, tool: str) -> str:
+    head = f'"{KIND}":"{_plain(kind)}","{VOICE}":{voice_of(text_class, kind, tool)}'
+    return f'{head},"{TOOL}":{_quoted(tool.lower())}' if tool else head
 
 
 def _plain(name: str) -> str:

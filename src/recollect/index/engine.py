@@ -16,8 +16,16 @@ _SET_ASIDE = ".damaged"
 _FOREIGN = (ValueError, OSError, RuntimeError, SystemError)
 
 
+class DamagedShard(IndexUnavailable):
+    """One shard cannot be used; the others can. shard: its name."""
+
+    def __init__(self, message: str, *, shard: str) -> None:
+        super().__init__(message, hint="run `recollect rebuild index`")
+        self.shard = shard
+
+
 class engine_errors:  # noqa: N801  reads as a phrase: `with engine_errors("opening", path)`
-    """Turn whatever the engine raises inside the block into IndexUnavailable, a Rust panic included.
+    """Turn whatever the engine raises inside the block into DamagedShard, a Rust panic included.
 
     A panic arrives as `pyo3_runtime.PanicException`, which no `except Exception` would catch and no module exports.
     """
@@ -35,9 +43,9 @@ class engine_errors:  # noqa: N801  reads as a phrase: `with engine_errors("open
         if kind is None or issubclass(kind, IndexUnavailable | BrokenInvariant):
             return
         if issubclass(kind, _FOREIGN) or kind.__name__ == "PanicException":
-            raise IndexUnavailable(
+            raise DamagedShard(
                 f"the search index cannot be used ({self._doing} {self._shard}: {error})",
-                hint="run `recollect rebuild index`",
+                shard=self._shard,
             ) from error
 
 

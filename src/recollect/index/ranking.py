@@ -2,7 +2,8 @@
 
 Evidence for the values: 81 questions over 9,800 events of real Claude Code and Codex sessions (recall benchmark, dev
 split), swept one by one and kept round; a random search did no better on the half of the questions it had not seen, so
-that finer values would say nothing. Figures: docs/query-language.md, "How good it is".
+that finer values would say nothing. The words of `intent_of` were written with the same questions in view, so that
+figures on them flatter. Figures and caveats: docs/query-language.md, "How good it is".
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from functools import reduce
 from operator import or_
 from typing import Literal, NamedTuple
 
-from recollect.index.candidates import NEIGHBOURS, Candidate, Wanted
+from recollect.index.candidates import Candidate, Wanted
 from recollect.index.units import Unit
+from recollect.store.ports import SEQ_BITS, SessionKey
 
 Intent = Literal["reason", "command", "output", "other"]
 """What kind of event a question most likely is answered by."""
 
 _REASON = re.compile(r"\W*(?:and |but |so )?why\b", re.I)
+_ASKING = re.compile(r"\W*(?:how|what|when|where|which|who|why|does|do|did|is|are|was|were|can|should)\b", re.I)
 _NOUN = r"\b(?:which|what)(?:\s+\S+){0,3}?\s+"
 _OUTPUT = re.compile(_NOUN + r"(?:versions?|release|commit|host ?name|number|count)\b|\bhow many\b", re.I)
 _COMMAND = re.compile(
@@ -29,6 +32,11 @@ _COMMAND = re.compile(
     r"|\b(?:which|what|how)\b.{0,60}?\bdid (?:we|you|i)\b.{0,40}?\b(?:run|install|merge|start|call)\b",
     re.I | re.S,
 )
+
+
+def is_question(text: str) -> bool:
+    """Tell whether a query is put as a question, by its mark or its first word."""
+    return text.rstrip().endswith("?") or _ASKING.match(text) is not None
 
 
 def intent_of(question: str) -> Intent:
@@ -66,10 +74,14 @@ class Weights:
     """Of the sum of the five best of the session, which long sessions cannot grow without end."""
     in_period: float = 2.0
     """A date said in passing prefers, strongly, but excludes nothing."""
-    recency: float = 0.02
-    """For an event of today, halved every 90 days: decides between equals only."""
-    session_length: float = 0.01
-    """Taken off for each factor of e in the session's number of events."""
+    recency: float = 0.06
+    """A share of the score, for an event of today; halved every 90 days. A decision and its reversal say nearly the same
+    words: the newer one comes first, and nothing else changes place (arm "superseded" of the generated corpus)."""
+    session_length: float = 0.02
+    """A share of the score, taken off for each factor of e in the session's events beyond a hundred: a session a hundred
+    times as long has a hundred times the chance to hold the words by accident (arm "marathon")."""
+    asked: float = 0.5
+    """For a prompt that is the question itself, asked again: what somebody once asked does not answer (arm "asked")."""
     reply: float = 1.0
     prompt: float = 0.8
     thinking: float = 0.95
@@ -90,6 +102,10 @@ class Weights:
 
 WEIGHTS = Weights()
 _RECENCY_HALF_US = 90 * 86_400_000_000
+_SHORT_SESSION_EVENTS = 100
+_SAME_QUESTION = 0.9
+"""The share of a question's rareness that a prompt holds word for word when it is that question."""
+_SEQ_MASK = (1 << SEQ_BITS) - 1
 _TALK = frozenset(("reply", "prompt", "thinking"))
 
 
@@ -123,40 +139,47 @@ def rank(
     wanted: Wanted,
     *,
     intent: Intent,
-    event_counts: Mapping[int, int],
+    asks: bool,
+    sessions: Mapping[int, SessionKey],
     now_us: int,
     weights: Weights = WEIGHTS,
 ) -> list[Ranked]:
-    """Return all candidates, best first; ties by key, so that the order never depends on chance.
+    """Return all candidates, best first; ties by time (newest first), session and place in it.
 
-    event_counts: events of each candidate's session, for what is known.
+    asks: the query is a question (`is_question`).
+    sessions: each candidate's session by its number. The number follows the order of arrival, which must not show.
     """
     units = wanted.all_units
     masses = Masses(units)
     scale = sum(u.idf for u in units if not u.is_absent) or 1.0
-    sessions: dict[int, list[Candidate]] = {}
+    by_session: dict[int, list[Candidate]] = {}
     for candidate in candidates.values():
-        sessions.setdefault(candidate.session, []).append(candidate)
-    of_session = {
-        number: _session_gain(members, masses, scale, weights) - weights.session_length * _log(event_counts.get(number))
-        for number, members in sessions.items()
-    }
+        by_session.setdefault(candidate.session, []).append(candidate)
+    of_session = {number: _session_gain(members, masses, scale, weights) for number, members in by_session.items()}
+    lengths = {number: _length_factor(sessions.get(number), weights) for number in by_session}
     voices = _voices(intent, weights)
     ranked = [
         _score(candidate, candidates, masses=masses, scale=scale, weights=weights) for candidate in candidates.values()
     ]
-    placed = [
-        Ranked(
-            item.candidate,
-            voices[item.candidate.voice] * (item.score + of_session[item.candidate.session] * item.covered)
-            + (weights.in_period if item.candidate.in_period else 0.0)
-            + weights.recency * _recency(item.candidate.ts, now_us),
-            item.covered,
-        )
-        for item in ranked
-    ]
-    placed.sort(key=lambda item: (-item.score, item.candidate.key))
+    placed = []
+    for item in ranked:
+        candidate = item.candidate
+        score = voices[candidate.voice] * (item.score + of_session[candidate.session] * item.covered)
+        score *= lengths[candidate.session] * (1 + weights.recency * _recency(candidate.ts, now_us))
+        if asks and candidate.voice == "prompt" and masses.of(candidate.exact) > _SAME_QUESTION:
+            score *= weights.asked
+        placed.append(Ranked(candidate, score + (weights.in_period if candidate.in_period else 0.0), item.covered))
+    placed.sort(key=lambda item: _place(item, sessions))
     return placed
+
+
+def _place(item: Ranked, sessions: Mapping[int, SessionKey]) -> tuple[float, bool, int, str, int]:
+    candidate = item.candidate
+    ts = candidate.ts
+    # Scores are sums over neighbours in any order: what differs in the tenth digit only is equal.
+    session = sessions.get(candidate.session)
+    uid = session.session_uid if session is not None else ""
+    return (-round(item.score, 9), ts is None, -(ts or 0), uid, candidate.key & _SEQ_MASK)
 
 
 def _score(
@@ -166,16 +189,14 @@ def _score(
     bm25 = candidate.score / scale
     beside = further = 0.0
     around = candidate.has
-    for distance in range(1, NEIGHBOURS + 1):
-        for key in (candidate.key - distance, candidate.key + distance):
-            neighbour = all_.get(key)
-            if neighbour is None or neighbour.session != candidate.session:
-                continue
+    for key in candidate.beside:
+        if (neighbour := all_.get(key)) is not None:
             around |= neighbour.has
-            if distance == 1:
-                beside += neighbour.score / scale
-            else:
-                further += neighbour.score / scale
+            beside += neighbour.score / scale
+    for key in candidate.further:
+        if (neighbour := all_.get(key)) is not None:
+            around |= neighbour.has
+            further += neighbour.score / scale
     score = (
         bm25 * (1 + weights.coverage * covered * covered)
         + weights.exact * masses.of(candidate.exact)
@@ -188,8 +209,9 @@ def _score(
 
 
 def _session_gain(members: Sequence[Candidate], masses: Masses, scale: float, weights: Weights) -> float:
+    members = [m for m in members if not m.is_extra]
     best = sorted((m.score / scale for m in members), reverse=True)[:5]
-    together = masses.of(reduce(or_, (m.has for m in members)))
+    together = masses.of(reduce(or_, (m.has for m in members), 0))
     return weights.session_coverage * together + weights.session_best * sum(best)
 
 
@@ -208,11 +230,12 @@ def _voices(intent: Intent, weights: Weights) -> dict[str, float]:
     return voices
 
 
+def _length_factor(session: SessionKey | None, weights: Weights) -> float:
+    events = session.event_count if session is not None else 0
+    return max(0.5, 1 - weights.session_length * math.log1p(events / _SHORT_SESSION_EVENTS))
+
+
 def _recency(ts: int | None, now_us: int) -> float:
     if ts is None:
         return 0.0
     return float(0.5 ** (max(0, now_us - ts) / _RECENCY_HALF_US))
-
-
-def _log(count: int | None) -> float:
-    return math.log(count) if count and count > 1 else 0.0

@@ -6,7 +6,7 @@ from functools import cache
 
 import tantivy
 
-from recollect.index.preparation import MAX_TERM_BYTES, prepare_one
+from recollect.index.preparation import prepare_one
 from recollect.model.text import TextClass
 from recollect.model.tools import canonical_tool
 
@@ -56,7 +56,7 @@ def schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     for name in (KEY, SESSION):
         builder.add_unsigned_field(name, indexed=True, fast=True)
-    builder.add_integer_field(TS, indexed=True, fast=True)
+    builder.add_integer_field(TS, fast=True)
     for name in (KIND, TOOL):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field(VOICE, fast=True)
@@ -79,19 +79,18 @@ def voice_of(text_class: TextClass, kind: str, tool: str) -> int:
 
 @cache
 def _plain_analyzer() -> tantivy.TextAnalyzer:
-    long = tantivy.Filter.remove_long(MAX_TERM_BYTES + 1)
-    lower = tantivy.Filter.lowercase()
-    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(long).filter(lower).build()
+    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).build()
 
 
 def register_analyzers(index: tantivy.Index) -> None:
-    """Give an opened index its analysers; they are not kept on disk."""
-    long = tantivy.Filter.remove_long(MAX_TERM_BYTES + 1)
+    """Give an opened index its analysers; they are not kept on disk.
+
+    They have no filters: small letters and no terms that are too long are what `preparation` gives them.
+    """
     index.register_tokenizer(_PLAIN, _plain_analyzer())
-    spaced = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).filter(long).build()
-    index.register_tokenizer(_SPACED, spaced)
+    index.register_tokenizer(_SPACED, tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build())
 
 
 def terms_of(text: str) -> list[str]:
     """Return the terms of a text, in order, exactly as the index cuts it."""
-    return _plain_analyzer().analyze(prepare_one(text).text.decode("utf-8", "replace"))
+    return _plain_analyzer().analyze(prepare_one(text).text)

@@ -14,6 +14,8 @@ from recollect.index.engine import check_format, engine_errors, open_shard, shar
 from recollect.index.vocabulary import Vocabulary, commit_id, matching_terms
 
 _Stamp = tuple[int, int, int]
+_KEPT_MATCHES = 64
+"""Patterns whose terms a shard remembers."""
 
 
 class Shard:
@@ -29,6 +31,7 @@ class Shard:
         self._terms: bytes | None = None
         self._frequencies: dict[tuple[str, str], int] = {}
         self._prefixes: dict[tuple[str, str], list[tuple[str, int]]] = {}
+        self._matches: dict[tuple[str, str], tuple[list[str], bool]] = {}
         self._lock = threading.Lock()
 
     def document_frequency(self, field: str, term: str) -> int:
@@ -52,6 +55,17 @@ class Shard:
             with engine_errors("reading", self.name):
                 known = self.searcher.terms_with_prefix(field, prefix, limit=limit)
             self._prefixes[field, prefix] = known
+        return known
+
+    def matching(self, literal: str, pattern: re.Pattern[str], *, limit: int) -> tuple[list[str], bool]:
+        """Return (the shard's terms that the pattern matches, whether there are more). See `matching_terms`."""
+        key = (literal, pattern.pattern)
+        known = self._matches.get(key)
+        if known is None:
+            known = matching_terms(self.vocabulary(), literal, pattern, limit=limit)
+            if len(self._matches) >= _KEPT_MATCHES:
+                self._matches.pop(next(iter(self._matches)), None)
+            self._matches[key] = known
         return known
 
     def vocabulary(self) -> bytes:
@@ -78,8 +92,9 @@ class TextIndex:
         self._folder = folder
         self._lock = threading.Lock()
         self._shards: dict[str, tuple[_Stamp, tantivy.Index, Shard]] = {}
+        self._left_out: dict[str, _Stamp] = {}
         self.damaged: tuple[str, ...] = ()
-        """Shards that could not be opened at the last look; searches go on without them and say so."""
+        """Shards that could not be read at the last look; searches go on without them and say so."""
 
     @classmethod
     def open(cls, folder: Path) -> TextIndex:
@@ -108,6 +123,15 @@ class TextIndex:
                 raise IndexUnavailable("the search index is damaged", hint="run `recollect rebuild index`")
             return [shard for _, _, shard in current.values()]
 
+    def leave_out(self, name: str) -> bool:
+        """Do without a shard that opens but cannot be read, until it changes; False if that is known already."""
+        with self._lock:
+            known = self._shards.get(name)
+            if known is None or self._left_out.get(name) == known[0]:
+                return False
+            self._left_out[name] = known[0]
+            return True
+
     def matching(
         self, shards: Sequence[Shard], literal: str, pattern: re.Pattern[str], *, limit: int
     ) -> tuple[list[str], bool]:
@@ -115,7 +139,7 @@ class TextIndex:
         found: dict[str, None] = {}
         was_cut = False
         for shard in shards:
-            terms, more = matching_terms(shard.vocabulary(), literal, pattern, limit=limit)
+            terms, more = shard.matching(literal, pattern, limit=limit)
             found.update(dict.fromkeys(terms))
             was_cut = was_cut or more
         return list(found)[:limit], was_cut or len(found) > limit
@@ -132,6 +156,8 @@ class TextIndex:
         except OSError as error:
             raise IndexUnavailable(f"shard {name} vanished") from error
         stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+        if self._left_out.get(name) == stamp:
+            raise IndexUnavailable(f"shard {name} is damaged")
         known = self._shards.get(name)
         if known is not None and known[0] == stamp:
             return known

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 import tantivy
 
-from recollect.index.preparation import fold_accents
 from recollect.index.query.grammar import Clause
 from recollect.index.query.patterns import TermPattern
 from recollect.index.schema import IDENT, INSTRUCTIONS, PATHS, PROSE, TEXT, schema, terms_of
@@ -139,6 +138,8 @@ class UnitReader:
             for form in self._inflections(word, word_stem):
                 terms.setdefault(form, STEM_QUALITY)
         if not word.isascii():
+            from recollect.index.preparation import fold_accents  # brings numpy, which few questions need
+
             terms.setdefault(fold_accents(word), FOLD_QUALITY)
         return self._finish(Unit(clause, word, terms=tuple(terms.items()), part_of=part_of))
 

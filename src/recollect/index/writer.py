@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Collection, Iterable
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 
@@ -21,7 +23,7 @@ from recollect.index.vocabulary import Vocabulary
 from recollect.store.ports import IndexDoc
 
 OPEN_WRITERS = 2
-HEAP_BYTES = 50_000_000
+HEAP_BYTES = 30_000_000
 BUFFER_CHARS = 16_000_000
 """Documents of closed shards wait up to this size, so that sources of mixed months do not open and close shards."""
 SMALL_COMMIT_CHARS = 2_000_000
@@ -29,6 +31,7 @@ SMALL_COMMIT_CHARS = 2_000_000
 
 _SHARD_NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
 _WORD = re.compile(r"[^\W_]+")
+_shard_of = attrgetter("shard")
 
 
 class _OpenShard:
@@ -45,12 +48,15 @@ class _OpenShard:
         self.keeps_vocabulary = False
         """Whether there is a vocabulary to keep current with the words of this commit."""
 
-    def add(self, doc: IndexDoc) -> None:
-        self._begin()
-        self.writer.add_json(f'{{"key":{doc.key},"session":{doc.session},{doc.json}')
-        self.chars += len(doc.json)
-        if self.keeps_vocabulary and self.chars <= SMALL_COMMIT_CHARS:
-            self.words.update(_WORD.findall(doc.json.lower()))
+    def add(self, docs: Iterable[IndexDoc]) -> None:
+        add_json = self.writer.add_json
+        with engine_errors("adding to", self.path.name):
+            self._begin()
+            for doc in docs:
+                add_json(f'{{"key":{doc.key},"session":{doc.session},{doc.json}')
+                self.chars += len(doc.json)
+                if self.keeps_vocabulary and self.chars <= SMALL_COMMIT_CHARS:
+                    self.words.update(_WORD.findall(doc.json.lower()))
 
     def delete(self, keys: Collection[int]) -> None:
         self._begin()
@@ -135,18 +141,13 @@ class IndexWriterSet:
                 self._delete_waiting(keys)
                 if name in self._open or (self._folder / name).exists():
                     self._delete_from(name, keys)
-        for doc in docs:
-            shard = self._open.get(doc.shard)
-            if shard is not None:
-                with engine_errors("adding to", doc.shard):
-                    shard.add(doc)
+        for name, of_shard in groupby(docs, key=_shard_of):
+            if name in self._open or len(self._open) < OPEN_WRITERS:
+                self._writer(name).add(of_shard)
                 continue
-            if len(self._open) < OPEN_WRITERS:
-                with engine_errors("adding to", doc.shard):
-                    self._writer(doc.shard).add(doc)
-                continue
-            self._waiting.setdefault(doc.shard, []).append(doc)
-            self._waiting_chars += len(doc.json)
+            waiting = list(of_shard)
+            self._waiting.setdefault(name, []).extend(waiting)
+            self._waiting_chars += sum(len(doc.json) for doc in waiting)
             if self._waiting_chars > BUFFER_CHARS:
                 self._write_waiting(max(self._waiting, key=lambda name: sum(len(d.json) for d in self._waiting[name])))
 
@@ -179,10 +180,7 @@ class IndexWriterSet:
         self._waiting_chars -= sum(len(doc.json) for doc in docs)
         if not docs:
             return
-        shard = self._writer(name)
-        with engine_errors("adding to", name):
-            for doc in docs:
-                shard.add(doc)
+        self._writer(name).add(docs)
 
     def _delete_waiting(self, keys: set[int]) -> None:
         for name, docs in self._waiting.items():

@@ -1,34 +1,55 @@
-"""`class Memory`, the one door: everything a surface needs comes through here, typed."""
+"""`class Memory`, the one door: everything a surface needs comes through here, typed.
+
+Names are imported when first used: a search loads neither the parsers nor the detectors nor upkeep.
+"""
 
 from __future__ import annotations
 
-from recollect.memory.agents import AgentsFacet, AgentView
-from recollect.memory.door import Memory
-from recollect.memory.upkeep import UpkeepFacet
-from recollect.memory.usage import UsageFacet
-from recollect.model.usage import UsageReport, UsageRow, UsageTotals
-from recollect.pipeline.parse import parse_file
-from recollect.pipeline.report import AgentSync, ProgressCallback, Skipped, SyncProgress, SyncReport
-from recollect.recall.answers import (
-    AgentStats,
-    Hit,
-    SearchAnswer,
-    SessionPage,
-    Stats,
-    StorageStats,
-    Timeline,
-    TimelineEntry,
-)
-from recollect.store.ports import EventFilter, UsageBy
-from recollect.upkeep.reports import (
-    Check,
-    DoctorReport,
-    Exported,
-    ExportFormat,
-    LedgerDefect,
-    SourceLedger,
-    VerifyReport,
-)
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from recollect.memory.agents import AgentsFacet, AgentView
+    from recollect.memory.door import Memory
+    from recollect.memory.upkeep import UpkeepFacet
+    from recollect.memory.usage import UsageFacet
+    from recollect.model.usage import UsageReport, UsageRow, UsageTotals
+    from recollect.pipeline.parse import parse_file
+    from recollect.pipeline.report import AgentSync, ProgressCallback, Skipped, SyncProgress, SyncReport
+    from recollect.recall.answers import (
+        AgentStats,
+        Hit,
+        SearchAnswer,
+        SessionPage,
+        Stats,
+        StorageStats,
+        Timeline,
+        TimelineEntry,
+    )
+    from recollect.store.ports import EventFilter, UsageBy
+    from recollect.upkeep.reports import (
+        Check,
+        DoctorReport,
+        Exported,
+        ExportFormat,
+        LedgerDefect,
+        SourceLedger,
+        VerifyReport,
+    )
+
+_NAMES = {
+    "recollect.memory.agents": "AgentView AgentsFacet",
+    "recollect.memory.door": "Memory",
+    "recollect.memory.upkeep": "UpkeepFacet",
+    "recollect.memory.usage": "UsageFacet",
+    "recollect.model.usage": "UsageReport UsageRow UsageTotals",
+    "recollect.pipeline.parse": "parse_file",
+    "recollect.pipeline.report": "AgentSync ProgressCallback Skipped SyncProgress SyncReport",
+    "recollect.recall.answers": ("AgentStats Hit SearchAnswer SessionPage Stats StorageStats Timeline TimelineEntry"),
+    "recollect.store.ports": "EventFilter UsageBy",
+    "recollect.upkeep.reports": "Check DoctorReport ExportFormat Exported LedgerDefect SourceLedger VerifyReport",
+}
+_PLACES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
     "AgentStats",
@@ -63,3 +84,12 @@ __all__ = [
     "VerifyReport",
     "parse_file",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    module = _PLACES.get(name)
+    if module is None:
+        raise AttributeError(f"module 'recollect.memory' has no attribute {name!r}")
+    value = getattr(importlib.import_module(module), name)
+    globals()[name] = value
+    return value

@@ -8,34 +8,39 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
-from recollect.archive.archive import Archive
-from recollect.archive.keys import HomeKeys, load_keys, load_or_create_keys
+import msgspec
+
 from recollect.config import Config, load_config
 from recollect.errors import IndexUnavailable, RecollectError, StoreLocked, UnknownName
 from recollect.index.text_index import TextIndex
-from recollect.memory.agents import AgentsFacet
-from recollect.memory.upkeep import Progress, UpkeepFacet
-from recollect.memory.usage import UsageFacet
-from recollect.model.events import Event
-from recollect.model.sessions import Session
+from recollect.memory.lazily import LazyArchive, LazyRedactor
 from recollect.paths import config_file, home_dir
 from recollect.pipeline.home import Home
-from recollect.pipeline.parse import parse_file
-from recollect.pipeline.rebuild import finish_swap, rebuild_all, rebuild_index_of
-from recollect.pipeline.report import ProgressCallback, SyncReport
-from recollect.pipeline.sync import SyncRequest, sync
-from recollect.privacy.redact import Redactor
 from recollect.recall.answers import AgentStats, SearchAnswer, SessionPage, Stats, StorageStats, Timeline, TimelineEntry
 from recollect.recall.search import Searcher
 from recollect.store.ports import EventFilter, Reader
 from recollect.store.sqlite import SqliteWriter, open_reader, open_writer
 
+# A search must start quickly: what only taking in, upkeep and reading from the archive need is imported there.
+if TYPE_CHECKING:
+    from recollect.archive.archive import Archive
+    from recollect.archive.keys import HomeKeys
+    from recollect.memory.agents import AgentsFacet
+    from recollect.memory.upkeep import Progress, UpkeepFacet
+    from recollect.memory.usage import UsageFacet
+    from recollect.model.events import Event
+    from recollect.model.sessions import Session
+    from recollect.pipeline.report import ProgressCallback, SyncReport
+    from recollect.pipeline.sync import SyncRequest
+
 REFRESH_EVERY_S = 2.0
 """A process looks for new bytes at most this often when it reads (design, section 11)."""
 REFRESH_BYTES = 64_000_000
 """A refresh on read takes in at most this much, the newest first; the rest waits for `sync`."""
+LARGE_SYNC_BYTES = 64_000_000
+"""After a sync of more than this the vocabularies for infix questions are made at once, not at the first of them."""
 
 
 class Memory:
@@ -51,7 +56,7 @@ class Memory:
         self._refreshing = threading.Lock()
         self._refreshed_at = -REFRESH_EVERY_S
         self._reader: Reader | None = None
-        self._reader_archive: Archive | None = None
+        self._reader_archive: LazyArchive | None = None
         self._index: TextIndex | None = None
 
     @classmethod
@@ -96,12 +101,17 @@ class Memory:
         Raises UnknownName for an agent that does not exist, StoreError or ArchiveError when the home
         cannot be written.
         """
+        from recollect.pipeline.report import SyncReport
+        from recollect.pipeline.sync import SyncRequest, sync
+
         request = SyncRequest(self.config, agents=agents, env=self.env, progress=progress, now_us=_now_us)
         try:
             if force and (self.home / "memory.db").exists():
                 return self.rebuild("all", request=request)
             with self._writing() as (writer, archive, keys):
-                return sync(self._folders, writer, self.reader(), archive, keys, request)
+                report = sync(self._folders, writer, self.reader(), archive, keys, request)
+                self._make_vocabularies(report)
+                return report
         except StoreLocked as error:
             return SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0, state="busy", notes=[str(error)])
 
@@ -113,6 +123,8 @@ class Memory:
         if not self._refreshing.acquire(blocking=False):
             return ()
         try:
+            from recollect.pipeline.sync import SyncRequest, sync
+
             now = time.monotonic()
             if now - self._refreshed_at < REFRESH_EVERY_S:
                 return ()
@@ -134,6 +146,10 @@ class Memory:
         self, what: Literal["index", "all"], *, progress: Progress | None = None, request: SyncRequest | None = None
     ) -> SyncReport:
         """Derive the index, or everything, anew; then take in what is new. Raises StoreLocked."""
+        from recollect.archive.keys import load_keys
+        from recollect.pipeline.rebuild import rebuild_all, rebuild_index_of
+        from recollect.pipeline.sync import SyncRequest, sync
+
         request = request or SyncRequest(self.config, env=self.env, now_us=_now_us)
         if what == "all":
             keys = load_keys(self._folders.keys)
@@ -143,11 +159,17 @@ class Memory:
         with self._writing() as (writer, archive, keys):
             if what == "index":
                 rebuild_index_of(self._folders, writer, self.reader())
-            return sync(self._folders, writer, self.reader(), archive, keys, request)
+            report = sync(self._folders, writer, self.reader(), archive, keys, request)
+            self._make_vocabularies(report)
+            return report
 
     @contextmanager
     def _writing(self) -> Iterator[tuple[SqliteWriter, Archive, HomeKeys]]:
         """Hold the ingest lock with everything that writing needs open."""
+        from recollect.archive.archive import Archive
+        from recollect.archive.keys import load_keys, load_or_create_keys
+        from recollect.pipeline.rebuild import finish_swap
+
         make_home(self.home)
         finish_swap(self._folders)
         writer = open_writer(self.home, domains=self.config.repos.domains)
@@ -172,16 +194,11 @@ class Memory:
         """
         notes = self.refresh() if sync else ()
         wanted = limit if limit is not None else self.config.search.limit
-        try:
-            answer = self._searcher().search(query, limit=wanted, now_us=_now_us())
-        except IndexUnavailable as error:
-            note = f"the search index cannot be read ({error}); run `recollect rebuild index`"
-            return SearchAnswer(query, (), 0, "none", 0, (*notes, note), False, 0.0)
-        if not notes:
-            return answer
-        import msgspec
-
-        return msgspec.structs.replace(answer, notes=(*answer.notes, *notes))
+        answer = self._ask(query, wanted)
+        if sync and self._index is not None and self._index.damaged:
+            notes = (*notes, self._mend(self._index.damaged))
+            answer = self._ask(query, wanted)
+        return msgspec.structs.replace(answer, notes=(*answer.notes, *notes)) if notes else answer
 
     def sessions(
         self, *, where: EventFilter | None = None, after: int | None = None, before: int | None = None,
@@ -245,21 +262,29 @@ class Memory:
 
     def parse(self, path: Path, *, agent: str | None = None) -> Iterator[Event]:
         """Yield the redacted events of one file; nothing is stored."""
+        from recollect.pipeline.parse import parse_file
+
         return parse_file(path, agent=agent)
 
     @property
     def usage(self) -> UsageFacet:
         """Tokens and cost."""
+        from recollect.memory.usage import UsageFacet
+
         return UsageFacet(self.reader)
 
     @property
     def agents(self) -> AgentsFacet:
         """The agents this version knows."""
+        from recollect.memory.agents import AgentsFacet
+
         return AgentsFacet(self.reader, self.config, self.env)
 
     @property
     def upkeep(self) -> UpkeepFacet:
         """Verify, doctor, export, rebuild."""
+        from recollect.memory.upkeep import UpkeepFacet
+
         return UpkeepFacet(self)
 
     # Inside
@@ -271,21 +296,57 @@ class Memory:
                 if not (self.home / "memory.db").exists():
                     make_home(self.home)
                     open_writer(self.home).close()
-                keys = _keys_or_none(self._folders.keys)
-                archive = Archive.open(self._folders.archive, keys, read_only=True) if keys else None
-                redactor = Redactor(keys.marker_key) if keys else None
-                self._reader_archive = archive
-                self._reader = open_reader(self.home, archive, redactor)
+                self._reader_archive = LazyArchive(self._folders)
+                redactor = LazyRedactor(self._folders.keys)
+                self._reader = open_reader(self.home, self._reader_archive, redactor)
             return self._reader
 
     @contextmanager
     def archive(self) -> Iterator[Archive]:
         """Open the archive for reading. Raises KeyUnavailable when its key is gone."""
+        from recollect.archive.archive import Archive
+        from recollect.archive.keys import load_keys
+
         archive = Archive.open(self._folders.archive, load_keys(self._folders.keys), read_only=True)
         try:
             yield archive
         finally:
             archive.close()
+
+    def _ask(self, query: str, limit: int) -> SearchAnswer:
+        try:
+            return self._searcher().search(query, limit=limit, now_us=_now_us())
+        except IndexUnavailable as error:
+            note = f"the search index cannot be read ({error}); run `recollect rebuild index`"
+            return SearchAnswer(query, (), 0, "none", 0, (note,), False, 0.0)
+
+    def _mend(self, damaged: Sequence[str]) -> str:
+        """Make shards anew that cannot be read; return a note on how that went. Never raises for a home in use."""
+        from recollect.index.engine import set_aside
+        from recollect.index.writer import IndexWriterSet
+        from recollect.pipeline.mend import mend_index
+
+        try:
+            with self._writing() as (writer, _archive, _keys):
+                with self._lock:
+                    self._index = None
+                for name in damaged:
+                    if (self._folders.index / name).exists():
+                        set_aside(self._folders.index / name)
+                with IndexWriterSet.open(self._folders.index) as index:
+                    count = mend_index(writer, self.reader(), index)
+        except RecollectError as error:
+            return f"the search index could not be mended: {error}"
+        return f"a damaged part of the search index was made anew: {count:,} events"
+
+    def _make_vocabularies(self, report: SyncReport) -> None:
+        """The first infix question after a large sync would otherwise wait for them. Optional, so never an error."""
+        if report.bytes <= LARGE_SYNC_BYTES:
+            return
+        try:
+            TextIndex.open(self._folders.index).build_vocabularies()
+        except IndexUnavailable as error:
+            report.notes.append(f"words for infix questions could not be listed: {error}")
 
     def _searcher(self) -> Searcher:
         with self._lock:
@@ -304,14 +365,6 @@ def make_home(folder: Path) -> None:
         raise StoreError(
             f"cannot make the memory's folder {folder}: {error.strerror}", hint="set RECOLLECT_HOME to another place"
         ) from error
-
-
-def _keys_or_none(folder: Path) -> HomeKeys | None:
-    """The derived memory still works when the archive's key is gone; `doctor` says so."""
-    try:
-        return load_keys(folder)
-    except RecollectError:
-        return None
 
 
 def _now_us() -> int:

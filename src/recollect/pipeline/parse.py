@@ -15,7 +15,7 @@ from recollect.agents.registry import adapter as find_adapter
 from recollect.agents.registry import adapters
 from recollect.capture.files import SourceFile, open_source
 from recollect.capture.replay import Batch, replay
-from recollect.errors import UnknownName
+from recollect.errors import SourceRefused
 from recollect.model.events import Event, Role, SourceLocation, TsQuality
 from recollect.model.ids import record_event_id, session_uid, source_id
 from recollect.model.payloads import KINDS, Payload
@@ -34,12 +34,16 @@ _decode_payload = msgspec.json.Decoder(Payload).decode
 
 
 def recognise(path: Path, head: bytes) -> tuple[Adapter, str]:
-    """Return the adapter and role that a file's content tells. Raises UnknownName."""
+    """Return the adapter and role that a file's content tells. Raises SourceRefused."""
     for known in adapters().values():
         role = known.recognise(path.name, head)
         if role is not None:
             return known, role
-    raise UnknownName("format for", str(path), hint="name the agent with --as; `recollect agents` lists them")
+    raise SourceRefused(
+        f"{path} looks like no transcript of a known agent",
+        reason="not recognised",
+        hint="name the agent that wrote it with --as; `recollect agents` lists them",
+    )
 
 
 def parse_file(path: Path, *, agent: str | None = None) -> Iterator[Event]:

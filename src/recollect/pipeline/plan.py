@@ -8,16 +8,19 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.agents.base import Adapter
+from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
 from recollect.capture.changes import Marks, compare, whole_marks
 from recollect.capture.discover import FoundSource
-from recollect.capture.files import open_source
-from recollect.errors import SourceError
+from recollect.capture.files import SourceFile, open_source
+from recollect.errors import ArchiveError, SourceError
 from recollect.model.ids import source_id
 from recollect.model.records import SourceInfo
 from recollect.pipeline.report import AgentSync, Skipped
 from recollect.pipeline.work.tasks import SourceTask
 from recollect.store.ports import SourceRow, Writer
+
+_STEP_BYTES = 1024 * 1024
 
 
 class Planned(NamedTuple):
@@ -28,11 +31,17 @@ class Planned(NamedTuple):
 
 
 class Planner:
-    """Plans one agent's sources. Reads at most the head and end of sources whose size or time changed."""
+    """Plans one agent's sources. Reads at most the head, the end and the open tail of those whose size or time changed.
 
-    def __init__(self, adapter: Adapter, writer: Writer, report: AgentSync, *, slice_bytes: int) -> None:
+    archive: holds what was seen of an unfinished record, to tell whether it was finished or written anew.
+    """
+
+    def __init__(
+        self, adapter: Adapter, writer: Writer, report: AgentSync, *, archive: Archive, slice_bytes: int
+    ) -> None:
         self._adapter = adapter
         self._writer = writer
+        self._archive = archive
         self._report = report
         self._slice_bytes = slice_bytes
         self.touched: list[SourceRow] = []
@@ -149,6 +158,8 @@ class Planner:
             if row.container == "jsonl":
                 marks = Marks(row.committed_bytes, row.head_sha, row.tail_sha)
                 change = compare(source, marks, bytes_seen=seen)
+                if change != "rewritten" and not self._goes_on(source, [p for p, _ in places], row.committed_bytes):
+                    change = "rewritten"
             else:
                 was = Marks(seen, row.head_sha, row.tail_sha)
                 change = "unchanged" if whole_marks(source) == was else "rewritten"
@@ -160,6 +171,18 @@ class Planner:
         if change == "rewritten":
             return self._new_revision(row, item)
         return self._append(row, item, places, seen)
+
+    def _goes_on(self, source: SourceFile, places: Sequence[ChunkPlace], committed_bytes: int) -> bool:
+        """Tell whether the source still has the unfinished record that was archived. The marks end before it."""
+        seen = sum(place.plain for place in places)
+        try:
+            for start in range(committed_bytes, seen, _STEP_BYTES):
+                length = min(_STEP_BYTES, seen - start)
+                if source.read_at(start, length) != self._archive.read_range(places, start, length):
+                    return False
+        except ArchiveError:
+            return False  # nothing can be added to what cannot be read; a new revision holds all
+        return True
 
     def _append(
         self, row: SourceRow, item: FoundSource, places: list[tuple[ChunkPlace, bool]], seen: int

@@ -74,7 +74,7 @@ def sync(
             _mend(writer, reader, index, report)
         _rederive_stale(writer, reader, Sinks(writer, archive, index), keys, report)
         with timer.stage("discover"):
-            planned = _plan_all(writer, request, report)
+            planned = _plan_all(writer, archive, request, report)
         planned, left = _bounded(planned, request.max_bytes)
         if left:
             report.notes.append(f"{left / 1e6:.0f} MB are not taken in yet; run `recollect sync`")
@@ -133,11 +133,12 @@ def _close_index(index: IndexWriterSet, report: SyncReport) -> None:
         report.notes.append(f"the search index could not be written: {error}")
 
 
-def _plan_all(writer: Writer, request: SyncRequest, report: SyncReport) -> list[Planned]:
+def _plan_all(writer: Writer, archive: Archive, request: SyncRequest, report: SyncReport) -> list[Planned]:
     planned: list[Planned] = []
     for adapter in request.chosen():
         line = report.agents[adapter.facts.slug] = AgentSync(agent=adapter.facts.slug)
-        planner = Planner(adapter, writer, line, slice_bytes=request.config.ingest.slice_bytes)
+        slice_bytes = request.config.ingest.slice_bytes
+        planner = Planner(adapter, writer, line, archive=archive, slice_bytes=slice_bytes)
         found = _discover(adapter, request, planner)
         line.roots = tuple(found.roots)
         line.skipped += [Skipped(r.path, r.reason) for r in found.refused]

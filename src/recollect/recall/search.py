@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import NamedTuple, Protocol
 
 import msgspec
 
-from recollect.index.candidates import POOL, CandidateSearch, Confinement, Wanted
+from recollect.index.candidates import POOL, Candidate, CandidateSearch, Wanted, needs_text
+from recollect.index.engine import DamagedShard
+from recollect.index.query.confining import Confinement
 from recollect.index.query.grammar import Clause, Question, parse
-from recollect.index.ranking import Masses, Ranked, intent_of, rank
+from recollect.index.ranking import Masses, Ranked, intent_of, is_question, rank
 from recollect.index.text_index import Shard, TextIndex
 from recollect.index.units import Unit, UnitReader
 from recollect.recall.abstaining import has_nothing
@@ -23,11 +25,17 @@ from recollect.store.ports import SEQ_BITS, EventFilter, HitText, SessionKey
 
 HITS_PER_ROOT = 3
 """Shown of one root session, unless the query is confined to sessions or repositories."""
-FETCH_PER_HIT = 3
-"""Texts fetched for each hit asked for: duplicates and unverified ones fall out."""
-MAX_VERIFIED = 200
-"""Candidates of a strict phrase or pattern that are verified against their text."""
+FETCH_PER_HIT = 4
+"""Texts fetched at most for each hit asked for, as long as nothing is to be verified: copies fall out."""
+MIN_FETCHED = 40
+MAX_VERIFIED = 100
+"""Candidates of a strict phrase or pattern that are compared with their text."""
+MAX_MISSES = 40
+"""So many in a row that don't have it end the search for more."""
+ALL_VERIFIED = 50
+"""Where there are no more of them than this, all are compared, so that the total is exact."""
 MAX_LIMIT = 200
+_MIN_BATCH = 8
 
 
 class SearchStore(Protocol):
@@ -71,7 +79,14 @@ class Searcher:
             IndexUnavailable: the index cannot be read at all; a damaged shard is only a note.
         """
         started = self._clock_ms()
-        answer = self._answer(parse(query, now_us), max(1, min(limit, MAX_LIMIT)), now_us)
+        question = parse(query, now_us)
+        while True:
+            try:
+                answer = self._answer(question, max(1, min(limit, MAX_LIMIT)), now_us)
+                break
+            except DamagedShard as error:
+                if not self._index.leave_out(error.shard):
+                    raise
         return msgspec.structs.replace(answer, took_ms=round(self._clock_ms() - started, 3))
 
     def _answer(self, question: Question, limit: int, now_us: int) -> SearchAnswer:
@@ -88,20 +103,34 @@ class Searcher:
         notes += more_notes
         if not wanted.all_units:
             return _empty(question, [*notes, "the query has no letters or digits to look for"])
-        searched = CandidateSearch(shards, wanted, pool=_pool(wanted, limit))
+        asked = _Asked(limit, now_us, notes)
+        whole = _lone_compound(wanted)
+        if whole is None:
+            return self._look(question, wanted, shards, asked)
+        if not whole.is_absent:
+            answer = self._look(question, replace(wanted, units=(), must=((whole,),)), shards, asked)
+            if answer.hits:
+                return answer
+        parts = tuple((unit,) for unit in wanted.units if unit.part_of)
+        notes.append(f"{whole.clause.text} is nowhere as a whole; looked for events with all its parts")
+        return self._look(question, replace(wanted, units=(whole,), must=parts), shards, asked)
+
+    def _look(self, question: Question, wanted: Wanted, shards: Sequence[Shard], asked: _Asked) -> SearchAnswer:
+        searched = CandidateSearch(shards, wanted, pool=_pool(wanted, asked.limit))
         candidates = searched.run()
         keys = self._store.session_keys(sorted({c.session for c in candidates.values()}))
         ranked = rank(
             {key: c for key, c in candidates.items() if c.session in keys},
             wanted,
             intent=intent_of(question.text),
-            event_counts={number: key.event_count for number, key in keys.items()},
-            now_us=now_us,
+            asks=is_question(question.text),
+            sessions=keys,
+            now_us=asked.now_us,
         )
         missing = has_nothing(wanted.units, question.text, max((r.covered for r in ranked), default=0.0))
-        if not ranked or (missing is not None and not question.must):
-            return _empty(question, [*notes, _nothing_note(missing, wanted)], abstained=True)
-        return self._assemble(question, wanted, ranked, _Found(keys, searched.total, limit, notes))
+        if not ranked or (missing is not None and not wanted.must):
+            return _empty(question, [*asked.notes, _nothing_note(missing, wanted)], abstained=True)
+        return self._assemble(question, wanted, ranked, _Found(keys, searched.certain, searched.unverified, asked))
 
     # Understanding.
 
@@ -140,57 +169,54 @@ class Searcher:
     # Answering.
 
     def _assemble(self, question: Question, wanted: Wanted, ranked: Sequence[Ranked], found: _Found) -> SearchAnswer:
-        per_root = found.limit if question.is_confined else HITS_PER_ROOT
-        shown: list[_Verified] = []
-        roots: dict[str, int] = {}
-        seen: set[bytes] = set()
-        dropped = 0
-        for item in self._verified(wanted, ranked, found.limit):
-            root = found.sessions[item.ranked.candidate.session].root_uid
-            fingerprint = _fingerprint(item.text)
-            if item.text.is_hidden or fingerprint in seen:
-                dropped += 1
-                continue
-            seen.add(fingerprint)
-            roots[root] = roots.get(root, 0) + 1
-            if len(shown) < found.limit and roots[root] <= per_root:
-                shown.append(item)
+        limit = found.asked.limit
+        picked = _Picked(limit, limit if question.is_confined else HITS_PER_ROOT, found.unverified <= ALL_VERIFIED)
+        self._pick(wanted, ranked, found, picked)
+        notes = list(found.asked.notes)
+        shown = picked.shown
         if not shown:
-            note = "events have all the words, but none has them as asked" if wanted.must else _NOTHING
-            return _empty(question, [*found.notes, note], abstained=True)
+            notes.append("events have all the words, but none has them as asked" if wanted.must else _NOTHING)
+            return _empty(question, notes, abstained=True)
         in_session = _per_root(ranked, found.sessions)
         visible = _per_root((item.ranked for item in shown), found.sessions)
         masses = Masses(wanted.all_units)
         hits = tuple(self._hit(item, wanted, masses, found.sessions, in_session, visible) for item in shown)
-        total = max(found.total - dropped, len(hits))
+        total = max(found.certain + picked.passed - picked.hidden, len(hits))
+        if picked.looked_at < found.unverified:
+            left = found.unverified - picked.looked_at
+            notes.append(
+                f"at least {total:,}: {left:,} more events have the words and were not compared with their text"
+            )
         return SearchAnswer(
             query=question.text,
             hits=hits,
             total=total,
             match_level=_best_level(hits),
             left_out=total - len(hits),
-            notes=tuple(dict.fromkeys(found.notes)),
+            notes=tuple(dict.fromkeys(notes)),
             abstained=False,
             took_ms=0.0,
         )
 
-    def _verified(self, wanted: Wanted, ranked: Sequence[Ranked], limit: int) -> Iterable[_Verified]:
-        """Yield ranked events with their text, in order, dropping those whose text does not match strictly."""
-        has_checks = _has_checks(wanted)
-        batch = max(limit * FETCH_PER_HIT, 20)
-        last = min(len(ranked), MAX_VERIFIED if has_checks else batch)
-        passed = 0
-        for first in range(0, last, batch):
-            some = ranked[first : min(first + batch, last)]
-            texts = self._store.texts([item.candidate.key for item in some])
-            for item in some:
+    def _pick(self, wanted: Wanted, ranked: Sequence[Ranked], found: _Found, picked: _Picked) -> None:
+        """Choose what is shown, in order. Texts are fetched a few at a time, and only of what may still be shown."""
+        at_most = MAX_VERIFIED if found.unverified else max(picked.limit * FETCH_PER_HIT, MIN_FETCHED)
+        fetched = at = 0
+        while at < len(ranked) and fetched < at_most and picked.goes_on:
+            batch: list[Ranked] = []
+            room = min(max(picked.limit - len(picked.shown), _MIN_BATCH), at_most - fetched)
+            while at < len(ranked) and len(batch) < room:
+                item = ranked[at]
+                at += 1
+                root = found.sessions[item.candidate.session].root_uid
+                if picked.has_room(root) or (picked.looks_at_all and _is_open(wanted, item.candidate)):
+                    batch.append(item)
+            fetched += len(batch)
+            texts = self._store.texts([item.candidate.key for item in batch])
+            for item in batch:
                 text = texts.get(item.candidate.key)
-                if text is None or (has_checks and not _passes(wanted, text)):
-                    continue
-                passed += 1
-                yield _Verified(item, text)
-            if passed >= batch:
-                return
+                if text is not None:
+                    picked.take(item, text, wanted, found.sessions[item.candidate.session].root_uid)
 
     def _hit(
         self,
@@ -223,11 +249,61 @@ class Searcher:
         )
 
 
-class _Found(NamedTuple):
-    sessions: Mapping[int, SessionKey]
-    total: int
+class _Asked(NamedTuple):
     limit: int
-    notes: list[str]
+    now_us: int
+    notes: Sequence[str]
+
+
+class _Found(NamedTuple):
+    """certain: events that match; unverified: further ones whose text must tell."""
+
+    sessions: Mapping[int, SessionKey]
+    certain: int
+    unverified: int
+    asked: _Asked
+
+
+class _Picked:
+    """What is shown of the ranked, while it is chosen."""
+
+    def __init__(self, limit: int, per_root: int, looks_at_all: bool) -> None:
+        self.limit = limit
+        self.looks_at_all = looks_at_all
+        """Whether every unverified event is compared with its text, for the sake of the total."""
+        self.shown: list[_Verified] = []
+        self.looked_at = 0
+        """Unverified events compared with their text; `passed` of them match."""
+        self.passed = 0
+        self.hidden = 0
+        self._per_root = per_root
+        self._roots: dict[str, int] = {}
+        self._seen: set[bytes] = set()
+        self._misses = 0
+
+    @property
+    def goes_on(self) -> bool:
+        return self.looks_at_all or (len(self.shown) < self.limit and self._misses < MAX_MISSES)
+
+    def has_room(self, root: str) -> bool:
+        return len(self.shown) < self.limit and self._roots.get(root, 0) < self._per_root
+
+    def take(self, item: Ranked, text: HitText, wanted: Wanted, root: str) -> None:
+        if _is_open(wanted, item.candidate):
+            self.looked_at += 1
+            if not _passes(wanted, item.candidate, text):
+                self._misses += 1
+                return
+            self._misses = 0
+            self.passed += 1
+        if text.is_hidden:
+            self.hidden += 1
+            return
+        fingerprint = _fingerprint(text)
+        if fingerprint not in self._seen and self.has_room(root):
+            self._seen.add(fingerprint)
+            self._roots[root] = self._roots.get(root, 0) + 1
+            self.shown.append(_Verified(item, text))
 
 
 _NOTHING = "nothing found"
@@ -251,22 +327,40 @@ def _group(reader: UnitReader, clauses: Sequence[Clause]) -> tuple[Unit, ...]:
     return tuple(units)
 
 
+def _lone_compound(wanted: Wanted) -> Unit | None:
+    """Return the identifier or other compound that is all that was asked for; its parts are only a fallback."""
+    whole = [unit for unit in wanted.units if not unit.part_of]
+    if len(whole) != 1 or len(wanted.units) == 1 or wanted.must:
+        return None
+    return whole[0]
+
+
+def _strict(wanted: Wanted) -> tuple[Unit, ...]:
+    return (*(unit for group in wanted.must for unit in group), *wanted.must_not)
+
+
 def _has_checks(wanted: Wanted) -> bool:
     """True where the index alone cannot tell: phrases in tool output, patterns over several words."""
-    units = (*(unit for group in wanted.must for unit in group), *wanted.must_not)
-    return any(unit.sequence or _needs_text(unit) for unit in units)
+    return any(needs_text(unit, "tool_output") for unit in _strict(wanted))
 
 
-def _passes(wanted: Wanted, text: HitText) -> bool:
-    for group in wanted.must:
-        checkable = all(unit.sequence or _needs_text(unit) for unit in group)
-        if checkable and not any(_is_in(unit, text) for unit in group):
-            return False
-    return not any((unit.sequence or _needs_text(unit)) and _is_in(unit, text) for unit in wanted.must_not)
+def _is_open(wanted: Wanted, candidate: Candidate) -> bool:
+    """Whether only the text can tell that this event is as asked."""
+    return any(needs_text(unit, candidate.voice) for unit in _strict(wanted))
 
 
-def _needs_text(unit: Unit) -> bool:
-    return unit.clause.pattern is not None and unit.clause.pattern.text is not None
+def _passes(wanted: Wanted, candidate: Candidate, text: HitText) -> bool:
+    """Tell from the text what the index could not."""
+    units = wanted.all_units
+
+    def has(unit: Unit) -> bool:
+        if needs_text(unit, candidate.voice):
+            return _is_in(unit, text)
+        return unit in units and bool(candidate.exact >> units.index(unit) & 1)
+
+    if not all(any(has(unit) for unit in group) for group in wanted.must):
+        return False
+    return not any(needs_text(unit, candidate.voice) and _is_in(unit, text) for unit in wanted.must_not)
 
 
 def _is_in(unit: Unit, text: HitText) -> bool:
@@ -304,6 +398,8 @@ def _level(has: int, exact: int, wanted: Wanted, masses: Masses) -> MatchLevel:
     for i, unit in enumerate(wanted.all_units):
         if not unit.part_of:
             whole |= 1 << i
+        if unit.sequence:  # having its terms somewhere is not having it
+            has &= exact | ~(1 << i)
     if exact & whole == whole:
         return "exact"
     if has & whole == whole:

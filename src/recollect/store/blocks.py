@@ -25,7 +25,7 @@ _LEVEL = 3
 _MAX_PLAIN_BYTES = 1 << 30
 
 
-class BlockEntry(NamedTuple):
+class BlockEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What of an event is kept compressed. `body`: see `store.bodies`; `path`: the file it touches, "" if none.
 
     summary is `model.text.summary_of` of the payload: it is kept only for a body that is not whole, because a reader
@@ -56,7 +56,7 @@ class _Local(threading.local):
 _local = _Local()
 _encode = msgspec.msgpack.Encoder().encode
 _decode_frame = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
-_decode_entry = msgspec.msgpack.Decoder(tuple[bytes, str, str]).decode
+_decode_entry = msgspec.msgpack.Decoder(BlockEntry).decode
 _decode_frames = msgspec.msgpack.Decoder(list[Frame]).decode
 
 
@@ -110,14 +110,13 @@ def open_frame(data: bytes) -> list[msgspec.Raw]:
 def decode_entry(entry: msgspec.Raw) -> BlockEntry:
     """Return an entry of `open_frame`. Raises StoreCorrupt."""
     try:
-        body, summary, path = _decode_entry(entry)
+        return _decode_entry(entry)
     except msgspec.DecodeError as error:
         raise StoreCorrupt(f"the body of an event is damaged: {error}", hint=_HINT) from error
-    return BlockEntry(body, summary, path)
 
 
 def _frame(entries: Sequence[BlockEntry]) -> Frame:
-    plain = _encode([(e.body, "" if is_whole(e.body) else e.summary, e.path) for e in entries])
+    plain = _encode([BlockEntry(e.body, "", e.path) if e.summary and is_whole(e.body) else e for e in entries])
     return Frame(len(entries), len(plain), _local.compress(plain))
 
 

@@ -53,13 +53,15 @@ def large_strings(value: Json) -> dict[str, Pointer]:
                 if item[:1] in "{[" and (inside := _json_inside(item)) is not None:
                     stack.append((inside, f"{place}/{_INSIDE}"))
         elif isinstance(item, dict):
-            stack.extend((v, f"{place}/{_escape(k)}") for k, v in reversed(item.items()) if type(v) in _WALKED)
+            stack.extend([(v, f"{place}/{_escape(k)}") for k, v in reversed(item.items()) if _leads_on(v)])
         elif isinstance(item, list):
-            stack.extend((item[i], f"{place}/{i}") for i in range(len(item) - 1, -1, -1) if type(item[i]) in _WALKED)
+            stack.extend([(item[i], f"{place}/{i}") for i in range(len(item) - 1, -1, -1) if _leads_on(item[i])])
     return found
 
 
-_WALKED = frozenset((str, dict, list))
+def _leads_on(item: Json) -> bool:
+    kind = type(item)
+    return len(item) >= LARGE_CHARS if kind is str else (kind is dict or kind is list) and bool(item)
 
 
 def encode_body(payload: Payload, large: dict[str, Pointer]) -> bytes:

@@ -66,7 +66,7 @@ class SourceRow(msgspec.Struct):
     """Path below the agent's root, "/"-separated: what the adapter may know of the place."""
 
 
-class EventDraft(NamedTuple):
+class EventDraft(msgspec.Struct, array_like=True, gc=False):
     """One event made by a worker, ready but for its seq. Plain values, cheap to ship between processes.
 
     event_id None: named by hash; the store asks `occurrence` to finish it. `turn` counts human turns of the
@@ -93,10 +93,10 @@ class EventDraft(NamedTuple):
     replaces: tuple[str, int] | None
 
 
-class RecordPlace(NamedTuple):
+class RecordPlace(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Where one record lies in its revision."""
 
-    index: int  # type: ignore[assignment]  # the ordinal; nobody searches a place with tuple.index
+    index: int
     offset: int
     length: int
     sha256: bytes
@@ -166,7 +166,7 @@ class SliceResult(msgspec.Struct):
     timings: dict[str, float] = {}
 
 
-class IndexDoc(NamedTuple):
+class IndexDoc(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One document for the index: the event's key, its session's number and shard, and the prepared JSON tail.
 
     shard: the UTC month `YYYY-MM` of the session's first event when it was first seen ("undated" without a

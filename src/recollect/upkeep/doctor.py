@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import stat
 import sys
@@ -22,6 +23,7 @@ from recollect.store.ports import Reader
 from recollect.store.sqlite import quick_check
 from recollect.upkeep.reports import Check, DoctorReport
 
+OLDEST_PYTHON = (3, 11)
 _LOW_DISK_BYTES = 500_000_000
 
 
@@ -40,7 +42,7 @@ class Doctor:
         return DoctorReport(ok=not any(c.state == "fail" for c in checks), checks=tuple(checks))
 
     def _checks(self) -> Iterator[Check]:
-        yield Check("python", "ok", f"{sys.version.split()[0]} on {sys.platform}")
+        yield self._python()
         yield self._home()
         yield self._disk()
         if not (self._folder / "memory.db").exists():
@@ -50,6 +52,13 @@ class Doctor:
             yield from self._stored()
         for adapter in adapters().values():
             yield self._agent(adapter)
+
+    def _python(self) -> Check:
+        here = f"{platform.python_version()} on {sys.platform}"
+        if sys.version_info[:2] < OLDEST_PYTHON:
+            oldest = ".".join(map(str, OLDEST_PYTHON))
+            return Check("python", "fail", f"{here}; {oldest} or newer is needed", f"install Python {oldest} or newer")
+        return Check("python", "ok", here)
 
     def _home(self) -> Check:
         if not self._folder.exists():
@@ -109,8 +118,11 @@ class Doctor:
         except RecollectError as error:
             return Check("archive", "fail", str(error), error.hint)
         if damaged:
-            return Check("archive", "fail", f"{damaged} journal entries are damaged", "run `recollect verify`")
-        return Check("archive", "ok", f"{entries} journal entries, newest chunk opens")
+            return Check(
+                "archive", "fail", f"{_counted(damaged, 'damaged place')} in the journal", "run `recollect verify`"
+            )
+        opens = ", newest chunk opens" if newest is not None else ""
+        return Check("archive", "ok", f"{_counted(entries, 'observation')} in the journal{opens}")
 
     def _index(self, reader: Reader) -> Check:
         folder = self._folder / "index" / "text"
@@ -123,15 +135,15 @@ class Doctor:
             return Check("index", "fail", f"shards missing: {', '.join(missing)}", "run `recollect sync`")
         waiting = len(reader.changes_after("index"))
         if waiting:
-            return Check("index", "warn", f"{waiting} changes are not indexed yet", "run `recollect sync`")
-        return Check("index", "ok", f"{len(present)} shards, in step with the database")
+            return Check("index", "warn", f"{_counted(waiting, 'change')} not indexed yet", "run `recollect sync`")
+        return Check("index", "ok", f"{_counted(len(present), 'shard')}, in step with the database")
 
     def _parsers(self, reader: Reader) -> Check:
         known = {slug: a.facts.parser_version for slug, a in adapters().items()}
         stale = [s for s in reader.sources() if s.records and s.parser_version not in (0, known.get(s.agent))]
         if stale:
             return Check(
-                "parsers", "warn", f"{len(stale)} sources were read by an older parser", "run `recollect sync --force`"
+                "parsers", "warn", f"{_counted(len(stale), 'source')} read by an older parser", "run `recollect sync`"
             )
         return Check("parsers", "ok", "everything was read by the parsers of this version")
 
@@ -147,7 +159,11 @@ class Doctor:
         refused = [f"{r.path} {r.reason}" for r in found.refused] + [f"{p} cannot be read" for p in unreadable]
         if refused:
             more = f" and {len(refused) - 1} more" if len(refused) > 1 else ""
-            return Check(f"agent {slug}", "warn", f"{len(found.sources)} sources; {refused[0]}{more}")
+            return Check(f"agent {slug}", "warn", f"{_counted(len(found.sources), 'source')}; {refused[0]}{more}")
         if not found.sources:
             return Check(f"agent {slug}", "warn", f"{', '.join(found.roots)} holds no sessions")
-        return Check(f"agent {slug}", "ok", f"{len(found.sources)} sources in {', '.join(found.roots)}")
+        return Check(f"agent {slug}", "ok", f"{_counted(len(found.sources), 'source')} in {', '.join(found.roots)}")
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

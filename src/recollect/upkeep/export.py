@@ -197,11 +197,11 @@ def _markdown(session: Session, events: Iterable[Event]) -> Iterator[bytes]:
 def _markdown_event(event: Event) -> str:
     at = f" · {to_iso(event.ts)[:16].replace('T', ' ')}" if event.ts is not None else ""
     match event.payload:
-        case UserMessage(text=text, origin=origin):
+        case UserMessage(origin=origin) as payload if said := _said(payload):
             name = "User" if origin != "injected" else "Injected"
-            return f"\n## {name}{at} (#{event.seq})\n\n{text}\n"
-        case AssistantMessage(text=text):
-            return f"\n## Assistant{at} (#{event.seq})\n\n{text}\n"
+            return f"\n## {name}{at} (#{event.seq})\n\n{said}\n"
+        case AssistantMessage() as payload if said := _said(payload):
+            return f"\n## Assistant{at} (#{event.seq})\n\n{said}\n"
         case Thinking(text=text) if text:
             return f"\n<details><summary>Thinking (#{event.seq})</summary>\n\n{text}\n\n</details>\n"
         case ToolCall(name=name, arguments=arguments):
@@ -216,6 +216,12 @@ def _markdown_event(event: Event) -> str:
         case Instructions():
             return ""
     return ""
+
+
+def _said(message: UserMessage | AssistantMessage) -> str:
+    """Return the text of a message and the types of what else it has; "" for an empty one."""
+    others = " ".join(f"*[{part.type}]*" for part in message.parts)
+    return "\n\n".join(x for x in (message.text.strip("\n") if message.text.strip() else "", others) if x)
 
 
 def _pretty(value: object) -> str:

@@ -19,7 +19,7 @@ def test_without_a_terminal_a_stage_is_one_line(capsys: pytest.CaptureFixture[st
         for done in range(0, 4_000_000, 1_000_000):
             progress(ingest(done))
         progress(SyncProgress("done", 4_000_000, 4_000_000, 3, 3))
-    assert capsys.readouterr().err == "taking in, 3 sources codex (4.0 MB)\n"
+    assert capsys.readouterr().err == "taking in 3 sources (4.0 MB)\n"
 
 
 def test_work_on_nothing_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -105,9 +105,23 @@ def test_a_loss_is_shown_with_its_place_and_the_ledger_that_does_not_close() -> 
     report = msgspec.structs.replace(VERIFIED, ok=False, defects=(loss, odd), ledgers=(LEDGER,))
     text = screen(lambda out: print_verify(out, report))
     assert "LOST: chunk_missing /a.jsonl:4 chunk ab\n" in text
-    assert "unreadable, kept as written: not_json /a.jsonl line 3\n" in text
+    assert "kept as written: 1 not_json in /a.jsonl: line 3\n" in text
     assert "not complete: /a.jsonl: bytes 10 in, 9 out; records 2 in, 1 out\n" in text
     assert text.endswith("NOT ok: stored content is missing or damaged\n")
+
+
+def test_what_was_bent_is_one_line_for_each_kind_in_each_source() -> None:
+    odd = [LedgerDefect("not_json", f"line {n}", path=f"/{n % 2}.jsonl", record_index=n) for n in range(90)]
+    text = screen(lambda out: print_verify(out, msgspec.structs.replace(VERIFIED, defects=tuple(odd))))
+    assert text.count("kept as written") == 2
+    assert "kept as written: 45 not_json in /1.jsonl, first in record 1: line 1\n" in text
+
+
+def test_a_model_without_a_price_is_named_once() -> None:
+    row = UsageRow("shop-api", UsageTotals(1), ("model-y",))
+    note = "no price is known for model-y: the cost leaves out 1 of its responses"
+    report = UsageReport("repo", (row,), UsageTotals(1), "2026-07-01", (note,))
+    assert screen(lambda out: print_usage(out, report)).count("model-y") == 1
 
 
 def test_doctor_shows_a_hint_only_where_something_is_to_do() -> None:

@@ -11,6 +11,7 @@ from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
     Lifecycle,
+    TokenUsage,
     ToolCall,
     ToolResult,
     UserMessage,
@@ -63,7 +64,7 @@ def test_the_last_page_says_no_more() -> None:
 
 
 def test_no_sessions_are_said() -> None:
-    assert listed() == "no sessions\nnote: catching up\n0-0 of 0 sessions\n"
+    assert listed() == "no sessions\nnote: catching up\n"
 
 
 def test_a_subagents_session_is_marked() -> None:
@@ -103,6 +104,22 @@ def test_the_event_that_was_asked_for_is_shown_whole() -> None:
     assert "timeout: 5" in read(focus=2)
 
 
+def test_token_counts_are_left_out_and_counted_but_for_the_one_asked_for() -> None:
+    counted = (event(1, TokenUsage(input_tokens=7)), event(2, TokenUsage(input_tokens=8)))
+    view = SessionView(session(), counted, None)
+    text = screen(lambda out: print_session(out, view, now_us=NOW_US))
+    assert "token_usage" not in text
+    assert text.endswith("events 1-2 of 340 · 2 token counts left out, see `recollect usage`\n")
+    assert "input_tokens: 8" in screen(lambda out: print_session(out, view, now_us=NOW_US, focus=2))
+
+
+def test_an_answer_without_text_is_one_line() -> None:
+    view = SessionView(session(), (event(1, AssistantMessage("\n\n", model="m"), role="assistant"),), None)
+    text = screen(lambda out: print_session(out, view, now_us=NOW_US))
+    assert "assistant  (no text)\n" in text
+    assert "model: m" not in text
+
+
 def test_a_page_says_how_to_go_on() -> None:
     assert read(next_seq=7).endswith("events 0-6 of 340 · go on with --from 7\n")
 
@@ -134,7 +151,7 @@ def test_a_timeline_names_the_day_once_and_cites_every_line() -> None:
     assert text.count("2026-08-01") == 1
     assert "codex:1#0\n" in text
     assert "codex:1#1\n" in text
-    assert text.endswith("2 of 9 events\n")
+    assert text.endswith("2 of 9 events · more with --limit, or other ones with --after and --before\n")
     assert not set(text) & set("\x1b\x07\r\u202e")
 
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
+import msgspec
+
 from recollect.capture.decode import Decoded, decode_record
 
 _raw_decode = json.JSONDecoder(strict=False).raw_decode
 _BLANK = b" \t\r\n"
 
 
-class Line(NamedTuple):
+class Line(msgspec.Struct, frozen=True, gc=False):
     """One record: its place in the data, its bytes and what they decode to."""
 
     start: int

@@ -30,7 +30,7 @@ def command(what: Literal["index", "all"], as_json: bool) -> int:
     if as_json:
         write_json(report)
     else:
-        from recollect.cli.render.upkeep import sync_line
+        from recollect.cli.render.upkeep import print_rebuilt
 
-        console().print(f"rebuilt {what}: {sync_line(report)}", soft_wrap=True)
+        print_rebuilt(console(), report, what)
     return exit_code(report.state)

@@ -75,7 +75,7 @@ def print_usage(out: Console, report: UsageReport) -> None:
     else:
         out.print("no usage in this range")
     unpriced = sorted({model for row in report.rows for model in row.unpriced_models})
-    if unpriced:
+    if unpriced and not any(model in note for model in unpriced for note in report.notes):
         out.print(Text(safe_line(f"no price known for: {', '.join(unpriced)}"), style="yellow"), soft_wrap=True)
     print_notes(out, report.notes)
     if report.prices_on:

@@ -38,8 +38,9 @@ class ProgressLine:
 
     def __call__(self, at: SyncProgress) -> None:
         """Show how far a sync is."""
-        sources = f", {plural(at.total_sources, 'source')}" if at.stage == "ingest" and not self._is_terminal else ""
-        doing = f"{_STAGES[at.stage]}{sources} {at.current}".rstrip()
+        doing = f"{_STAGES[at.stage]} {at.current}".rstrip()
+        if at.stage == "ingest" and not self._is_terminal:
+            doing = f"{_STAGES[at.stage]} {plural(at.total_sources, 'source')}"
         self._show(at.stage, doing, at.done_bytes, at.total_bytes)
 
     def bytes_done(self, done: int, total: int) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 TABLE_WIDTH = 130
 """Narrower terminals get two lines per session: a session's uid is never cut, it is there to be copied."""
+_LEFT_OUT = ("token_usage",)
+"""Between any two events of a session there is one of these; the footer counts them, and --json has them."""
 _BRIEF = ("token_usage", "unknown", "lifecycle", "session_start", "session_end")
 
 
@@ -39,9 +41,9 @@ def print_sessions(out: Console, page: SessionPage, *, offset: int) -> None:
     last = offset + len(page.sessions)
     more = f" · go on with --offset {last}" if page.sessions and last < page.total else ""
     first = offset + 1 if page.sessions else 0
-    out.print(
-        Text(f"{count(first)}-{count(last)} of {plural(page.total, 'session')}{more}", style="dim"), soft_wrap=True
-    )
+    if page.total:
+        shown = f"{count(first)}-{count(last)} of {plural(page.total, 'session')}{more}"
+        out.print(Text(shown, style="dim"), soft_wrap=True)
 
 
 def _table(sessions: tuple[Session, ...]) -> Table:
@@ -67,14 +69,18 @@ def _print_two_lines(out: Console, s: Session) -> None:
 
 def _title(s: Session) -> str:
     part = f" [{s.agent_name or 'subagent'}]" if s.parent_session else ""
-    return (s.title or "(no title)") + part
+    return (s.title or ("(no title)" if s.turn_count else "(no prompt)")) + part
 
 
 def print_session(out: Console, view: SessionView, *, now_us: int, focus: int | None = None) -> None:
     """Print a session's facts and a page of its events by turn; with `focus`, that event in full."""
     _print_facts(out, view.session, now_us)
     turn: int | None = None
+    left_out = 0
     for event in view.events:
+        if event.kind in _LEFT_OUT and event.seq != focus:
+            left_out += 1
+            continue
         if event.turn_index != turn:
             turn = event.turn_index
             out.print()
@@ -85,7 +91,8 @@ def print_session(out: Console, view: SessionView, *, now_us: int, focus: int | 
     if view.events:
         first, last = view.events[0].seq, view.events[-1].seq
         more = f" · go on with --from {view.next_seq}" if view.next_seq is not None and focus is None else ""
-        shown = f"events {first}-{last} of {count(view.session.event_count)}{more}"
+        silent = f" · {plural(left_out, 'token count')} left out, see `recollect usage`" if left_out else ""
+        shown = f"events {first}-{last} of {count(view.session.event_count)}{silent}{more}"
         out.print(Text(shown, style="dim"), soft_wrap=True)
 
 
@@ -111,21 +118,23 @@ def _print_event(out: Console, event: Event, *, in_full: bool) -> None:
     mark = " (injected)" if injected else " (sidechain)" if event.is_sidechain else ""
     head = f"#{event.seq:<5} {clock(event.ts)}  {who}{mark}"
     full = in_full or (talks and not injected)
-    body = _body(event) if full else ""
+    body = _body(event, in_full=in_full) if full else ""
     if body:
         out.print(Text(head, style="reverse bold" if in_full else "bold" if event.role == "user" else ""))
         print_block(out, Text(safe(body)))
     else:
         style = "dim" if event.kind in _BRIEF or injected or isinstance(payload, Instructions) else ""
-        out.print(Text(f"{head}  {safe_line(event.summary)}", style=style), no_wrap=True, overflow="ellipsis")
+        gist = event.summary or "(no text)"
+        out.print(Text(f"{head}  {safe_line(gist)}", style=style), no_wrap=True, overflow="ellipsis")
 
 
-def _body(event: Event) -> str:
+def _body(event: Event, *, in_full: bool) -> str:
+    """Return the text of an event; where it has none and all of it is asked for, its fields."""
     payload = event.payload
     if isinstance(payload, Compaction):
         return payload.summary
     text = searchable(payload)[1].strip()
-    if text:
+    if text or not in_full:
         return text
     import msgspec
 
@@ -146,4 +155,7 @@ def print_timeline(out: Console, timeline: Timeline) -> None:
     if not timeline.entries:
         out.print("nothing in this range")
     print_notes(out, timeline.notes)
-    out.print(Text(f"{count(len(timeline.entries))} of {plural(timeline.total, 'event')}", style="dim"), soft_wrap=True)
+    shown = len(timeline.entries)
+    if timeline.total:
+        more = " · more with --limit, or other ones with --after and --before" if shown < timeline.total else ""
+        out.print(Text(f"{count(shown)} of {plural(timeline.total, 'event')}{more}", style="dim"), soft_wrap=True)

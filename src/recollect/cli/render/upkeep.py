@@ -72,6 +72,16 @@ def sync_line(report: SyncReport) -> str:
     return f"{events}, {size(report.bytes)} in, {size(report.stored_bytes)} stored, {report.seconds:.1f} s{speed}"
 
 
+def print_rebuilt(out: Console, report: SyncReport, what: str) -> None:
+    """Print that it was done, and what was taken in after it."""
+    out.print(f"rebuilt {'the index' if what == 'index' else 'the database and the index'} from what is kept")
+    if report.state in _STATES:
+        out.print(Text(_STATES[report.state], style="yellow"), soft_wrap=True)
+    print_notes(out, report.notes)
+    if report.bytes:
+        out.print(Text(f"then taken in: {sync_line(report)}", style="dim"), soft_wrap=True)
+
+
 def print_verify(out: Console, report: VerifyReport) -> None:
     """Print what was checked, every loss, and the sources whose ledger doesn't close."""
     out.print(
@@ -85,7 +95,7 @@ def print_verify(out: Console, report: VerifyReport) -> None:
     )
     losses = [d for d in report.defects if d.is_loss]
     _print_defects(out, "LOST", losses, "red")
-    _print_defects(out, "unreadable, kept as written", [d for d in report.defects if not d.is_loss], "yellow")
+    _print_bent(out, [d for d in report.defects if not d.is_loss])
     for ledger in [x for x in report.ledgers if not x.is_ok][:SHOWN]:
         what = (
             f"bytes {ledger.bytes_in:,} in, {ledger.bytes_out:,} out; "
@@ -106,6 +116,20 @@ def _print_defects(out: Console, label: str, defects: Sequence[LedgerDefect], st
         out.print(Text(safe_line(f"{label}: {d.code} {place} {d.detail}"), style=style), soft_wrap=True)
     if len(defects) > SHOWN:
         out.print(Text(f"{label}: {len(defects) - SHOWN:,} more (see --json)", style=style))
+
+
+def _print_bent(out: Console, defects: Sequence[LedgerDefect]) -> None:
+    """Print what agents wrote that could not be read as meant: a line for each kind in each source, with the first."""
+    alike: dict[tuple[str, str], list[LedgerDefect]] = {}
+    for d in defects:
+        alike.setdefault((d.path or d.source_id, d.code), []).append(d)
+    for (path, code), found in list(alike.items())[:SHOWN]:
+        first = f", first in record {found[0].record_index}" if found[0].record_index >= 0 else ""
+        detail = f": {found[0].detail}" if found[0].detail else ""
+        line = f"kept as written: {count(len(found))} {code} in {path}{first}{detail}"
+        out.print(Text(safe_line(line), style="yellow"), soft_wrap=True)
+    if len(alike) > SHOWN:
+        out.print(Text(f"kept as written: {len(alike) - SHOWN:,} more kinds and sources (see --json)", style="yellow"))
 
 
 def print_doctor(out: Console, report: DoctorReport) -> None:

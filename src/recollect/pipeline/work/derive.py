@@ -96,7 +96,7 @@ class Deriver:
         self._documents = DocumentBuilder() if documents else None
         self._places: list[RecordPlace] = []
         self._parts: dict[str, _Part] = {}
-        self._doc_ordinals: list[tuple[_Part, int, int]] = []
+        self._indexed: list[tuple[EventDraft, int]] = []
         self._defects: list[Defect] = []
         self._blobs: list[BlobSighting] = []
         self._redactions: dict[str, int] = {}
@@ -178,29 +178,28 @@ class Deriver:
         tool, text_sha = noted(self, part, payload, ts, record) if noted is not None else _NOTHING
         text_class, text, paths = searchable(payload)
         path = paths[0] if paths else ""
+        event = EventDraft(
+            draft.native_id,
+            part_number,
+            kind,
+            _ROLE[draft.role],
+            ts,
+            _QUALITY[draft.ts_quality],
+            self._turn,
+            IS_SIDECHAIN if draft.is_sidechain else 0,
+            draft.parent_id,
+            record,
+            tool,
+            len(part.entries),
+            (),
+            text_sha,
+            draft.replaces,
+        )
+        part.events.append(event)
+        part.entries.append(BlockEntry(body, "" if is_whole(body) else summary_of(payload), path))
         if self._documents is not None and (text or paths):
             ordinal = self._documents.add(text_class, text, paths, kind=KINDS[kind], tool=tool, ts=ts)
-            self._doc_ordinals.append((part, len(part.events), ordinal))
-        part.entries.append(BlockEntry(body, "" if is_whole(body) else summary_of(payload), path))
-        part.events.append(
-            EventDraft(
-                draft.native_id,
-                part_number,
-                kind,
-                _ROLE[draft.role],
-                ts,
-                _QUALITY[draft.ts_quality],
-                self._turn,
-                IS_SIDECHAIN if draft.is_sidechain else 0,
-                draft.parent_id,
-                record,
-                tool,
-                len(part.entries) - 1,
-                (),
-                text_sha,
-                draft.replaces,
-            )
-        )
+            self._indexed.append((event, ordinal))
 
     def _part_of(self, draft: Draft) -> _Part:
         name = self._session if draft.session is None else draft.session
@@ -263,8 +262,8 @@ class Deriver:
         """Return everything derived. The documents of the whole slice are prepared together, which is faster."""
         if self._documents is not None:
             docs = self._documents.finish()
-            for part, event, ordinal in self._doc_ordinals:
-                part.events[event] = part.events[event]._replace(docs=docs[ordinal])
+            for event, ordinal in self._indexed:
+                event.docs = docs[ordinal]
         sessions = []
         for native_id, part in self._parts.items():
             part.patch.started_at, part.patch.ended_at = part.started, part.ended

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import queue
 import subprocess
 import sys
@@ -25,7 +26,11 @@ SMALL_BYTES = 6_000_000
 _GROUP_BYTES = 2 * 1024 * 1024
 _GROUP_SOURCES = 64
 
+_M_ARENA_MAX = -8
+_HEAPS = 2
+
 _encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(TaskAnswer).decode
 
 
 class WorkQueue:
@@ -92,6 +97,7 @@ def run_in_processes(work: WorkQueue, keys: HomeKeys, archive_folder: Path, *, w
 
     Raises BrokenInvariant when a worker died; what was yielded before is complete.
     """
+    _bound_heaps()
     answers: queue.Queue[TaskAnswer | BaseException | None] = queue.Queue(maxsize=workers)
     helpers = [_Helper(work, answers, Greeting(keys, str(archive_folder))) for _ in range(workers)]
     running = len(helpers)
@@ -153,13 +159,27 @@ class _Helper:
                         pipe.close()
 
     def _serve(self, source: IO[bytes], sink: IO[bytes], greeting: Greeting) -> None:
-        decode = msgspec.msgpack.Decoder(TaskAnswer).decode
         send(sink, _encode(greeting))
         while group := self._work.next_group():
             send(sink, _encode(group))
-            message = receive(source)
-            if message is None:
-                raise BrokenInvariant("a worker answers every group")
-            answer = decode(message)
+            answer = _received(source)
             self._work.answered(answer)
             self._answers.put(answer)
+
+
+def _received(source: IO[bytes]) -> TaskAnswer:
+    """Receive an answer; its message is let go of before the answer waits to be taken."""
+    message = receive(source)
+    if message is None:
+        raise BrokenInvariant("a worker answers every group")
+    return _decode(message)
+
+
+def _bound_heaps() -> None:
+    """Let the threads of this process share two heaps: glibc gives each one its own, none of which ever shrinks.
+
+    Answers are made in one thread, taken apart in another and freed in the index's; this saves 60 MB of 370.
+    """
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):  # another C library may have none of it
+            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _HEAPS)

@@ -125,11 +125,11 @@ class EventIntake:
         firsts: dict[str | None, int] = {}
         parent: int | bytes | None
         for draft in part.events:
-            (event_id, part_number, kind, role, ts, quality, turn, flags, parent_id, ordinal, tool, *_rest) = draft
-            place = records[ordinal]
-            name = naming.of_record(ordinal, place) if event_id is None else names[event_id]
+            event_id, parent_id, tool = draft.event_id, draft.parent_id, draft.tool
+            place = records[draft.record]
+            name = naming.of_record(draft.record, place) if event_id is None else names[event_id]
             version = 0
-            named = (name, part_number)
+            named = (name, draft.part)
             if name in known or named in seen:
                 if named in seen:  # from here on it is an event like any other stored one
                     known.setdefault(name, []).append(self._stored(rows[seen.pop(named)]))
@@ -138,7 +138,7 @@ class EventIntake:
                     if event_id is None:
                         self._note_replay(known[name], place)
                     continue
-            bits = kind | role << 6 | quality << 8 | flags << FLAG_SHIFT
+            bits = _bits_of(draft)
             if draft.text_sha:
                 bits |= self._say(draft.text_sha, key)
             if tool not in tools:
@@ -150,11 +150,10 @@ class EventIntake:
                 first = firsts.get(parent_id)
                 parent = pack_event_id(parent_id) if first is None else key - first
             firsts.setdefault(event_id, key)
-            index, offset, length, sha = place
             rows.append(
                 [
-                    key, name, part_number, version, bits, ts, turn, source, revision, index, offset, length,
-                    sha[:SHA_BYTES], parent, tools[tool], 0, draft.body,
+                    key, name, draft.part, version, bits, draft.ts, draft.turn, source, revision, place.index,
+                    place.offset, place.length, place.sha256[:SHA_BYTES], parent, tools[tool], 0, draft.body,
                 ]
             )  # fmt: skip
             drafts.append(draft)
@@ -254,8 +253,7 @@ class EventIntake:
         updates = []
         places = self._body_places
         for known, draft, _position in self._refreshed:
-            bits = draft.kind | draft.role << 6 | draft.ts_quality << 8 | draft.flags << FLAG_SHIFT
-            bits |= known.bits & _KEEP_FLAGS
+            bits = _bits_of(draft) | known.bits & _KEEP_FLAGS
             tool = self._intern(draft.tool) if draft.tool else None
             place = records[draft.record]
             updates.append(
@@ -312,6 +310,10 @@ class EventIntake:
         session.next_block += len(frames)
         places = [(number + i, entry) for i, frame in enumerate(frames) for entry in range(frame.entry_count)]
         return places[skip:]
+
+
+def _bits_of(draft: EventDraft) -> int:
+    return draft.kind | draft.role << 6 | draft.ts_quality << 8 | draft.flags << FLAG_SHIFT
 
 
 def _by_whom(pair: tuple[int, int]) -> int:

@@ -45,7 +45,7 @@ def save_usage(
             dedupe_sha(key),
             sighting.ts if sighting.ts is not None else part.events[sighting.event].ts,
             intern(sighting.model),
-            *[max(0, min(tokens, MAX_TOKENS)) for tokens in sighting[4:10]],
+            *[tokens if 0 <= tokens <= MAX_TOKENS else max(0, min(tokens, MAX_TOKENS)) for tokens in sighting[4:10]],
             sighting.cost_usd if sighting.cost_usd is not None and isfinite(sighting.cost_usd) else None,
             sighting.is_additive,
         )

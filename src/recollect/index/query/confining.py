@@ -1,0 +1,103 @@
+"""What confines a question to sessions, times, kinds, tools and paths, as engine clauses. None of it gives scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import tantivy
+from tantivy import Occur, Query
+
+from recollect.index.schema import KIND, PATHS, SESSION, TOOL, TS, schema, terms_of
+from recollect.index.text_index import Shard
+from recollect.model.tools import canonical_tool
+
+Clauses = list[tuple[Occur, Query]]
+_MAX_TOOLS = 1000
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """What an event must be. sessions None: any; TEXT fields follow from kinds. Times in UTC microseconds."""
+
+    sessions: frozenset[int] | None = None
+    not_sessions: frozenset[int] = frozenset()
+    kinds: tuple[str, ...] = ()
+    not_kinds: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    not_tools: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    not_paths: tuple[str, ...] = ()
+    after_us: int | None = None
+    before_us: int | None = None
+
+    @property
+    def with_instructions(self) -> bool:
+        """Instructions are searched only when asked for."""
+        return "instructions" in self.kinds
+
+    def clauses(self, shard: Shard) -> Clauses:
+        """Return what a shard's documents must and must not match."""
+        clauses: Clauses = []
+        if self.sessions is not None:
+            clauses.append((Occur.Must, unscored(_sessions(self.sessions))))
+        if self.not_sessions:
+            clauses.append((Occur.MustNot, _sessions(self.not_sessions)))
+        if self.after_us is not None or self.before_us is not None:
+            clauses.append((Occur.Must, unscored(times(self.after_us, self.before_us))))
+        for occur, query in (
+            (Occur.Must, _kinds(self.kinds)),
+            (Occur.MustNot, _kinds(self.not_kinds)),
+            (Occur.Must, _tools(shard, self.tools)),
+            (Occur.MustNot, _tools(shard, self.not_tools)),
+            (Occur.Must, _any_path(shard, self.paths)),
+            (Occur.MustNot, _any_path(shard, self.not_paths)),
+        ):
+            if query is not None:
+                clauses.append((occur, unscored(query) if occur == Occur.Must else query))
+        return clauses
+
+
+def unscored(query: Query) -> Query:
+    """Return a query that matches the same and adds nothing to the score."""
+    return Query.const_score_query(query, 0.0)
+
+
+def times(after_us: int | None, before_us: int | None) -> Query:
+    """Return the query for after_us <= ts < before_us, UTC microseconds."""
+    last = None if before_us is None else before_us - 1
+    return Query.range_query(schema(), TS, tantivy.FieldType.Integer, after_us, last)
+
+
+def _sessions(numbers: frozenset[int]) -> Query:
+    return Query.term_set_query(schema(), SESSION, sorted(numbers))
+
+
+def _kinds(kinds: Sequence[str]) -> Query | None:
+    return Query.term_set_query(schema(), KIND, list(kinds)) if kinds else None
+
+
+def _tools(shard: Shard, wanted: Sequence[str]) -> Query | None:
+    """Tools by their own name or by the canonical one (`shell`, `edit` …)."""
+    if not wanted:
+        return None
+    names = [name for name, _ in shard.terms_with_prefix(TOOL, "", _MAX_TOOLS)]
+    chosen = [name for name in names if name in wanted or canonical_tool(name) in wanted]
+    return Query.term_set_query(schema(), TOOL, chosen) if chosen else Query.empty_query()
+
+
+def _any_path(shard: Shard, paths: Sequence[str]) -> Query | None:
+    if not paths:
+        return None
+    return Query.boolean_query([(Occur.Should, _path(shard, path)) for path in paths])
+
+
+def _path(shard: Shard, path: str) -> Query:
+    """A path by consecutive parts; the last may be the beginning of a name."""
+    parts = terms_of(path)
+    if not parts:
+        return Query.empty_query()
+    if len(parts) == 1:
+        names = [term for term, _ in shard.terms_with_prefix(PATHS, parts[0], _MAX_TOOLS)]
+        return Query.term_set_query(schema(), PATHS, names) if names else Query.empty_query()
+    return Query.phrase_prefix_query(schema(), PATHS, list(parts))

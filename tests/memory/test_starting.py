@@ -1,0 +1,33 @@
+"""A search loads only what a search needs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+NOT_NEEDED = (
+    "recollect.agents.registry", "recollect.archive.archive", "recollect.pipeline.sync", "recollect.pipeline.work",
+    "recollect.pipeline.parse", "recollect.privacy.detectors", "recollect.upkeep", "genai_prices", "rich",
+)  # fmt: skip
+PROGRAM = f"""
+import sys
+from recollect.config import Config
+from recollect.memory import Memory
+with Memory.open(sys.argv[1], config=Config(), env={{"HOME": sys.argv[1]}}) as memory:
+    memory.search("zebra", sync=False)
+print(",".join(name for name in {NOT_NEEDED!r} if name in sys.modules))
+"""
+
+
+def test_a_search_without_syncing_loads_neither_parsers_nor_detectors_nor_upkeep(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(tmp_path / "memory")], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout.strip(), done.stderr, done.returncode) == ("", "", 0)
+
+
+def test_every_name_of_the_door_can_be_imported() -> None:
+    import recollect.memory
+
+    assert all(getattr(recollect.memory, name) is not None for name in recollect.memory.__all__)

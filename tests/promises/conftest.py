@@ -1,0 +1,7 @@
+"""The homes and the memory that the promises are tried on."""
+
+from __future__ import annotations
+
+from tests.pipeline.conftest import world
+
+__all__ = ["world"]

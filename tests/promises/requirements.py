@@ -1,0 +1,184 @@
+"""Every promise of Recollect as requirements: an id, what must hold, and the tests that fail when it does not.
+
+`deferred` says why a requirement has no proof yet; nothing else may be without one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Requirement(NamedTuple):
+    """One thing that must hold. `proofs`: tests as `file::function`, below `tests/`. Either proofs or deferred."""
+
+    id: str
+    text: str
+    proofs: tuple[str, ...] = ()
+    deferred: str = ""
+
+
+REQUIREMENTS = (
+    Requirement(
+        "lossless.bytes",
+        "Every byte at every revision that was seen can be given back exactly, also after the agent deleted its file.",
+        (
+            "promises/test_lossless.py::test_any_bytes_come_back_exactly_also_after_the_file_is_gone",
+            "promises/test_lossless.py::test_every_kind_of_source_comes_back_exactly",
+            "histories/test_histories.py::test_any_history_of_files_is_kept_and_told_once",
+            "pipeline/test_sync.py::test_a_file_replaced_under_the_same_name_keeps_the_old_one",
+        ),
+    ),
+    Requirement(
+        "lossless.unknown_types",
+        "A record of a type that nobody knows is kept, counted and searchable.",
+        ("promises/test_lossless.py::test_a_record_of_an_unknown_type_is_kept_counted_and_found",),
+    ),
+    Requirement(
+        "lossless.unknown_fields",
+        "A field that nobody knows, in a record of a known type, is kept, counted and searchable.",
+        (
+            "promises/test_lossless.py::test_an_unknown_field_of_a_known_record_is_kept",
+            "promises/test_lossless.py::test_an_unknown_field_of_a_known_record_is_found",
+        ),
+    ),
+    Requirement(
+        "lossless.verified",
+        "`verify` proves it per source, and says which source has lost what.",
+        (
+            "promises/test_lossless.py::test_verify_balances_bytes_and_records_of_every_source",
+            "promises/test_lossless.py::test_verify_names_the_source_that_lost_bytes",
+        ),
+    ),
+    Requirement(
+        "lossless.eviction",
+        "Only a reported eviction or a `forget` takes raw bytes away, and `verify` counts those as such.",
+        deferred="there is no eviction and no forget yet: nothing takes raw bytes away",
+    ),
+    Requirement(
+        "deterministic.cuts",
+        "However a growing file was cut into syncs and slices, the same events with the same ids come out.",
+        (
+            "promises/test_deterministic.py::test_a_file_taken_in_pieces_gives_the_events_of_the_whole",
+            "promises/test_deterministic.py::test_small_slices_give_the_events_of_large_ones",
+        ),
+    ),
+    Requirement(
+        "deterministic.homes",
+        "Another home, on another machine, gives the same events and ids.",
+        ("promises/test_deterministic.py::test_another_home_gives_the_same_events_and_ids",),
+    ),
+    Requirement(
+        "deterministic.rebuild",
+        "What is derived anew from the archive is what was derived from the files.",
+        ("pipeline/test_sync.py::test_a_rebuild_from_the_archive_alone_gives_the_same_memory",),
+    ),
+    Requirement(
+        "deterministic.nodes",
+        "The same holds for nodes and digests.",
+        deferred="there are no nodes and digests yet",
+    ),
+    Requirement(
+        "crash_safe.killed",
+        "Killed at any instruction and run again, nothing is lost or doubled.",
+        (
+            "faults/test_kill.py::test_kill_9_at_random_moments_leaves_the_same_memory_in_the_end",
+            "faults/test_kill.py::test_an_interrupted_sync_keeps_what_it_has_and_says_so",
+            "pipeline/test_bad_input.py::test_a_full_disk_is_said_in_one_line_and_nothing_stored_is_lost",
+        ),
+    ),
+    Requirement(
+        "crash_safe.idempotent",
+        "A step that has nothing to do writes nothing.",
+        (
+            "pipeline/test_sync.py::test_a_second_sync_writes_nothing",
+            "histories/test_histories.py::test_any_history_of_files_is_kept_and_told_once",
+        ),
+    ),
+    Requirement(
+        "crash_safe.together",
+        "Two processes at once give one whole memory.",
+        ("faults/test_kill.py::test_two_processes_ingesting_at_once_give_one_whole_memory",),
+    ),
+    Requirement(
+        "out_of_the_way.read_only",
+        "Nothing in an agent's folder is changed, made or removed.",
+        ("promises/test_out_of_the_way.py::test_the_agents_folder_is_left_exactly_as_it_was",),
+    ),
+    Requirement(
+        "out_of_the_way.allow_list",
+        "Only names on the allow-list are opened, read-only; credential files beside them never.",
+        (
+            "promises/test_out_of_the_way.py::test_no_process_opens_a_credential_file_or_anything_for_writing",
+            "promises/test_out_of_the_way.py::test_a_link_that_leads_out_of_the_agents_folder_is_not_followed",
+        ),
+    ),
+    Requirement(
+        "out_of_the_way.hooks",
+        "A hook always exits 0, prints only valid output, and takes a few milliseconds.",
+        deferred="there are no hooks yet",
+    ),
+    Requirement(
+        "bounded.memory",
+        "Memory does not grow with the size of a file.",
+        (
+            "promises/test_bounded.py::test_memory_does_not_grow_with_the_size_of_a_file",
+            "pipeline/test_bad_input.py::test_a_hundred_megabyte_line_is_archived_in_pieces_and_never_decoded",
+        ),
+    ),
+    Requirement("bounded.disk", "Disk is bounded by a budget.", deferred="there is no retention yet"),
+    Requirement(
+        "private.redacted",
+        "No secret is in a file of the home, an answer, or an export other than raw.",
+        (
+            "promises/test_private.py::test_no_file_of_the_home_holds_a_secret",
+            "promises/test_private.py::test_no_cell_of_the_database_holds_a_secret",
+            "promises/test_private.py::test_no_verb_shows_a_secret",
+            "promises/test_private.py::test_no_export_but_raw_holds_a_secret",
+        ),
+    ),
+    Requirement(
+        "private.raw",
+        "The exact bytes, secrets included, are sealed and given back on demand.",
+        ("promises/test_private.py::test_a_raw_export_gives_the_secrets_back",),
+    ),
+    Requirement(
+        "private.own_files",
+        "The home can be read by its owner only.",
+        ("promises/test_private.py::test_the_home_is_private_to_its_owner",),
+    ),
+    Requirement(
+        "private.no_network",
+        "Nothing leaves the machine: no module that reaches a network is loaded.",
+        ("promises/test_private.py::test_no_verb_reaches_for_a_network",),
+    ),
+    Requirement(
+        "private.reveal",
+        "Raw text is shown only by an explicit, logged `reveal`.",
+        deferred="there is no reveal verb yet; `export --raw` is the only way to raw bytes",
+    ),
+    Requirement(
+        "private.re_derived",
+        "What an older version derived is derived anew when it improves.",
+        ("pipeline/test_sync.py::test_a_newer_parser_derives_what_is_stored_anew_from_the_archive",),
+    ),
+    Requirement(
+        "honest.search",
+        "A search says how it matched, and when it found nothing.",
+        (
+            "promises/test_honest.py::test_words_that_are_nowhere_are_said_to_be_nowhere",
+            "promises/test_honest.py::test_an_answer_says_how_it_matched_and_how_many_there_are",
+            "promises/test_honest.py::test_the_same_words_in_sessions_that_are_no_forks_are_hits_of_their_own",
+        ),
+    ),
+    Requirement(
+        "honest.health",
+        "Every check of `doctor` can fail, and does when what it looks at is not well.",
+        ("promises/test_honest.py::test_every_check_of_doctor_can_fail",),
+    ),
+    Requirement(
+        "honest.prices",
+        "A cost without a known price is not printed, and the model is named.",
+        ("promises/test_honest.py::test_a_model_without_a_price_has_no_cost_and_is_named",),
+    ),
+)
+"""In the order of the promises; an id is `promise.requirement` and never changes its meaning."""

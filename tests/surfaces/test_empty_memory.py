@@ -1,0 +1,24 @@
+"""A memory that nothing was taken into yet answers every question, and calls nothing damaged."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.errors import KeyUnavailable
+from tests.pipeline.conftest import World
+
+
+def test_an_empty_memory_answers(world: World) -> None:
+    assert world.memory.search("anything").hits == ()
+    assert world.memory.sessions().total == 0
+    assert world.memory.timeline().total == 0
+    assert world.memory.stats().events == 0
+    assert world.memory.usage.report(by="day").rows == ()
+    assert world.memory.upkeep.doctor().ok
+
+
+@pytest.mark.xfail(
+    strict=True, raises=KeyUnavailable, reason="verify asks for the key of an archive that was never made"
+)
+def test_an_empty_memory_is_whole(world: World) -> None:
+    assert world.memory.upkeep.verify().ok
