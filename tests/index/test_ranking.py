@@ -23,7 +23,7 @@ WANTED = Wanted((unit("common", 900, 0.5), unit("rare", 3, 5.0)))
 
 
 def order(candidates: dict[int, Candidate]) -> list[int]:
-    ranked = rank(candidates, WANTED, intent="other", asks=False, sessions={}, now_us=0)
+    ranked = rank(candidates, WANTED, question="", sessions={}, now_us=0)
     return [item.candidate.key for item in ranked]
 
 

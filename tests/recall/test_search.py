@@ -355,3 +355,43 @@ def test_no_query_raises(filled: MemoryOfTests, query: str) -> None:
     assert answer.left_out >= 0
     assert answer.total >= len(answer.hits)
     assert all(len(hit.snippet) <= 240 and "\n" not in hit.snippet for hit in answer.hits)
+
+
+def test_a_newer_decision_comes_before_the_one_it_replaced(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "we deploy from the release branch", kind="assistant_message", at="2026-02-01T10:00:00Z")
+    memory.session(2)
+    memory.say(2, "we deploy from the main branch", kind="assistant_message", at="2026-08-10T10:00:00Z")
+    answer = memory.ask("which branch do we deploy from?")
+    assert [hit.session_uid for hit in answer.hits[:2]] == ["claude:2", "claude:1"]
+
+
+def test_a_question_once_asked_comes_after_its_answer(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "how do we rotate the webhook certificate?")
+    memory.session(2)
+    memory.say(2, "to rotate the webhook certificate run make rotate-cert", kind="assistant_message")
+    answer = memory.ask("how do we rotate the webhook certificate?")
+    assert [hit.session_uid for hit in answer.hits[:2]] == ["claude:2", "claude:1"]
+
+
+def test_a_word_that_is_nowhere_is_found_inside_of_longer_ones_and_that_is_said(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "the renderInvoiceTotals function")
+    answer = memory.ask("voiceTot")
+    assert [hit.session_uid for hit in answer.hits] == ["claude:1"]
+    assert answer.match_level == "near"
+    assert any("inside of longer ones" in note for note in answer.notes)
+    assert memory.ask("qqqzzz").abstained
+
+
+def test_a_pasted_error_is_found_though_its_paths_and_numbers_are_new(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    trace = 'Traceback (most recent call last):\n  File "/build/a1/ledger/post.py", line {}\nKeyError: suspense account'
+    memory.say(1, trace.format(12).replace("a1", "zz9"), kind="tool_result", tool="Bash")
+    answer = memory.ask(trace.format(701))
+    assert [hit.session_uid for hit in answer.hits] == ["claude:1"]

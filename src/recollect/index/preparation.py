@@ -23,8 +23,7 @@ import numpy as np
 import tantivy
 from numpy.typing import NDArray
 
-MAX_TERM_BYTES = 64
-"""Longer runs of letters and digits (base64, minified text) are not terms. A SHA-256 in hex still is one."""
+from recollect.index.schema import MAX_TERM_BYTES
 
 _Bytes = NDArray[np.uint8]
 _Positions = NDArray[np.intp]

@@ -75,11 +75,12 @@ class Weights:
     in_period: float = 2.0
     """A date said in passing prefers, strongly, but excludes nothing."""
     recency: float = 0.06
-    """A share of the score, for an event of today; halved every 90 days. A decision and its reversal say nearly the same
-    words: the newer one comes first, and nothing else changes place (arm "superseded" of the generated corpus)."""
-    session_length: float = 0.02
-    """A share of the score, taken off for each factor of e in the session's events beyond a hundred: a session a hundred
-    times as long has a hundred times the chance to hold the words by accident (arm "marathon")."""
+    """A share of the score, for an event of today; halved every 90 days. A decision and its reversal say nearly the
+    same words: the newer one comes first, and little else changes place (arm "superseded" of the generated corpus)."""
+    session_length: float = 0.04
+    """A share of the score of a keyword search, taken off for each factor of e in the session's events beyond a
+    hundred: the longer a session, the greater its chance to hold a few words by accident (arm "marathon"). Not for
+    questions, whose many words tell the session better than its length does."""
     asked: float = 0.5
     """For a prompt that is the question itself, asked again: what somebody once asked does not answer (arm "asked")."""
     reply: float = 1.0
@@ -138,17 +139,17 @@ def rank(
     candidates: Mapping[int, Candidate],
     wanted: Wanted,
     *,
-    intent: Intent,
-    asks: bool,
+    question: str,
     sessions: Mapping[int, SessionKey],
     now_us: int,
     weights: Weights = WEIGHTS,
 ) -> list[Ranked]:
     """Return all candidates, best first; ties by time (newest first), session and place in it.
 
-    asks: the query is a question (`is_question`).
+    question: the query's text, which tells what kind of event is wanted.
     sessions: each candidate's session by its number. The number follows the order of arrival, which must not show.
     """
+    asks = is_question(question)
     units = wanted.all_units
     masses = Masses(units)
     scale = sum(u.idf for u in units if not u.is_absent) or 1.0
@@ -156,8 +157,8 @@ def rank(
     for candidate in candidates.values():
         by_session.setdefault(candidate.session, []).append(candidate)
     of_session = {number: _session_gain(members, masses, scale, weights) for number, members in by_session.items()}
-    lengths = {number: _length_factor(sessions.get(number), weights) for number in by_session}
-    voices = _voices(intent, weights)
+    lengths = {number: 1.0 if asks else _length_factor(sessions.get(number), weights) for number in by_session}
+    voices = _voices(intent_of(question), weights)
     ranked = [
         _score(candidate, candidates, masses=masses, scale=scale, weights=weights) for candidate in candidates.values()
     ]

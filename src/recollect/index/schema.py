@@ -6,11 +6,12 @@ from functools import cache
 
 import tantivy
 
-from recollect.index.preparation import prepare_one
 from recollect.model.text import TextClass
 from recollect.model.tools import canonical_tool
 
 FORMAT_VERSION = "1"
+MAX_TERM_BYTES = 64
+"""Longer runs of letters and digits are not terms (base64, minified text); a SHA-256 in hex is one."""
 """Written beside the shards; an index of another version is set aside and rebuilt."""
 
 KEY = "key"
@@ -78,7 +79,8 @@ def voice_of(text_class: TextClass, kind: str, tool: str) -> int:
 
 
 @cache
-def _plain_analyzer() -> tantivy.TextAnalyzer:
+def plain_analyzer() -> tantivy.TextAnalyzer:
+    """Return the analyser of the text fields."""
     return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).build()
 
 
@@ -87,10 +89,5 @@ def register_analyzers(index: tantivy.Index) -> None:
 
     They have no filters: small letters and no terms that are too long are what `preparation` gives them.
     """
-    index.register_tokenizer(_PLAIN, _plain_analyzer())
+    index.register_tokenizer(_PLAIN, plain_analyzer())
     index.register_tokenizer(_SPACED, tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build())
-
-
-def terms_of(text: str) -> list[str]:
-    """Return the terms of a text, in order, exactly as the index cuts it."""
-    return _plain_analyzer().analyze(prepare_one(text).text)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from recollect.index.schema import IDENT, PATHS, TEXT_FIELDS
+from recollect.index.schema import IDENT, MAX_TERM_BYTES, PATHS, TEXT_FIELDS
 
 NEW_TERMS_BYTES = 4_000_000
 """When the appended terms outgrow this, the vocabulary is made anew."""
@@ -69,8 +69,6 @@ class Vocabulary:
 
     def append(self, words: Iterable[str]) -> None:
         """Add the terms of a small commit just made; call only if the files were current before it."""
-        from recollect.index.preparation import MAX_TERM_BYTES  # brings numpy, which no question needs
-
         data = "\n".join(w for w in words if len(w) <= MAX_TERM_BYTES).encode("utf-8", "replace") + b"\n"
         cover = self._covered()
         if cover is None or cover.new_bytes + len(data) > NEW_TERMS_BYTES:

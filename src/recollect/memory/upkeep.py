@@ -43,6 +43,8 @@ class UpkeepFacet:
     def verify(self, *, progress: Progress | None = None) -> VerifyReport:
         """Read every stored byte back, recompute every hash and the completeness ledger."""
         reader = self._memory.reader()
+        if next(reader.ledgers(), None) is None:  # nothing was ever taken in: there is no archive, and no key either
+            return VerifyReport(True, 0, 0, 0, 0, 0, 0, 0, (), (), 0.0)
         with self._memory.archive() as archive:
             return verify(reader, archive, progress=progress)
 

@@ -65,7 +65,9 @@ class Ingester:
             self.take(done.slice)
             finished += done.next is None
         for failed in answer.failed:
-            self._report.agents[failed.source.agent].skipped.append(Skipped(failed.source.path, failed.reason))
+            self._report.agents[failed.source.agent].skipped.append(
+                Skipped(failed.source.path, failed.reason, failed.is_failure)
+            )
             finished += 1
         return finished
 

@@ -75,7 +75,7 @@ class Planner:
             try:
                 task = self._plan_one(item, paths)
             except SourceError as error:
-                self._skip(item.path, str(error))
+                self._report.skipped.append(Skipped(item.path, str(error), True))
                 continue
             if task is not None:
                 planned.append(Planned(task, max(0, item.size - task.seen_bytes)))

@@ -23,10 +23,14 @@ ProgressCallback = Callable[[SyncProgress], None]
 
 
 class Skipped(msgspec.Struct, frozen=True):
-    """A source that was not taken, and why (refused, unreadable, empty, disabled, changed while read …)."""
+    """A source that was not taken, and why (refused, unreadable, empty, disabled, changed while read …).
+
+    is_failure: it should have been readable; the next sync tries again.
+    """
 
     path: str
     reason: str
+    is_failure: bool = False
 
 
 class AgentSync(msgspec.Struct):

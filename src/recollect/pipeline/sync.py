@@ -268,4 +268,9 @@ def _finish_report(report: SyncReport, ingester: Ingester, timer: StageTimer) ->
         if line.records and not line.events and not line.replays:
             line.warnings.append(f"{line.records} records gave no event; its format may have changed")
         line.sessions = sum(1 for uid in ingester.touched_sessions if uid.startswith(f"{line.agent}:"))
+    failures = sum(s.is_failure for line in report.agents.values() for s in line.skipped)
+    if failures:
+        report.notes.append(f"{failures} source{'s' * (failures > 1)} could not be read; the next sync tries again")
+        if report.state == "done":
+            report.state = "degraded"
     report.stage_seconds = dict(timer.seconds)

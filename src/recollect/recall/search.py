@@ -15,7 +15,7 @@ from recollect.index.candidates import POOL, Candidate, CandidateSearch, Wanted,
 from recollect.index.engine import DamagedShard
 from recollect.index.query.confining import Confinement
 from recollect.index.query.grammar import Clause, Question, parse
-from recollect.index.ranking import Masses, Ranked, intent_of, is_question, rank
+from recollect.index.ranking import Masses, Ranked, rank
 from recollect.index.text_index import Shard, TextIndex
 from recollect.index.units import Unit, UnitReader
 from recollect.recall.abstaining import has_nothing
@@ -35,6 +35,8 @@ MAX_MISSES = 40
 ALL_VERIFIED = 50
 """Where there are no more of them than this, all are compared, so that the total is exact."""
 MAX_LIMIT = 200
+MIN_INSIDE_CHARS = 4
+"""A shorter word is inside of too many others to mean any of them."""
 _MIN_BATCH = 8
 
 
@@ -83,6 +85,8 @@ class Searcher:
         while True:
             try:
                 answer = self._answer(question, max(1, min(limit, MAX_LIMIT)), now_us)
+                if answer.abstained:
+                    answer = self._inside_words(question, max(1, min(limit, MAX_LIMIT)), now_us) or answer
                 break
             except DamagedShard as error:
                 if not self._index.leave_out(error.shard):
@@ -115,6 +119,21 @@ class Searcher:
         notes.append(f"{whole.clause.text} is nowhere as a whole; looked for events with all its parts")
         return self._look(question, replace(wanted, units=(whole,), must=parts), shards, asked)
 
+    def _inside_words(self, question: Question, limit: int, now_us: int) -> SearchAnswer | None:
+        """Look for a lone word that is nowhere inside of longer ones; None where that finds nothing either."""
+        if question.must or len(question.words) != 1 or len(question.words[0].text) < MIN_INSIDE_CHARS:
+            return None
+        word = question.words[0].text
+        inside = parse(f"*{word}*", now_us)
+        if not inside.must:
+            return None
+        answer = self._answer(replace(question, words=(), must=inside.must), limit, now_us)
+        if not answer.hits:
+            return None
+        hits = tuple(msgspec.structs.replace(hit, match_level="near") for hit in answer.hits)
+        notes = (*answer.notes, f"{word} is nowhere as a word; these have it inside of longer ones")
+        return msgspec.structs.replace(answer, hits=hits, match_level="near", notes=notes)
+
     def _look(self, question: Question, wanted: Wanted, shards: Sequence[Shard], asked: _Asked) -> SearchAnswer:
         searched = CandidateSearch(shards, wanted, pool=_pool(wanted, asked.limit))
         candidates = searched.run()
@@ -122,8 +141,7 @@ class Searcher:
         ranked = rank(
             {key: c for key, c in candidates.items() if c.session in keys},
             wanted,
-            intent=intent_of(question.text),
-            asks=is_question(question.text),
+            question=question.text,
             sessions=keys,
             now_us=asked.now_us,
         )

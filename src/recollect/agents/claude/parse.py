@@ -12,6 +12,7 @@ from typing import Any
 from recollect.agents.claude import identify as identity
 from recollect.agents.claude.bookkeeping import BOOKKEEPING, read_attachment, read_system, read_unknown
 from recollect.agents.claude.declare import FACTS
+from recollect.agents.claude.extras import read_unknown_fields
 from recollect.agents.claude.messages import read_assistant, read_user
 from recollect.agents.claude.sidecars import DOCUMENTS, TEXTS, read_odd
 from recollect.agents.claude.state import EMPTY, ClaudeState, Reading
@@ -85,6 +86,8 @@ def _read_record(reading: Reading, kind: Any) -> None:
         read_message(reading)
         if len(reading.events) == before:
             read_unknown(reading, kind)
+        else:
+            read_unknown_fields(reading)
         return
     read_bookkeeping = BOOKKEEPING.get(kind)
     if read_bookkeeping is not None:

@@ -17,6 +17,7 @@ from recollect.store.ports import EventFilter
 
 MAX_QUERY_CHARS = 10_000
 MAX_CLAUSES = 64
+_PASTED_SIGNS = "\"'`()[]{}<>,;:!?=*|+-"
 """Words and clauses beyond this are left out, and said so."""
 
 _AGENT_ALIASES = {
@@ -112,10 +113,19 @@ class _Reader:
         self._subagent: bool | None = None
         self._joins_next = False
 
+    def _pasted(self, text: str) -> Question:
+        """Text of several lines is pasted output: its quotes, slashes and dashes are not syntax."""
+        self._note("text of several lines is searched as plain words")
+        words = dict.fromkeys(word.strip(_PASTED_SIGNS) for word in text.split())
+        clauses = tuple(Clause(word, "word") for word in words if word)
+        return Question(text=text, words=clauses[:MAX_CLAUSES], notes=tuple(self._notes))
+
     def read(self, text: str) -> Question:
         if len(text) > MAX_QUERY_CHARS:
             text = text[:MAX_QUERY_CHARS]
             self._note(f"only the first {MAX_QUERY_CHARS} characters of the query were read")
+        if "\n" in text.strip():
+            return self._pasted(text)
         around, rest = (None, text) if self._has_syntax(text) else said_in_passing(text, self._now_us)
         count = 0
         for token in _TOKEN.finditer(rest):

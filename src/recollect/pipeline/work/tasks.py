@@ -50,11 +50,11 @@ class SliceDone(msgspec.Struct):
 
 
 class SliceFailed(msgspec.Struct):
-    """A source that could not be read now; what is stored of it stays."""
+    """A source that could not be read now; what is stored of it stays. is_failure False: an agent was writing it."""
 
     source: SourceRow
     reason: str
-    is_retryable: bool
+    is_failure: bool
 
 
 class TaskAnswer(msgspec.Struct):

@@ -25,7 +25,7 @@ from recollect.capture.containers.snapshot import split_snapshot
 from recollect.capture.containers.text import split_text
 from recollect.capture.decode import MAX_RECORD_BYTES, UNREADABLE_TEXT_BYTES
 from recollect.capture.files import SourceFile, open_source
-from recollect.errors import SourceError
+from recollect.errors import SourceChanged, SourceError
 from recollect.model.records import SourceInfo
 from recollect.pipeline.work.derive import Deriver, decode_state, encode_state, hashes_of
 from recollect.pipeline.work.stages import StageTimer
@@ -53,7 +53,7 @@ class Worker:
             try:
                 answer.done.append(self.take(task))
             except SourceError as error:
-                answer.failed.append(SliceFailed(task.source, str(error), error.retryable))
+                answer.failed.append(SliceFailed(task.source, str(error), not isinstance(error, SourceChanged)))
         return answer
 
     def take(self, task: SourceTask) -> SliceDone:
@@ -144,6 +144,8 @@ class _Slice:
 
     def _read(self) -> _Piece:
         task = self._task
+        if task.seen_bytes and not self._file.read_at(task.seen_bytes - 1, 1):
+            raise SourceChanged(f"{task.path} changed while it was read: it got shorter")
         with self._timer.stage("read"):
             tail = self._file.read_at(task.closed_bytes, task.seen_bytes - task.closed_bytes)
             data = self._file.read_at(task.seen_bytes, task.slice_bytes)
