@@ -17,8 +17,8 @@ from typing import Literal, NamedTuple, TypeVar
 import tantivy
 from tantivy import Occur, Query
 
+from recollect.index.clauses import OUTPUT_KIND, UnitClauses, all_of, either, has_one_form, term_query
 from recollect.index.engine import DamagedShard, engine_errors
-from recollect.index.query.clauses import OUTPUT_KIND, UnitClauses, all_of, either, has_one_form, term_query
 from recollect.index.query.confining import Confinement, times, unscored
 from recollect.index.query.dates import Period
 from recollect.index.schema import (

@@ -12,8 +12,7 @@ import tantivy
 from recollect.index.query.grammar import Clause
 from recollect.index.query.patterns import TermPattern
 from recollect.index.schema import IDENT, INSTRUCTIONS, PATHS, PROSE, TEXT, schema
-from recollect.index.stems import STOP_WORDS, is_unspaced, shared_prefix, stem
-from recollect.index.terms import terms_of
+from recollect.index.stems import STOP_WORDS, is_unspaced, shared_prefix, stem, terms_of
 from recollect.index.text_index import Shard, TextIndex
 
 MAX_VARIANTS = 12

@@ -9,7 +9,7 @@ import tantivy
 from tantivy import Occur, Query
 
 from recollect.index.schema import KIND, PATHS, SESSION, TOOL, TS, schema
-from recollect.index.terms import terms_of
+from recollect.index.stems import terms_of
 from recollect.index.text_index import Shard
 from recollect.model.tools import canonical_tool
 
