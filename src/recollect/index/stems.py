@@ -1,4 +1,4 @@
-"""Words of a question as the index knows them: its terms, stop words, inflections by Snowball stems, unspaced scripts."""
+"""Words of a question as the index knows them: its terms, stop words, Snowball inflections, unspaced scripts."""
 
 from __future__ import annotations
 
