@@ -25,7 +25,7 @@ from recollect.pipeline.ingest import Ingester, Sinks
 from recollect.pipeline.mend import mend_index
 from recollect.pipeline.plan import Planned, Planner
 from recollect.pipeline.report import AgentSync, ProgressCallback, Skipped, SyncProgress, SyncReport
-from recollect.pipeline.work.stages import StageTimer
+from recollect.pipeline.work.stages import OtherThreads, StageTimer
 from recollect.pipeline.work.tasks import TaskAnswer
 from recollect.store.ports import Reader, Writer
 
@@ -68,6 +68,7 @@ def sync(
     report = SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0)
     before = home.size_bytes()
     timer = StageTimer()
+    threads = OtherThreads()
     index = _open_index(home, report)
     try:
         if index is not None:
@@ -84,6 +85,7 @@ def sync(
     finally:
         if index is not None:
             _close_index(index, report)
+    timer.merge({"index engine and feeding (threads)": threads.seconds()})
     _finish_report(report, ingester, timer)
     report.stored_bytes = home.size_bytes() - before
     report.seconds = time.perf_counter() - started

@@ -26,3 +26,15 @@ class StageTimer:
         """Add the times of another timer."""
         for name, seconds in other.items():
             self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+
+
+class OtherThreads:
+    """CPU seconds of this process that its other threads used since this was made: mostly the index engine's."""
+
+    def __init__(self) -> None:
+        self._process = time.process_time()
+        self._thread = time.thread_time()
+
+    def seconds(self) -> float:
+        """Return the seconds so far."""
+        return max(0.0, (time.process_time() - self._process) - (time.thread_time() - self._thread))
