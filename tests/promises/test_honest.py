@@ -32,7 +32,6 @@ def test_an_answer_says_how_it_matched_and_how_many_there_are(world: World) -> N
     assert world.memory.search("gizmos", sync=False).match_level == "stemmed"
 
 
-@pytest.mark.xfail(strict=True, reason="search folds equal texts of unrelated sessions into one hit and counts one")
 def test_the_same_words_in_sessions_that_are_no_forks_are_hits_of_their_own(world: World) -> None:
     for i in range(3):
         world.claude(f"s{i}").user("please run the gizmo tests")

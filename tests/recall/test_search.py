@@ -170,14 +170,23 @@ def test_a_confined_query_is_not_thinned(memory: MemoryOfTests) -> None:
     assert len(memory.ask("zebra session:claude:1").hits) == 6
 
 
-def test_the_same_text_in_a_fork_and_hidden_events_are_shown_once_or_not(memory: MemoryOfTests) -> None:
+def test_copies_of_one_text_are_one_hit_and_hidden_events_none(memory: MemoryOfTests) -> None:
     fill(memory)
     memory.session(1)
     memory.session(2)
-    memory.say(1, "zebra in both")
-    memory.say(2, "zebra in both")
+    for session in (1, 2):
+        memory.say(session, "zebra in a long message that nobody types twice, so it was copied: " + "words " * 40)
+        memory.say(session, "zebra in a file", kind="tool_result", tool="Read")
     memory.hidden.add(memory.say(2, "zebra replaced"))
-    assert len(memory.ask("zebra").hits) == 1
+    assert len(memory.ask("zebra").hits) == 2
+
+
+def test_the_same_few_words_in_unrelated_sessions_are_hits_of_their_own(memory: MemoryOfTests) -> None:
+    fill(memory)
+    for session in (1, 2):
+        memory.session(session)
+        memory.say(session, "run the zebra tests")
+    assert len(memory.ask("zebra").hits) == 2
 
 
 def test_an_absent_name_is_said_and_nothing_is_shown(memory: MemoryOfTests) -> None:

@@ -35,6 +35,8 @@ MAX_MISSES = 40
 ALL_VERIFIED = 50
 """Where there are no more of them than this, all are compared, so that the total is exact."""
 MAX_LIMIT = 200
+COPIED_CHARS = 200
+"""A message of this length that stands in two sessions was copied, not said again."""
 MIN_INSIDE_CHARS = 4
 """A shorter word is inside of too many others to mean any of them."""
 _MIN_BATCH = 8
@@ -234,7 +236,7 @@ class Searcher:
             for item in batch:
                 text = texts.get(item.candidate.key)
                 if text is not None:
-                    picked.take(item, text, wanted, found.sessions[item.candidate.session].root_uid)
+                    picked.take(item, text, wanted, found.sessions[item.candidate.session])
 
     def _hit(
         self,
@@ -296,7 +298,7 @@ class _Picked:
         self.hidden = 0
         self._per_root = per_root
         self._roots: dict[str, int] = {}
-        self._seen: set[bytes] = set()
+        self._seen: set[object] = set()
         self._misses = 0
 
     @property
@@ -306,7 +308,7 @@ class _Picked:
     def has_room(self, root: str) -> bool:
         return len(self.shown) < self.limit and self._roots.get(root, 0) < self._per_root
 
-    def take(self, item: Ranked, text: HitText, wanted: Wanted, root: str) -> None:
+    def take(self, item: Ranked, text: HitText, wanted: Wanted, session: SessionKey) -> None:
         if _is_open(wanted, item.candidate):
             self.looked_at += 1
             if not _passes(wanted, item.candidate, text):
@@ -317,13 +319,15 @@ class _Picked:
         if text.is_hidden:
             self.hidden += 1
             return
-        fingerprint = _fingerprint(text)
-        if fingerprint not in self._seen and self.has_room(root):
-            self._seen.add(fingerprint)
+        root = session.root_uid
+        same = _sameness(text, session)
+        if self._seen.isdisjoint(same) and self.has_room(root):
+            self._seen |= same
             self._roots[root] = self._roots.get(root, 0) + 1
             self.shown.append(_Verified(item, text))
 
 
+_SAID = frozenset(("user_message", "assistant_message", "thinking"))
 _NOTHING = "nothing found"
 _ONLY_FILTERS = "the query has filters only: add a word to look for, or list sessions instead"
 
@@ -438,10 +442,17 @@ def _per_root(ranked: Iterable[Ranked], sessions: Mapping[int, SessionKey]) -> d
     return counts
 
 
-def _fingerprint(text: HitText) -> bytes:
-    """The same text of the same kind is one hit, whichever fork or replay holds it."""
+def _sameness(text: HitText, session: SessionKey) -> set[object]:
+    """What makes two events one hit: the id that a replay in a fork keeps, or the text.
+
+    The same few words said in unrelated sessions are hits of their own. The same file read in them is not, nor is a
+    long message: nobody says that twice, it is a copy (a fork of Claude Code names no origin).
+    """
     body = f"{text.kind}\0{text.text or text.event_id}"
-    return blake2b(body.encode("utf-8", "replace"), digest_size=12).digest()
+    said = blake2b(body.encode("utf-8", "replace"), digest_size=12).digest()
+    is_own = text.kind in _SAID and len(text.text) < COPIED_CHARS
+    where = session.origin_uid or session.session_uid if is_own else ""
+    return {(text.event_id, text.part), (where, said)}
 
 
 def _nothing_note(missing: Sequence[str] | None, wanted: Wanted) -> str:

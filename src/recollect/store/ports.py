@@ -228,6 +228,8 @@ class SessionKey(NamedTuple):
     ended_at: int | None
     title: str = ""
     repo: str = ""
+    origin_uid: str = ""
+    """The session that this one was forked from; "" where it began by itself."""
 
 
 class HitText(NamedTuple):

@@ -68,11 +68,17 @@ def read_session_keys(db: apsw.Connection, numbers: Iterable[int]) -> dict[int, 
         (int_array(numbers),),
     )
     return {
-        number: SessionKey(
-            number, uid, root, agent, events, bool(is_subagent), started, ended, title_of(decode_facts(packed)), repo
-        )
+        number: _session_key((number, uid, root, agent, events, bool(is_subagent), started, ended), packed, repo)
         for number, uid, root, agent, events, is_subagent, started, ended, repo, packed in rows
     }
+
+
+def _session_key(
+    row: tuple[int, str, str, str, int, bool, int | None, int | None], packed: bytes, repo: str
+) -> SessionKey:
+    facts = decode_facts(packed)
+    origin = session_uid(row[3], facts.forked_from) if facts.forked_from else ""
+    return SessionKey(*row, title_of(facts), repo, origin)
 
 
 def title_of(facts: SessionFacts) -> str:
