@@ -68,7 +68,7 @@ def cold_ingest(corpus: Corpus, home: Path) -> dict[str, Any]:
         "index_share": round(storage["index_bytes"] / max(1, taken), 4),
         "stage_cpu_seconds": {k: round(v, 2) for k, v in sorted(stages.items(), key=lambda x: -x[1])},
         "roofline": bound,
-        "share_of_bound": round(taken / 1e6 / report["seconds"] / float(bound["bound_mb_per_s"] or 1), 3),  # type: ignore[arg-type]
+        "share_of_bound": round(taken / 1e6 / report["seconds"] / (bound["bound_mb_per_s"] or 1), 3),
         "state": report["state"],
         "notes": report["notes"],
     }

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import zstandard
@@ -18,7 +19,7 @@ CHUNK_BYTES = 256 * 1024
 PARTS = ("read", "split and hash", "decode", "compress", "seal")
 
 
-def roofline(files: Sequence[Path]) -> dict[str, object]:
+def roofline(files: Sequence[Path]) -> dict[str, Any]:
     """Measure reading, splitting into records and hashing each, decoding (msgspec), zstd level 3, and AES-256-GCM.
 
     Returns seconds and MB/s per part; zstd and AES work on chunks of 256 KiB. `bound_mb_per_s`: what all cores

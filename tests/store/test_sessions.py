@@ -106,6 +106,7 @@ def test_a_session_is_found_by_a_unique_prefix(writer: SqliteWriter, reader: Sql
     assert reader.session("") is None
     assert reader.session("%") is None
     assert set(reader.nearest_sessions("abc-7")) == {"claude:abc-1", "claude:abc-2"}
+    assert reader.nearest_sessions("zzz") == ()
 
 
 def test_sessions_are_listed_newest_first_in_pages(writer: SqliteWriter, reader: SqliteReader) -> None:

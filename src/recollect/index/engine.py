@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 
 import tantivy
 
@@ -24,29 +25,23 @@ class DamagedShard(IndexUnavailable):
         self.shard = shard
 
 
-class engine_errors:  # noqa: N801  reads as a phrase: `with engine_errors("opening", path)`
+@contextmanager
+def engine_errors(doing: str, shard: str) -> Iterator[None]:
     """Turn whatever the engine raises inside the block into DamagedShard, a Rust panic included.
 
     A panic arrives as `pyo3_runtime.PanicException`, which no `except Exception` would catch and no module exports.
     """
-
-    def __init__(self, doing: str, shard: str) -> None:
-        self._doing = doing
-        self._shard = shard
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None or issubclass(kind, IndexUnavailable | BrokenInvariant):
-            return
-        if issubclass(kind, _FOREIGN) or kind.__name__ == "PanicException":
-            raise DamagedShard(
-                f"the search index cannot be used ({self._doing} {self._shard}: {error})",
-                shard=self._shard,
-            ) from error
+    try:
+        yield
+    except (IndexUnavailable, BrokenInvariant):
+        raise
+    except BaseException as error:
+        if not isinstance(error, _FOREIGN) and type(error).__name__ != "PanicException":
+            raise
+        raise DamagedShard(
+            f"the search index cannot be used ({doing} {shard}: {error})",
+            shard=shard,
+        ) from error
 
 
 def shard_names(folder: Path) -> list[str]:

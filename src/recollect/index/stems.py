@@ -11,7 +11,7 @@ from recollect.index.schema import MAX_TERM_BYTES, plain_analyzer
 # Words that say how a question is put, not what it is about. English, and the most frequent of languages that
 # people mix into it are not listed: their idf is low enough where they are in use.
 STOP_WORDS = frozenset(
-    (  # noqa: SIM905  a paragraph of words reads better than a page of quotes
+    (
         "a about after again all also am an and any are as at be because been before being but by can could did do "
         "does doing done down during each ever for from further get gets got had has have having he her here him his "
         "how i if in into is it its itself just let me might more most must my no nor not now of off on once only or "

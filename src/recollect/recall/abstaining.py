@@ -25,7 +25,7 @@ MIN_COVERED = 0.15
 # they will do less well.
 
 _ONSETS = frozenset(
-    (  # noqa: SIM905  a paragraph of words reads better than a page of quotes
+    (
         "bl br ch cl cr dr dw fl fr gh gl gn gr kh kl kn kr ph pl pn pr ps pt qu rh sc sh sk sl sm sn sp sq st sv sw "
         "th tr ts tw wh wr"
     ).split()

@@ -15,7 +15,7 @@ from recollect.model.payloads import Unknown
 from recollect.model.text import flatten
 
 _RECORD = frozenset(
-    (  # noqa: SIM905  a paragraph of names reads better than a page of quotes
+    (
         "agentId agentName apiErrorStatus apiRefusalCategory apiRefusalExplanation attachment attributionAgent "
         "attributionMcpServer attributionMcpTool attributionPlugin attributionSkill cause classifierMetaLines "
         "compactMetadata content cwd direction durationMs effort entrypoint error errorDetails fallbackModel gitBranch "
@@ -31,7 +31,7 @@ _RECORD = frozenset(
     ).split()
 )
 _MESSAGE = frozenset(
-    (  # noqa: SIM905  as above
+    (
         "container content context_management diagnostics id model role stop_details stop_reason stop_sequence type "
         "usage"
     ).split()

@@ -161,8 +161,9 @@ def _beyond(extra: dict[str, Any], body: str) -> Json:
         if key == "stdout" and extra.get("isImage") is True:
             continue
         if key == "file" and isinstance(value, dict):
-            value = _file(value, body)  # noqa: PLW2901
-        kept = _prune(value, body, 0) if isinstance(value, dict | list | str) else value
+            kept = _prune(_file(value, body), body, 0)
+        else:
+            kept = _prune(value, body, 0) if isinstance(value, dict | list | str) else value
         if kept is not None:
             rest[key] = kept
     return rest or None

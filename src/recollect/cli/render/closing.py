@@ -29,7 +29,7 @@ _EMPTY_WORDS = frozenset(
     run same session should show some something still such sure take test tests than that their them then there these
     they thing this those through update using very want what when where which while will with without work would
     write your code implement repo repository project issue current change changes
-    """.split()  # noqa: SIM905 - a list would be a column of ninety lines
+    """.split()
 )
 
 

@@ -33,13 +33,16 @@ def read_session(db: apsw.Connection, name: str) -> Session | None:
 
 
 def nearest_sessions(db: apsw.Connection, name: str, limit: int) -> tuple[str, ...]:
-    """Return uids that begin like a name, trying shorter and shorter beginnings, newest first."""
+    """Return uids that begin like a name, newest first, or none.
+
+    Shorter and shorter beginnings are tried, down to three characters.
+    """
     _agent, _colon, native = name.rpartition(":")
     for size in range(len(native), 2, -1):
         numbers = find_sessions(db, native[:size])
         if numbers:
             return _uids(db, "number IN (SELECT value FROM carray(?))", [int_array(numbers)], limit)
-    return _uids(db, "1", [], limit)
+    return ()
 
 
 def _uids(db: apsw.Connection, condition: str, values: list[Any], limit: int) -> tuple[str, ...]:
