@@ -6,11 +6,58 @@ from typing import Literal
 
 import msgspec
 
-Container = Literal["jsonl", "text", "snapshot"]
-"""jsonl: append-only lines. text: a whole file is one record of text. snapshot: a whole-file JSON document
-that is rewritten; its records are the elements of its top-level array, else the document itself."""
+Container = Literal["jsonl", "text", "snapshot", "patchlog", "sqlite", "directory"]
+"""How an agent writes, which says how bytes become records.
+
+jsonl: append-only lines. text: a whole file is one record of text. snapshot: a whole-file JSON document that is
+rewritten (see `Place.split`). patchlog: append-only lines, each a change of one document that is folded. sqlite: the
+rows of one logical document in a live database. directory: a folder of small files that make one logical document.
+The records of the last two are rows in one canonical encoding, see docs/data-model.md.
+"""
 
 Claim = Literal["exact", "partly", "no"]
+
+
+class Table(msgspec.Struct, frozen=True, kw_only=True):
+    """A table of an agent's database that may be read; nothing else of the database is.
+
+    document: the column whose value names the logical document (usually the session) that a row belongs to; ""
+    where the whole database is one document. order: columns by which the rows of a document are put in order; rows
+    of several tables are merged by these values, so that a message ("id",) stands before its parts
+    ("message_id", "id"). Columns that are missing in an older database read as NULL.
+    """
+
+    name: str
+    document: str = ""
+    order: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    """Columns never read (credentials, other people's names)."""
+    json: tuple[str, ...] = ()
+    """Columns of JSON text; the parser gets them decoded. Text that is no JSON stays text."""
+    zstd_json: tuple[str, ...] = ()
+    """BLOB columns that hold JSON, zstd-compressed or plain."""
+    keys: tuple[str, ...] = ()
+    """For key-value tables, whose first column in `order` is the key: allowed keys, or prefixes that end in "*".
+
+    With `document_in_key` the document is what stands in the key after the prefix, up to the next ":".
+    """
+    document_in_key: bool = False
+    stamp: str = ""
+    """The column that changes whenever a row changes; without one, all rows are compared."""
+
+
+class Member(msgspec.Struct, frozen=True, kw_only=True):
+    """Files that belong to one document of a `directory` place.
+
+    pattern: relative to the root, with names in braces instead of some folders or stems, each of which takes one path
+    segment or a part of it: "storage/message/{document}/{message}.json". `{document}` names the logical document; a
+    pattern without it joins by a name that an earlier member bound ("storage/part/{message}/{part}.json").
+    Rows are put in order by the values of their names except `document`, so a message stands before its parts.
+    """
+
+    table: str
+    """What the row's `table` says, as the parser sees it."""
+    pattern: str
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -28,13 +75,25 @@ class Place(msgspec.Struct, frozen=True):
     lane: int = 0
     is_compressed: bool = False
     """zstd; the archive keeps the decompressed bytes as the revision (the compressed file is derived)."""
+    split: tuple[str, ...] = ()
+    """Of a snapshot: dotted paths of the arrays whose elements are records of their own ("messages",
+    "journal.entries"); the members around them are records too. Empty: the elements of a top-level array, else the
+    whole document."""
+    tables: tuple[Table, ...] = ()
+    """Of a sqlite place: what may be read."""
+    members: tuple[Member, ...] = ()
+    """Of a directory place: its files; `patterns` then names nothing."""
 
 
 class Root(msgspec.Struct, frozen=True):
-    """Where an agent keeps its data: an environment variable, else a path below the user's home."""
+    """Where an agent keeps its data: the value of an environment variable, else a path below the user's home.
+
+    below: a path below either ("opencode", where the variable is `XDG_DATA_HOME`).
+    """
 
     variable: str
     default: str
+    below: str = ""
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,5 +125,9 @@ class AgentFacts(msgspec.Struct, frozen=True, kw_only=True):
     roots: tuple[Root, ...]
     places: tuple[Place, ...]
     capabilities: Capabilities
+    is_per_repository: bool = False
+    """Also looked for in the folders that other agents' sessions worked in (`.aider.chat.history.md`)."""
+    is_import_only: bool = False
+    """Never looked for: `recollect import` takes what the user names."""
     parser_version: int
     """Raised with every change of what the parser gives; older derived rows are re-derived from the archive."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -16,13 +16,15 @@ class SourceInfo(msgspec.Struct, frozen=True):
     """What an adapter may know of a source: never an absolute path of this machine.
 
     path: relative to the agent's root, "/"-separated. role: as in the adapter's `Place`.
-    session: native id of the session, as `identify` gave it.
+    session: native id of the session, as `identify` gave it. document: of a sqlite or directory source, the name
+    of its logical document; "" for files.
     """
 
     agent: str
     role: str
     path: str
     session: str = ""
+    document: str = ""
 
     @property
     def name(self) -> str:
@@ -42,12 +44,37 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     """One unit of a source, decoded.
 
     value: the decoded JSON (any type!), or the text of a whole-file text source. raw: its exact bytes.
-    index: 0-based ordinal in the revision.
+    index: 0-based ordinal in the revision. at: where the record stands in its document: the path of a split array
+    for its elements ("messages"), the path of the object around for its other members ("" at the top), the table's
+    name for a row. changed: of a patch log, the elements that this line changed, as they are now.
     """
 
     value: Json
     raw: bytes
     index: int
+    at: str = ""
+    changed: tuple[Changed, ...] = ()
+
+
+class Changed(NamedTuple):
+    """An element of a folded document that a line of a patch log changed: its path, and its value after the line.
+
+    path: keys and indexes from the top. is_gone: the element stands there no more; value is then what it was.
+    """
+
+    path: tuple[str | int, ...]
+    value: Json
+    is_gone: bool = False
+
+
+class Drift(NamedTuple):
+    """Something of the agent's format that this version of the parser does not know.
+
+    kind: "type" (a record or block type), "field" or "value". name: "type", "where.field" or "where=value".
+    """
+
+    kind: str
+    name: str
 
 
 class Defect(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -64,8 +91,9 @@ class Defect(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Parsed(msgspec.Struct, Generic[State], frozen=True):
-    """What a parser made of one record: events in order, defects, and the state for the next record."""
+    """What a parser made of one record: events in order, defects, drift, and the state for the next record."""
 
     state: State
     events: tuple[Draft, ...] = ()
     defects: tuple[Defect, ...] = ()
+    drift: tuple[Drift, ...] = ()

@@ -1,0 +1,206 @@
+"""The record in hand: what most parsers need to read one record and to give its events.
+
+A parser keeps its memory in a frozen `BaseState` and does its work on a `Reading`, which lives for one `parse` call.
+Every reader is tolerant: a missing field reads as empty, one of a wrong type as empty with a counted defect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from recollect.agents.kit.access import number, whole
+from recollect.agents.kit.instants import instant
+from recollect.model.events import Draft, Role, TsQuality
+from recollect.model.payloads import Payload, Unknown
+from recollect.model.records import Defect, Drift, Parsed, Record
+from recollect.model.text import flatten
+
+MAX_NAME_CHARS = 200
+_MAX_VALUE_CHARS = 80
+_EMPTY: dict[str, Any] = {}
+
+
+class BaseState(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """What every parser remembers: whose source it reads, and the newest time it saw (UTC microseconds)."""
+
+    session: str = ""
+    role: str = ""
+    name: str = ""
+    document: str = ""
+    ts: int | None = None
+    is_started: bool = False
+
+
+S = TypeVar("S", bound=BaseState)
+
+
+class Reading(Generic[S]):
+    """One record while it is read. `value` is the record if it is a JSON object, else an empty one."""
+
+    __slots__ = (
+        "_changes", "at", "defects", "drift", "events", "index", "is_sidechain", "last_ts", "native_id", "parent_id",
+        "record", "state", "ts", "ts_quality", "value",
+    )  # fmt: skip
+
+    def __init__(self, record: Record, state: S) -> None:
+        self.record = record
+        self.value: dict[str, Any] = record.value if isinstance(record.value, dict) else _EMPTY
+        self.at = record.at
+        self.index = record.index
+        self.state = state
+        self.events: list[Draft] = []
+        self.defects: list[Defect] = []
+        self.drift: list[Drift] = []
+        self.native_id: str | None = None
+        """Names the record's events unless `add` is given another id. None: named by a hash of the record."""
+        self.parent_id: str | None = None
+        self.is_sidechain = False
+        self.last_ts = state.ts
+        self.ts = state.ts
+        self.ts_quality: TsQuality = "missing" if state.ts is None else "inferred"
+        self._changes: dict[str, Any] = {}
+
+    def date(self, written: object, field: str = "timestamp") -> None:
+        """Take the record's time (ISO text, or a number of s, ms or us). Without one the last stands, inferred."""
+        at = instant(written)
+        if at is not None:
+            self.ts = self.last_ts = at
+            self.ts_quality = "exact"
+        elif written is not None and written != "":
+            self.wrong(field, "bad_timestamp")
+
+    def infer(self, at: int | None) -> None:
+        """Take a time that the record does not state (UTC microseconds), marked as inferred."""
+        if at is not None:
+            self.ts = self.last_ts = at
+            self.ts_quality = "inferred"
+
+    def add(
+        self,
+        payload: Payload,
+        role: Role = "system",
+        *,
+        native_id: str | None = None,
+        session: str | None = None,
+        replaces: tuple[str, int] | None = None,
+    ) -> None:
+        """Give one more event, at the record's time. native_id: names this event alone, see `native_id`."""
+        self.events.append(
+            Draft(
+                payload,
+                role,
+                self.ts,
+                self.ts_quality,
+                native_id or self.native_id,
+                self.parent_id,
+                self.is_sidechain,
+                session,
+                replaces,
+            )
+        )
+
+    def unknown(self, kind: str, value: Any = None, *, native_id: str | None = None) -> None:
+        """Give a record or block of a type that this version does not know: searchable, and counted as drift."""
+        self.drift.append(Drift("type", kind[:_MAX_VALUE_CHARS]))
+        body = self.record.value if value is None else value
+        self.add(Unknown(kind, body if isinstance(body, str) else flatten(body)), native_id=native_id)
+
+    def kept(self, kind: str, value: Any = None, *, native_id: str | None = None) -> None:
+        """Give a record that is known but has no kind of its own: searchable as `unknown`, no drift."""
+        body = self.record.value if value is None else value
+        self.add(Unknown(kind, body if isinstance(body, str) else flatten(body)), native_id=native_id)
+
+    def extra(self, value: dict[str, Any], known: Set[str], where: str, *, native_id: str | None = None) -> None:
+        """Give the fields of an object that this version does not know, if they say anything; counted as drift.
+
+        where: the object's type as people would name it ("message", "tool_call.state").
+        """
+        if value.keys() <= known:
+            return
+        found = {k: v for k, v in value.items() if k not in known and v not in (None, "", [], {})}
+        if found:
+            self.drift += [Drift("field", f"{where}.{name}"[:_MAX_VALUE_CHARS]) for name in found]
+            name = native_id or self.native_id
+            self.add(Unknown("fields", flatten(found)), native_id=f"{name}/{where}/fields" if name else None)
+
+    def odd_value(self, where: str, value: object, known: Set[str]) -> None:
+        """Count as drift a value outside the list that this version knows. where: as in `extra`, with its field."""
+        if isinstance(value, str) and value and value not in known:
+            self.drift.append(Drift("value", f"{where}={value}"[:_MAX_VALUE_CHARS]))
+
+    def wrong(self, field: str, code: str = "wrong_type") -> None:
+        """Count a defect of a field of this record."""
+        self.defects.append(Defect(code, detail=field[:MAX_NAME_CHARS], record_index=self.index))
+
+    def text(self, source: dict[str, Any], name: str) -> str:
+        """Return a text field."""
+        value = source.get(name)
+        if isinstance(value, str):
+            return value
+        if value is not None:
+            self.wrong(name)
+        return ""
+
+    def mapping(self, source: dict[str, Any], name: str) -> dict[str, Any]:
+        """Return an object field; not a copy."""
+        value = source.get(name)
+        if isinstance(value, dict):
+            return value
+        if value is not None:
+            self.wrong(name)
+        return _EMPTY
+
+    def items(self, source: dict[str, Any], name: str) -> list[Any]:
+        """Return an array field; not a copy."""
+        value = source.get(name)
+        if isinstance(value, list):
+            return value
+        if value is not None:
+            self.wrong(name)
+        return []
+
+    def whole(self, source: dict[str, Any], name: str) -> int | None:
+        """Return a whole-number field (also when written as text)."""
+        value = source.get(name)
+        if value is None:
+            return None
+        found = whole(value)
+        if found is None:
+            self.wrong(name)
+        return found
+
+    def count(self, source: dict[str, Any], name: str) -> int:
+        """Return a number of things: missing and negative read as 0, the latter with a defect."""
+        found = self.whole(source, name) or 0
+        if found < 0:
+            self.wrong(name, "number_out_of_range")
+            return 0
+        return found
+
+    def money(self, source: dict[str, Any], name: str) -> float | None:
+        """Return an amount of money, None where there is none."""
+        return number(source.get(name))
+
+    def set(self, **changes: Any) -> None:
+        """Change fields of the state that the next record will see; `now` reads them back."""
+        self._changes.update(changes)
+
+    def now(self, name: str) -> Any:
+        """Return a field of the state as changed so far."""
+        return self._changes[name] if name in self._changes else getattr(self.state, name)
+
+    def finish(self) -> Parsed[S]:
+        """Return everything this record gave and the state after it."""
+        changes = self._changes
+        if self.last_ts != self.state.ts:
+            changes["ts"] = self.last_ts
+        state = msgspec.structs.replace(self.state, **changes) if changes else self.state
+        return Parsed(state, tuple(self.events), tuple(self.defects), tuple(self.drift))
+
+
+def remember(known: tuple[str, ...], name: str, limit: int = 64) -> tuple[str, ...]:
+    """Return a bounded list of names with one more at its end; too long a name is not remembered."""
+    return (*known, name)[-limit:] if name and len(name) <= MAX_NAME_CHARS else known
