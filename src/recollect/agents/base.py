@@ -16,9 +16,15 @@ class Adapter(Protocol):
     and go on later: the events must not depend on where it stopped.
     """
 
-    facts: AgentFacts
-    state_type: type[Any]
-    """A frozen msgspec.Struct; what `begin` returns and `parse` threads through."""
+    @property
+    def facts(self) -> AgentFacts:
+        """The declared facts, data only."""
+        ...
+
+    @property
+    def state_type(self) -> type[Any]:
+        """A frozen msgspec.Struct; what `begin` returns and `parse` threads through."""
+        ...
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """Return the role of a source told by its content (first 64 KiB), or None if it is not this agent's.

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
-from recollect.capture.files import SourceFile
+from recollect.capture.files import ReadableSource
 
 PROBE_BYTES = 4096
 _STEP_BYTES = 1024 * 1024
@@ -21,12 +21,12 @@ class Marks(NamedTuple):
     tail_sha: bytes
 
 
-def marks_at(source: SourceFile, committed_bytes: int) -> Marks:
+def marks_at(source: ReadableSource, committed_bytes: int) -> Marks:
     """Return the marks of the bytes before `committed_bytes`."""
     return marks_of(source.read_at, (), committed_bytes, is_whole=False)
 
 
-def compare(source: SourceFile, marks: Marks, *, bytes_seen: int) -> Change:
+def compare(source: ReadableSource, marks: Marks, *, bytes_seen: int) -> Change:
     """Compare a source with how it was. bytes_seen: end of all bytes taken, an open tail included.
 
     An append leaves everything before the committed end as it was; the head and the end are compared. An
@@ -42,11 +42,14 @@ def compare(source: SourceFile, marks: Marks, *, bytes_seen: int) -> Change:
     return "appended" if len(rest) > bytes_seen - marks.committed_bytes else "unchanged"
 
 
-def whole_marks(source: SourceFile) -> Marks:
-    """Return the marks of a source that is rewritten as a whole: its size and a hash of all its bytes."""
+def whole_marks(source: ReadableSource, limit: int | None = None) -> Marks:
+    """Return the marks of a source that is rewritten as a whole: its size and a hash of all its bytes.
+
+    limit: of its first so many bytes only.
+    """
     sha = hashlib.sha256()
     size = 0
-    while step := source.read_at(size, _STEP_BYTES):
+    while step := source.read_at(size, _STEP_BYTES if limit is None else min(_STEP_BYTES, limit - size)):
         sha.update(step)
         size += len(step)
     digest = sha.digest()[:16]

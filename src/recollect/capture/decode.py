@@ -42,6 +42,11 @@ def decode_record(raw: bytes) -> Decoded:
         return _decode_slowly(raw, str(error))
 
 
+def decode_members(raw: bytes) -> Decoded:
+    """Decode some members of a JSON object, `"a": 1, "b": 2`, to the object of them."""
+    return decode_record(b"{" + raw + b"}")
+
+
 def _decode_slowly(raw: bytes, why: str) -> Decoded:
     code = ""
     try:

@@ -16,6 +16,8 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.agents.base import Adapter
+from recollect.capture.containers.directory import glob_of
+from recollect.capture.documents import DocumentPlace
 from recollect.config import Config
 from recollect.model.capabilities import Place
 from recollect.paths import expand, user_home
@@ -42,13 +44,18 @@ class FoundSource(msgspec.Struct, frozen=True):
     size: int
     mtime_ns: int
     inode: int
+    document: DocumentPlace | None = None
+    """Where it is, if it is not a file; path and relative then end in `#role/document`."""
+    share_bytes: int = -1
+    """About how many bytes of a database belong to the document; -1: `size` says it."""
 
 
 class Refused(NamedTuple):
-    """A path that was not taken, and why."""
+    """A path that was not taken, and why. is_failure: it should have been readable."""
 
     path: str
     reason: str
+    is_failure: bool = False
 
 
 class Discovery(msgspec.Struct):
@@ -72,7 +79,7 @@ def roots_of(adapter: Adapter, config: Config, env: Mapping[str, str]) -> list[R
     for root in adapter.facts.roots:
         value = values.get(root.variable) if root.variable else None
         texts = value.split(os.pathsep) if value else [str(user_home(values) / root.default)]
-        found += [RootDir(os.path.abspath(expand(t, values)), True) for t in texts if t]
+        found += [RootDir(os.path.abspath(os.path.join(expand(t, values), root.below)), True) for t in texts if t]
     found += [RootDir(os.path.abspath(expand(t, values)), False) for t in settings.roots]
     unique: dict[str, RootDir] = {}
     for item in found:
@@ -171,7 +178,7 @@ class _Walk:
                 tuple(_whole_path(e) for e in place.exclude),
             )
             for place in adapter.facts.places
-            for pattern in place.patterns
+            for pattern in (*place.patterns, *(glob_of(member.pattern) for member in place.members))
         ]
 
     def strict(self) -> Iterator[tuple[str, str, Place, os.stat_result]]:

@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 import zstandard
 
@@ -17,6 +17,18 @@ MAX_DECOMPRESSED_BYTES = 8 * 1024**3
 """A zstd source that gives more is a bomb, not a transcript: the longest real rollouts are about 1 GB."""
 _MAX_WINDOW_BYTES = 128 * 1024 * 1024
 _STEP_BYTES = 1024 * 1024
+
+
+class ReadableSource(Protocol):
+    """What the pass reads: a file, or a document that is made of rows or small files."""
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Return up to length bytes from offset; fewer only at the end of the source. Raises SourceError."""
+        ...
+
+    def check_unchanged(self) -> None:
+        """Raise SourceChanged if the source was written, replaced or removed since it was opened."""
+        ...
 
 
 class SourceFile:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from recollect.capture.containers.jsonl import Line, split_lines
+from recollect.capture.containers.jsonl import Line, Lines, split_lines
 from recollect.capture.containers.snapshot import split_snapshot
 from recollect.capture.containers.text import split_text
 from recollect.capture.decode import MAX_RECORD_BYTES, UNREADABLE_TEXT_BYTES
+from recollect.capture.records import LineReader, is_whole, split_of
 
 
 class GiantRecord(NamedTuple):
@@ -26,7 +27,7 @@ class Batch(NamedTuple):
 
     base: int
     data: bytes
-    lines: list[Line]
+    lines: Sequence[Line]
     giant: GiantRecord | None = None
 
 
@@ -35,15 +36,21 @@ def replay(pieces: Iterable[bytes], container: str) -> Iterator[Batch]:
 
     What is left at the end without being a whole record is the open tail and is not yielded.
     """
-    if container == "jsonl":
-        yield from _replay_lines(pieces)
+    if not is_whole(container):
+        reader = LineReader(container)
+        for batch in _replay_lines(pieces):
+            yield batch._replace(lines=reader.take(batch.lines))
         return
     data = _joined(pieces)
     if isinstance(data, GiantRecord):
         yield Batch(0, b"", [], data)
     elif data:
-        found = split_text(data) if container == "text" else split_snapshot(data)
-        yield Batch(0, data, found.lines)
+        yield Batch(0, data, split_whole(data, container).lines)
+
+
+def split_whole(data: bytes, container: str) -> Lines:
+    """Return the records of a file that is read in one piece."""
+    return split_text(data) if container == "text" else split_snapshot(data, split_of(container))
 
 
 def _joined(pieces: Iterable[bytes]) -> bytes | GiantRecord:

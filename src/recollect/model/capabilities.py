@@ -6,13 +6,14 @@ from typing import Literal
 
 import msgspec
 
-Container = Literal["jsonl", "text", "snapshot", "patchlog", "sqlite", "directory"]
+Container = Literal["jsonl", "text", "snapshot", "patchlog", "sqlite", "directory", "export"]
 """How an agent writes, which says how bytes become records.
 
 jsonl: append-only lines. text: a whole file is one record of text. snapshot: a whole-file JSON document that is
 rewritten (see `Place.split`). patchlog: append-only lines, each a change of one document that is folded. sqlite: the
 rows of one logical document in a live database. directory: a folder of small files that make one logical document.
-The records of the last two are rows in one canonical encoding, see docs/data-model.md.
+export: a file that a user brings, a JSON array of whole conversations, each a document of one record.
+The records of the last three are rows in one canonical encoding, see docs/data-model.md.
 """
 
 Claim = Literal["exact", "partly", "no"]
@@ -79,10 +80,19 @@ class Place(msgspec.Struct, frozen=True):
     """Of a snapshot: dotted paths of the arrays whose elements are records of their own ("messages",
     "journal.entries"); the members around them are records too. Empty: the elements of a top-level array, else the
     whole document."""
+    tells_rewinds: bool = False
+    """The agent writes itself what a rewritten source leaves behind; no rewind is inferred from a shorter version."""
     tables: tuple[Table, ...] = ()
     """Of a sqlite place: what may be read."""
     members: tuple[Member, ...] = ()
     """Of a directory place: its files; `patterns` then names nothing."""
+    document_keys: tuple[str, ...] = ()
+    """Of an export: the fields that may name a conversation, the first that is there counts."""
+
+    @property
+    def container_name(self) -> str:
+        """How archive and store name the container, with all that is needed to find its records again."""
+        return f"{self.container}:{','.join(self.split)}" if self.split else self.container
 
 
 class Root(msgspec.Struct, frozen=True):
@@ -127,6 +137,8 @@ class AgentFacts(msgspec.Struct, frozen=True, kw_only=True):
     capabilities: Capabilities
     is_per_repository: bool = False
     """Also looked for in the folders that other agents' sessions worked in (`.aider.chat.history.md`)."""
+    is_configured: bool = False
+    """Described by the user's configuration, not by a parser of its own."""
     is_import_only: bool = False
     """Never looked for: `recollect import` takes what the user names."""
     parser_version: int

@@ -26,6 +26,17 @@ class SourceInfo(msgspec.Struct, frozen=True):
     session: str = ""
     document: str = ""
 
+    @classmethod
+    def of(cls, agent: str, role: str, relative: str, session: str = "") -> SourceInfo:
+        """Return the info of a source by its stored place, which for a document ends in `#role/document`."""
+        path, mark, document = relative.partition(f"#{role}/")
+        return cls(agent, role, path if mark else relative, session, document)
+
+    @property
+    def place(self) -> str:
+        """The path, with the role and the document in it where it is not a file's: see `of`."""
+        return f"{self.path}#{self.role}/{self.document}" if self.document else self.path
+
     @property
     def name(self) -> str:
         """The last part of the path."""

@@ -21,7 +21,7 @@ from recollect.model.ids import record_event_id, session_uid, source_id
 from recollect.model.payloads import KINDS, Payload
 from recollect.model.records import SourceInfo
 from recollect.model.text import summary_of
-from recollect.pipeline.work.derive import IS_SIDECHAIN, Deriver, hashes_of
+from recollect.pipeline.work.derive import IS_SIDECHAIN, Deriver, Resume, hashes_of
 from recollect.privacy.redact import Redactor
 from recollect.store.blocks import decode_block
 from recollect.store.bodies import hydrate
@@ -58,7 +58,7 @@ def parse_file(path: Path, *, agent: str | None = None) -> Iterator[Event]:
         else:
             chosen = find_adapter(agent)
             role = chosen.recognise(path.name, head) or chosen.facts.places[0].role
-        container = next((p.container for p in chosen.facts.places if p.role == role), "jsonl")
+        container = next((p.container_name for p in chosen.facts.places if p.role == role), "jsonl")
         info = SourceInfo(chosen.facts.slug, role, path.name)
         info = msgspec.structs.replace(info, session=chosen.identify(info, head))
         yield from _Parser(chosen, info).events(replay(_pieces(source), container))
@@ -87,7 +87,7 @@ class _Parser:
         state = self._adapter.begin(self._info)
         turn = index = 0
         for batch in batches:
-            deriver = Deriver(self._adapter, self._info, self._redactor, state=state, turn=turn, documents=False)
+            deriver = Deriver(self._adapter, self._info, self._redactor, Resume(state, turn), documents=False)
             if batch.giant is not None:
                 g = batch.giant
                 deriver.add_giant(g.head, offset=g.start, length=g.end - g.start, index=index, sha256=g.sha256)

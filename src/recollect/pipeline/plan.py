@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 import msgspec
@@ -11,13 +12,18 @@ from recollect.agents.base import Adapter
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
 from recollect.capture.changes import Marks, compare, whole_marks
+from recollect.capture.containers.sqlite import FileState
 from recollect.capture.discover import FoundSource
-from recollect.capture.files import SourceFile, open_source
+from recollect.capture.documents import open_found
+from recollect.capture.expand import KnownDocument
+from recollect.capture.files import ReadableSource, open_source
+from recollect.capture.records import is_appended, is_rows
 from recollect.errors import ArchiveError, SourceError
 from recollect.model.ids import source_id
 from recollect.model.records import SourceInfo
 from recollect.pipeline.report import AgentSync, Skipped
 from recollect.pipeline.work.tasks import SourceTask
+from recollect.pipeline.work.trail import next_revision
 from recollect.store.ports import SourceRow, Writer
 
 _STEP_BYTES = 1024 * 1024
@@ -47,6 +53,11 @@ class Planner:
         self.touched: list[SourceRow] = []
         """Rows to write though no bytes came: moved, gone, back again, or only their time changed."""
         self._known = writer.sources(adapter.facts.slug)
+        self._known_documents = [
+            KnownDocument(row.path, row.relative, row.role, row.tail_sha, FileState(row.size, row.mtime_ns, row.inode))
+            for row in self._known.values()
+            if row.container == "sqlite" and row.status == "active" and row.size >= 0
+        ]
         self._by_path = {row.path: row for row in self._known.values()}
         self._by_key: dict[str, list[SourceRow]] = {}
         for row in self._known.values():
@@ -56,6 +67,11 @@ class Planner:
     def known_roles(self) -> dict[str, str]:
         """Absolute path to role of every source taken before."""
         return {row.path: row.role for row in self._known.values()}
+
+    @property
+    def known_documents(self) -> list[KnownDocument]:
+        """The documents taken from databases before."""
+        return self._known_documents
 
     @property
     def known_bytes(self) -> int:
@@ -78,7 +94,8 @@ class Planner:
                 self._report.skipped.append(Skipped(item.path, str(error), True))
                 continue
             if task is not None:
-                planned.append(Planned(task, max(0, item.size - task.seen_bytes)))
+                size = item.size - task.seen_bytes if item.share_bytes < 0 else item.share_bytes
+                planned.append(Planned(task, max(0, size)))
         self._settle_gone(paths, present_roots)
         return planned
 
@@ -86,7 +103,7 @@ class Planner:
         self._report.skipped.append(Skipped(path, reason))
 
     def _key(self, item: FoundSource) -> str:
-        return self._adapter.source_key(SourceInfo(item.agent, item.place.role, item.relative))
+        return self._adapter.source_key(SourceInfo.of(item.agent, item.place.role, item.relative))
 
     def _without_compressed_twins(self, found: Sequence[FoundSource]) -> list[FoundSource]:
         """Where the plain file and its compressed twin both exist, the plain one counts (format notes: Codex)."""
@@ -105,18 +122,30 @@ class Planner:
             return self._first_sight(item)
         if self._looks_unchanged(row, item):
             self._report.unchanged += 1
-            if has_moved or row.status != "active":
+            if has_moved or row.status != "active" or not self._has_same_state(row, item):
                 self._touch(row, item)
             return None
         return self._changed(row, item)
 
     def _looks_unchanged(self, row: SourceRow, item: FoundSource) -> bool:
+        """A document is told by its mark: its database changes whenever any other document does."""
+        if item.document is not None:
+            return row.size >= 0 and row.tail_sha == item.document.mark
+        return self._has_same_state(row, item)
+
+    @staticmethod
+    def _has_same_state(row: SourceRow, item: FoundSource) -> bool:
         return (row.size, row.mtime_ns, row.inode) == (item.size, item.mtime_ns, item.inode)
 
     def _moved_here(self, item: FoundSource, paths: set[str]) -> SourceRow | None:
         """Find the source that stood elsewhere before: same key, its old path gone, its bytes the same."""
         for row in self._by_key.get(self._key(item), []):
             if row.path in paths or row.revision == 0:
+                continue
+            if item.document is not None:
+                if row.tail_sha == item.document.mark:
+                    self._by_path.pop(row.path, None)
+                    return msgspec.structs.replace(row, path=item.path, relative=item.relative)
                 continue
             with open_source(item.path, is_compressed=item.place.is_compressed) as source:
                 marks = Marks(row.committed_bytes, row.head_sha, row.tail_sha)
@@ -134,7 +163,7 @@ class Planner:
             role=item.place.role,
             key=key,
             path=item.path,
-            container=item.place.container,
+            container=item.place.container_name,
             lane=item.place.lane,
             revision=1,
             relative=item.relative,
@@ -148,18 +177,23 @@ class Planner:
             is_compressed=item.place.is_compressed,
             is_new_revision=True,
             is_first_sight=True,
+            document=item.document,
             slice_bytes=self._slice_bytes,
         )
 
     def _changed(self, row: SourceRow, item: FoundSource) -> SourceTask | None:
         places = self._writer.open_chunks(row.source_id, row.revision)
         seen = sum(place.plain for place, _ in places)
-        with open_source(item.path, is_compressed=item.place.is_compressed) as source:
-            if row.container == "jsonl":
+        with self._open(item) as source:
+            if is_appended(row.container):
                 marks = Marks(row.committed_bytes, row.head_sha, row.tail_sha)
                 change = compare(source, marks, bytes_seen=seen)
                 if change != "rewritten" and not self._goes_on(source, [p for p, _ in places], row.committed_bytes):
                     change = "rewritten"
+            elif is_rows(row.container):
+                # Rows may change anywhere: all that was taken must still stand at the beginning.
+                is_same = row.size >= 0 and whole_marks(source, seen).head_sha == row.head_sha
+                change = ("appended" if source.read_at(seen, 1) else "unchanged") if is_same else "rewritten"
             else:
                 was = Marks(seen, row.head_sha, row.tail_sha)
                 change = "unchanged" if whole_marks(source) == was else "rewritten"
@@ -172,7 +206,7 @@ class Planner:
             return self._new_revision(row, item)
         return self._append(row, item, places, seen)
 
-    def _goes_on(self, source: SourceFile, places: Sequence[ChunkPlace], committed_bytes: int) -> bool:
+    def _goes_on(self, source: ReadableSource, places: Sequence[ChunkPlace], committed_bytes: int) -> bool:
         """Tell whether the source still has the unfinished record that was archived. The marks end before it."""
         seen = sum(place.plain for place in places)
         try:
@@ -191,6 +225,7 @@ class Planner:
         row = msgspec.structs.replace(row)
         self._observe(row, item)
         is_stale = row.parser_version != self._adapter.facts.parser_version or not row.state
+        is_stale = is_stale or row.container == "patchlog"
         return SourceTask(
             source=row,
             path=item.path,
@@ -200,14 +235,16 @@ class Planner:
             closed_bytes=sum(p.plain for p in closed),
             closed_chunks=len(closed),
             open_chunks=[place.plain for place, is_open in places if is_open],
+            document=item.document,
             refold=[place for place, _ in places] if is_stale else [],
             slice_bytes=self._slice_bytes,
         )
 
     def _new_revision(self, row: SourceRow, item: FoundSource) -> SourceTask:
         row = msgspec.structs.replace(
-            row, revision=row.revision + 1, committed_bytes=0, records=0, state=b"", turn_index=0
-        )
+            row, revision=row.revision + 1, committed_bytes=0, records=0, state=b"", turn_index=0,
+            trail=next_revision(row.trail),
+        )  # fmt: skip
         self._observe(row, item)
         return SourceTask(
             source=row,
@@ -215,7 +252,17 @@ class Planner:
             relative=item.relative,
             is_compressed=item.place.is_compressed,
             is_new_revision=True,
+            document=item.document,
             slice_bytes=self._slice_bytes,
+        )
+
+    def _open(self, item: FoundSource) -> AbstractContextManager[ReadableSource]:
+        return open_found(
+            item.path,
+            self._adapter.facts.places,
+            item.place.role,
+            item.document,
+            is_compressed=item.place.is_compressed,
         )
 
     @staticmethod

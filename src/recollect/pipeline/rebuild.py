@@ -19,7 +19,8 @@ from recollect.archive.chunks import ChunkPlace, SealedChunk
 from recollect.archive.journal import JournalEntry
 from recollect.archive.keys import HomeKeys
 from recollect.capture.changes import marks_of
-from recollect.capture.replay import replay
+from recollect.capture.records import is_appended, is_rows
+from recollect.capture.replay import Batch, replay
 from recollect.config import Config
 from recollect.index.writer import IndexWriterSet
 from recollect.model.records import SourceInfo
@@ -27,8 +28,9 @@ from recollect.pipeline.home import Home
 from recollect.pipeline.ingest import Ingester, Sinks
 from recollect.pipeline.mend import rebuild_index
 from recollect.pipeline.report import AgentSync, SyncReport
-from recollect.pipeline.work.derive import Deriver, encode_state, hashes_of
+from recollect.pipeline.work.derive import Deriver, Resume, encode_state, hashes_of
 from recollect.pipeline.work.stages import StageTimer
+from recollect.pipeline.work.trail import next_revision, same_revision, trail_of
 from recollect.privacy.redact import Redactor
 from recollect.store.ports import Reader, SliceResult, SourceRow, Writer
 from recollect.store.sqlite import IngestLock, open_writer
@@ -135,11 +137,15 @@ def rederive(archive: Archive, redactor: Redactor, ingester: Ingester, progress:
     known = adapters()
     total = sum(place.plain for r in revisions for place, _ in r.chunks)
     done = 0
+    trails: dict[str, bytes] = {}
     for revision in revisions:
         if revision.row.agent not in known:
             continue
+        source = revision.row.source_id
+        revision.row.trail = next_revision(trails.get(source, b""))
         for result, places in _slices(archive, redactor, revision):
             ingester.take_archived(result, places)
+            trails[source] = result.source.trail
         done += sum(place.plain for place, _ in revision.chunks)
         if progress is not None:
             progress(done, total)
@@ -156,6 +162,7 @@ def rederive_stale(writer: Writer, reader: Reader, archive: Archive, redactor: R
     for row in stale:
         with writer.transaction():
             writer.rewind(row.source_id)
+        row.trail = same_revision(row.trail)
         revision = _Revision(row, reader.chunks(row.source_id, row.revision), row.committed_bytes)
         for result, places in _slices(archive, redactor, revision):
             ingester.take_archived(result, places)
@@ -169,13 +176,14 @@ def _slices(
     """Yield a revision as slices, one for every batch of records; the last one carries its chunks and marks."""
     row = msgspec.structs.replace(revision.row)
     adapter = adapters()[row.agent]
-    info = SourceInfo(row.agent, row.role, row.relative, row.session)
+    info = SourceInfo.of(row.agent, row.role, row.relative, row.session)
     state = adapter.begin(info)
+    trail = trail_of(adapter, row)
     places = [place for place, _ in revision.chunks]
     turn = index = committed = 0
     seen = sum(place.plain for place in places)
-    for batch in replay(archive.iter_bytes(places), row.container):
-        deriver = Deriver(adapter, info, redactor, state=state, turn=turn)
+    for batch, is_last in _with_last(replay(archive.iter_bytes(places), row.container)):
+        deriver = Deriver(adapter, info, redactor, Resume(state, turn, trail))
         if batch.giant is not None:
             giant = batch.giant
             deriver.add_giant(
@@ -185,28 +193,33 @@ def _slices(
         else:
             deriver.add_lines(batch.lines, hashes_of(batch.lines), base=batch.base, first_index=index, data=batch.data)
             end = batch.base + batch.lines[-1].end
+        if is_last:
+            deriver.end_revision()
         derived = deriver.finish()
         state, turn = derived.state, derived.turn
         index += len(derived.records)
         row = msgspec.structs.replace(
             row, records=index, committed_bytes=end, turn_index=turn, state=encode_state(state),
-            parser_version=adapter.facts.parser_version,
+            parser_version=adapter.facts.parser_version, trail=deriver.trail,
         )  # fmt: skip
         yield (
             SliceResult(
                 source=row, from_bytes=committed, to_bytes=end, bytes_seen=end, records=derived.records,
                 sessions=derived.sessions, defects=derived.defects, blobs=derived.blobs, chunks=[], keep_chunks=0,
                 unknown_count=derived.unknown_count, redactions=derived.redactions,
-                is_new_revision=committed == 0, is_last=False,
+                drift=derived.drift, is_new_revision=committed == 0, is_last=False,
             ),
             [],
         )  # fmt: skip
         committed = end
     # The committed end as the ingester saw it: after the last line's end, not only after its record.
     committed = max(committed, revision.committed_bytes)
-    is_whole = row.container != "jsonl"
-    marks = marks_of(partial(archive.read_range, places), archive.iter_bytes(places), committed, is_whole=is_whole)
-    row = msgspec.structs.replace(row, committed_bytes=committed, head_sha=marks.head_sha, tail_sha=marks.tail_sha)
+    is_compared_whole = not is_appended(row.container)
+    marks = marks_of(
+        partial(archive.read_range, places), archive.iter_bytes(places), committed, is_whole=is_compared_whole
+    )
+    tail_sha = b"" if is_rows(row.container) else marks.tail_sha  # a document's mark is not archived
+    row = msgspec.structs.replace(row, committed_bytes=committed, head_sha=marks.head_sha, tail_sha=tail_sha)
     chunks = [SealedChunk(place.name, b"", place.plain, is_open) for place, is_open in revision.chunks]
     yield (
         SliceResult(
@@ -215,6 +228,15 @@ def _slices(
         ),
         places,
     )  # fmt: skip
+
+
+def _with_last(batches: Iterator[Batch]) -> Iterator[tuple[Batch, bool]]:
+    """Yield each batch and whether it is the last one."""
+    waiting = next(batches, None)
+    while waiting is not None:
+        following = next(batches, None)
+        yield waiting, following is None
+        waiting = following
 
 
 def _row(entry: JournalEntry) -> SourceRow:

@@ -16,6 +16,7 @@ from recollect.agents.registry import adapters
 from recollect.archive.archive import Archive
 from recollect.archive.keys import HomeKeys
 from recollect.capture.discover import Discovery, discover, roots_of
+from recollect.capture.expand import expand
 from recollect.capture.files import read_head
 from recollect.config import Config
 from recollect.errors import IndexUnavailable
@@ -143,7 +144,7 @@ def _plan_all(writer: Writer, archive: Archive, request: SyncRequest, report: Sy
         planner = Planner(adapter, writer, line, archive=archive, slice_bytes=slice_bytes)
         found = _discover(adapter, request, planner)
         line.roots = tuple(found.roots)
-        line.skipped += [Skipped(r.path, r.reason) for r in found.refused]
+        line.skipped += [Skipped(r.path, r.reason, r.is_failure) for r in found.refused]
         planned += planner.plan(found.sources, present_roots=found.roots)
         if planner.touched:
             with writer.transaction():
@@ -156,7 +157,12 @@ def _plan_all(writer: Writer, archive: Archive, request: SyncRequest, report: Sy
 
 def _discover(adapter: Adapter, request: SyncRequest, planner: Planner) -> Discovery:
     roots = roots_of(adapter, request.config, request.env)
-    return discover(adapter, roots, known_roles=planner.known_roles, read_head=read_head)
+    found = discover(adapter, roots, known_roles=planner.known_roles, read_head=read_head)
+    if any(p.container in ("sqlite", "directory") for p in adapter.facts.places):
+        expanded = expand(found.sources, planner.known_documents)
+        found.sources = expanded.sources
+        found.refused += expanded.refused
+    return found
 
 
 def _warn(line: AgentSync, planner: Planner, planned: list[Planned]) -> None:

@@ -2,7 +2,8 @@
 
 A string of 2,048 characters or more that stands in the record is not kept twice: the body holds its JSON pointer and
 its length, and the reader takes it from the archive and redacts it. A body is either the payload's JSON (`{"kind": …}`)
-or, with pointers, `[payload, [[place in the payload, pointer into the record, characters], …]]`.
+or, with pointers, `[payload, [[place in the payload, pointer into the record, characters, hash], …]]`. The hash tells
+two bodies apart whose pointers are the same; homes written before it have none.
 
 Pointers follow RFC 6901 with one addition: the token `~2` (no escape of the RFC) decodes the string that stands there
 as JSON and goes on inside it, because some agents write a tool's arguments as JSON text inside JSON.
@@ -10,6 +11,7 @@ as JSON and goes on inside it, because some agents write a tool's arguments as J
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Callable
@@ -19,6 +21,8 @@ import msgspec
 
 from recollect.errors import ArchiveError, BrokenInvariant, StoreError
 from recollect.model.payloads import Json, Payload
+from recollect.model.rows import PREFIX as ROW_PREFIX
+from recollect.model.rows import decode_row
 
 LARGE_CHARS = 2048
 """Strings of at least this many characters are read from the archive."""
@@ -27,6 +31,9 @@ _INSIDE = "~2"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MAX_NODES = 200_000
 """Strings deeper in a record than this many values are kept in the body: the walk is bounded."""
+
+_HASH_AT = 3
+"""Where a reference holds the hash of its string."""
 
 Pointer = str
 
@@ -69,14 +76,14 @@ def encode_body(payload: Payload, large: dict[str, Pointer]) -> bytes:
     if not large:
         return _encoder.encode(payload)
     plain = msgspec.to_builtins(payload)
-    refs: list[tuple[Pointer, Pointer, int]] = []
+    refs: list[tuple[Pointer, Pointer, int, str]] = []
     stack: list[tuple[Json, Pointer]] = [(plain, "")]
     while stack:
         node, place = stack.pop()
         for key, item in node.items() if isinstance(node, dict) else enumerate(node):
             if isinstance(item, str):
                 if len(item) >= LARGE_CHARS and item in large:
-                    refs.append((f"{place}/{_escape(key)}", large[item], len(item)))
+                    refs.append((f"{place}/{_escape(key)}", large[item], len(item), _hash_of(item)))
                     node[key] = ""
             elif isinstance(item, dict | list):
                 stack.append((item, f"{place}/{_escape(key)}"))
@@ -86,6 +93,18 @@ def encode_body(payload: Payload, large: dict[str, Pointer]) -> bytes:
 def is_whole(body: bytes) -> bool:
     """Return True when a body needs no record from the archive."""
     return body[:1] == b"{"
+
+
+def is_same_content(one: bytes, other: bytes) -> bool:
+    """Return True when two bodies are sure to be of equal payloads, wherever their long strings stand."""
+    if one == other:
+        return is_whole(one) or all(len(ref) > _HASH_AT for ref in _decode_json(one)[1])
+    if is_whole(one) or is_whole(other):
+        return False
+    (plain, refs), (other_plain, other_refs) = _decode_json(one), _decode_json(other)
+    if plain != other_plain or any(len(ref) <= _HASH_AT for ref in (*refs, *other_refs)):
+        return False
+    return sorted((r[0], r[_HASH_AT]) for r in refs) == sorted((r[0], r[_HASH_AT]) for r in other_refs)
 
 
 def hydrate(body: bytes, read_record: Callable[[], bytes], redact: Callable[[str], str]) -> Payload:
@@ -99,7 +118,7 @@ def hydrate(body: bytes, read_record: Callable[[], bytes], redact: Callable[[str
     plain, refs = _decode_json(body)
     record = _read(read_record)
     decoded: dict[Pointer, Json] = {}
-    for place, pointer, chars in refs:
+    for place, pointer, chars, *_hash in refs:
         text = None if record.reason else record.at(pointer, chars, decoded)
         if text is not None:
             _put(plain, place, redact(text))
@@ -135,13 +154,24 @@ def _read(read_record: Callable[[], bytes]) -> _Record:
         return _Record(reason=str(error))
     text = raw.decode("utf-8", "replace")
     try:
-        return _Record(_decode_json(raw), text)
+        value = _decode_json(b"{" + raw + b"}" if _is_members(raw) else raw)
+        row = decode_row(value) if raw.startswith(ROW_PREFIX) else None
+        return _Record(row.value if row else value, text)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         pass
     try:
         return _Record(json.loads(text.removeprefix("\ufeff"), strict=False), text)
     except (ValueError, RecursionError):
         return _Record(None, text)
+
+
+def _hash_of(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _is_members(raw: bytes) -> bool:
+    """Members of an object that is split into several records begin with a key; no other record begins so."""
+    return raw[:1] == b'"'
 
 
 def _follow(value: Json, pointer: Pointer, decoded: dict[Pointer, Json]) -> Json:

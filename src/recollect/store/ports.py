@@ -64,6 +64,8 @@ class SourceRow(msgspec.Struct):
     number: int = 0
     relative: str = ""
     """Path below the agent's root, "/"-separated: what the adapter may know of the place."""
+    trail: bytes = b""
+    """The human turns of the newest revision, and of the one before it, see `pipeline.work.trail`."""
 
 
 class EventDraft(msgspec.Struct, array_like=True, gc=False):
@@ -140,6 +142,16 @@ class SessionPart(msgspec.Struct):
     kind_counts: dict[str, int] = {}
 
 
+class DriftCount(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """How often a slice held something that its parser does not know, see `model.records.Drift`; where first."""
+
+    kind: str
+    name: str
+    count: int
+    record_index: int
+    offset_bytes: int
+
+
 class SliceResult(msgspec.Struct):
     """Everything a worker made of one slice of one source, in source order.
 
@@ -164,6 +176,7 @@ class SliceResult(msgspec.Struct):
     is_new_revision: bool = False
     is_last: bool = True
     timings: dict[str, float] = {}
+    drift: list[DriftCount] = []
 
 
 class IndexDoc(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -283,6 +296,21 @@ class AgentCounts(NamedTuple):
     source_bytes: int
 
 
+class DriftRow(msgspec.Struct, frozen=True):
+    """Something of an agent's format that no parser knows, by the agent's version; one place where it stands."""
+
+    agent: str
+    version: str
+    kind: str
+    name: str
+    count: int
+    sources: int
+    path: str
+    revision: int
+    record_index: int
+    offset_bytes: int
+
+
 class StoreStats(msgspec.Struct, frozen=True):
     """What is stored. source_bytes: bytes seen over all revisions' newest state."""
 
@@ -293,6 +321,8 @@ class StoreStats(msgspec.Struct, frozen=True):
     first_event: int | None
     last_event: int | None
     database_bytes: int
+    drift: tuple[DriftRow, ...] = ()
+    """What the newest revisions hold that no parser knows, the most frequent of each agent and version first."""
 
 
 class LedgerRow(msgspec.Struct, frozen=True):

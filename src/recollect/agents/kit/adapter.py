@@ -28,7 +28,7 @@ class KitAdapter(Generic[S]):
 
     def source_key(self, info: SourceInfo) -> str:
         """See `Adapter.source_key`: the path below the root, and the document in it."""
-        return f"{info.path}#{info.document}" if info.document else info.path
+        return info.place
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: the document, else the file's stem, else a hash of its first line."""

@@ -8,29 +8,33 @@ JSON object or array; until then it is the open tail: archived, not yet a record
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from recollect.capture.decode import Decoded, decode_record
+from recollect.model.records import Changed
 
 _raw_decode = json.JSONDecoder(strict=False).raw_decode
 _BLANK = b" \t\r\n"
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
-    """One record: its place in the data, its bytes and what they decode to."""
+    """One record: its place in the data, its bytes and what they decode to. at, changed: see `model.records.Record`."""
 
     start: int
     end: int
     raw: bytes
     decoded: Decoded
+    at: str = ""
+    changed: tuple[Changed, ...] = ()
 
 
 class Lines(NamedTuple):
     """The records of a piece of data. `consumed`: end of the last whole line or record taken."""
 
-    lines: list[Line]
+    lines: Sequence[Line]
     consumed: int
 
 

@@ -20,8 +20,10 @@ from recollect.model.events import Draft
 from recollect.model.payloads import (
     KINDS,
     AssistantMessage,
+    Compaction,
     Lifecycle,
     Payload,
+    Rewind,
     SessionStart,
     Thinking,
     TokenUsage,
@@ -30,13 +32,14 @@ from recollect.model.payloads import (
     Unknown,
     UserMessage,
 )
-from recollect.model.records import Defect, Parsed, Record, SourceInfo
+from recollect.model.records import Defect, Drift, Parsed, Record, SourceInfo
 from recollect.model.sessions import SessionPatch
 from recollect.model.text import searchable, summary_of
+from recollect.pipeline.work.trail import Trail
 from recollect.privacy.redact import Redactor
 from recollect.store.blocks import BlockEntry, encode_block
 from recollect.store.bodies import LARGE_CHARS, encode_body, is_whole, large_strings
-from recollect.store.ports import BlobSighting, EventDraft, RecordPlace, SessionPart, UsageSighting
+from recollect.store.ports import BlobSighting, DriftCount, EventDraft, RecordPlace, SessionPart, UsageSighting
 
 MAX_STATE_BYTES = 1024 * 1024
 KIND_CODE: dict[type, int] = {payload_type: code for code, payload_type in enumerate(get_args(Payload))}
@@ -64,6 +67,7 @@ class Derived(NamedTuple):
     turn: int
     unknown_count: int
     redactions: dict[str, int]
+    drift: list[DriftCount]
 
 
 class _Part:
@@ -81,18 +85,26 @@ class _Part:
         self.ended: int | None = None
 
 
+class Resume(NamedTuple):
+    """Where deriving goes on: the parser's state, the turn, and the trail of a source that is rewritten."""
+
+    state: Any
+    turn: int = 0
+    trail: Trail | None = None
+
+
 class Deriver:
     """Derives the events of one slice of one source. Use once: `add` every record in order, then `finish`."""
 
     def __init__(
-        self, adapter: Adapter, info: SourceInfo, redactor: Redactor, *, state: Any, turn: int, documents: bool = True
+        self, adapter: Adapter, info: SourceInfo, redactor: Redactor, resume: Resume, *, documents: bool = True
     ) -> None:
         self._adapter = adapter
         self._parse = adapter.parse
         self._session = info.session
         self._redactor = redactor
-        self._state = state
-        self._turn = turn
+        self._state, self._turn, self._trail = resume
+        self._drift: dict[Drift, list[int]] = {}
         self._documents = DocumentBuilder() if documents else None
         self._places: list[RecordPlace] = []
         self._parts: dict[str, _Part] = {}
@@ -133,11 +145,15 @@ class Deriver:
             return
         before = self._state
         try:
-            parsed: Parsed[Any] = self._parse(Record(decoded.value, line.raw, index), self._state)
+            parsed: Parsed[Any] = self._parse(
+                Record(decoded.value, line.raw, index, line.at, line.changed), self._state
+            )
             self._state = parsed.state
             for defect in parsed.defects:
                 detail = self._clean(defect.detail) if defect.detail else ""
                 self._defects.append(Defect(defect.code, detail, index, offset))
+            for found in parsed.drift:
+                self._drift.setdefault(found, [0, index, offset])[0] += 1
             self._emit(parsed.events, decoded.value, is_suspect=is_suspect)
         except (RecursionError, UnicodeError) as error:
             self._state = before
@@ -166,6 +182,8 @@ class Deriver:
 
     def _emit_one(self, draft: Draft, payload: Payload, body: bytes, part_number: int, record: int) -> None:
         part = self._part_of(draft)
+        if self._trail is not None and draft.session is None:
+            self._follow(self._trail, draft, payload, record)
         ts = draft.ts
         if ts is not None:
             if part.started is None or ts < part.started:
@@ -200,6 +218,16 @@ class Deriver:
         if self._documents is not None and (text or paths):
             ordinal = self._documents.add(text_class, text, paths, kind=KINDS[kind], tool=tool, ts=ts)
             self._indexed.append((event, ordinal))
+
+    def _follow(self, trail: Trail, draft: Draft, payload: Payload, record: int) -> None:
+        if isinstance(payload, UserMessage) and payload.origin != "injected":
+            name = draft.native_id.encode("utf-8", "surrogatepass") if draft.native_id else self._places[-1].sha256
+            found = trail.take_turn(name)
+            if found is not None:
+                rewind = Draft(found[1], ts=draft.ts, ts_quality=draft.ts_quality, native_id=found[0])
+                self._emit_one(rewind, found[1], _encode(found[1]), 0, record)
+        elif isinstance(payload, Compaction | Rewind) and not (draft.native_id or "").startswith("rewind-"):
+            trail.take_shortening()
 
     def _part_of(self, draft: Draft) -> _Part:
         name = self._session if draft.session is None else draft.session
@@ -258,6 +286,18 @@ class Deriver:
         redacted: Payload = msgspec.convert(clean, type(payload))
         return redacted
 
+    @property
+    def trail(self) -> bytes:
+        """The trail so far, as it is stored."""
+        return self._trail.encoded() if self._trail is not None else b""
+
+    def end_revision(self) -> None:
+        """Say what the revision left behind of the one before it. Call once, after its last record."""
+        found = self._trail.end() if self._trail is not None and self._places else None
+        if found is not None:
+            name, rewind = found
+            self._emit((Draft(payload=rewind, native_id=name),), None, is_suspect=False)
+
     def finish(self) -> Derived:
         """Return everything derived. The documents of the whole slice are prepared together, which is faster."""
         if self._documents is not None:
@@ -279,6 +319,10 @@ class Deriver:
             self._turn,
             self._unknown,
             self._redactions,
+            [
+                DriftCount(found.kind, self._clean(found.name), count, index, offset)
+                for found, (count, index, offset) in self._drift.items()
+            ],
         )
 
 

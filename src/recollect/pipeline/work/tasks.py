@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from recollect.archive.chunks import ChunkPlace
+from recollect.capture.documents import DocumentPlace
 from recollect.store.ports import SliceResult, SourceRow
 
 SLICE_BYTES = 4 * 1024 * 1024
@@ -25,6 +26,8 @@ class SourceTask(msgspec.Struct):
     source: what is known; `committed_bytes` is where parsing goes on. seen_bytes: where reading goes on (an
     open tail lies between). closed_bytes/closed_chunks: the revision's closed chunks so far; open_chunks: plain
     lengths of the deltas behind them. refold: chunks of the revision to rebuild a missing parser state from.
+    document: where the source is, if it is not a file. large_state: a parser's state on its way to the next slice
+    that is too large to be stored.
     """
 
     source: SourceRow
@@ -39,6 +42,8 @@ class SourceTask(msgspec.Struct):
     open_chunks: list[int] = []
     giant: Giant | None = None
     refold: list[ChunkPlace] = []
+    document: DocumentPlace | None = None
+    large_state: bytes = b""
     slice_bytes: int = SLICE_BYTES
 
 

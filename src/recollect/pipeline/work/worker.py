@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,15 +22,17 @@ from recollect.archive.sealing import Sealer
 from recollect.archive.tail import OpenTail, cut_slice
 from recollect.capture.changes import marks_at, whole_marks
 from recollect.capture.containers.jsonl import Lines, split_lines
-from recollect.capture.containers.snapshot import split_snapshot
-from recollect.capture.containers.text import split_text
 from recollect.capture.decode import MAX_RECORD_BYTES, UNREADABLE_TEXT_BYTES
-from recollect.capture.files import SourceFile, open_source
+from recollect.capture.documents import open_found
+from recollect.capture.files import ReadableSource
+from recollect.capture.records import LineReader, is_whole
+from recollect.capture.replay import split_whole
 from recollect.errors import SourceChanged, SourceError
 from recollect.model.records import SourceInfo
-from recollect.pipeline.work.derive import Deriver, decode_state, encode_state, hashes_of
+from recollect.pipeline.work.derive import Deriver, Resume, decode_state, encode_state, hashes_of
 from recollect.pipeline.work.stages import StageTimer
 from recollect.pipeline.work.tasks import Giant, SliceDone, SliceFailed, SourceTask, TaskAnswer
+from recollect.pipeline.work.trail import trail_of
 from recollect.privacy.redact import Redactor
 from recollect.store.ports import SliceResult
 
@@ -59,7 +62,10 @@ class Worker:
     def take(self, task: SourceTask) -> SliceDone:
         """Take one slice of one source. Raises SourceError."""
         adapter = adapters()[task.source.agent]
-        with open_source(task.path, is_compressed=task.is_compressed) as source:
+        row = task.source
+        with open_found(
+            task.path, adapter.facts.places, row.role, task.document, is_compressed=task.is_compressed
+        ) as source:
             return _Slice(self, adapter, task, source).take()
 
     @property
@@ -110,21 +116,24 @@ class _Ends(NamedTuple):
 class _Slice:
     """One slice while it is taken."""
 
-    def __init__(self, worker: Worker, adapter: Adapter, task: SourceTask, source: SourceFile) -> None:
+    def __init__(self, worker: Worker, adapter: Adapter, task: SourceTask, source: ReadableSource) -> None:
         self._worker = worker
         self._adapter = adapter
         self._task = task
         self._file = source
         self._row = msgspec.structs.replace(task.source)
         self._timer = StageTimer()
+        self._reader = LineReader(self._row.container)
 
     def take(self) -> SliceDone:
         task, row = self._task, self._row
         if task.is_first_sight and not row.session:
             head = self._file.read_at(0, HEAD_BYTES)
             row.session = self._adapter.identify(self._info(), head)
-        if row.container != "jsonl":
+        if is_whole(row.container):
             return self._take_whole()
+        if self._reader.needs_history and row.committed_bytes:
+            self._read_history()
         if task.giant is None and task.seen_bytes - row.committed_bytes > MAX_RECORD_BYTES:
             task.giant = self._measure_giant(row.committed_bytes)
         piece = self._read()
@@ -137,6 +146,7 @@ class _Slice:
         too_long = next((i for i, line in enumerate(found.lines) if len(line.raw) > MAX_RECORD_BYTES), None)
         if too_long == 0 or (not found.lines and len(region) > MAX_RECORD_BYTES):
             return self._take_giant(self._measure_giant(row.committed_bytes), piece)
+        found = found._replace(lines=self._reader.take(found.lines))
         if too_long is not None:  # take what stands before it; the next slice begins with the giant
             found = Lines(found.lines[:too_long], found.lines[too_long].start)
             piece = piece.cut_at(row.committed_bytes + found.consumed)
@@ -150,6 +160,8 @@ class _Slice:
             tail = self._file.read_at(task.closed_bytes, task.seen_bytes - task.closed_bytes)
             data = self._file.read_at(task.seen_bytes, task.slice_bytes)
         is_end = len(data) < task.slice_bytes
+        if is_end and task.document is not None:
+            self._file.check_unchanged()
         return _Piece(tail, data, task.seen_bytes + len(data), is_end)
 
     def _take_whole(self) -> SliceDone:
@@ -162,7 +174,7 @@ class _Slice:
             return self._take_whole_giant()
         self._file.check_unchanged()
         with self._timer.stage("decode"):
-            found = split_text(data) if row.container == "text" else split_snapshot(data)
+            found = split_whole(data, row.container)
         row.committed_bytes = 0
         task.seen_bytes = task.closed_bytes = 0
         return self._finish(found, data, _Piece(b"", data, len(data), True))
@@ -230,7 +242,7 @@ class _Slice:
         with self._timer.stage("parse"):
             deriver.add_lines(lines, ends.hashes, base=from_bytes, first_index=row.records, data=region)
         row.records += len(lines)
-        if row.container != "jsonl":
+        if is_whole(row.container):
             row.committed_bytes = len(piece.data)
         elif piece.is_end:
             row.committed_bytes = from_bytes + found.consumed
@@ -240,6 +252,8 @@ class _Slice:
 
     def _close(self, deriver: Deriver, ends: _Ends, piece: _Piece, *, from_bytes: int) -> SliceDone:
         task, row = self._task, self._row
+        if piece.is_end:
+            deriver.end_revision()
         with self._timer.stage("documents"):
             derived = deriver.finish()
         with self._timer.stage("archive"):
@@ -253,7 +267,8 @@ class _Slice:
         row.state = encode_state(derived.state)
         row.parser_version = self._adapter.facts.parser_version
         row.turn_index = derived.turn
-        self._mark()
+        row.trail = deriver.trail
+        self._mark(is_end=piece.is_end)
         following = SourceTask(
             source=msgspec.structs.replace(row),
             path=task.path,
@@ -264,6 +279,8 @@ class _Slice:
             closed_chunks=cut.kept_chunks,
             open_chunks=list(cut.open_chunks),
             giant=task.giant,
+            document=task.document,
+            large_state=b"" if row.state else msgspec.msgpack.encode(derived.state),
             slice_bytes=task.slice_bytes,
         )
         if not piece.is_end:
@@ -281,46 +298,81 @@ class _Slice:
             keep_chunks=cut.keep_chunks,
             unknown_count=derived.unknown_count,
             redactions=derived.redactions,
+            drift=derived.drift,
             is_new_revision=task.is_new_revision,
             is_last=piece.is_end,
             timings=self._timer.seconds,
         )
         return SliceDone(result, None if piece.is_end else following)
 
-    def _mark(self) -> None:
-        """Remember how the source looks at its committed end, to tell an append from a rewrite later."""
-        row = self._row
-        is_whole = row.container != "jsonl"
-        marks = whole_marks(self._file) if is_whole else marks_at(self._file, row.committed_bytes)
+    def _mark(self, *, is_end: bool) -> None:
+        """Remember how the source looks at its committed end, to tell an append from a rewrite later.
+
+        Of a document: a hash of all its bytes, once they are all read, and the mark that tells that nothing changed.
+        """
+        row, document = self._row, self._task.document
+        if document is not None:
+            row.head_sha = whole_marks(self._file, row.committed_bytes).head_sha if is_end else b""
+            row.tail_sha = document.mark
+            return
+        marks = whole_marks(self._file) if is_whole(row.container) else marks_at(self._file, row.committed_bytes)
         row.head_sha, row.tail_sha = marks.head_sha, marks.tail_sha
 
     def _info(self) -> SourceInfo:
         row = self._row
-        return SourceInfo(row.agent, row.role, self._task.relative, row.session)
+        return SourceInfo.of(row.agent, row.role, self._task.relative, row.session)
+
+    def _read_history(self) -> None:
+        """Let the line reader see all lines before this slice: from the archive after an append, else as just read."""
+        task, end = self._task, self._row.committed_bytes
+        if not task.refold:
+            pieces: Iterator[bytes] = (
+                self._file.read_at(at, min(_SCAN_BYTES, end - at)) for at in range(0, end, _SCAN_BYTES)
+            )
+            self._skim(pieces)
+            return
+        archive = self._worker.open_archive()
+        try:
+            self._skim(archive.iter_bytes(task.refold))
+        finally:
+            archive.close()
+
+    def _skim(self, pieces: Iterator[bytes]) -> None:
+        left, pending, is_start = self._row.committed_bytes, b"", True
+        for piece in pieces:
+            pending += piece[:left]
+            left -= len(piece[:left])
+            found = split_lines(pending, is_end=left <= 0, is_start=is_start)
+            self._reader.take(found.lines)
+            pending, is_start = pending[found.consumed :], False
 
     def _deriver(self) -> Deriver:
         row = self._row
-        state = decode_state(self._adapter, row.state) if row.parser_version == self._version() else None
+        encoded = row.state or self._task.large_state
+        state = decode_state(self._adapter, encoded) if row.parser_version == self._version() else None
         if state is None:
             state = self._adapter.begin(self._info())
             if self._task.refold:
                 state = self._refold(state)
-        return Deriver(self._adapter, self._info(), self._worker.redactor, state=state, turn=row.turn_index)
+        trail = trail_of(self._adapter, row)
+        return Deriver(self._adapter, self._info(), self._worker.redactor, Resume(state, row.turn_index, trail))
 
     def _version(self) -> int:
         return self._adapter.facts.parser_version
 
     def _refold(self, state: Any) -> Any:
         """Rebuild the parser's state from the archive, never from the agent's file (design, section 5)."""
-        deriver = Deriver(self._adapter, self._info(), self._worker.redactor, state=state, turn=0, documents=False)
+        deriver = Deriver(self._adapter, self._info(), self._worker.redactor, Resume(state), documents=False)
         archive = self._worker.open_archive()
+        reader = LineReader(self._row.container)
         try:
             pending = b""
             base = index = 0
             for piece in archive.iter_bytes(self._task.refold):
                 pending += piece
                 found = split_lines(pending, is_end=False, is_start=base == 0)
-                deriver.add_lines(found.lines, hashes_of(found.lines), base=base, first_index=index, data=pending)
+                lines = reader.take(found.lines)
+                deriver.add_lines(lines, hashes_of(lines), base=base, first_index=index, data=pending)
                 index += len(found.lines)
                 base += found.consumed
                 pending = pending[found.consumed :]

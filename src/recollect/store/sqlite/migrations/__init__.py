@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from recollect.store.sqlite.migrations import m0001_first
+from recollect.store.sqlite.migrations import m0001_first, m0002_drift_and_trails
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (m0001_first.STATEMENTS,)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (m0001_first.STATEMENTS, m0002_drift_and_trails.STATEMENTS)
 """Each is a tuple of single SQL statements; its position + 1 is the schema version that it makes."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

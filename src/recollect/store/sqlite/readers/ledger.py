@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import apsw
+import msgspec
 
 from recollect.model.ids import session_uid
-from recollect.store.ports import ChangeRange, DefectRow, EventPlace, LedgerRow, SourceRow
+from recollect.store.ports import ChangeRange, DefectRow, DriftRow, EventPlace, LedgerRow, SourceRow
 from recollect.store.sqlite.event_ids import unpack_text
+from recollect.store.sqlite.session_facts import decode_facts
 from recollect.store.sqlite.writing.ledger import SOURCE_COLUMNS, session_ranges, source_row
 
 
@@ -45,6 +47,26 @@ def read_defects(db: apsw.Connection, source_id: str, limit: int) -> list[Defect
         (source_id, limit),
     )
     return [DefectRow(source, unpack_text(path), *rest) for source, path, *rest in rows]
+
+
+def read_drift(db: apsw.Connection) -> tuple[DriftRow, ...]:
+    """Return what the newest revisions hold that no parser knows, by agent and version of the agent."""
+    rows: Iterable[Any] = db.execute(
+        "SELECT s.agent, coalesce(e.facts, x''), d.kind, d.name, d.count, s.path, d.revision, d.record, d.offset "
+        "FROM drift d JOIN source s ON s.number = d.source AND s.revision = d.revision "
+        "LEFT JOIN session e ON e.agent = s.agent AND e.native_id = s.session "
+        "ORDER BY s.agent, d.kind, d.name, s.path"
+    )
+    found: dict[tuple[str, str, str, str], DriftRow] = {}
+    for agent, facts, kind, name, count, path, revision, record, offset in rows:
+        version = decode_facts(facts).tool_version if facts else ""
+        key = (agent, version, kind, name)
+        known = found.get(key)
+        if known is None:
+            found[key] = DriftRow(agent, version, kind, name, count, 1, unpack_text(path), revision, record, offset)
+        else:
+            found[key] = msgspec.structs.replace(known, count=known.count + count, sources=known.sources + 1)
+    return tuple(sorted(found.values(), key=lambda row: (row.agent, row.version, -row.count, row.kind, row.name)))
 
 
 def read_event_places(db: apsw.Connection, source_id: str) -> Iterator[EventPlace]:

@@ -17,6 +17,7 @@ from recollect.store.ports import AgentCounts, EventFilter, SessionKey, StoreSta
 from recollect.store.sqlite.connection import DATABASE_NAME
 from recollect.store.sqlite.event_ids import unpack_text
 from recollect.store.sqlite.readers.filters import find_sessions, int_array, session_condition
+from recollect.store.sqlite.readers.ledger import read_drift
 from recollect.store.sqlite.session_facts import SessionFacts, decode_counts, decode_facts
 
 _COLUMNS = (
@@ -128,6 +129,7 @@ def read_stats(db: apsw.Connection, home: Path) -> StoreStats:
         first_event=first,
         last_event=last,
         database_bytes=sum(path.stat().st_size for path in home.glob(f"{DATABASE_NAME}*")),
+        drift=read_drift(db),
     )
 
 

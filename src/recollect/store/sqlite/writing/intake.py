@@ -20,6 +20,7 @@ from recollect.store.blocks import (
     decode_frame,
     encode_frames,
 )
+from recollect.store.bodies import is_same_content
 from recollect.store.ports import SEQ_BITS, EventDraft, IndexDoc, RecordPlace, SessionPart
 from recollect.store.sqlite.bits import (
     FLAG_GONE,
@@ -82,6 +83,8 @@ class EventIntake:
         self._said: list[tuple[int, bytes, int, int]] = []
         self._replayed: set[tuple[int, bytes, int]] = set()
         self._body_places: dict[int, tuple[int, int]] = {}
+        self._own_entries: list[BlockEntry] = []
+        self._frames: dict[int, list[BlockEntry]] = {}
         self._out = Taken(docs=[], stale_keys=[], keys=[], changed=[])
 
     def take(self, part: SessionPart, records: list[RecordPlace]) -> Taken:
@@ -133,7 +136,7 @@ class EventIntake:
             if name in known or named in seen:
                 if named in seen:  # from here on it is an event like any other stored one
                     known.setdefault(name, []).append(self._stored(rows[seen.pop(named)]))
-                version = self._version(known[name], draft, place)
+                version = self._version(known[name], draft, place, part)
                 if version < 0:
                     if event_id is None:
                         self._note_replay(known[name], place)
@@ -163,10 +166,14 @@ class EventIntake:
     @staticmethod
     def _stored(row: list[Any]) -> KnownEvent:
         """Return a row of this slice as an event that is known."""
-        return KnownEvent(row[2], row[3], row[12], row[7], row[8], row[9], row[0], row[4])
+        return KnownEvent(row[2], row[3], row[12], row[7], row[8], row[9], row[0], row[4], -1, row[16])
 
-    def _version(self, known: list[KnownEvent], draft: EventDraft, place: RecordPlace) -> int:
-        """Return the version under which a draft is new, or -1 when it is a replay."""
+    def _version(self, known: list[KnownEvent], draft: EventDraft, place: RecordPlace, part: SessionPart) -> int:
+        """Return the version under which a draft is new, or -1 when it is a replay.
+
+        A replay has the bytes of a stored record, or says what the newest version says: a document that is rewritten
+        holds most of its events in records that changed for another reason.
+        """
         sha = place.sha256[:SHA_BYTES]
         stored = [e for e in known if e.part == draft.part]
         if not stored:
@@ -180,8 +187,29 @@ class EventIntake:
                 if self._at.is_refreshing and same.source == self._at.source and same.sha == sha and same.key < first:
                     self._refreshed.append((same, draft, len(self._out.keys) - 1))
                 return -1
+        if self._says_the_same(newest, draft, part):
+            self._out.replays += 1
+            self._out.keys.append(newest.key)
+            return -1
         self._replaced.append((newest.key, first + len(self._rows)))
         return newest.version + 1
+
+    def _says_the_same(self, stored: KnownEvent, draft: EventDraft, part: SessionPart) -> bool:
+        if stored.bits & KIND_MASK != draft.kind:
+            return False
+        if not self._own_entries:
+            self._own_entries = decode_block(part.block)
+        if stored.block < 0:
+            body = self._own_entries[stored.entry].body
+        else:
+            frame = self._frames.get(stored.block)
+            if frame is None:
+                data = self._db.execute(
+                    "SELECT data FROM block WHERE key = ?", ((stored.key >> SEQ_BITS << SEQ_BITS) + stored.block,)
+                ).get
+                frame = self._frames[stored.block] = decode_frame(data)
+            body = frame[stored.entry].body
+        return is_same_content(body, self._own_entries[draft.body].body)
 
     def _note_replay(self, known: list[KnownEvent], place: RecordPlace) -> None:
         """Remember a record that repeats an event of another revision or source, for counting equal records."""

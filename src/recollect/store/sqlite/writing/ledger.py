@@ -136,6 +136,11 @@ def count_slice(
     )
     _count(db, "defect_count", "code", at, Counter(defect.code for defect in slice_.defects))
     _count(db, "redaction_count", "kind", at, slice_.redactions)
+    if slice_.drift:
+        db.executemany(
+            "INSERT INTO drift VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
+            [(at.source, at.revision, d.kind, d.name, d.count, d.record_index, d.offset_bytes) for d in slice_.drift],
+        )
     if slice_.defects:
         stored: int = db.execute("SELECT count(*) FROM defect WHERE source = ?", (at.source,)).get
         db.executemany(
@@ -173,7 +178,7 @@ def rewind_source(db: apsw.Connection, source_id: str) -> None:
         "is_refreshing = 1 WHERE source = ? AND revision = ?",
         (number, revision),
     )
-    for table in ("defect", "defect_count", "redaction_count"):
+    for table in ("defect", "defect_count", "redaction_count", "drift"):
         db.execute(f"DELETE FROM {table} WHERE source = ? AND revision = ?", (number, revision))
     for first, last in session_ranges(db, number):
         db.execute(

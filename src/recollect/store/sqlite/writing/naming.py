@@ -16,7 +16,7 @@ ID_TAIL_BYTES = 6
 """How much of a stored event id the index holds."""
 
 _SELECT = (
-    "SELECT event_id, part, version, sha, source, revision, record, key, bits FROM event "
+    "SELECT event_id, part, version, sha, source, revision, record, key, bits, block, entry FROM event "
     "WHERE key >> 24 = ? AND substr(event_id, -6) IN (SELECT value FROM carray(?))"
 )
 
@@ -32,6 +32,9 @@ class KnownEvent(NamedTuple):
     record: int
     key: int
     bits: int
+    block: int
+    """-1: its body is in the slice that is being written, under the ordinal `entry`."""
+    entry: int
 
 
 class Naming:

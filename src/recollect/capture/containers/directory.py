@@ -1,0 +1,111 @@
+"""A folder of small JSON files that make one logical document: each file one record, in an order of their names."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from recollect.errors import SourceChanged, SourceRefused
+from recollect.model.capabilities import Member
+from recollect.model.rows import encode_file
+
+DOCUMENT = "document"
+MAX_FILE_BYTES = 64 * 1024 * 1024
+_NAME = re.compile(r"\{([a-z_]+)\}")
+_MARK_BYTES = 16
+
+
+class DirectoryFile(msgspec.Struct, frozen=True, array_like=True):
+    """A file of a document: its table, its path below the root and its absolute path, its size and time."""
+
+    table: str
+    relative: str
+    path: str
+    size: int
+    mtime_ns: int
+
+
+class DirectoryDocument(NamedTuple):
+    """A document: its name, its files in order, and a mark that changes when any of them does."""
+
+    name: str
+    files: list[DirectoryFile]
+    mark: bytes
+
+
+def glob_of(pattern: str) -> str:
+    """Return a member's pattern as a glob."""
+    return _NAME.sub("*", pattern)
+
+
+def documents_of(members: Sequence[Member], files: Iterable[tuple[str, str, int, int]]) -> list[DirectoryDocument]:
+    """Group files (relative path, absolute path, size, mtime_ns) into documents; files of no document are left out.
+
+    Members are taken in order of declaration, so that what binds a name stands before what joins by it.
+    """
+    rules = [(member, _regex(member.pattern)) for member in members]
+    waiting = sorted(files)
+    found: dict[str, list[tuple[tuple[str, ...], DirectoryFile]]] = {}
+    owners: dict[tuple[str, str], str] = {}
+    for member, regex in rules:
+        left: list[tuple[str, str, int, int]] = []
+        for item in waiting:
+            relative, path, size, mtime_ns = item
+            match = regex.fullmatch(relative)
+            document = _owner(match.groupdict(), owners) if match else None
+            if match is None or document is None:
+                left.append(item)
+                continue
+            names = {k: v for k, v in match.groupdict().items() if k != DOCUMENT}
+            for name, value in names.items():
+                owners.setdefault((name, value), document)
+            file = DirectoryFile(member.table, relative, path, size, mtime_ns)
+            found.setdefault(document, []).append((tuple(names.values()), file))
+        waiting = left
+    return [_document(name, found[name]) for name in sorted(found)]
+
+
+def lines_of(files: Sequence[DirectoryFile]) -> Iterator[bytes]:
+    """Yield each file as one line, with its end. Raises SourceChanged (a file is gone), SourceRefused (too large)."""
+    for file in files:
+        if file.size > MAX_FILE_BYTES:
+            raise SourceRefused(f"{file.path} is larger than 64 MiB", reason="too large")
+        try:
+            with open(file.path, "rb") as handle:
+                content = handle.read(MAX_FILE_BYTES + 1)
+        except OSError as error:
+            raise SourceChanged(f"{file.path} vanished while it was read") from error
+        yield encode_file(file.table, file.relative, content) + b"\n"
+
+
+def _document(name: str, files: list[tuple[tuple[str, ...], DirectoryFile]]) -> DirectoryDocument:
+    ordered = [file for _, file in sorted(files, key=lambda item: (item[0], item[1].relative))]
+    mark = hashlib.blake2b(digest_size=_MARK_BYTES)
+    for file in ordered:
+        mark.update(f"{file.relative}\0{file.size}\0{file.mtime_ns}\0".encode("utf-8", "surrogatepass"))
+    return DirectoryDocument(name, ordered, mark.digest())
+
+
+def _owner(names: dict[str, str], owners: dict[tuple[str, str], str]) -> str | None:
+    if DOCUMENT in names:
+        return names[DOCUMENT]
+    return next((owners[item] for item in names.items() if item in owners), None)
+
+
+def _regex(pattern: str) -> re.Pattern[str]:
+    parts: list[str] = []
+    at = 0
+    for match in _NAME.finditer(pattern):
+        parts.append(_literal(pattern[at : match.start()]))
+        parts.append(f"(?P<{match[1]}>[^/]+)")
+        at = match.end()
+    parts.append(_literal(pattern[at:]))
+    return re.compile("".join(parts))
+
+
+def _literal(text: str) -> str:
+    return "[^/]*".join(re.escape(piece) for piece in text.split("*"))

@@ -1,0 +1,140 @@
+"""A patch log: append-only lines, each of which changes one document. Folded here, so that a parser sees elements.
+
+The dialect is that of VS Code's chat sessions: `kind` 0 the whole document, 1 set a path, 2 cut an array at `i` and
+push, 3 remove a path. Evidence: format notes: VS Code Copilot Chat, "mutation log".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from recollect.model.payloads import Json
+from recollect.model.records import Changed
+
+Path = tuple[str | int, ...]
+_ELEMENT_DEPTH = 4
+"""A change below `requests[i].response[j]` is a change of that element."""
+_MAX_INDEX = 1_000_000
+"""A path that would make an array longer than this is not followed."""
+
+
+class PatchFold:
+    """Folds the lines of one revision in order. Tolerant: a path that leads nowhere is made or left alone."""
+
+    def __init__(self) -> None:
+        self._document: Json = None
+
+    def take(self, line: Json) -> tuple[Changed, ...]:
+        """Apply a line and return the elements that it changed, as they are now; none for what is no change."""
+        if not isinstance(line, dict):
+            return ()
+        kind = line.get("kind")
+        if kind == 0 and "v" in line:
+            self._document = line["v"]
+            return (Changed((), self._document),)
+        path = _path(line.get("k"))
+        if path is None:
+            return ()
+        if kind == 1:
+            return self._set(path, line.get("v"))
+        if kind == 2:
+            return self._splice(path, line)
+        return self._remove(path) if kind == 3 else ()
+
+    def _set(self, path: Path, value: Json) -> tuple[Changed, ...]:
+        if not path:
+            self._document = value
+            return (Changed((), value),)
+        parent = self._reach(path[:-1], path[-1])
+        if parent is None:
+            return ()
+        _put(parent, path[-1], value)
+        return self._changed(path)
+
+    def _splice(self, path: Path, line: dict[str, Any]) -> tuple[Changed, ...]:
+        """Everything at and after `i` goes, also without `v`; a missing array is made."""
+        array = self.at(path)
+        if not isinstance(array, list):
+            array = []
+            parent = self._reach(path[:-1], path[-1]) if path else None
+            if parent is None:
+                return ()
+            _put(parent, path[-1], array)
+        out: list[Changed] = []
+        start = line.get("i")
+        if type(start) is int and 0 <= start < len(array):
+            out = [Changed((*path, n), array[n], is_gone=True) for n in range(start, len(array))]
+            del array[start:]
+        pushed = line.get("v")
+        if isinstance(pushed, list):
+            first = len(array)
+            array.extend(pushed)
+            out += [Changed((*path, n), array[n]) for n in range(first, len(array))]
+        if len(path) >= _ELEMENT_DEPTH:
+            return self._changed(path)
+        return tuple(out)
+
+    def _remove(self, path: Path) -> tuple[Changed, ...]:
+        parent = self.at(path[:-1]) if path else None
+        was = self.at(path)
+        if isinstance(parent, dict) and isinstance(path[-1], str):
+            parent.pop(path[-1], None)
+        elif isinstance(parent, list) and isinstance(path[-1], int) and path[-1] < len(parent):
+            parent[path[-1]] = None
+        else:
+            return ()
+        return self._changed(path) if len(path) > _ELEMENT_DEPTH else (Changed(path, was, is_gone=True),)
+
+    def _changed(self, path: Path) -> tuple[Changed, ...]:
+        element = path[:_ELEMENT_DEPTH]
+        return (Changed(element, self.at(element)),)
+
+    def at(self, path: Path) -> Json:
+        """Return what stands at a path of the folded document, None where nothing does."""
+        node = self._document
+        for step in path:
+            if isinstance(node, dict) and isinstance(step, str):
+                node = node.get(step)
+            elif isinstance(node, list) and isinstance(step, int) and step < len(node):
+                node = node[step]
+            else:
+                return None
+        return node
+
+    def _reach(self, path: Path, last: str | int) -> dict[str, Any] | list[Any] | None:
+        """Return the container at a path, made where it is missing; None where something else is in the way."""
+        if not isinstance(self._document, dict | list):
+            self._document = {} if isinstance((*path, last)[0], str) else []
+        node: Any = self._document
+        for n, step in enumerate(path):
+            following = path[n + 1] if n + 1 < len(path) else last
+            found = self.at(path[: n + 1])
+            if not isinstance(found, dict | list):
+                if not _fits(node, step):
+                    return None
+                found = {} if isinstance(following, str) else []
+                _put(node, step, found)
+            node = found
+        return node if _fits(node, last) else None
+
+
+def _fits(node: Any, step: str | int) -> bool:
+    return isinstance(node, dict) if isinstance(step, str) else isinstance(node, list)
+
+
+def _put(node: Any, step: str | int, value: Json) -> None:
+    if isinstance(node, list) and isinstance(step, int):
+        node.extend([None] * (step + 1 - len(node)))
+    node[step] = value
+
+
+def _path(value: Json) -> Path | None:
+    if not isinstance(value, list):
+        return None
+    steps: list[str | int] = []
+    for step in value:
+        if isinstance(step, str) or (type(step) is int and 0 <= step <= _MAX_INDEX):
+            steps.append(step)
+        else:
+            return None
+    return tuple(steps)

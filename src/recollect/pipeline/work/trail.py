@@ -1,0 +1,106 @@
+"""The trail of a source that is rewritten: which human turns it has, to tell what a shorter version left behind.
+
+A source that got shorter was compacted or rewound, never deleted: what was left behind stays in the memory, and
+one `rewind` says how many turns that was, unless the new version says itself that it was shortened. Where the rewind
+stands depends on the content alone: at the end of a file that is read in one piece, else before the first human turn
+that the version before did not have.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+from recollect.agents.base import Adapter
+from recollect.capture.records import is_whole
+from recollect.model.payloads import Rewind
+from recollect.store.ports import SourceRow
+
+MAX_TURNS = 4096
+"""Human turns remembered of a source; older ones are not missed."""
+_MARK_BYTES = 6
+
+_encode = msgspec.msgpack.Encoder().encode
+LeftBehind = tuple[str, Rewind]
+"""A rewind and the name of its event."""
+
+
+class Marks(msgspec.Struct, array_like=True):
+    """What is stored: marks of human turns and whether history was shortened, now and in the revision before."""
+
+    turns: list[bytes] = []
+    shortened: int = 0
+    turns_before: list[bytes] = []
+    shortened_before: int = 0
+    is_told: bool = False
+
+
+class Trail:
+    """Follows one revision. `marks` is what to store with its source."""
+
+    def __init__(self, marks: Marks, *, is_whole: bool) -> None:
+        self._marks = marks
+        self._is_whole = is_whole
+        self._before = frozenset(marks.turns_before)
+
+    def take_turn(self, name: bytes) -> LeftBehind | None:
+        """Take note of a human turn (its event's native id, else its record's hash); return what it leaves behind."""
+        marks = self._marks
+        mark = hashlib.blake2b(name, digest_size=_MARK_BYTES).digest()
+        found = self._left_behind() if not self._is_whole and mark not in self._before else None
+        if len(marks.turns) < MAX_TURNS:
+            marks.turns.append(mark)
+        return found
+
+    def take_shortening(self) -> None:
+        """Take note that the source says itself that its history was shortened."""
+        self._marks.shortened += 1
+
+    def end(self) -> LeftBehind | None:
+        """Return what a file that was read in one piece left behind. Call after its last record."""
+        return self._left_behind() if self._is_whole else None
+
+    def _left_behind(self) -> LeftBehind | None:
+        marks = self._marks
+        if marks.is_told or not marks.turns_before or marks.shortened > marks.shortened_before:
+            return None
+        now = set(marks.turns)
+        gone = [mark for mark in marks.turns_before if mark not in now]
+        if not gone:
+            return None
+        marks.is_told = True
+        name = hashlib.blake2b(b"".join(gone), digest_size=8).hexdigest()
+        return f"rewind-{name}", Rewind(turns_dropped=len(gone))
+
+    def encoded(self) -> bytes:
+        """Return the trail as it is stored with its source."""
+        return _encoded(self._marks)
+
+
+def trail_of(adapter: Adapter, row: SourceRow) -> Trail | None:
+    """Return the trail of a source to go on with; None if its agent never rewrites, or says itself what it drops."""
+    place = next((p for p in adapter.facts.places if p.role == row.role), None)
+    if not adapter.facts.capabilities.rewrites_history or row.lane or place is None or place.tells_rewinds:
+        return None
+    return Trail(_decode(row.trail), is_whole=is_whole(row.container))
+
+
+def next_revision(stored: bytes) -> bytes:
+    """Return the trail with which a source's next revision begins."""
+    was = _decode(stored)
+    return _encoded(Marks([], 0, was.turns, was.shortened))
+
+
+def same_revision(stored: bytes) -> bytes:
+    """Return the trail with which a source's newest revision is read anew."""
+    was = _decode(stored)
+    return _encoded(Marks([], 0, was.turns_before, was.shortened_before))
+
+
+def _decode(stored: bytes) -> Marks:
+    return msgspec.msgpack.decode(stored, type=Marks) if stored else Marks([], 0, [], 0)
+
+
+def _encoded(marks: Marks) -> bytes:
+    return _encode(marks) if marks.turns or marks.turns_before or marks.shortened else b""
