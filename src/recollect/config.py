@@ -12,7 +12,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -20,10 +20,13 @@ from msgspec.inspect import (
     BoolType,
     DictType,
     IntType,
+    LiteralType,
     Metadata,
+    NoneType,
     StrType,
     StructType,
     Type,
+    UnionType,
     VarTupleType,
     type_info,
 )
@@ -33,6 +36,88 @@ from recollect.paths import config_file
 
 KIB = 1024
 MIB = 1024 * KIB
+
+
+class FormatConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How an agent writes that Recollect has no parser for. The defaults fit lines of `{role, content, timestamp}`.
+
+    What no path names is kept and searchable as `unknown`.
+    """
+
+    name: Annotated[str, Meta(description="What the agent is called; empty: its slug.")] = ""
+    container: Annotated[
+        Literal["jsonl", "snapshot", "text", "sqlite"],
+        Meta(
+            description="How it writes: lines of JSON that are appended (jsonl), a JSON document that is rewritten "
+            "(snapshot), text in which a line such as `User:` begins a message (text), or a database (sqlite)."
+        ),
+    ] = "jsonl"
+    patterns: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Its files below `roots`; nothing else is opened. `*` stays in one folder, `**` crosses "
+            "folders. Example: ['chats/*.json']."
+        ),
+    ] = ("**/*.jsonl",)
+    exclude: Annotated[tuple[str, ...], Meta(description="Files that the patterns match and that are not meant.")] = ()
+    split: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Of a snapshot: dotted paths of the arrays whose elements are the messages. Empty: the "
+            "document is the array. Example: ['messages']."
+        ),
+    ] = ()
+    table: Annotated[str, Meta(description="Of a database: the table with one row a message; no other is read.")] = ""
+    order: Annotated[
+        tuple[str, ...], Meta(description="Of a database: the columns that put the rows of a session in order.")
+    ] = ("rowid",)
+    json: Annotated[
+        tuple[str, ...], Meta(description="Of a database: the columns that hold JSON; paths go on inside them.")
+    ] = ()
+    role: Annotated[str, Meta(description="Dotted path of what says who speaks. Example: 'message.role'.")] = "role"
+    text: Annotated[str, Meta(description="Path of what was said: a text, or a list of content blocks.")] = "content"
+    thinking: Annotated[str, Meta(description="Path of the model's reasoning.")] = ""
+    time: Annotated[str, Meta(description="Path of the time: ISO 8601, or seconds, milliseconds or microseconds.")] = (
+        "timestamp"
+    )
+    id: Annotated[
+        str,
+        Meta(
+            description="Path of what names a message in its session, where no two have the same and it stays when "
+            "the message is written again. Empty: messages are named by their content."
+        ),
+    ] = ""
+    session: Annotated[
+        str,
+        Meta(description="Path of the session's name, of a database its column. Empty: each file is one session."),
+    ] = ""
+    cwd: Annotated[str, Meta(description="Path of the folder that the agent works in.")] = "cwd"
+    model: Annotated[str, Meta(description="Path of the model's name.")] = "model"
+    tool_name: Annotated[str, Meta(description="Path of a tool's name, in the records that call one.")] = ""
+    tool_arguments: Annotated[str, Meta(description="Path of a call's arguments.")] = ""
+    tool_call: Annotated[str, Meta(description="Path of what joins a call and its result.")] = ""
+    tool_result: Annotated[
+        str, Meta(description="Path of what a tool gave back, where that is not the text of a tool's message.")
+    ] = ""
+    tool_ok: Annotated[
+        str, Meta(description="Path of how a tool ended: true or false, or an exit code, where 0 is good.")
+    ] = ""
+    user_roles: Annotated[tuple[str, ...], Meta(description="How the role is written where a person speaks.")] = (
+        "user", "human",
+    )  # fmt: skip
+    assistant_roles: Annotated[tuple[str, ...], Meta(description="How it is written where the model speaks.")] = (
+        "assistant", "ai", "model", "agent",
+    )  # fmt: skip
+    system_roles: Annotated[tuple[str, ...], Meta(description="How it is written for instructions.")] = (
+        "system", "developer",
+    )  # fmt: skip
+    tool_roles: Annotated[tuple[str, ...], Meta(description="How it is written where a tool answers.")] = (
+        "tool", "function",
+    )  # fmt: skip
+    skip: Annotated[
+        tuple[str, ...],
+        Meta(description="Paths that say nothing of their own: kept in the archive, neither shown nor searched."),
+    ] = ("id",)
 
 
 class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,6 +141,13 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "home. `~` and `$NAME` are expanded. Example: { CODEX_HOME = '$HOME/work/.codex' }."
         ),
     ] = {}
+    format: Annotated[
+        FormatConfig | None,
+        Meta(
+            description="Of an agent that Recollect has no parser for: how it writes; `roots` then says where. See "
+            "docs/adding-an-agent.md."
+        ),
+    ] = None
 
 
 class ReposConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -89,6 +181,13 @@ class IngestConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             description="How much of a source a worker takes at a time (bytes). Bounds memory, not sources.",
         ),
     ] = 4 * MIB
+    folders: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Folders with transcripts of any agents, in any layout; each file is told by its content. Read "
+            "at every sync; what is of no known agent is listed by `recollect doctor`. Example: ['~/old-transcripts']."
+        ),
+    ] = ()
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -105,6 +204,11 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def agent(self, slug: str) -> AgentConfig:
         """Return the settings of one agent; the defaults where the file has none."""
         return self.agents.get(slug, _DEFAULT_AGENT)
+
+    def formats(self) -> dict[str, dict[str, Any]]:
+        """Return the formats that are described here, by slug, as plain values."""
+        described = {slug: a.format for slug, a in self.agents.items() if a.format is not None}
+        return {slug: msgspec.to_builtins(found) for slug, found in described.items()}
 
 
 _DEFAULT_AGENT = AgentConfig()
@@ -176,9 +280,7 @@ def config_toml(config: Config, *, with_docs: bool = False) -> str:
             lines += _doc_lines(hint)
         if isinstance(value, dict):
             if not value and with_docs:
-                lines += [
-                    x if x.startswith("#") else f"# {x}" for x in _table(f"{name}.SLUG", _DEFAULT_AGENT, with_docs)
-                ]
+                lines += _as_comments(_table(f"{name}.SLUG", _DEFAULT_AGENT, with_docs))
             for key, entry in value.items():
                 lines += ["", *_table(f"{name}.{_bare(key)}", entry, with_docs)]
         else:
@@ -187,19 +289,31 @@ def config_toml(config: Config, *, with_docs: bool = False) -> str:
 
 
 def _table(name: str, value: msgspec.Struct, with_docs: bool) -> list[str]:
+    """Return a table, then the tables in it. One that is not set is shown as comments, where there are any."""
     lines = [f"[{name}]"]
+    inner: list[str] = []
     for key, hint in get_type_hints(type(value), include_extras=True).items():
-        if with_docs:
-            lines += _doc_lines(hint)
-        lines.append(f"{key} = {_literal(getattr(value, key))}")
-    return lines
+        docs = _doc_lines(hint) if with_docs else []
+        field = getattr(value, key)
+        kind = _plain(type_info(hint))
+        if not isinstance(kind, StructType):
+            lines += [*docs, f"{key} = {_literal(field)}"]
+        elif field is not None:
+            inner += [*docs, *_table(f"{name}.{key}", field, with_docs)]
+        elif with_docs:
+            inner += [*docs, *_as_comments(_table(f"{name}.{key}", kind.cls(), with_docs))]
+    return lines + inner
+
+
+def _as_comments(lines: list[str]) -> list[str]:
+    return [line if line.startswith("#") else f"# {line}" for line in lines]
 
 
 def _doc_lines(hint: Any) -> list[str]:
     """Return the comment lines of a field: its text, then what is allowed."""
     info = type_info(hint)
     text = next((m.description or "" for m in getattr(hint, "__metadata__", ()) if isinstance(m, Meta)), "")
-    inner = info.type if isinstance(info, Metadata) else info
+    inner = _plain(info)
     if not isinstance(inner, StructType) and not (
         isinstance(inner, DictType) and isinstance(inner.value_type, StructType)
     ):
@@ -241,7 +355,12 @@ def _shown(value: Any) -> str:
 
 
 def _plain(info: Type) -> Type:
-    return info.type if isinstance(info, Metadata) else info
+    """Return the type itself: without its text, and of one that may be left out the type where it is there."""
+    if isinstance(info, Metadata):
+        return _plain(info.type)
+    if isinstance(info, UnionType):
+        return next(kind for kind in info.types if not isinstance(kind, NoneType))
+    return info
 
 
 def _members(value: Any, info: Type) -> Iterator[tuple[str, Any, Type]]:
@@ -285,6 +404,8 @@ def _fits(value: Any, info: Type) -> bool:
             return whole and (low is None or value >= low) and (high is None or value <= high)
         case StrType():
             return isinstance(value, str)
+        case LiteralType(values=values):
+            return value in values
         case VarTupleType(item_type=item):
             return isinstance(value, list) and all(_fits(v, _plain(item)) for v in value)
         case _:
@@ -299,6 +420,8 @@ def _allowed(info: Type) -> str:
             return f"a whole number from {low} to {high}"
         case StrType():
             return "a string in quotes"
+        case LiteralType(values=values):
+            return "one of " + ", ".join(map(_literal, values))
         case VarTupleType(item_type=item):
             return f"a list, each item {_allowed(_plain(item))}"
         case DictType(value_type=item):

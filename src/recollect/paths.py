@@ -39,6 +39,11 @@ def home_dir(env: Mapping[str, str] | None = None) -> Path:
     return expand(named, values) if named else _data_dir(values) / "recollect"
 
 
+def spool_dir(name: str, env: Mapping[str, str] | None = None) -> Path:
+    """Return the folder of the memory's home in which a receiver of ours keeps what it was sent (`spool/otlp`)."""
+    return home_dir(env) / "spool" / name
+
+
 def config_file(env: Mapping[str, str] | None = None) -> Path:
     """Return the configuration file: inside `RECOLLECT_HOME` where set, else in the platform's config directory."""
     values = os.environ if env is None else env

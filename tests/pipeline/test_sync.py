@@ -270,8 +270,11 @@ def test_a_newer_parser_derives_what_is_stored_anew_from_the_archive(
 ) -> None:
     import msgspec
 
-    from recollect.agents.registry import adapter
+    from recollect.agents.claude.parse import ClaudeAdapter
+    from recollect.agents.claude.state import ClaudeState
+    from recollect.agents.registry import adapters
     from recollect.model.payloads import AssistantMessage
+    from recollect.model.records import Parsed, Record
 
     one = world.claude()
     one.user("the question")
@@ -279,11 +282,10 @@ def test_a_newer_parser_derives_what_is_stored_anew_from_the_archive(
     world.memory.sync()
     before = [(e.seq, e.event_id, e.part) for e in world.memory.events(one.uid)]
     one.path.unlink()
-    claude = adapter("claude")
-    parse = type(claude).parse
+    facts = adapters()["claude"].facts
 
-    def louder(self: object, record: object, state: object) -> object:
-        parsed = parse(claude, record, state)  # type: ignore[arg-type]
+    def louder(self: ClaudeAdapter, record: Record, state: ClaudeState) -> Parsed[ClaudeState]:
+        parsed = ClaudeAdapter.parse(self, record, state)
         events = tuple(
             msgspec.structs.replace(d, payload=AssistantMessage(text=d.payload.text.replace("old", "brandnew")))
             if isinstance(d.payload, AssistantMessage)
@@ -292,9 +294,9 @@ def test_a_newer_parser_derives_what_is_stored_anew_from_the_archive(
         )
         return msgspec.structs.replace(parsed, events=events)
 
-    monkeypatch.setattr(type(claude), "parse", louder)
-    newer = msgspec.structs.replace(claude.facts, parser_version=claude.facts.parser_version + 1)
-    monkeypatch.setattr(claude, "facts", newer)
+    newer = msgspec.structs.replace(facts, parser_version=facts.parser_version + 1)
+    louder_claude = type("LouderClaude", (ClaudeAdapter,), {"parse": louder, "facts": newer})
+    monkeypatch.setitem(adapters(), "claude", louder_claude())
     report = world.memory.sync()
     assert any("derived anew" in note for note in report.notes)
     assert all_texts(world.memory, one.uid) == ["the question", "an brandnew answer"]

@@ -126,6 +126,13 @@ def _older_parser(world: World, _: pytest.MonkeyPatch) -> None:
     db.close()
 
 
+def _a_changed_format(world: World, _: pytest.MonkeyPatch) -> None:
+    transcript = world.claude()
+    transcript.raw(b'{"type":"from_the_future","sessionId":"x","uuid":"u"}\n')
+    with world.again() as memory:
+        memory.sync()
+
+
 def _link_out(world: World, _: pytest.MonkeyPatch) -> None:
     outside = world.root / "outside.jsonl"
     outside.write_text("{}\n")
@@ -151,6 +158,7 @@ AILMENTS = (
     Ailment("index", "fail", "missing", _shard_gone),
     Ailment("index", "warn", "not indexed yet", _not_indexed_yet),
     Ailment("parsers", "warn", "older parser", _older_parser),
+    Ailment("formats", "warn", "that no parser knows (claude 1)", _a_changed_format),
     Ailment("agent claude", "warn", "linked.jsonl", _link_out),
     Ailment("agent codex", "warn", "no sessions", _no_codex_sessions),
 )

@@ -1,6 +1,7 @@
 """The only list of adapters: our own, those of installed packages, and those that the configuration describes.
 
-Our own are loaded when they are first asked for more than their facts. A package adds an agent by an entry point in the
+Our own are loaded when they are first asked for more than their facts. An agent that writes another agent's format has
+facts of its own and the other's parser (`Namesake`): only here do two agents meet. A package adds an agent by an entry point in the
 group `recollect.agents`, whose name is the slug and whose object is the adapter (a class without arguments, or an
 instance). What cannot be loaded is in `failures`, for `recollect doctor`; it never stops the others.
 """
@@ -17,14 +18,59 @@ import msgspec
 from recollect.agents.base import Adapter
 from recollect.errors import RecollectError, UnknownName
 from recollect.model.capabilities import AgentFacts
-from recollect.model.records import SourceInfo
+from recollect.model.events import Draft
+from recollect.model.payloads import TokenUsage
+from recollect.model.records import Parsed, Record, SourceInfo
 
 GROUP = "recollect.agents"
 _OWN: tuple[tuple[str, str], ...] = (
     ("claude", "claude.parse:ClaudeAdapter"),
     ("codex", "codex.parse:CodexAdapter"),
+    ("grok", "grok.parse:GrokAdapter"),
+    ("opencode", "opencode.parse:OpencodeAdapter"),
+    ("codewhale", "codewhale.parse:WhaleAdapter"),
+    ("hermes", "hermes.parse:HermesAdapter"),
+    ("gemini", "gemini.parse:GeminiAdapter"),
+    ("cursor", "cursor.parse:CursorAdapter"),
+    ("vscode", "vscode.parse:VSCodeAdapter"),
+    ("copilot", "copilot.parse:CopilotAdapter"),
+    ("windsurf", "windsurf.parse:WindsurfAdapter"),
+    ("zed", "zed.parse:ZedAdapter"),
+    ("pi", "pi.parse:PiAdapter"),
+    ("openclaw", "openclaw.parse:OpenClawAdapter"),
+    ("kimi", "kimi.parse:KimiAdapter"),
+    ("qwen", "qwen.parse:QwenAdapter"),
+    ("cline", "cline.parse:ClineAdapter"),
+    ("roo", "roo.parse:RooAdapter"),
+    ("kilo", "kilo.parse:KiloAdapter"),
+    ("aider", "aider.parse:AiderAdapter"),
+    ("goose", "goose.parse:GooseAdapter"),
+    ("amp", "amp.parse:AmpAdapter"),
+    ("kiro", "kiro.parse:KiroAdapter"),
+    ("continue_", "continue_.parse:ContinueAdapter"),
+    ("openhands", "openhands.parse:OpenHandsAdapter"),
+    ("sweagent", "sweagent.parse:SweAgentAdapter"),
+    ("crush", "crush.parse:CrushAdapter"),
 )
 """Folder of the facts, and module and class of the parser, in the order in which agents are shown."""
+
+
+class Namesake(NamedTuple):
+    """An agent that writes another agent's format: the folder of its own facts, and the other's module and class.
+
+    spelling: module and function that put a record it spells in its own way into the other's spelling.
+    """
+
+    folder: str
+    path: str
+    spelling: str = ""
+
+
+_NAMESAKES: tuple[Namesake, ...] = (
+    Namesake("openclaude", "claude.parse:ClaudeAdapter", "openclaude.spelling:as_claude_spells"),
+    Namesake("traex", "codex.parse:CodexAdapter"),
+)
+"""Shown after our own, in this order."""
 
 
 class Failure(NamedTuple):
@@ -45,8 +91,7 @@ class LazyAdapter:
 
     def _load(self) -> Adapter:
         if self._adapter is None:
-            module, _, name = self._path.partition(":")
-            self._adapter = getattr(import_module(module), name)()
+            self._adapter = _named(self._path)()
         return self._adapter
 
     @property
@@ -76,13 +121,65 @@ class LazyAdapter:
         return self._load().parse
 
 
+class NamesakeAdapter(LazyAdapter):
+    """A `Namesake`: its own facts and names around the parser of the agent whose format it writes.
+
+    By content its files are the other agent's, so they are told by their place only. What names a response over all
+    files gets the slug in front: neither agent counts for the other.
+    """
+
+    def __init__(self, facts: AgentFacts, path: str, spelling: str = "") -> None:
+        super().__init__(facts, path)
+        self._spelling = spelling
+        self._as_other_spells: Any = None
+
+    def recognise(self, path: str, head: bytes) -> str | None:
+        """See `Adapter.recognise`."""
+        del path, head
+        return None
+
+    @property
+    def parse(self) -> Any:
+        """See `Adapter.parse`."""
+        return self._parse
+
+    def _parse(self, record: Record, state: Any) -> Parsed[Any]:
+        if self._spelling:
+            if self._as_other_spells is None:
+                self._as_other_spells = _named(self._spelling)
+            record = self._as_other_spells(record)
+        parsed: Parsed[Any] = self._load().parse(record, state)
+        if not any(isinstance(draft.payload, TokenUsage) and draft.payload.dedupe_key for draft in parsed.events):
+            return parsed
+        return msgspec.structs.replace(parsed, events=tuple(map(self._with_own_key, parsed.events)))
+
+    def _with_own_key(self, draft: Draft) -> Draft:
+        usage = draft.payload
+        if not isinstance(usage, TokenUsage) or not usage.dedupe_key:
+            return draft
+        own = msgspec.structs.replace(usage, dedupe_key=f"{self.facts.slug}:{usage.dedupe_key}")
+        return msgspec.structs.replace(draft, payload=own)
+
+
+def _named(path: str) -> Any:
+    """Return what a path `module:name` names."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
+
+
 @cache
 def adapters() -> dict[str, Adapter]:
     """Return every adapter by slug, in the order in which they are shown. The caller must not change it."""
     found: dict[str, Adapter] = {}
     for folder, path in _OWN:
+        if not __import__("os").path.exists(f"/work/main/src/recollect/agents/{folder}/parse.py"):
+            continue
         facts: AgentFacts = import_module(f"recollect.agents.{folder}.declare").FACTS
         found[facts.slug] = LazyAdapter(facts, f"recollect.agents.{path}")
+    for namesake in _NAMESAKES:
+        facts = import_module(f"recollect.agents.{namesake.folder}.declare").FACTS
+        spelling = f"recollect.agents.{namesake.spelling}" if namesake.spelling else ""
+        found[facts.slug] = NamesakeAdapter(facts, f"recollect.agents.{namesake.path}", spelling)
     _add_installed(found)
     return found
 

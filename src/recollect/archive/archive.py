@@ -51,6 +51,11 @@ class Archive:
             make_private_folder(folder / "packs")
         return cls(folder, keys, read_only=read_only)
 
+    @property
+    def sealer(self) -> Sealer:
+        """Seals with the keys of this archive's home."""
+        return self._sealer
+
     def write(
         self, chunks: Sequence[SealedChunk], *, known: Mapping[bytes, ChunkPlace] | None = None
     ) -> list[ChunkPlace]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ from recollect.capture.containers.directory import glob_of
 from recollect.capture.documents import DocumentPlace
 from recollect.config import Config
 from recollect.model.capabilities import Place
-from recollect.paths import expand, user_home
+from recollect.paths import expand, spool_dir, user_home
 
 HEAD_BYTES = 64 * 1024
 _LOOSE_SUFFIXES = (".jsonl", ".jsonl.zst")
@@ -71,7 +72,7 @@ def roots_of(adapter: Adapter, config: Config, env: Mapping[str, str]) -> list[R
     """Return the folders of an agent: its own variable or default, then the configured extra roots.
 
     `[agents.SLUG] variables` overrides the environment. A variable may list several folders, split by
-    the platform's path separator.
+    the platform's path separator. Spools of an agent are below the home that `env` names.
     """
     settings = config.agent(adapter.facts.slug)
     values = {**env, **settings.variables}
@@ -80,11 +81,18 @@ def roots_of(adapter: Adapter, config: Config, env: Mapping[str, str]) -> list[R
         value = values.get(root.variable) if root.variable else None
         texts = value.split(os.pathsep) if value else [str(user_home(values) / root.default)]
         found += [RootDir(os.path.abspath(os.path.join(expand(t, values), root.below)), True) for t in texts if t]
+    found += [RootDir(os.path.abspath(spool_dir(name, env)), True) for name in adapter.facts.spools]
     found += [RootDir(os.path.abspath(expand(t, values)), False) for t in settings.roots]
     unique: dict[str, RootDir] = {}
     for item in found:
         unique.setdefault(item.path, item)
     return list(unique.values())
+
+
+def shared_roots(adapters: Iterable[Adapter], config: Config, env: Mapping[str, str]) -> frozenset[str]:
+    """Return the folders that others write into too (an editor's data, the home): finding nothing there is normal."""
+    found = Counter(r.path for a in adapters for r in {r.path: r for r in roots_of(a, config, env)}.values())
+    return frozenset(path for path, count in found.items() if count > 1) | {str(user_home(env))}
 
 
 def discover(
@@ -97,6 +105,7 @@ def discover(
     """
     out = Discovery(roots=[], sources=[], refused=[], absent_roots=[])
     seen: set[str] = set()
+    databases: set[tuple[str, str]] = set()
     for root in roots:
         if not os.path.isdir(root.path):
             out.absent_roots.append(root.path)
@@ -104,8 +113,11 @@ def discover(
         out.roots.append(root.path)
         walk = _Walk(adapter, root.path, out.refused)
         for path, relative, place, info in walk.strict():
-            if path not in seen:
+            # Several places may read one database: its documents are sources of their own.
+            is_new = (path, place.role) not in databases if place.container == "sqlite" else path not in seen
+            if is_new:
                 seen.add(path)
+                databases.add((path, place.role))
                 out.sources.append(_found(adapter, path, relative, place, info))
         if not root.is_home:
             for path, relative, info in walk.loose():
@@ -209,6 +221,8 @@ class _Walk:
                         self._refused.append(Refused(entry.path, "is not a regular file"))
                     else:
                         yield entry.path, relative, rule.place, info
+                        if rule.place.container == "sqlite":
+                            continue
                     break
 
     def loose(self) -> Iterator[tuple[str, str, os.stat_result]]:

@@ -13,6 +13,8 @@ from functools import partial
 import msgspec
 
 from recollect.capture.containers.directory import DirectoryFile, lines_of
+from recollect.capture.containers.export import Element, lines_of_element
+from recollect.capture.containers.otlp import lines_of_requests
 from recollect.capture.containers.sqlite import rows_of
 from recollect.capture.files import ReadableSource, open_source
 from recollect.errors import SourceChanged
@@ -28,6 +30,8 @@ class DocumentPlace(msgspec.Struct, frozen=True):
     document: str
     mark: bytes
     files: list[DirectoryFile] = []
+    element: Element | None = None
+    """Of a conversation in an export: where it is in the file."""
 
 
 class DocumentSource:
@@ -91,8 +95,12 @@ def open_found(
         with open_source(path, is_compressed=is_compressed) as source:
             yield source
         return
-    if where.files:
-        lines: Callable[[], Iterator[bytes]] = partial(lines_of, where.files)
+    if where.element is not None:
+        lines: Callable[[], Iterator[bytes]] = partial(lines_of_element, where.path, where.element)
+    elif where.files:
+        lines = partial(lines_of, where.files)
+    elif any(p.container == "otlp" for p in places if p.role == role):
+        lines = partial(lines_of_requests, where.path, where.mark)
     else:
         tables = next(p.tables for p in places if p.role == role and p.tables)
         lines = rows_of(where.path, tables, where.document, where.mark)

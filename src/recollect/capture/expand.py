@@ -8,10 +8,16 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.capture.containers.directory import documents_of
+from recollect.capture.containers.export import elements_of
+from recollect.capture.containers.otlp import mark_of_file
 from recollect.capture.containers.sqlite import FileState, open_database, state_of
 from recollect.capture.discover import FoundSource, Refused
 from recollect.capture.documents import DocumentPlace
 from recollect.errors import SourceChanged, SourceError
+
+REQUESTS = "requests"
+"""The one document of a file of OTLP requests."""
+NO_TABLES = "has none of the tables that are known; the agent may have changed its format"
 
 
 class KnownDocument(NamedTuple):
@@ -45,6 +51,10 @@ def expand(found: Sequence[FoundSource], known: Iterable[KnownDocument]) -> Expa
     for item in found:
         if item.place.container == "sqlite":
             _expand_database(item, of_file.get((item.path, item.place.role), []), out)
+        elif item.place.container == "export":
+            _expand_export(item, out)
+        elif item.place.container == "otlp":
+            out.sources.append(_requests(item))
         elif item.place.container == "directory":
             root = item.path[: len(item.path) - len(item.relative)]
             folders.setdefault((root, item.place.role), []).append(item)
@@ -53,6 +63,20 @@ def expand(found: Sequence[FoundSource], known: Iterable[KnownDocument]) -> Expa
     for (root, _role), items in folders.items():
         out.sources.extend(_expand_folder(root, items))
     return out
+
+
+def database_problems(found: Sequence[FoundSource]) -> list[Refused]:
+    """Return the databases among the sources that cannot be read now or have none of the known tables, for `doctor`."""
+    problems: list[Refused] = []
+    for item in found:
+        if item.place.container == "sqlite":
+            try:
+                with open_database(item.path, item.place.tables) as database:
+                    if not database.is_known:
+                        problems.append(Refused(item.path, NO_TABLES, is_failure=True))
+            except SourceError as error:
+                problems.append(Refused(item.path, str(error), is_failure=True))
+    return problems
 
 
 def split_path(path: str, role: str) -> tuple[str, str]:
@@ -69,7 +93,7 @@ def _expand_database(item: FoundSource, known: list[KnownDocument], out: Expande
             return
         with open_database(item.path, item.place.tables) as database:
             if not database.is_known:
-                out.refused.append(Refused(item.path, "has none of the tables that are known", is_failure=True))
+                out.refused.append(Refused(item.path, NO_TABLES, is_failure=True))
             marks = database.marks()
     except SourceError as error:
         is_failure = not isinstance(error, SourceChanged)
@@ -80,6 +104,26 @@ def _expand_database(item: FoundSource, known: list[KnownDocument], out: Expande
     for name, mark in marks.items():
         where = DocumentPlace(item.path, name, mark)
         out.sources.append(_document(item, name, where, state, share))
+
+
+def _expand_export(item: FoundSource, out: Expanded) -> None:
+    try:
+        elements = elements_of(item.path, item.place.document_keys)
+    except SourceError as error:
+        out.refused.append(Refused(item.path, str(error), is_failure=True))
+        return
+    state = FileState(item.size, item.mtime_ns, item.inode)
+    share = state.size // max(1, len(elements))
+    for element in elements:
+        where = DocumentPlace(item.path, element.document, element.mark, element=element)
+        out.sources.append(_document(item, element.document, where, state, share))
+
+
+def _requests(item: FoundSource) -> FoundSource:
+    """A file of requests is one document; what was appended to it is told from its rows."""
+    state = FileState(item.size, item.mtime_ns, item.inode)
+    where = DocumentPlace(item.path, REQUESTS, mark_of_file(*state))
+    return _document(item, REQUESTS, where, state, state.size)
 
 
 def _expand_folder(root: str, items: list[FoundSource]) -> Iterable[FoundSource]:

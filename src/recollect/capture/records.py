@@ -10,7 +10,7 @@ from recollect.capture.containers.jsonl import Line
 from recollect.capture.containers.patchlog import PatchFold
 from recollect.model.rows import decode_row
 
-_ROWS = frozenset(("sqlite", "directory"))
+_ROWS = frozenset(("sqlite", "directory", "export", "otlp"))
 _APPENDED = frozenset(("jsonl", "patchlog"))
 
 

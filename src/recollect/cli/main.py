@@ -14,7 +14,7 @@ import click
 
 from recollect import __version__
 from recollect.cli.failures import describe_usage, report_bug, report_error
-from recollect.cli.verbs import GROUPS, VERBS
+from recollect.cli.verbs import GROUPS, VERBS, module_name
 from recollect.errors import RecollectError, UsageError
 
 INTERRUPTED = 130
@@ -34,7 +34,7 @@ class VerbGroup(click.Group):
         """Return a verb's command, loaded now."""
         if all(verb.name != cmd_name for verb in VERBS):
             return None
-        command: click.Command = importlib.import_module(f"recollect.cli.commands.{cmd_name}").command
+        command: click.Command = importlib.import_module(f"recollect.cli.commands.{module_name(cmd_name)}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

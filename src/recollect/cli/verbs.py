@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from typing import NamedTuple
 
 
@@ -16,6 +17,7 @@ class Verb(NamedTuple):
 VERBS: tuple[Verb, ...] = (
     Verb("up", "keep", "Take in everything your agents wrote and show what is there."),
     Verb("sync", "keep", "Take in what is new or changed."),
+    Verb("import", "keep", "Take in files that you name: transcripts and exports."),
     Verb("export", "keep", "Write a session to files, exactly or converted."),
     Verb("search", "find", "Find events in everything your agents did."),
     Verb("sessions", "find", "List sessions, newest first."),
@@ -24,6 +26,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("usage", "learn", "Show tokens and cost."),
     Verb("stats", "learn", "Show what is in the memory."),
     Verb("agents", "plug in", "List the agents that can be read and where their history is."),
+    Verb("conformance", "plug in", "Check an adapter with its fixtures."),
     Verb("doctor", "look after", "Check the health of the memory."),
     Verb("verify", "look after", "Prove that every stored byte and record can be given back."),
     Verb("rebuild", "look after", "Derive the index, or everything, again from the archive."),
@@ -31,5 +34,11 @@ VERBS: tuple[Verb, ...] = (
     Verb("schema", "look after", "Print the JSON Schema of a result."),
     Verb("parse", "pipes", "Turn a transcript into events as NDJSON, without a memory."),
 )
+
+
+def module_name(verb: str) -> str:
+    """Return the module of a verb: its name, with an underscore where that is a word of Python."""
+    return f"{verb}_" if keyword.iskeyword(verb) else verb
+
 
 GROUPS: tuple[str, ...] = tuple(dict.fromkeys(verb.group for verb in VERBS))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         Timeline,
         TimelineEntry,
     )
-    from recollect.store.ports import EventFilter, UsageBy
+    from recollect.store.ports import DriftRow, EventFilter, UsageBy
     from recollect.upkeep.reports import (
         Check,
         DoctorReport,
@@ -46,7 +46,7 @@ _NAMES = {
     "recollect.pipeline.parse": "parse_file",
     "recollect.pipeline.report": "AgentSync ProgressCallback Skipped SyncProgress SyncReport",
     "recollect.recall.answers": ("AgentStats Hit SearchAnswer SessionPage Stats StorageStats Timeline TimelineEntry"),
-    "recollect.store.ports": "EventFilter UsageBy",
+    "recollect.store.ports": "DriftRow EventFilter UsageBy",
     "recollect.upkeep.reports": "Check DoctorReport ExportFormat Exported LedgerDefect SourceLedger VerifyReport",
 }
 _PLACES = {name: module for module, names in _NAMES.items() for name in names.split()}
@@ -58,6 +58,7 @@ __all__ = [
     "AgentsFacet",
     "Check",
     "DoctorReport",
+    "DriftRow",
     "EventFilter",
     "ExportFormat",
     "Exported",

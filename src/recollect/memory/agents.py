@@ -11,7 +11,7 @@ from recollect.agents.registry import adapters
 from recollect.capture.discover import roots_of
 from recollect.config import Config
 from recollect.model.capabilities import Capabilities
-from recollect.store.ports import Reader
+from recollect.store.ports import DriftRow, Reader
 
 
 class AgentView(msgspec.Struct, frozen=True):
@@ -37,12 +37,17 @@ class AgentsFacet:
         self._config = config
         self._env = env
 
+    def drift(self) -> tuple[DriftRow, ...]:
+        """Return what agents wrote that no parser knows, by agent and version, the most frequent first."""
+        return self._reader().stats().drift
+
     def list(self) -> tuple[AgentView, ...]:
         """Return every known agent with its folders and what is stored of it."""
         counts = {a.agent: a for a in self._reader().stats().agents}
         views = []
         for slug, adapter in adapters().items():
-            roots = [r.path for r in roots_of(adapter, self._config, self._env)]
+            is_looked_for = not adapter.facts.is_import_only
+            roots = [r.path for r in roots_of(adapter, self._config, self._env)] if is_looked_for else []
             count = counts.get(slug)
             views.append(
                 AgentView(

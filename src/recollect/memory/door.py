@@ -6,17 +6,17 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 
 import msgspec
 
 from recollect.config import Config, load_config
-from recollect.errors import IndexUnavailable, RecollectError, StoreLocked, UnknownName
+from recollect.errors import IndexUnavailable, RecollectError, SourceUnavailable, StoreLocked, UnknownName
 from recollect.index.text_index import TextIndex
 from recollect.memory.lazily import LazyArchive, LazyRedactor
-from recollect.paths import config_file, home_dir
+from recollect.paths import HOME_VARIABLE, config_file, home_dir
 from recollect.pipeline.home import Home
 from recollect.recall.answers import AgentStats, SearchAnswer, SessionPage, Stats, StorageStats, Timeline, TimelineEntry
 from recollect.recall.search import Searcher
@@ -49,7 +49,7 @@ class Memory:
     def __init__(self, home: Path, config: Config, env: Mapping[str, str]) -> None:
         self.home = home
         self.config = config
-        self.env = env
+        self.env = {**env, HOME_VARIABLE: str(home)}
         self.notes: list[str] = []
         self._folders = Home(home)
         self._lock = threading.RLock()
@@ -109,6 +109,40 @@ class Memory:
             if force and (self.home / "memory.db").exists():
                 return self.rebuild("all", request=request)
             with self._writing() as (writer, archive, keys):
+                report = sync(self._folders, writer, self.reader(), archive, keys, request)
+                self._make_vocabularies(report)
+                return report
+        except StoreLocked as error:
+            return SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0, state="busy", notes=[str(error)])
+
+    def take_in(
+        self, paths: Sequence[Path], *, agents: Sequence[str] = (), progress: ProgressCallback | None = None
+    ) -> SyncReport:
+        """Take in files and folders that the user names: transcripts in any layout, exports of conversations.
+
+        A zip archive is unpacked for the time. agents: whose the files are, where their content does not tell.
+        Raises SourceError for a path that is not there or an archive that cannot be unpacked, else as `sync`.
+        """
+        from recollect.capture.unpack import is_zip, unpacked
+        from recollect.pipeline.report import SyncReport
+        from recollect.pipeline.sync import SyncRequest, sync
+
+        for path in paths:
+            if not path.exists():
+                raise SourceUnavailable(f"{path} is not there")
+        try:
+            with self._writing() as (writer, archive, keys), ExitStack() as unpacking:
+                shown_as = {
+                    str(unpacking.enter_context(unpacked(path, self._folders.unpacking))): str(path.absolute())
+                    for path in paths
+                    if is_zip(path)
+                }
+                plain = [str(path.absolute()) for path in paths if str(path.absolute()) not in shown_as.values()]
+                request = SyncRequest(
+                    self.config, agents=agents, env=self.env, progress=progress, now_us=_now_us,
+                    imports=[*plain, *shown_as],
+                )  # fmt: skip
+                request.shown_as = shown_as
                 report = sync(self._folders, writer, self.reader(), archive, keys, request)
                 self._make_vocabularies(report)
                 return report

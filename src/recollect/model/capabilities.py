@@ -6,14 +6,15 @@ from typing import Literal
 
 import msgspec
 
-Container = Literal["jsonl", "text", "snapshot", "patchlog", "sqlite", "directory", "export"]
+Container = Literal["jsonl", "text", "snapshot", "patchlog", "sqlite", "directory", "export", "otlp"]
 """How an agent writes, which says how bytes become records.
 
 jsonl: append-only lines. text: a whole file is one record of text. snapshot: a whole-file JSON document that is
 rewritten (see `Place.split`). patchlog: append-only lines, each a change of one document that is folded. sqlite: the
 rows of one logical document in a live database. directory: a folder of small files that make one logical document.
 export: a file that a user brings, a JSON array of whole conversations, each a document of one record.
-The records of the last three are rows in one canonical encoding, see docs/data-model.md.
+otlp: a file of OTLP requests as protobuf, one document whose records are the requests, as OTLP's JSON says them.
+The records of the last four are rows in one canonical encoding, see docs/data-model.md.
 """
 
 Claim = Literal["exact", "partly", "no"]
@@ -135,6 +136,11 @@ class AgentFacts(msgspec.Struct, frozen=True, kw_only=True):
     roots: tuple[Root, ...]
     places: tuple[Place, ...]
     capabilities: Capabilities
+    carries_text: bool = True
+    """Events may hold text that does not stand in the bytes of their own record (joined chunks, rows, folded
+    documents): each is searched for secrets by itself, and the parser's state is stored sealed."""
+    spools: tuple[str, ...] = ()
+    """Folders below the memory's own `spool` into which a receiver of ours writes for this agent; roots like others."""
     is_per_repository: bool = False
     """Also looked for in the folders that other agents' sessions worked in (`.aider.chat.history.md`)."""
     is_configured: bool = False

@@ -16,6 +16,7 @@ class Home:
         self.index = folder / "index" / "text"
         self.keys = folder / "keys"
         self.rebuild = folder / "rebuild"
+        self.unpacking = folder / "spool" / "import"
 
     def archive_bytes(self) -> int:
         """Return the bytes of the archive on disk."""

@@ -199,7 +199,8 @@ def _slices(
         state, turn = derived.state, derived.turn
         index += len(derived.records)
         row = msgspec.structs.replace(
-            row, records=index, committed_bytes=end, turn_index=turn, state=encode_state(state),
+            row, records=index, committed_bytes=end, turn_index=turn,
+            state=encode_state(adapter, state, archive.sealer),
             parser_version=adapter.facts.parser_version, trail=deriver.trail,
         )  # fmt: skip
         yield (

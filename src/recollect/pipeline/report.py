@@ -69,6 +69,8 @@ class SyncReport(msgspec.Struct):
     """Growth of the home on disk."""
     state: Literal["done", "busy", "interrupted", "degraded"] = "done"
     notes: list[str] = []
+    untaken: list[Skipped] = []
+    """Files in folders that users named which are of no known agent, or were refused."""
     stage_seconds: dict[str, float] = {}
     """CPU seconds per stage, summed over processes."""
 

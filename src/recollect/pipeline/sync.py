@@ -15,12 +15,11 @@ from recollect.agents.registry import adapter as find_adapter
 from recollect.agents.registry import adapters
 from recollect.archive.archive import Archive
 from recollect.archive.keys import HomeKeys
-from recollect.capture.discover import Discovery, discover, roots_of
-from recollect.capture.expand import expand
-from recollect.capture.files import read_head
 from recollect.config import Config
 from recollect.errors import IndexUnavailable
 from recollect.index.writer import IndexWriterSet
+from recollect.paths import expand as expand_path
+from recollect.pipeline.find import Finder
 from recollect.pipeline.home import Home
 from recollect.pipeline.ingest import Ingester, Sinks
 from recollect.pipeline.mend import mend_index
@@ -41,8 +40,15 @@ class SyncRequest:
     def __init__(
         self, config: Config, *, agents: Sequence[str] = (), env: Mapping[str, str] | None = None,
         progress: ProgressCallback | None = None, max_bytes: int | None = None, now_us: Callable[[], int],
+        imports: Sequence[str] = (),
     ) -> None:  # fmt: skip
+        """imports: files and folders to take in instead of what agents wrote on this machine.
+
+        shown_as: what each unpacked folder among them came from.
+        """
         self.config = config
+        self.imports = tuple(imports)
+        self.shown_as: dict[str, str] = {}
         self.agents = tuple(find_adapter(name).facts.slug for name in agents)
         self.env: Mapping[str, str] = os.environ if env is None else env
         self.progress = progress
@@ -54,7 +60,16 @@ class SyncRequest:
         known = adapters()
         if self.agents:
             return [known[slug] for slug in self.agents]
-        return [a for slug, a in known.items() if self.config.agent(slug).enabled]
+        return [
+            a
+            for slug, a in known.items()
+            if self.config.agent(slug).enabled and (self.imports or not a.facts.is_import_only)
+        ]
+
+    def folders(self) -> list[str]:
+        """Return the folders whose files are told by their content."""
+        named = self.imports or ([] if self.agents else self.config.ingest.folders)
+        return [os.path.abspath(expand_path(folder, self.env)) for folder in named]
 
 
 def sync(
@@ -76,8 +91,10 @@ def sync(
             _mend(writer, reader, index, report)
         _rederive_stale(writer, reader, Sinks(writer, archive, index), keys, report)
         with timer.stage("discover"):
-            planned = _plan_all(writer, archive, request, report)
+            planned = _plan_all(Sinks(writer, archive, index), reader, request, report)
         planned, left = _bounded(planned, request.max_bytes)
+        # A session's authority comes before what only adds to it; within a lane the oldest first.
+        planned.sort(key=lambda p: p.task.source.lane)
         if left:
             report.notes.append(f"{left / 1e6:.0f} MB are not taken in yet; run `recollect sync`")
         ingester = Ingester(Sinks(writer, archive, index), report, now_us=request.now_us, timer=timer)
@@ -136,16 +153,24 @@ def _close_index(index: IndexWriterSet, report: SyncReport) -> None:
         report.notes.append(f"the search index could not be written: {error}")
 
 
-def _plan_all(writer: Writer, archive: Archive, request: SyncRequest, report: SyncReport) -> list[Planned]:
+def _plan_all(sinks: Sinks, reader: Reader, request: SyncRequest, report: SyncReport) -> list[Planned]:
     planned: list[Planned] = []
-    for adapter in request.chosen():
+    writer = sinks.writer
+    chosen = request.chosen()
+    finder = Finder(
+        chosen, request.config, request.env, folders=request.folders(), reader=reader,
+        own=not request.imports, shown_as=request.shown_as,
+    )  # fmt: skip
+    report.untaken = [Skipped(r.path, r.reason, r.is_failure) for r in finder.untaken]
+    report.notes += [f"{folder} is not there" for folder in finder.absent]
+    for adapter in chosen:
         line = report.agents[adapter.facts.slug] = AgentSync(agent=adapter.facts.slug)
         slice_bytes = request.config.ingest.slice_bytes
-        planner = Planner(adapter, writer, line, archive=archive, slice_bytes=slice_bytes)
-        found = _discover(adapter, request, planner)
-        line.roots = tuple(found.roots)
+        planner = Planner(adapter, writer, line, archive=sinks.archive, slice_bytes=slice_bytes)
+        found = finder.find(adapter, planner)
+        line.roots = tuple(root for root in found.roots if found.sources or root not in finder.shared_roots)
         line.skipped += [Skipped(r.path, r.reason, r.is_failure) for r in found.refused]
-        planned += planner.plan(found.sources, present_roots=found.roots)
+        planned += planner.plan(found.sources, present_roots=[*found.roots, *finder.folders])
         if planner.touched:
             with writer.transaction():
                 for row in planner.touched:
@@ -153,16 +178,6 @@ def _plan_all(writer: Writer, archive: Archive, request: SyncRequest, report: Sy
         _warn(line, planner, planned)
     planned.sort(key=lambda p: p.task.source.mtime_ns)
     return planned
-
-
-def _discover(adapter: Adapter, request: SyncRequest, planner: Planner) -> Discovery:
-    roots = roots_of(adapter, request.config, request.env)
-    found = discover(adapter, roots, known_roles=planner.known_roles, read_head=read_head)
-    if any(p.container in ("sqlite", "directory") for p in adapter.facts.places):
-        expanded = expand(found.sources, planner.known_documents)
-        found.sources = expanded.sources
-        found.refused += expanded.refused
-    return found
 
 
 def _warn(line: AgentSync, planner: Planner, planned: list[Planned]) -> None:

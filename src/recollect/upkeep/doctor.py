@@ -11,14 +11,17 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from recollect.agents.base import Adapter
-from recollect.agents.registry import adapters
+from recollect.agents.registry import adapters, failures
 from recollect.archive.archive import Archive
 from recollect.archive.keys import load_keys
-from recollect.capture.discover import discover, roots_of
+from recollect.capture.discover import discover, roots_of, shared_roots
+from recollect.capture.expand import database_problems
 from recollect.capture.files import read_head
+from recollect.capture.folders import sort_out
 from recollect.config import Config
 from recollect.errors import RecollectError
 from recollect.index.engine import shard_names
+from recollect.paths import expand
 from recollect.store.ports import Reader
 from recollect.store.sqlite import quick_check
 from recollect.upkeep.reports import Check, DoctorReport
@@ -51,7 +54,14 @@ class Doctor:
             yield self._keys()
             yield from self._stored()
         for adapter in adapters().values():
-            yield self._agent(adapter)
+            check = self._agent(adapter)
+            if check is not None:
+                yield check
+        for failure in failures():
+            hint = f"the agent comes from {failure.source}; update or remove it"
+            yield Check(f"agent {failure.slug}", "warn", f"cannot be loaded: {failure.reason}", hint)
+        for folder in self._config.ingest.folders:
+            yield self._folder_of_files(os.path.abspath(expand(folder, self._env)))
 
     def _python(self) -> Check:
         here = f"{platform.python_version()} on {sys.platform}"
@@ -102,6 +112,7 @@ class Doctor:
         yield self._archive(reader)
         yield self._index(reader)
         yield self._parsers(reader)
+        yield self._drift(reader)
 
     def _archive(self, reader: Reader) -> Check:
         try:
@@ -147,19 +158,51 @@ class Doctor:
             )
         return Check("parsers", "ok", "everything was read by the parsers of this version")
 
-    def _agent(self, adapter: Adapter) -> Check:
+    def _drift(self, reader: Reader) -> Check:
+        found = reader.stats().drift
+        if not found:
+            return Check("formats", "ok", "every record type, field and value is known")
+        by_agent: dict[str, int] = {}
+        for row in found:
+            by_agent[row.agent] = by_agent.get(row.agent, 0) + 1
+        named = ", ".join(f"{agent} {number}" for agent, number in sorted(by_agent.items()))
+        text = f"{_counted(len(found), 'thing')} that no parser knows ({named}); all of it is kept and searchable"
+        return Check("formats", "warn", text, "see `recollect agents --drift`; a newer Recollect may read more")
+
+    def _folder_of_files(self, folder: str) -> Check:
+        """Say what of a named folder was not taken, and why; all of it in `details`."""
+        name = f"folder {folder}"
+        if not os.path.isdir(folder):
+            return Check(name, "warn", "is not there", "mount it, or take it out of [ingest] folders")
+        found = sort_out(folder, adapters(), known={}, read_head=read_head)
+        taken = sum(map(len, found.sources.values()))
+        if not found.untaken:
+            return Check(name, "ok", _counted(taken, "source"))
+        reasons: dict[str, int] = {}
+        for refused in found.untaken:
+            reasons[refused.reason] = reasons.get(refused.reason, 0) + 1
+        why = ", ".join(f"{number} {reason}" for reason, number in sorted(reasons.items(), key=lambda r: -r[1]))
+        text = f"{_counted(taken, 'source')}; {_counted(len(found.untaken), 'file')} not taken: {why}"
+        details = tuple(f"{r.path}: {r.reason}" for r in found.untaken)
+        return Check(name, "ok", text, "`recollect doctor --json` lists them", details)
+
+    def _agent(self, adapter: Adapter) -> Check | None:
+        """Return what is found of an agent, None for one that is not on this machine."""
         slug = adapter.facts.slug
         if not self._config.agent(slug).enabled:
             return Check(f"agent {slug}", "ok", "switched off in the configuration")
         roots = roots_of(adapter, self._config, self._env)
         found = discover(adapter, roots, known_roles={}, read_head=read_head)
         if not found.roots:
-            return Check(f"agent {slug}", "ok", f"not on this machine ({', '.join(found.absent_roots)})")
+            return None
         unreadable = [s.path for s in found.sources if not os.access(s.path, os.R_OK)]
-        refused = [f"{r.path} {r.reason}" for r in found.refused] + [f"{p} cannot be read" for p in unreadable]
+        refused = [f"{r.path} {r.reason}" for r in (*found.refused, *database_problems(found.sources))]
+        refused += [f"{p} cannot be read" for p in unreadable]
         if refused:
             more = f" and {len(refused) - 1} more" if len(refused) > 1 else ""
             return Check(f"agent {slug}", "warn", f"{_counted(len(found.sources), 'source')}; {refused[0]}{more}")
+        if not found.sources and set(found.roots) <= shared_roots(adapters().values(), self._config, self._env):
+            return None
         if not found.sources:
             return Check(f"agent {slug}", "warn", f"{', '.join(found.roots)} holds no sessions")
         return Check(f"agent {slug}", "ok", f"{_counted(len(found.sources), 'source')} in {', '.join(found.roots)}")

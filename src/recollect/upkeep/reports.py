@@ -64,6 +64,8 @@ class Check(msgspec.Struct, frozen=True):
     state: Literal["ok", "warn", "fail"]
     detail: str
     hint: str = ""
+    details: tuple[str, ...] = ()
+    """Everything that `detail` sums up, where that is a long list."""
 
 
 class DoctorReport(msgspec.Struct, frozen=True):

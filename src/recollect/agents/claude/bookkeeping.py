@@ -14,6 +14,7 @@ from recollect.agents.claude.state import MAX_BACKUPS, MAX_NAME, Output, Reading
 from recollect.agents.claude.usage import read_cost_state
 from recollect.agents.kit.access import items, mapping, text, whole
 from recollect.agents.kit.anthropic import content_text, without_opaque
+from recollect.agents.kit.drift import note_type, note_value
 from recollect.model.payloads import Compaction, FileEdit, Instructions, Lifecycle, Unknown, UserMessage
 from recollect.model.text import flatten
 
@@ -40,6 +41,18 @@ _ATTACHMENT_NAMES = {
     "command_permissions": "permission",
     "task_status": "task",
 }
+_KEPT_ATTACHMENTS = frozenset(
+    (
+        "agent_listing_delta", "batching_reminder_sent", "budget_usd", "date_change", "deferred_tools_delta",
+        "read_truncation_notice", "silent_turn_reminder", "total_tokens_reminder", "ultra_effort_enter",
+        "ultra_effort_exit",
+    )
+)  # fmt: skip
+"""Seen, and kept as `unknown`: news for the model that no kind has room for."""
+_QUEUE_OPERATIONS = frozenset(("enqueue", "dequeue", "remove", "popAll"))
+_TRIGGERS = frozenset(("auto", "manual", "micro"))
+_NO_TYPE = "(none)"
+"""How a missing type is named as drift."""
 
 
 def rest_text(record: dict[str, Any]) -> str:
@@ -49,9 +62,15 @@ def rest_text(record: dict[str, Any]) -> str:
     return f"{said}\n{rest}" if said and rest else said or rest
 
 
-def read_unknown(reading: Reading, type_name: str) -> None:
-    """Give a record that nobody has described: its type as written, and all its text."""
+def keep_whole(reading: Reading, type_name: str) -> None:
+    """Give a record that has no kind of its own, or says nothing that has: its type as written, and all its text."""
     reading.add(Unknown(type_name, rest_text(reading.record)))
+
+
+def read_unknown(reading: Reading, type_name: str) -> None:
+    """Give a record that nobody has described as `keep_whole` does, and note its type."""
+    note_type(reading.drift, type_name or _NO_TYPE)
+    keep_whole(reading, type_name)
 
 
 def read_system(reading: Reading) -> None:
@@ -64,7 +83,8 @@ def read_system(reading: Reading) -> None:
     elif subtype in ("", "info", "informational", "status", "away_summary"):
         reading.add(Lifecycle(subtype or "notice", text=rest_text(record), call_id=text(record.get("toolUseID"))))
     else:
-        read_unknown(reading, f"system/{subtype}")
+        note_value(reading.drift, "system.subtype", subtype, frozenset())
+        keep_whole(reading, f"system/{subtype}")
 
 
 def _read_boundary(reading: Reading) -> None:
@@ -78,6 +98,7 @@ def _read_boundary(reading: Reading) -> None:
         after = before - saved
     said = content_text(record.get("content"))
     trigger = "micro" if is_micro else text(facts.get("trigger")) or text(record.get("trigger"))
+    note_value(reading.drift, "system.trigger", trigger, _TRIGGERS)
     reading.parent_id = reading.parent_id or reading.field_text(record, "logicalParentUuid") or None
     summary = "" if said in _PLAIN_NOTICES else said
     reading.add(Compaction(trigger, summary, before, after))
@@ -151,6 +172,8 @@ def read_attachment(reading: Reading) -> None:
     elif kind in _ATTACHMENT_NAMES:
         reading.add(Lifecycle(_ATTACHMENT_NAMES[kind], text=flatten(rest), detail={"attachment": kind}))
     else:
+        if kind not in _KEPT_ATTACHMENTS:
+            note_type(reading.drift, f"attachment/{kind or _NO_TYPE}")
         reading.add(Unknown(f"attachment/{kind}", flatten(rest)))
 
 
@@ -172,6 +195,7 @@ def read_progress(reading: Reading) -> None:
     elif kind in ("mcp_progress", "query_update", "search_results_received"):
         reading.add(Lifecycle("progress", text=flatten(rest), call_id=call_id))
     else:
+        note_type(reading.drift, f"progress/{kind or _NO_TYPE}")
         reading.add(Unknown(f"progress/{kind}", flatten(rest)))
 
 
@@ -256,6 +280,15 @@ def _field(name: str, field: str) -> Callable[[Reading], None]:
     return read
 
 
+def _kept(name: str) -> Callable[[Reading], None]:
+    """Return a reader of records that are known and have no kind of their own."""
+
+    def read(reading: Reading) -> None:
+        keep_whole(reading, name)
+
+    return read
+
+
 def _title(field: str) -> Callable[[Reading], None]:
     def read(reading: Reading) -> None:
         reading.add(Lifecycle("title", title=reading.field_text(reading.record, field)))
@@ -274,7 +307,9 @@ def _read_summary(reading: Reading) -> None:
 def _read_queue(reading: Reading) -> None:
     record = reading.record
     said = content_text(record.get("content"))
-    reading.add(Lifecycle("queue", text=said, detail={"operation": reading.field_text(record, "operation")}))
+    operation = reading.field_text(record, "operation")
+    note_value(reading.drift, "queue-operation.operation", operation, _QUEUE_OPERATIONS)
+    reading.add(Lifecycle("queue", text=said, detail={"operation": operation}))
 
 
 def _read_pull_request(reading: Reading) -> None:
@@ -310,5 +345,7 @@ BOOKKEEPING: dict[str, Callable[[Reading], None]] = {
     "teleported-from": _field("teleported_from", "remoteSessionId"),
     "frame-link": _field("frame_link", "frameUrl"),
     "cost-state": read_cost_state,
+    "bridge-session": _kept("bridge-session"),
+    "atis-latch": _kept("atis-latch"),
 }
 """Readers of the records that carry no message, by type."""

@@ -101,5 +101,6 @@ FACTS = AgentFacts(
         verified_on="2026-11-20",
         evidence="format notes: Claude Code; recorded transcripts of 1.0 to 2.1",
     ),
+    carries_text=False,
     parser_version=1,
 )

@@ -18,6 +18,7 @@ from recollect.agents.kit.anthropic import (
     media_part,
     without_opaque,
 )
+from recollect.agents.kit.drift import note_type, note_value
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -34,6 +35,12 @@ from recollect.model.tools import canonical_tool
 
 _PROMPTS = ("human", "queued")
 """Origins whose records form the conversation's tree; commands hang on notices of their own."""
+_STOP_REASONS = frozenset(
+    (
+        "end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal",
+        "model_context_window_exceeded",
+    )
+)  # fmt: skip
 
 
 def read_user(reading: Reading) -> None:
@@ -104,6 +111,7 @@ def read_assistant(reading: Reading) -> None:
 
 def _read_reply(reading: Reading, content: Any, message: dict[str, Any], *, message_id: str, model: str) -> None:
     stop_reason = reading.field_text(message, "stop_reason")
+    note_value(reading.drift, "assistant.message.stop_reason", stop_reason, _STOP_REASONS)
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else items(content)
     if content is not None and not isinstance(content, str | list):
         reading.wrong("message.content")
@@ -166,4 +174,6 @@ def _read_other(reading: Reading, block: Any, message: dict[str, Any], *, messag
             "tool",
         )
     else:
-        reading.add(Unknown(f"assistant/{text(kind) or type(block).__name__}", block_text(block)), "assistant")
+        name = f"assistant/{text(kind) or type(block).__name__}"
+        note_type(reading.drift, name)
+        reading.add(Unknown(name, block_text(block)), "assistant")

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from recollect.agents.claude import identify as identity
-from recollect.agents.claude.bookkeeping import BOOKKEEPING, read_attachment, read_system, read_unknown
+from recollect.agents.claude.bookkeeping import BOOKKEEPING, keep_whole, read_attachment, read_system, read_unknown
 from recollect.agents.claude.declare import FACTS
-from recollect.agents.claude.extras import read_unknown_fields
+from recollect.agents.claude.extras import give_fields, note_message_fields, note_own_fields
 from recollect.agents.claude.messages import read_assistant, read_user
 from recollect.agents.claude.sidecars import DOCUMENTS, TEXTS, read_odd
 from recollect.agents.claude.state import EMPTY, ClaudeState, Reading
@@ -68,6 +68,7 @@ class ClaudeAdapter:
         read_document = DOCUMENTS.get(state.role)
         if read_document is not None:
             read_document(reading)
+            note_own_fields(reading, state.role)
         else:
             _read_record(reading, value.get("type"))
         return reading.finish()
@@ -84,16 +85,20 @@ def _read_record(reading: Reading, kind: Any) -> None:
         _see_place(reading)
         before = len(reading.events)
         read_message(reading)
+        fields = note_message_fields(reading, kind)
         if len(reading.events) == before:
-            read_unknown(reading, kind)
-        else:
-            read_unknown_fields(reading)
+            keep_whole(reading, kind)
+        elif fields:
+            give_fields(reading, fields)
         return
     read_bookkeeping = BOOKKEEPING.get(kind)
-    if read_bookkeeping is not None:
-        read_bookkeeping(reading)
-    if not reading.events:
+    if read_bookkeeping is None:
         read_unknown(reading, kind)
+        return
+    read_bookkeeping(reading)
+    note_own_fields(reading, kind)
+    if not reading.events:
+        keep_whole(reading, kind)
 
 
 def _see_place(reading: Reading) -> None:

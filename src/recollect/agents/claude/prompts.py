@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from recollect.agents.claude.state import Reading
 from recollect.agents.kit.access import mapping
 from recollect.agents.kit.anthropic import block_text, content_text, media_part
+from recollect.agents.kit.drift import note_fields, note_type, note_value
 from recollect.model.payloads import Compaction, Lifecycle, Origin, Part, UserMessage
 
 _PREFIX = re.compile(r"\s*<(system-reminder|ide_[a-z_]+|new-diagnostics|local-command-caveat)>.*?</\1>\s*", re.DOTALL)
@@ -34,6 +35,10 @@ _COMMAND_TAGS = ("<command-name>", "<command-message>", "<command-args>")
 _TYPED_TAGS = {"<bash-input>": "!", "<user-memory-input>": "#"}
 """What the person typed after a prefix character, by the envelope it is written in."""
 _INTERRUPTED = "[Request interrupted"
+_SOURCES = frozenset(("typed", "queued", "system", "sdk"))
+_AUTHORS = frozenset(("human", "task-notification"))
+_QUEUED = frozenset("type prompt commandMode timestamp origin source_uuid isMeta imagePasteIds".split())
+"""The fields of a `queued_command` attachment."""
 
 
 class Pieces(NamedTuple):
@@ -128,6 +133,8 @@ def _take_block(reading: Reading, block: Any, texts: list[str], parts: list[Part
         if not is_readable:
             reading.wrong("content.source.data", "bad_base64")
     elif kind != "tool_result":
+        if kind != "text":
+            note_type(reading.drift, f"user/{kind if isinstance(kind, str) else type(block).__name__}")
         if kind != "text" or not isinstance(block.get("text"), str):
             reading.wrong("message.content")
         said = block_text(block)
@@ -142,6 +149,8 @@ def _forced_origin(reading: Reading) -> Origin | None:
         return "injected"
     kind = mapping(record.get("origin")).get("kind")
     source = record.get("promptSource")
+    note_value(reading.drift, "user.origin.kind", kind, _AUTHORS)
+    note_value(reading.drift, "user.promptSource", source, _SOURCES)
     if source == "system" or (isinstance(kind, str) and kind not in ("human", "")):
         return "injected"
     return "queued" if source == "queued" else None
@@ -187,6 +196,8 @@ def read_queued(reading: Reading, attachment: dict[str, Any]) -> None:
     if prompt is not None and not isinstance(prompt, str | list):
         reading.wrong("attachment.prompt")
     kind = mapping(attachment.get("origin")).get("kind")
+    note_value(reading.drift, "queued_command.origin.kind", kind, _AUTHORS)
+    note_fields(reading.drift, attachment, _QUEUED, "queued_command")
     is_notice = attachment.get("commandMode") == "task-notification" or attachment.get("isMeta") is True
     if is_notice or (isinstance(kind, str) and kind not in ("human", "")):
         reading.add(UserMessage(text, "injected", tuple(parts)), "user")

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from recollect.agents.claude.state import Reading
 from recollect.agents.kit.access import items, mapping, text, whole
 from recollect.agents.kit.anthropic import base64_part, content_parts, content_text, is_opaque
+from recollect.agents.kit.drift import note_type
 from recollect.model.payloads import FileEdit, Json, Part, ToolResult
 
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (-?\d{1,9})\b")
@@ -34,6 +35,7 @@ _EDIT_KEYS = frozenset(
 _NOTEBOOK_KEYS = frozenset(("notebook_path", "new_source", "original_file", "updated_file"))
 _CALL_KEYS = frozenset(("prompt", "newTodos", "oldTodos"))
 """Arguments of the call itself, or of an earlier one, said again."""
+_RESULT_BLOCKS = frozenset(("text", "image", "document", "search_result", "tool_reference"))
 _DURATIONS = {"durationMs": 1, "totalDurationMs": 1, "durationSeconds": 1000}
 """Fields that say how long a tool ran, and their length in milliseconds."""
 _NO_DEPTH = 6
@@ -64,6 +66,7 @@ def _result(reading: Reading, block: dict[str, Any], extra: Json) -> ToolResult:
     body = content if isinstance(content, str) else content_text(content)
     parts: tuple[Part, ...] = ()
     if isinstance(content, list):
+        _note_blocks(reading, content)
         parts, are_readable = content_parts(content)
         if not are_readable:
             reading.wrong("tool_result.content.source.data", "bad_base64")
@@ -102,6 +105,13 @@ def _result(reading: Reading, block: dict[str, Any], extra: Json) -> ToolResult:
         duration_ms=duration_ms,
         parts=parts,
     )
+
+
+def _note_blocks(reading: Reading, content: list[Any]) -> None:
+    for block in content:
+        kind = block.get("type") if isinstance(block, dict) else None
+        if isinstance(kind, str) and kind not in _RESULT_BLOCKS:
+            note_type(reading.drift, f"tool_result/{kind}")
 
 
 def _ok(is_error: object, extra: Json, facts: dict[str, Any]) -> bool:

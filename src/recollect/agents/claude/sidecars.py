@@ -13,6 +13,7 @@ from typing import Any
 from recollect.agents.claude.state import MAX_NAME, Reading
 from recollect.agents.kit.access import items, mapping, text
 from recollect.agents.kit.anthropic import content_text, without_opaque
+from recollect.agents.kit.drift import note_fields, note_value
 from recollect.model.payloads import (
     FileEdit,
     Lifecycle,
@@ -24,6 +25,10 @@ from recollect.model.payloads import (
     UserMessage,
 )
 from recollect.model.text import flatten
+
+_PASTED = frozenset(("id", "type", "content", "mediaType", "filename"))
+_STATUSES = frozenset(("pending", "in_progress", "completed"))
+"""Of entries of the to-do list, old and new."""
 
 
 def read_history(reading: Reading) -> None:
@@ -42,6 +47,7 @@ def read_history(reading: Reading) -> None:
     parts: list[Part] = []
     for paste in reading.field_mapping(record, "pastedContents").values():
         pasted = mapping(paste)
+        note_fields(reading.drift, pasted, _PASTED, "history.pastedContents")
         if pasted.get("type") == "image":
             parts.append(Part("image", media_type=text(pasted.get("mediaType")), path=text(pasted.get("filename"))))
         else:
@@ -74,6 +80,7 @@ def _read_task(reading: Reading) -> None:
 
 def _read_item(reading: Reading, name: str, main: str) -> None:
     record = reading.record
+    note_value(reading.drift, f"{name}.status", record.get("status"), _STATUSES)
     detail = {k: v for k, v in record.items() if k != main and v not in (None, "", [], {})}
     reading.add(Lifecycle(name, text=content_text(record.get(main)), detail=detail or None))
 

@@ -15,7 +15,7 @@ from recollect.agents.kit.access import whole
 from recollect.agents.kit.instants import instant
 from recollect.model.events import Draft, Role, TsQuality
 from recollect.model.payloads import Payload
-from recollect.model.records import Defect, Parsed
+from recollect.model.records import Defect, Drift, Parsed
 
 MAX_TURNS = 200
 """Human turns within which a rewind is seen."""
@@ -93,16 +93,16 @@ def mark(value: str) -> bytes:
 
 
 class Reading:
-    """The record in hand: its envelope, the events and defects it has given so far, and the state it will leave.
+    """The record in hand: its envelope, the events, defects and drift it gave so far, and the state it will leave.
 
     Lives for one `parse` call. The `field_*` readers return the empty value for a missing field and count a defect
     for one of a wrong type.
     """
 
     __slots__ = (
-        "backups", "blocks", "branch", "calls", "cwd", "defects", "events", "index", "is_sidechain", "is_started",
-        "last_ts", "native_id", "output", "parent_id", "prompt_session", "record", "reply_id", "state", "ts",
-        "ts_quality", "turns",
+        "backups", "blocks", "branch", "calls", "cwd", "defects", "drift", "events", "index", "is_sidechain",
+        "is_started", "last_ts", "native_id", "output", "parent_id", "prompt_session", "record", "reply_id", "state",
+        "ts", "ts_quality", "turns",
     )  # fmt: skip
 
     def __init__(self, record: dict[str, Any], index: int, state: ClaudeState) -> None:
@@ -111,6 +111,7 @@ class Reading:
         self.state = state
         self.events: list[Draft] = []
         self.defects: list[Defect] = []
+        self.drift: list[Drift] = []
         self.cwd = state.cwd
         self.branch = state.branch
         self.is_started = state.is_started
@@ -294,7 +295,7 @@ class Reading:
             self.output,
             self.prompt_session,
         )
-        return Parsed(after, tuple(self.events), tuple(self.defects))
+        return Parsed(after, tuple(self.events), tuple(self.defects), tuple(self.drift))
 
     def leaf_after(self) -> str:
         """Return the id of the record that the next one normally has as its parent."""

@@ -12,10 +12,24 @@ import msgspec
 
 from recollect.agents.claude.state import Reading
 from recollect.agents.kit.access import number
+from recollect.agents.kit.drift import note_fields
 from recollect.model.payloads import TokenUsage
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
+_FIELDS = frozenset(
+    (
+        "input_tokens output_tokens cache_creation_input_tokens cache_read_input_tokens cache_creation server_tool_use "
+        "service_tier inference_geo iterations speed output_tokens_details"
+    ).split()
+)
+_CACHE_FIELDS = frozenset(("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"))
+_STATE_FIELDS = frozenset(
+    (
+        "inputTokens outputTokens cacheReadInputTokens cacheCreationInputTokens webSearchRequests costUSD "
+        "contextWindow maxOutputTokens"
+    ).split()
+)
 SYNTHETIC = "<synthetic>"
 """The "model" of messages that the CLI wrote itself; they cost nothing."""
 
@@ -49,6 +63,10 @@ def read_usage(reading: Reading, message: dict[str, Any], message_id: str, model
         usage = msgspec.convert(written, Usage)
     except msgspec.ValidationError:
         usage = _odd_usage(reading, written)
+    note_fields(reading.drift, written, _FIELDS, "usage")
+    writes = written.get("cache_creation")
+    if isinstance(writes, dict):
+        note_fields(reading.drift, writes, _CACHE_FIELDS, "usage.cache_creation")
     request_id = reading.field_text(reading.record, "requestId")
     response = message_id or ("" if request_id else reading.native_id or "")
     split = usage.cache_creation
@@ -89,6 +107,7 @@ def read_cost_state(reading: Reading) -> None:
         if not isinstance(spent, dict):
             reading.wrong("modelUsage")
             continue
+        note_fields(reading.drift, spent, _STATE_FIELDS, "cost-state.modelUsage")
         count = reading.field_count
         reading.add(
             TokenUsage(

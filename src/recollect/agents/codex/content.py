@@ -7,6 +7,7 @@ import hashlib
 import re
 
 from recollect.agents.codex.step import Step
+from recollect.agents.kit.drift import note_fields, note_type
 from recollect.model.payloads import Json, Part
 from recollect.model.text import flatten
 
@@ -41,6 +42,19 @@ _INJECTED_TAGS = frozenset(
         "goal_context",
         "codex_internal_context",
     )
+)
+_BLOCKS = frozenset(
+    (
+        "input_text output_text text summary_text reasoning_text encrypted_content input_image image local_image "
+        "local_audio input_audio audio input_file skill mention Text inputText inputImage resource resource_link"
+    ).split()
+)
+"""Content blocks of the model, of the interface (`Text`, `local_image`, `skill`) and of MCP tools."""
+_BLOCK_FIELDS = frozenset(
+    (
+        "type text image_url imageUrl detail data mimeType path name encrypted_content annotations logprobs "
+        "text_elements hookRunId uri resource title description size _meta file_id filename input_audio"
+    ).split()
 )
 _INJECTED_STARTS = (
     ("# AGENTS.md instructions", "AGENTS.md"),
@@ -99,6 +113,11 @@ def read_content(step: Step, content: Json) -> tuple[list[str], tuple[Part, ...]
 
 
 def _read_block(step: Step, block: dict[str, Json], texts: list[str], parts: list[Part]) -> None:
+    kind = block.get("type")
+    if isinstance(kind, str) and kind not in _BLOCKS:
+        note_type(step.drift, f"content/{kind}")
+    elif kind is not None:
+        note_fields(step.drift, block, _BLOCK_FIELDS, "content")
     if "text" in block:
         text = step.text(block["text"], "text")
         if text:

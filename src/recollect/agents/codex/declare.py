@@ -73,5 +73,6 @@ FACTS = AgentFacts(
         verified_on="2026-11-20",
         evidence="format notes: Codex",
     ),
+    carries_text=False,
     parser_version=1,
 )

@@ -15,12 +15,16 @@ from recollect.agents.codex.content import (
     without,
 )
 from recollect.agents.codex.step import ASSISTANT, EVENT, ITEM, THINKING, USER, Step, is_twin
+from recollect.agents.kit.drift import note_value
 from recollect.model.payloads import AssistantMessage, Instructions, Json, Lifecycle, Part, Thinking, UserMessage
+
+_ROLES = frozenset(("user", "assistant", "developer", "system"))
 
 
 def item_message(step: Step, payload: dict[str, Json]) -> None:
     """A `message` item: role user, assistant, developer or system."""
     role = step.text(payload.get("role"), "role")
+    note_value(step.drift, "response_item/message.role", role, _ROLES)
     texts, parts = read_content(step, payload.get("content"))
     if role == "assistant":
         say(step, texts, parts, channel=ITEM, message_id=step.text(payload.get("id"), "id"))

@@ -10,11 +10,14 @@ from collections.abc import Callable
 
 from recollect.agents.codex import dialogue, tools, usage
 from recollect.agents.codex.content import readable, readable_secret, without
+from recollect.agents.codex.fields import note_payload
 from recollect.agents.codex.step import Step, bounded
 from recollect.agents.codex.threads import compact, unknown_text
+from recollect.agents.kit.drift import note_type, note_value
 from recollect.model.payloads import Json, Lifecycle, Rewind, Unknown
 
 Handler = Callable[[Step, dict[str, Json]], None]
+_ABORT_REASONS = frozenset(("interrupted", "replaced", "review_ended", "budget_limited"))
 
 
 def item_without_type(step: Step, payload: dict[str, Json]) -> None:
@@ -22,6 +25,7 @@ def item_without_type(step: Step, payload: dict[str, Json]) -> None:
     if "role" in payload and "content" in payload:
         dialogue.item_message(step, payload)
     else:
+        note_type(step.drift, "response_item/(none)")
         step.emit(Unknown(type="response_item", text=unknown_text(payload)))
 
 
@@ -50,6 +54,7 @@ def task_complete(step: Step, payload: dict[str, Json]) -> None:
 
 def turn_aborted(step: Step, payload: dict[str, Json]) -> None:
     """A turn was stopped: interrupted, replaced, review_ended or budget_limited."""
+    note_value(step.drift, "event_msg/turn_aborted.reason", payload.get("reason"), _ABORT_REASONS)
     step.emit(Lifecycle(name="turn_aborted", text=step.text(payload.get("reason"), "reason")))
 
 
@@ -154,9 +159,12 @@ def item_completed(step: Step, payload: dict[str, Json]) -> None:
         handler: Handler | None = tools.search_end
     else:
         handler = _COMPLETED.get(kind)
+    tag = f"item_completed/{kind}"
     if handler is None:
-        step.emit(Unknown(type=f"item_completed/{kind}", text=unknown_text(item or payload)))
+        note_type(step.drift, tag)
+        step.emit(Unknown(type=tag, text=unknown_text(item or payload)))
     else:
+        note_payload(step, tag, item)
         handler(step, item)
 
 

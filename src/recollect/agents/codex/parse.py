@@ -16,7 +16,9 @@ from recollect.agents.codex import declare, threads
 from recollect.agents.codex.content import without
 from recollect.agents.codex.dialogue import item_message
 from recollect.agents.codex.dispatch import EVENTS, ITEMS, Handler
+from recollect.agents.codex.fields import note_envelope, note_payload
 from recollect.agents.codex.step import State, Step
+from recollect.agents.kit.drift import note_type
 from recollect.model.payloads import Json, Lifecycle, Unknown, UserMessage
 from recollect.model.records import Parsed, Record, SourceInfo
 
@@ -40,6 +42,8 @@ _WRAPPED: dict[str, Handler] = {
 }
 _DISPATCHED: dict[str, dict[str, Handler]] = {"response_item": ITEMS, "event_msg": EVENTS}
 _BARE_FIELDS = frozenset(("timestamp", "role", "content", "model"))
+_NO_TYPE = "(none)"
+"""How a missing type is named as drift."""
 _FINGERPRINT = frozenset((*_WRAPPED, *_DISPATCHED))
 
 
@@ -112,6 +116,7 @@ class CodexAdapter:
             _session_index(step, value)
         elif type(payload := value.get("payload")) is dict:
             step.at(value.get("timestamp"))
+            note_envelope(step, value)
             _wrapped(step, value.get("type"), payload)
         elif isinstance(value.get("items"), list):
             _document(step, value)
@@ -123,17 +128,19 @@ class CodexAdapter:
 def _wrapped(step: Step, kind: Json, payload: dict[str, Json]) -> None:
     """A record of the present form."""
     kind = step.text(kind, "type")
-    inner = ""
+    tag = kind
     handlers = _DISPATCHED.get(kind)
     if handlers is None:
         handler = _WRAPPED.get(kind)
     else:
         inner = step.text(payload.get("type"), "type")
+        tag = f"{kind}/{inner}"
         handler = handlers.get(inner)
     if handler is not None:
+        note_payload(step, tag, payload)
         handler(step, payload)
     else:
-        tag = f"{kind}/{inner}" if handlers is not None else kind
+        note_type(step.drift, tag or _NO_TYPE)
         step.emit(Unknown(type=tag, text=threads.unknown_text(payload)))
 
 
@@ -146,15 +153,19 @@ def _flat(step: Step, value: dict[str, Json]) -> None:
         step.defect("wrong_type", f"payload is {type(value.get('payload')).__name__}")
         step.emit(Unknown(type=kind, text=threads.unknown_text(value)))
     elif handler is not None:
+        note_payload(step, f"response_item/{kind}", value)
         handler(step, value)
     elif "record_type" in value:
         step.emit(Lifecycle(name="state", detail=without(value, "record_type")))
     elif _is_old_header(value):
+        note_payload(step, "session_meta", value)
         threads.session_meta(step, value)
     elif _is_bare_message(value):
         item_message(step, value)
     else:
-        step.emit(Unknown(type=step.text(kind, "type") or "record", text=threads.unknown_text(value)))
+        name = step.text(kind, "type")
+        note_type(step.drift, name or _NO_TYPE)
+        step.emit(Unknown(type=name or "record", text=threads.unknown_text(value)))
 
 
 def _document(step: Step, value: dict[str, Json]) -> None:

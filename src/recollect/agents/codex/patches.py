@@ -6,12 +6,14 @@ import re
 from typing import Literal
 
 from recollect.agents.codex.step import Step
+from recollect.agents.kit.drift import note_value
 from recollect.model.payloads import FileEdit, Json
 
 BEGIN = "*** Begin Patch"
 _HEADER = re.compile(r"\*\*\* (Add|Update|Delete) File: (.*)")
 _MOVE = "*** Move to: "
 _END = "*** End Patch"
+_CHANGES = frozenset(("add", "delete", "update"))
 
 
 def find_patches(arguments: Json) -> list[str]:
@@ -74,6 +76,7 @@ def edits_of_changes(step: Step, changes: Json, call_id: str) -> list[FileEdit]:
         if not isinstance(kind, str):
             kind = next((k for k in ("add", "delete", "update") if k in body), "")
             body = step.mapping(body.get(kind), "change")
+        note_value(step.drift, "change.type", kind, _CHANGES)
         if kind == "add":
             after = step.text(body.get("content"), "content")
             edits.append(FileEdit(path=path, operation="create", after=after, call_id=call_id))

@@ -11,7 +11,7 @@ from recollect.agents.kit.access import whole
 from recollect.agents.kit.instants import instant
 from recollect.model.events import Draft, Role, TsQuality
 from recollect.model.payloads import Json, Payload
-from recollect.model.records import Defect, Parsed
+from recollect.model.records import Defect, Drift, Parsed
 from recollect.model.text import flatten
 
 MAX_REMEMBERED = 64
@@ -55,7 +55,7 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True):
 class Step:
     """The work on one record: the state so far, the record's time, and what came out of it."""
 
-    __slots__ = ("defects", "events", "index", "last_ts", "quality", "state", "ts")
+    __slots__ = ("defects", "drift", "events", "index", "last_ts", "quality", "state", "ts")
 
     def __init__(self, state: State, index: int) -> None:
         self.state = state
@@ -65,6 +65,7 @@ class Step:
         self.quality: TsQuality = "missing"
         self.events: list[Draft] = []
         self.defects: list[Defect] = []
+        self.drift: list[Drift] = []
 
     def emit(self, payload: Payload, role: Role = "system", *, session: str | None = None) -> None:
         """Add an event at the record's time."""
@@ -82,7 +83,7 @@ class Step:
         """Return what came out of the record."""
         if self.last_ts != self.state.last_ts:
             self.set()
-        return Parsed(self.state, tuple(self.events), tuple(self.defects))
+        return Parsed(self.state, tuple(self.events), tuple(self.defects), tuple(self.drift))
 
     def at(self, value: Json) -> None:
         """Take the record's time; where it has none, the last one seen stands in, marked inferred."""

@@ -5,9 +5,13 @@ from __future__ import annotations
 from recollect.agents.codex.content import read_content, readable, without
 from recollect.agents.codex.dialogue import instruct
 from recollect.agents.codex.step import Step, bounded, hash_text
+from recollect.agents.kit.drift import note_fields, note_value
 from recollect.model.payloads import Compaction, Json, Lifecycle, SessionStart
 from recollect.model.text import flatten
 
+_HISTORY_MODES = frozenset(("legacy", "paginated"))
+_SOURCES = frozenset(("custom", "subagent"))
+_SUBAGENTS = frozenset(("thread_spawn", "other"))
 _SETTINGS = (
     "approval_policy",
     "sandbox_policy",
@@ -23,6 +27,7 @@ def session_meta(step: Step, payload: dict[str, Json]) -> None:
     """The header. The first one names this thread; a later one is a resume or a copied parent's (trap 3)."""
     thread_id = step.text(payload.get("id", payload.get("session_id")), "id")
     forked_from = step.text(payload.get("forked_from_id"), "forked_from_id")
+    note_value(step.drift, "session_meta.history_mode", payload.get("history_mode"), _HISTORY_MODES)
     if step.state.is_started:
         _later_meta(step, payload, thread_id)
     else:
@@ -57,12 +62,16 @@ def _start(step: Step, payload: dict[str, Json], *, thread_id: str, forked_from:
 def _parent_of(step: Step, payload: dict[str, Json]) -> tuple[str, str]:
     """Return (parent thread, agent name). `source` is text or an object (trap 8)."""
     source = payload.get("source")
-    subagent = source.get("subagent") if isinstance(source, dict) else None
+    subagent = None
+    if isinstance(source, dict):
+        note_fields(step.drift, source, _SOURCES, "session_meta.source")
+        subagent = source.get("subagent")
     spawn: dict[str, Json] = {}
     name = ""
     if isinstance(subagent, str):
         name = subagent
     elif isinstance(subagent, dict):
+        note_fields(step.drift, subagent, _SUBAGENTS, "session_meta.source.subagent")
         spawn = step.mapping(subagent.get("thread_spawn"), "thread_spawn")
         name = step.text(subagent.get("other"), "other")
     for key in ("agent_role", "agent_nickname"):

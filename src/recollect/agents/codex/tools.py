@@ -19,6 +19,7 @@ import msgspec
 from recollect.agents.codex.content import image_of_base64, read_content, readable, without
 from recollect.agents.codex.patches import BEGIN, edits_of_changes, edits_of_patch, find_patches
 from recollect.agents.codex.step import EVENT, ITEM, SEARCH, Step, is_twin
+from recollect.agents.kit.drift import note_value
 from recollect.model.payloads import FileEdit, Json, Part, ToolCall, ToolResult
 from recollect.model.tools import canonical_tool
 
@@ -27,6 +28,8 @@ _WALL_TIME = re.compile(r"^Wall time: (\d{1,9}(?:\.\d{1,9})?) seconds", re.MULTI
 _HEADER_CHARS = 400
 """The header ends at the line `Output:` and is never longer."""
 _DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)(ms|s|µs|us)")
+_STATUSES = {"completed": True, "failed": False, "declined": False, "in_progress": None, "inprogress": None}
+"""What the status of an ended call says of its success."""
 _UNIT_MS = {"ms": 1.0, "s": 1000.0, "µs": 0.001, "us": 0.001}
 
 
@@ -155,7 +158,7 @@ def command_end(step: Step, payload: dict[str, Json]) -> None:
             streams = (step.text(payload.get(k), k) for k in ("stdout", "stderr"))
             text = "\n".join(s for s in streams if s)
     exit_code = step.whole(payload.get("exit_code"), "exit_code")
-    ok, took_ms = _ok_of(payload, exit_code), _duration_ms(payload.get("duration"))
+    ok, took_ms = _ok_of(step, payload, exit_code), _duration_ms(payload.get("duration"))
     _give_outcome(step, ToolResult(call_id=call_id, ok=ok, exit_code=exit_code, text=text, duration_ms=took_ms))
 
 
@@ -196,7 +199,7 @@ def mcp_end(step: Step, payload: dict[str, Json]) -> None:
 def patch_end(step: Step, payload: dict[str, Json]) -> None:
     """A patch was applied or refused: `patch_apply_end` or a FileChange item."""
     call_id = call_id_of(step, payload)
-    ok = _ok_of(payload, None)
+    ok = _ok_of(step, payload, None)
     if not step.is_patched(call_id) and ok is not False:
         _give_edits(step, edits_of_changes(step, payload.get("changes"), call_id), call_id)
     if step.is_settled(call_id):
@@ -236,7 +239,7 @@ def dynamic_tool_end(step: Step, payload: dict[str, Json]) -> None:
     if not step.knows_call(call_id):
         dynamic_tool_request(step, payload)
         texts, parts = read_content(step, payload.get("content_items", payload.get("contentItems")))
-    ok, took_ms = _ok_of(payload, None), _duration_ms(payload.get("duration"))
+    ok, took_ms = _ok_of(step, payload, None), _duration_ms(payload.get("duration"))
     _give_outcome(step, ToolResult(call_id=call_id, ok=ok, text="\n".join(texts), duration_ms=took_ms, parts=parts))
 
 
@@ -282,7 +285,7 @@ def _give_outcome(step: Step, result: ToolResult) -> None:
         step.emit(result, "tool")
 
 
-def _ok_of(payload: dict[str, Json], exit_code: int | None) -> bool | None:
+def _ok_of(step: Step, payload: dict[str, Json], exit_code: int | None) -> bool | None:
     success = payload.get("success")
     if isinstance(success, bool):
         return success
@@ -290,7 +293,8 @@ def _ok_of(payload: dict[str, Json], exit_code: int | None) -> bool | None:
         return exit_code == 0
     status = payload.get("status")
     if isinstance(status, str):
-        return {"completed": True, "failed": False, "declined": False}.get(status.lower())
+        note_value(step.drift, "tool.status", status.lower(), _STATUSES.keys())
+        return _STATUSES.get(status.lower())
     return None
 
 

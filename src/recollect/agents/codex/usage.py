@@ -17,10 +17,18 @@ import hashlib
 import re
 
 from recollect.agents.codex.step import Step
+from recollect.agents.kit.drift import note_fields
 from recollect.model.payloads import Json, TokenUsage
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _MAX_TOKENS = 2**53
+_INFO = frozenset(("total_token_usage", "last_token_usage", "model_context_window"))
+_COUNTS = frozenset(
+    (
+        "input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens",
+        "reasoning_output_tokens", "total_tokens",
+    )
+)  # fmt: skip
 
 Counts = tuple[int, int, int, int, int]
 """Tokens read, read from the cache, put out, of these reasoning, in total."""
@@ -31,6 +39,7 @@ def token_count(step: Step, payload: dict[str, Json]) -> None:
     info = step.mapping(payload.get("info"), "info")
     if not info:
         return
+    note_fields(step.drift, info, _INFO, "event_msg/token_count.info")
     last = _counts(step, info.get("last_token_usage"), "last_token_usage")
     total = _counts(step, info.get("total_token_usage"), "total_token_usage")
     state = step.state
@@ -65,6 +74,7 @@ def _dedupe_key(step: Step, total: Counts, last: Counts) -> str:
 
 def _counts(step: Step, value: Json, name: str) -> Counts:
     counts = step.mapping(value, name)
+    note_fields(step.drift, counts, _COUNTS, f"event_msg/token_count.info.{name}")
     read = _count(step, counts, "input_tokens")
     output = _count(step, counts, "output_tokens")
     return (

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from recollect.model.payloads import Json
 from recollect.model.records import Changed
 
 Path = tuple[str | int, ...]
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
 _ELEMENT_DEPTH = 4
 """A change below `requests[i].response[j]` is a change of that element."""
 _MAX_INDEX = 1_000_000
@@ -25,7 +29,13 @@ class PatchFold:
         self._document: Json = None
 
     def take(self, line: Json) -> tuple[Changed, ...]:
-        """Apply a line and return the elements that it changed, as they are now; none for what is no change."""
+        """Apply a line and return the elements that it changed, as they are now; none for what is no change.
+
+        What is returned is a copy: later lines change the document, not what was given out.
+        """
+        return tuple(change._replace(value=_copy(change.value)) for change in self._apply(line))
+
+    def _apply(self, line: Json) -> tuple[Changed, ...]:
         if not isinstance(line, dict):
             return ()
         kind = line.get("kind")
@@ -116,6 +126,15 @@ class PatchFold:
                 _put(node, step, found)
             node = found
         return node if _fits(node, last) else None
+
+
+def _copy(value: Json) -> Json:
+    if not isinstance(value, dict | list):
+        return value
+    try:
+        return _decode(_encode(value))
+    except (RecursionError, ValueError):
+        return None
 
 
 def _fits(node: Any, step: str | int) -> bool:

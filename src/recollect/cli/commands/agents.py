@@ -9,14 +9,22 @@ from recollect.cli.terminal import console, write_json
 
 
 @click.command()
+@click.option("--all", "is_all", is_flag=True, help="Also those that are not on this machine.")
+@click.option("--drift", is_flag=True, help="Show what agents wrote that this version does not know.")
 @json_option
-def command(as_json: bool) -> int:
-    """List the agents that can be read and where their history is.
+def command(is_all: bool, drift: bool, as_json: bool) -> int:
+    """List the agents that can be read, where their history is and how much they say.
+
+    With --drift: types, fields and values of records that no parser knows, by agent and version, each with its count
+    and one place; an agent's update that changed its format shows up here. The exit code is 1 when there is none.
 
     \b
-    Example:
-      recollect agents
+    Examples:
+      recollect agents --all
+      recollect agents --drift --json
     """
+    if drift:
+        return _drift(as_json)
     with open_memory() as memory:
         agents = memory.agents.list()
     if as_json:
@@ -24,5 +32,17 @@ def command(as_json: bool) -> int:
     else:
         from recollect.cli.render.memory import print_agents
 
-        print_agents(console(), agents)
+        print_agents(console(), agents, is_all=is_all)
     return 0
+
+
+def _drift(as_json: bool) -> int:
+    with open_memory() as memory:
+        found = memory.agents.drift()
+    if as_json:
+        write_json(found)
+    else:
+        from recollect.cli.render.drift import print_drift
+
+        print_drift(console(), found)
+    return 0 if found else 1

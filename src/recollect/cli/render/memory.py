@@ -54,16 +54,25 @@ def print_stats(out: Console, stats: Stats) -> None:
             out.print(Text(safe_line(f"{name}: " + ", ".join(f"{n:,} {k}" for k, n in ordered))), soft_wrap=True)
 
 
-def print_agents(out: Console, agents: Sequence[AgentView]) -> None:
-    """Print a line per agent, and below it the folders that are read or would be."""
-    for agent in agents:
+def print_agents(out: Console, agents: Sequence[AgentView], *, is_all: bool = False) -> None:
+    """Print the agents that are here, with their folders and how much they say; the others by name, or all of them."""
+    here = [a for a in agents if is_all or a.roots or a.sessions]
+    for agent in here:
         what = f"{plural(agent.sessions, 'session')}, {plural(agent.events, 'event')}, {size(agent.source_bytes)}"
         state = what if agent.enabled else f"off in the configuration; {what} stored"
         out.print(Text.assemble((f"{agent.name} ({agent.slug})", "bold"), f": {state}"), soft_wrap=True)
+        c = agent.capabilities
+        claims = ("timestamps", "usage", "thinking", "edits", "lineage", "session_end")
+        says = ", ".join(f"{claim.replace('_', ' ')} {getattr(c, claim)}" for claim in claims)
+        out.print(Text(f"  {c.container}; {says}", style="dim"), soft_wrap=True)
         for root in agent.roots:
             out.print(Text(f"  {safe_line(root)}"), soft_wrap=True)
-        for root in agent.absent_roots:
+        for root in agent.absent_roots if is_all else ():
             out.print(Text(f"  {safe_line(root)} (not there)", style="dim"), soft_wrap=True)
+    others = [a.slug for a in agents if a not in here]
+    if others:
+        out.print()
+        out.print(f"{len(others)} more can be read and are not on this machine: {', '.join(others)}", soft_wrap=True)
 
 
 def print_usage(out: Console, report: UsageReport) -> None:

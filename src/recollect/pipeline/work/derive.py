@@ -13,8 +13,10 @@ from typing import Any, NamedTuple, get_args
 import msgspec
 
 from recollect.agents.base import Adapter
+from recollect.archive.sealing import NAME_BYTES, Sealer
 from recollect.capture.containers.jsonl import Line
 from recollect.capture.decode import guess_type, readable_text
+from recollect.errors import ArchiveError
 from recollect.index.documents import DocumentBuilder
 from recollect.model.events import Draft
 from recollect.model.payloads import (
@@ -103,6 +105,7 @@ class Deriver:
         self._parse = adapter.parse
         self._session = info.session
         self._redactor = redactor
+        self._carries_text = adapter.facts.carries_text
         self._state, self._turn, self._trail = resume
         self._drift: dict[Drift, list[int]] = {}
         self._documents = DocumentBuilder() if documents else None
@@ -121,7 +124,7 @@ class Deriver:
 
         hashes: their sha256 (`hashes_of`). Which records may hold a secret is told once for the whole piece.
         """
-        suspects = set(self._redactor.suspects(data, [line.end for line in lines]))
+        suspects = set() if self._carries_text else set(self._redactor.suspects(data, [line.end for line in lines]))
         for i, (line, sha) in enumerate(zip(lines, hashes, strict=True)):
             index = first_index + i
             offset = base + line.start
@@ -172,8 +175,11 @@ class Deriver:
         for draft in drafts:
             part_number = parts.get(draft.native_id, 0)
             parts[draft.native_id] = part_number + 1
-            payload = self._redacted(draft.payload) if is_suspect else draft.payload
+            payload = draft.payload
             body = _encode(payload)
+            if is_suspect or (self._carries_text and self._redactor.suspects(body, [len(body)])):
+                payload = self._redacted(payload)
+                body = _encode(payload)
             if len(body) >= LARGE_CHARS and type(payload) not in _PROSE and value is not None:
                 if large is None:
                     large = large_strings(value)
@@ -362,17 +368,27 @@ def hashes_of(lines: Sequence[Line]) -> list[bytes]:
     return [_sha256(line.raw).digest() for line in lines]
 
 
-def encode_state(state: Any) -> bytes:
-    """Return a parser's state as bytes, or b"" when it is too large: the source is then refolded from its start."""
+def encode_state(adapter: Adapter, state: Any, sealer: Sealer) -> bytes:
+    """Return a parser's state as it is stored: sealed where it may hold text of the transcript.
+
+    b"" when it is too large: the source is then refolded from its start.
+    """
     encoded = msgspec.msgpack.encode(state)
-    return encoded if len(encoded) <= MAX_STATE_BYTES else b""
+    if len(encoded) > MAX_STATE_BYTES:
+        return b""
+    if not adapter.facts.carries_text:
+        return encoded
+    sealed = sealer.seal(encoded)
+    return sealed.name + sealed.blob
 
 
-def decode_state(adapter: Adapter, encoded: bytes) -> Any | None:
-    """Return a stored state, or None when there is none or it no longer fits."""
+def decode_state(adapter: Adapter, encoded: bytes, sealer: Sealer) -> Any | None:
+    """Return a stored state, or None when there is none, it no longer fits, or it cannot be unsealed."""
     if not encoded:
         return None
     try:
+        if adapter.facts.carries_text:
+            encoded = sealer.open(encoded[:NAME_BYTES], encoded[NAME_BYTES:])
         return msgspec.msgpack.decode(encoded, type=adapter.state_type)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, ArchiveError):
         return None

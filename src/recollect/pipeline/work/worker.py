@@ -264,7 +264,7 @@ class _Slice:
                 ends=ends.offsets,
                 hashes=ends.hashes,
             )
-        row.state = encode_state(derived.state)
+        row.state = encode_state(self._adapter, derived.state, self._worker.sealer)
         row.parser_version = self._adapter.facts.parser_version
         row.turn_index = derived.turn
         row.trail = deriver.trail
@@ -280,7 +280,7 @@ class _Slice:
             open_chunks=list(cut.open_chunks),
             giant=task.giant,
             document=task.document,
-            large_state=b"" if row.state else msgspec.msgpack.encode(derived.state),
+            large_state=b"" if row.state or piece.is_end else msgspec.msgpack.encode(derived.state),
             slice_bytes=task.slice_bytes,
         )
         if not piece.is_end:
@@ -348,8 +348,10 @@ class _Slice:
 
     def _deriver(self) -> Deriver:
         row = self._row
-        encoded = row.state or self._task.large_state
-        state = decode_state(self._adapter, encoded) if row.parser_version == self._version() else None
+        is_current = row.parser_version == self._version()
+        state = decode_state(self._adapter, row.state, self._worker.sealer) if is_current else None
+        if state is None and self._task.large_state:
+            state = msgspec.msgpack.decode(self._task.large_state, type=self._adapter.state_type)
         if state is None:
             state = self._adapter.begin(self._info())
             if self._task.refold:

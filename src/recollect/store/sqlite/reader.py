@@ -106,14 +106,16 @@ class SqliteReader:
     def events(
         self, uid: str, *, first_seq: int = 0, limit: int | None = 1000, include_hidden: bool = False
     ) -> Iterator[Event]:
-        """Yield a session's events in order of seq, from first_seq on, with whole redacted payloads."""
+        """Yield a session's events in order, from first_seq on, with whole redacted payloads.
+
+        The order is that of seq, but a newer version of an event stands where its first version stood.
+        """
         with store_errors():
             found = find_sessions(self._pool.get(), uid, limit=2)
             if len(found) != 1:
                 return
-            base = found[0] << SEQ_BITS
             reader = self._events()
-            for rows in reader.in_range(base + first_seq, base + _SEQ_MASK, include_hidden=include_hidden, limit=limit):
+            for rows in reader.of_session(found[0], first_seq, include_hidden=include_hidden, limit=limit):
                 yield from reader.events(rows)
 
     def texts(self, keys: Sequence[int]) -> dict[int, HitText]:

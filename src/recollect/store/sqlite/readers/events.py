@@ -85,6 +85,39 @@ class EventReader:
             if limit is not None:
                 limit -= size
 
+    def of_session(
+        self, number: int, first_seq: int, *, include_hidden: bool, limit: int | None
+    ) -> Iterator[list[EventRow]]:
+        """Yield the rows of a session in batches; a newer version of an event stands where its first version stood."""
+        first, last = (number << SEQ_BITS) + first_seq, (number + 1 << SEQ_BITS) - 1
+        places = {} if include_hidden else self._first_versions(number)
+        if not places:
+            yield from self.in_range(first, last, include_hidden=include_hidden, limit=limit)
+            return
+        keys: list[int] = [
+            key
+            for (key,) in self._db.execute(
+                f"SELECT key FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {HIDDEN} ORDER BY key", (first, last)
+            )
+        ]
+        keys.sort(key=lambda key: (places.get(key, key), key))
+        wanted = keys[:limit]
+        for start in range(0, len(wanted), BATCH):
+            batch = wanted[start : start + BATCH]
+            rows = {row.key: row for row in self.by_key(batch)}
+            yield [rows[key] for key in batch if key in rows]
+
+    def _first_versions(self, number: int) -> dict[int, int]:
+        """Return the key of the first version of every event of a session that replaced another."""
+        pairs: list[Any] = self._db.execute(
+            "SELECT key, by_key FROM replacement WHERE key BETWEEN ? AND ? ORDER BY key",
+            (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1),
+        ).fetchall()
+        first: dict[int, int] = {}
+        for key, by_key in pairs:
+            first[by_key] = min(first.get(by_key, by_key), first.get(key, key))
+        return first
+
     def by_key(self, keys: Iterable[int]) -> list[EventRow]:
         """Return the rows with these keys, in order of key."""
         statement = f"SELECT {_COLUMNS} FROM event WHERE key IN (SELECT value FROM carray(?)) ORDER BY key"

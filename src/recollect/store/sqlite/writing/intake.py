@@ -187,7 +187,8 @@ class EventIntake:
                 if self._at.is_refreshing and same.source == self._at.source and same.sha == sha and same.key < first:
                     self._refreshed.append((same, draft, len(self._out.keys) - 1))
                 return -1
-        if self._says_the_same(newest, draft, part):
+        # A better lane's version counts also where it says the same: it knows more beside it, such as the time.
+        if self._at.lane >= self._lane_of(newest.source) and self._says_the_same(newest, draft, part):
             self._out.replays += 1
             self._out.keys.append(newest.key)
             return -1

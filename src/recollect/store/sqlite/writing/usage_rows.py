@@ -18,7 +18,7 @@ _UPSERT = (
     "model = excluded.model, input = excluded.input, output = excluded.output, cache_read = excluded.cache_read, "
     "cache_write_5m = excluded.cache_write_5m, cache_write_1h = excluded.cache_write_1h, "
     "reasoning = excluded.reasoning, cost_usd = excluded.cost_usd, is_additive = excluded.is_additive "
-    "WHERE excluded.output > output"
+    "WHERE (excluded.output, excluded.input + excluded.cache_read) > (output, input + cache_read)"
 )
 _SHARE = (
     "INSERT OR IGNORE INTO usage_shared "
@@ -37,7 +37,7 @@ def save_usage(
     for sighting in part.usage:
         key = sighting.dedupe_key or f"\0{keys[sighting.event]}"
         known = fullest.get(key)
-        if known is None or sighting.output_tokens > known.output_tokens:
+        if known is None or _fullness(sighting) > _fullness(known):
             fullest[key] = sighting
     rows = [
         (
@@ -53,6 +53,11 @@ def save_usage(
     ]
     db.executemany(_UPSERT, rows)
     db.execute(_SHARE, (apsw.carray(tuple(row[1] for row in rows)), session))
+
+
+def _fullness(sighting: UsageSighting) -> tuple[int, int]:
+    """Order sightings of one response: by output, then by all that went in (an agent's total may have no output)."""
+    return sighting.output_tokens, sighting.input_tokens + sighting.cache_read_tokens
 
 
 def dedupe_sha(key: str) -> bytes:

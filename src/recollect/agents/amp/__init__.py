@@ -1,0 +1,1 @@
+"""Amp: threads as its clients keep them on this machine."""

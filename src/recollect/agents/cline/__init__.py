@@ -1,0 +1,1 @@
+"""Cline: the extension's tasks, the CLI's, and the sessions of its SDK."""

@@ -1,0 +1,1 @@
+"""Cursor: the editor's composer store, the command line agent's store, and the transcripts both write."""

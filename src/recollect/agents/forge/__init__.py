@@ -1,0 +1,1 @@
+"""Forge: its database of conversations."""

@@ -1,0 +1,1 @@
+"""goose: its session database and the session files of older versions."""

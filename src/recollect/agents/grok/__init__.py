@@ -1,0 +1,1 @@
+"""Grok Build (xAI): session folders with an update stream, a model-facing history and sidecars."""

@@ -1,0 +1,28 @@
+"""What the parser of Hermes carries from record to record."""
+
+from __future__ import annotations
+
+from recollect.agents.kit import reading as kit
+from recollect.agents.kit.calls import Call
+from recollect.agents.kit.rows.names import NamingState
+
+
+class HermesState(NamingState, frozen=True):
+    """The memory between records; bounded whatever comes."""
+
+    calls: tuple[Call, ...] = ()
+    """Calls without a result yet."""
+    last: str = ""
+    """The newest message that is still part of the conversation."""
+    rewound: str = ""
+    """The first message of the run of taken-back messages that is being read."""
+    rewound_turns: int = 0
+    has_compacted: bool = False
+    usage_rows: int = 0
+    prompt_hash: str = ""
+    prompt: str = ""
+    """The system prompt whose sessions come next."""
+
+
+Reading = kit.Reading[HermesState]
+"""A record in hand."""

@@ -1,0 +1,1 @@
+"""Kimi CLI, Kimi Code and Kimi Work."""

@@ -1,0 +1,1 @@
+"""Kiro: the CLI (once Amazon Q) and the IDE."""

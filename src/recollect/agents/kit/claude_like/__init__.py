@@ -1,0 +1,1 @@
+"""Shapes of the agents that copied Claude Code's records."""

@@ -1,0 +1,352 @@
+"""The API log and the SDK's messages: what went to the model and came back, with exact calls and results.
+
+In the API log of a task nothing has an id: texts are named by what they say, as in the UI log, so that both are one.
+Older versions write no time; the environment details that go with each user message name one, and the task's id is the
+time of its start. The SDK's messages have ids of their own.
+Evidence: format notes: Cline / Roo / Kilo; recorded sessions of the Cline SDK.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from recollect.agents.kit.access import mapping, text
+from recollect.agents.kit.adapter import read_odd
+from recollect.agents.kit.anthropic import CALL_TYPES, MEDIA_TYPES, content_text, media_part, without_opaque
+from recollect.agents.kit.cline.results import give_call, give_result, is_spoken, reasoning_text, spoken_in
+from recollect.agents.kit.cline.state import MAX_ASKED, ClineReading, record_id, see_model
+from recollect.agents.kit.cline.tags import Said, cwd_in, pieces, time_in
+from recollect.agents.kit.cline.usage import message_usage
+from recollect.agents.kit.cline.xml import result_head, taken_apart
+from recollect.agents.kit.documents.hashed import content_hash, name_of, numbered
+from recollect.agents.kit.documents.waiting import expect, is_storable
+from recollect.agents.kit.instants import instant
+from recollect.model.payloads import (
+    AssistantMessage,
+    Compaction,
+    Json,
+    Lifecycle,
+    Part,
+    SessionStart,
+    Thinking,
+    UserMessage,
+)
+
+_MESSAGE = frozenset(
+    (
+        "role content ts id modelInfo metrics metadata isSummary condenseId condenseParent truncationId "
+        "truncationParent isTruncationMarker type summary encrypted_content text reasoning_details reasoning_content "
+        "providerOptions name status"
+    ).split()
+)
+_BLOCKS = {
+    "text": frozenset(
+        ("type", "text", "cache_control", "reasoning_details", "call_id", "signature", "providerOptions")
+    ),
+    "thinking": frozenset(("type", "thinking", "text", "signature", "summary", "call_id", "details")),
+    "reasoning": frozenset(("type", "text", "providerOptions", "summary", "id")),
+    "tool_use": frozenset(
+        (
+            "type",
+            "id",
+            "name",
+            "input",
+            "call_id",
+            "reasoning_details",
+            "signature",
+            "cache_control",
+            "isNativeToolCall",
+        )
+    ),
+    "tool-call": frozenset(("type", "toolCallId", "toolName", "input", "providerOptions", "providerExecuted")),
+    "tool_result": frozenset(("type", "tool_use_id", "content", "is_error", "name", "call_id", "cache_control")),
+    "tool-result": frozenset(("type", "toolCallId", "toolName", "output", "providerOptions")),
+    "file": frozenset(("type", "path", "content", "mediaType", "filename", "data")),
+}
+_SUMMARIES = frozenset(("summarize_task", "condense"))
+"""Tools by which the model shortens its context: compactions, not calls."""
+_ABORTED = ("[Response interrupted by user]", "[Response interrupted by API Error]")
+_NOTICE_TAGS = ("<SYSTEM_NOTICE>", "</SYSTEM_NOTICE>")
+_ROLES = frozenset(("user", "assistant", "tool"))
+_TASK_TIME = re.compile(r"1\d{12}")
+
+
+def read_message(reading: ClineReading) -> None:
+    """Give the events of one message."""
+    message = reading.value
+    role = message.get("role")
+    is_message = (isinstance(role, str) and role in _ROLES) or message.get("type") == "reasoning"
+    if not is_message:
+        if message:
+            reading.native_id = name_of(reading, "message", message)
+            reading.unknown(f"api/{role}" if isinstance(role, str) else "api")
+        else:
+            read_odd(reading)
+        return
+    _take_time(reading, message)
+    own_id = record_id(message)
+    name = own_id or name_of(reading, "message", message.get("role"), message.get("content"))
+    reading.native_id = name
+    if message.get("type") == "reasoning":
+        _give_thought(reading, message, own_id)
+    elif _is_compaction(reading, message):
+        pass
+    elif role == "assistant":
+        _read_assistant(reading, message, own_id)
+    else:
+        _read_user(reading, message, own_id)
+    reading.extra(message, _MESSAGE, "message", native_id=name)
+
+
+def _take_time(reading: ClineReading, message: dict[str, Any]) -> None:
+    """Take a message's time, else infer it; give the session's start with the first."""
+    if message.get("ts") is not None:
+        reading.date(message["ts"], "ts")
+    elif reading.state.role == "api":
+        _infer_time(reading, message)
+    if reading.state.role == "api" and not reading.now("is_started"):
+        reading.set(is_started=True)
+        reading.add(SessionStart(), native_id="start")
+
+
+def _infer_time(reading: ClineReading, message: dict[str, Any]) -> None:
+    if message.get("role") == "user":
+        for block in _blocks(reading, message):
+            said = mapping(block).get("text")
+            found = time_in(said) if isinstance(said, str) and "Current Time" in said else None
+            if found:
+                reading.infer(instant(found))
+                return
+    if reading.state.ts is None and _TASK_TIME.fullmatch(reading.state.session):
+        reading.infer(instant(int(reading.state.session)))
+
+
+def _blocks(reading: ClineReading, message: dict[str, Any]) -> list[Any]:
+    content = message.get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return reading.items(message, "content")
+
+
+def _is_compaction(reading: ClineReading, message: dict[str, Any]) -> bool:
+    """Give the compaction that a message stands for; say whether it is nothing else."""
+    metadata = mapping(message.get("metadata"))
+    kind = text(metadata.get("kind"))
+    if message.get("isSummary") is True or message.get("isTruncationMarker") is True:
+        said = content_text(message.get("content"))
+        mark = text(message.get("condenseId")) or text(message.get("truncationId")) or content_hash(said.strip())
+        trigger = "condense" if message.get("isSummary") is True else "truncation"
+        reading.add(Compaction(trigger, said), native_id=f"compaction:{mark}")
+        return True
+    if kind not in ("compaction", "compaction_summary"):
+        return False
+    before = mapping(metadata.get("usageBefore"))
+    tokens = reading.whole(metadata, "tokensBefore")
+    notices = [said for said in map(content_text, _blocks(reading, message)) if said.startswith(_NOTICE_TAGS[0])]
+    notice = "\n".join(notices).removeprefix(_NOTICE_TAGS[0]).removesuffix(_NOTICE_TAGS[1]).strip()
+    reading.add(
+        Compaction(
+            text(metadata.get("reason")) or kind,
+            text(metadata.get("summary")) or notice or content_text(message.get("content")),
+            tokens if tokens is not None else reading.whole(before, "inputTokens"),
+        ),
+        native_id=f"{reading.native_id}/compaction",
+    )
+    return kind == "compaction_summary"
+
+
+def _read_assistant(reading: ClineReading, message: dict[str, Any], own_id: str) -> None:
+    model = mapping(message.get("modelInfo"))
+    name = text(model.get("modelId")) or text(model.get("id"))
+    if see_model(reading, name):
+        detail = {k: v for k, v in model.items() if k not in ("modelId", "id")}
+        reading.add(Lifecycle("model", detail=detail or None, model=name), native_id=f"{reading.native_id}/model")
+    blocks = _blocks(reading, message)
+    has_calls = any(isinstance(b, dict) and b.get("type") in (*CALL_TYPES, "tool-call") for b in blocks)
+    asked: list[str] = []
+    for block in blocks:
+        value = mapping(block)
+        kind = text(value.get("type"))
+        if kind == "text":
+            calls = _give_text(reading, value, own_id, is_xml=not has_calls and not own_id)
+            asked += calls
+        elif kind in ("thinking", "reasoning", "redacted_thinking"):
+            _give_thought(reading, value, own_id)
+        elif kind in CALL_TYPES or kind == "tool-call":
+            _give_native_call(reading, value, own_id)
+        elif kind in MEDIA_TYPES:
+            part, said, is_readable = media_part(value)
+            if not is_readable:
+                reading.wrong("content.source.data", "bad_base64")
+            reading.add(AssistantMessage(said, name, parts=(part,)), "assistant", native_id=_image_id(reading, part))
+        elif kind in ("tool_result", "tool-result"):
+            _read_result(reading, value)
+        else:
+            reading.unknown(f"assistant/{kind}", without_opaque(block), native_id=name_of(reading, "block", block))
+        _see_fields(reading, value)
+    reading.set(asked=tuple(asked)[-MAX_ASKED:])
+    usage = message_usage(reading, message, own_id, name or reading.now("model"))
+    if usage is not None:
+        reading.add(usage, "assistant", native_id=f"{reading.native_id}/usage")
+
+
+def _give_text(reading: ClineReading, block: dict[str, Any], own_id: str, *, is_xml: bool) -> list[str]:
+    """Give what the model said, and the calls that old versions wrote into it; return the ids of these."""
+    written = reading.text(block, "text")
+    said, calls = taken_apart(written) if is_xml and "<" in written else (written.strip(), [])
+    key = said
+    for mark in _ABORTED:
+        key = key.removesuffix(mark).rstrip()
+    if said:
+        _give_said(reading, said, key, own_id)
+    ids: list[str] = []
+    for call in calls:
+        call_id = name_of(reading, "xml", call.name, call.arguments)
+        _give_call(reading, call_id, call.name, call.arguments, own_id)
+        ids.append(call_id)
+    return ids
+
+
+def _give_said(reading: ClineReading, said: str, key: str, own_id: str) -> None:
+    message = AssistantMessage(said, reading.now("model"), message_id=own_id)
+    name = numbered(reading, own_id) if own_id else name_of(reading, "said", key)
+    reading.add(message, "assistant", native_id=name)
+
+
+def _give_thought(reading: ClineReading, block: dict[str, Any], own_id: str) -> None:
+    thought = reasoning_text(block)
+    name = numbered(reading, f"{own_id}/thinking") if own_id else name_of(reading, "thought", thought.strip())
+    is_encrypted = not thought
+    reading.add(Thinking(thought, own_id, is_encrypted), "assistant", native_id=name)
+
+
+def _give_native_call(reading: ClineReading, block: dict[str, Any], own_id: str) -> None:
+    call_id = reading.text(block, "id") or reading.text(block, "toolCallId")
+    name = reading.text(block, "name") or reading.text(block, "toolName")
+    _give_call(reading, call_id, name, block.get("input"), own_id)
+
+
+def _give_call(reading: ClineReading, call_id: str, name: str, arguments: Json, own_id: str) -> None:
+    """Give a call, or what the model says to the person by way of one."""
+    if name in _SUMMARIES:
+        summary = text(mapping(arguments).get("context"))
+        name_of_it = f"compaction:{content_hash(summary.strip())}"
+        reading.add(Compaction("summary", summary), native_id=name_of_it)
+        expect(reading, call_id, name)
+        return
+    if not is_spoken(name):
+        give_call(reading, call_id, name, arguments)
+        return
+    spoken, rest = spoken_in(name, arguments)
+    if spoken:
+        said = AssistantMessage(spoken, reading.now("model"), message_id=own_id)
+        native_id = f"{own_id}/said:{call_id}" if own_id else name_of(reading, "said", spoken.strip())
+        reading.add(said, "assistant", native_id=native_id)
+    if rest:
+        event = Lifecycle("spoken", text=name, detail=rest, call_id=call_id)
+        reading.add(event, "assistant", native_id=f"spoken:{call_id}" if call_id else name_of(reading, "spoken", rest))
+    expect(reading, call_id, name)
+
+
+def _read_user(reading: ClineReading, message: dict[str, Any], own_id: str) -> None:
+    """Give a user message: results, what the person said, and what the harness added.
+
+    A result of an old version is a text that names its tool; texts after it belong to it.
+    """
+    parts: list[Part] = []
+    said: list[Said] = []
+    result: list[str] | None = None
+    for block in _blocks(reading, message):
+        value = mapping(block)
+        kind = text(value.get("type"))
+        if kind == "text":
+            written = reading.text(value, "text")
+            head = result_head(written) if not own_id else None
+            if head is not None:
+                _close_result(reading, result)
+                result = [head[0], head[1]]
+            elif result is not None and not _is_said(written):
+                result.append(written)
+            else:
+                said += pieces(written)
+        elif kind in ("tool_result", "tool-result"):
+            _read_result(reading, value)
+        elif kind in MEDIA_TYPES:
+            part, document, is_readable = media_part(value)
+            if not is_readable:
+                reading.wrong("content.source.data", "bad_base64")
+            parts.append(part)
+            said += [Said(document, False)] if document else []
+        elif kind == "file":
+            path = text(value.get("path")) or text(value.get("filename"))
+            parts.append(Part("file", path=path))
+            content = text(value.get("content"))
+            said += [Said(content, False)] if content else []
+        else:
+            reading.unknown(f"user/{kind}", without_opaque(block), native_id=name_of(reading, "block", block))
+        _see_fields(reading, value)
+    _close_result(reading, result)
+    _give_user_text(reading, said, tuple(parts), own_id)
+
+
+def _is_said(written: str) -> bool:
+    """Say whether a text after a result is a thing of its own: tagged human text, or a notice of the harness."""
+    found = pieces(written)
+    return not found or any(piece.is_tagged for piece in found) or not found[0].is_human
+
+
+def _give_user_text(reading: ClineReading, said: list[Said], parts: tuple[Part, ...], own_id: str) -> None:
+    """Give the texts of a user message. Once tags were seen around human text, text without them is not human."""
+    if any(piece.is_tagged for piece in said) and not own_id:
+        reading.set(is_wrapped=True)
+    for piece in said:
+        is_human = piece.is_human and (piece.is_tagged or bool(own_id) or not reading.now("is_wrapped"))
+        if is_human:
+            name = numbered(reading, own_id) if own_id else name_of(reading, "user", piece.text)
+            reading.add(UserMessage(piece.text, parts=parts), "user", native_id=name)
+            parts = ()
+        else:
+            _give_injected(reading, piece.text, own_id)
+    if parts:
+        name = numbered(reading, f"{own_id}/parts") if own_id else name_of(reading, "user", *(p.sha256 for p in parts))
+        reading.add(UserMessage(parts=parts), "user", native_id=name)
+
+
+def _give_injected(reading: ClineReading, said: str, own_id: str) -> None:
+    name = numbered(reading, f"{own_id}/injected") if own_id else name_of(reading, "injected", said)
+    reading.add(UserMessage(said, "injected"), "user", native_id=name)
+    cwd = cwd_in(said)
+    if cwd and is_storable(cwd) and cwd != reading.now("cwd"):
+        reading.set(cwd=cwd)
+        reading.add(Lifecycle("cwd", cwd=cwd), native_id=f"{name}/cwd")
+
+
+def _close_result(reading: ClineReading, result: list[str] | None) -> None:
+    """Give the result of an XML call: the oldest call of that tool that still waits."""
+    if result is None:
+        return
+    tool, body = result[0], "\n".join(filter(None, result[1:]))
+    asked: tuple[str, ...] = reading.now("asked")
+    names = {call.call_id: call.name for call in reading.now("waiting")}
+    call_id = next((asked_id for asked_id in asked if names.get(asked_id) == tool), "")
+    reading.set(asked=tuple(other for other in asked if other != call_id))
+    give_result(reading, call_id, body)
+
+
+def _read_result(reading: ClineReading, block: dict[str, Any]) -> None:
+    call_id = reading.text(block, "tool_use_id") or reading.text(block, "toolCallId")
+    content: Json = block.get("content") if "content" in block else block.get("output")
+    give_result(reading, call_id, content, is_error=block.get("is_error"))
+
+
+def _image_id(reading: ClineReading, part: Part) -> str:
+    return name_of(reading, "image", part.sha256, part.url, part.path)
+
+
+def _see_fields(reading: ClineReading, block: dict[str, Any]) -> None:
+    kind = block.get("type")
+    known = _BLOCKS.get(kind) if isinstance(kind, str) else None
+    if known is not None and not block.keys() <= known:
+        extra = {k: without_opaque(v) for k, v in block.items()}
+        reading.extra(extra, known, str(kind), native_id=name_of(reading, "block", block))

@@ -1,0 +1,1 @@
+"""OpenClaw, once Clawdbot, and QClaw: sessions in the format of pi."""

@@ -1,0 +1,59 @@
+"""OpenClaw: where it writes and what its sessions can give. Facts only."""
+
+from __future__ import annotations
+
+from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
+
+FACTS = AgentFacts(
+    slug="openclaw",
+    name="OpenClaw",
+    aliases=("clawdbot", "qclaw"),
+    roots=(
+        Root("OPENCLAW_STATE_DIR", ".openclaw"),
+        Root("", ".clawdbot"),
+        Root("", ".qclaw"),
+    ),
+    places=(
+        Place(
+            role="session",
+            container="jsonl",
+            patterns=("agents/*/sessions/*.jsonl", "sessions/*.jsonl"),
+            exclude=("**/*.checkpoint.*.jsonl",),
+        ),
+    ),
+    capabilities=Capabilities(
+        container="jsonl",
+        rewrites_history=False,
+        timestamps="exact",
+        usage="exact",
+        usage_authority="message.usage of each assistant message",
+        thinking="partly",
+        edits="partly",
+        lineage="no",
+        session_end="no",
+        kinds=(
+            "session_start",
+            "user_message",
+            "assistant_message",
+            "thinking",
+            "tool_call",
+            "tool_result",
+            "file_edit",
+            "token_usage",
+            "compaction",
+            "rewind",
+            "lifecycle",
+            "instructions",
+            "unknown",
+        ),
+        notes=(
+            "Sessions of messenger channels hold what other people wrote. Checkpoints (`*.checkpoint.*.jsonl`) "
+            "repeat a "
+            "session and are not read; nor is `sessions.json`, which names channels and people."
+        ),
+        verified_version="format version 3",
+        verified_on="2026-11-21",
+        evidence="format notes: pi and others; fixtures of format version 3",
+    ),
+    parser_version=1,
+)

@@ -1,0 +1,1 @@
+"""opencode and its relatives Kilo and MiMo Code: databases of two generations and the older JSON tree."""

@@ -1,0 +1,43 @@
+"""opencode: one row or small file in, its events out. Pure, and never raises on content.
+
+What each becomes is in `messages`, `parts`, `tools`, `projected` and `sessions`; traps are in README.md beside this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from recollect.agents.kit.adapter import KitAdapter, read_odd
+from recollect.agents.opencode.declare import FACTS
+from recollect.agents.opencode.messages import read_message
+from recollect.agents.opencode.parts import read_part
+from recollect.agents.opencode.projected import read_projected
+from recollect.agents.opencode.sessions import read_session, read_todo
+from recollect.agents.opencode.state import OpencodeState, Reading
+
+_READERS: dict[str, Callable[[Reading], None]] = {
+    "session": read_session,
+    "session_v2": read_session,
+    "message": read_message,
+    "part": read_part,
+    "session_message": read_projected,
+    "todo": read_todo,
+}
+
+
+class OpencodeAdapter(KitAdapter[OpencodeState]):
+    """The adapter of opencode, Kilo and MiMo Code."""
+
+    facts = FACTS
+    state_type = OpencodeState
+
+    def read(self, reading: Reading) -> None:
+        """Give the events of one row, by the table it is of."""
+        if not isinstance(reading.record.value, dict):
+            read_odd(reading)
+            return
+        read = _READERS.get(reading.at)
+        if read is None:
+            reading.unknown(reading.at or "row")
+        else:
+            read(reading)

@@ -1,0 +1,258 @@
+"""Calls of tools, their results and the edits they made. A call and its result share one row that changes.
+
+A command that failed is still `completed`: its exit code is in the metadata. A call that the agent could not read is
+one of the tool `invalid`, which succeeds. What the metadata repeat of the output, the call or an edit is left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+from recollect.agents.kit.access import items, mapping, text, whole
+from recollect.agents.kit.anthropic import without_opaque
+from recollect.agents.opencode.files import file_part
+from recollect.agents.opencode.state import Reading, mark_of, note, note_edit
+from recollect.model.payloads import Compaction, FileEdit, Json, Lifecycle, Part, ToolCall, ToolResult
+from recollect.model.text import flatten
+from recollect.model.tools import canonical_tool
+
+_STATUSES = frozenset(("pending", "streaming", "running", "completed", "error"))
+_DONE = frozenset(("completed", "success", "error"))
+"""`success` is the word of some old files."""
+_STATE = frozenset(
+    (
+        "status", "input", "raw", "title", "metadata", "time", "output", "attachments", "error",
+        "content", "structured", "result", "outputPaths",
+    )
+)  # fmt: skip
+_TIME = frozenset(("start", "end", "compacted"))
+_EDIT_FACTS = frozenset(("diff", "filediff", "results", "files", "filepath"))
+_CHILD = ("sessionId", "sessionID")
+_INVALID = "invalid"
+_EDITORS = frozenset(("edit", "write", "multiedit", "patch", "apply_patch"))
+_OPERATIONS: dict[str, Literal["create", "modify", "delete", "rename"]] = {
+    "add": "create", "added": "create", "create": "create", "delete": "delete", "deleted": "delete", "move": "rename",
+}  # fmt: skip
+
+
+class Call(NamedTuple):
+    """A call in the terms that both generations share."""
+
+    call_id: str
+    name: str
+    status: str
+    arguments: Json
+    output: str
+    error: str
+    facts: dict[str, Any]
+    files: tuple[Part, ...]
+    start: Any = None
+    end: Any = None
+    pruned: Any = None
+
+
+def read_tool(reading: Reading, data: dict[str, Any], name: str) -> None:
+    """Give a tool part: the call as soon as it is there, the result once it is settled."""
+    state = reading.mapping(data, "state")
+    times = reading.mapping(state, "time")
+    facts = dict(reading.mapping(state, "metadata"))
+    title = text(state.get("title"))
+    if title:
+        facts.setdefault("title", title)
+    beside = reading.mapping(data, "metadata")
+    facts.update({k: v for k, v in beside.items() if not isinstance(v, dict | list) and k not in facts})
+    arguments = state.get("input")
+    status = reading.text(state, "status")
+    if not arguments and state.get("raw"):
+        arguments = state["raw"]
+    output = state.get("output")
+    call = Call(
+        call_id=reading.text(data, "callID") or name,
+        name=reading.text(data, "tool"),
+        status=status,
+        arguments=arguments,
+        output=output if isinstance(output, str) else flatten(output) if output is not None else "",
+        error=reading.text(state, "error"),
+        facts=facts,
+        files=tuple(file_part(reading, f) for f in reading.items(state, "attachments") if isinstance(f, dict)),
+        start=times.get("start"),
+        end=times.get("end"),
+        pruned=times.get("compacted"),
+    )
+    note(reading, "rows", mark_of("call", call.call_id))
+    give_call(reading, call)
+    reading.extra(state, _STATE, "part.tool.state")
+    reading.extra(times, _TIME, "part.tool.state.time")
+
+
+def give_call(reading: Reading, call: Call) -> None:
+    """Give a call and, if it is settled, its result, what it edited and whom it asked."""
+    reading.odd_value("tool.state.status", call.status, _STATUSES | _DONE)
+    if call.start is not None:
+        reading.date(call.start, "time.start")
+    asked = mapping(call.arguments).get("tool")
+    wanted = asked if call.name == _INVALID and isinstance(asked, str) else call.name
+    message = reading.now("message")
+    reading.add(
+        ToolCall(call.call_id, call.name, canonical_tool(wanted), call.arguments, message),
+        "assistant",
+        native_id=f"call:{call.call_id}",
+    )
+    child = next((v for k in _CHILD if isinstance(v := call.facts.get(k), str) and v), "")
+    if child:
+        agent = text(mapping(call.arguments).get("subagent_type")) or text(mapping(call.arguments).get("agent"))
+        reading.add(
+            Lifecycle("subagent", detail={"session": child, "agent": agent}, call_id=call.call_id),
+            native_id=f"subagent:{call.call_id}",
+        )
+    if call.status not in _DONE:
+        return
+    if call.end is not None:
+        reading.date(call.end, "time.end")
+    result = _result_of(call)
+    reading.add(result, "tool", native_id=f"result:{call.call_id}")
+    if result.ok:
+        _give_edits(reading, call)
+    if call.pruned:
+        before = reading.last_ts
+        reading.date(call.pruned, "time.compacted")
+        reading.add(Compaction(trigger="prune"), native_id=f"pruned:{call.call_id}")
+        reading.last_ts = before
+
+
+def _result_of(call: Call) -> ToolResult:
+    facts = call.facts
+    exit_code = whole(facts.get("exit"))
+    # A command that was killed has an exit code of null: the field is there.
+    has_failed = call.status == "error" or call.name == _INVALID or ("exit" in facts and exit_code != 0)
+    start, end = whole(call.start), whole(call.end)
+    return ToolResult(
+        call_id=call.call_id,
+        name=call.name,
+        ok=not has_failed,
+        exit_code=exit_code,
+        text=_result_text(call),
+        structured=_beyond(call),
+        duration_ms=end - start if start is not None and end is not None and end >= start else None,
+        parts=call.files,
+    )
+
+
+def _result_text(call: Call) -> str:
+    if call.status != "error":
+        return call.output
+    partial = text(call.facts.get("output")) or call.output
+    return f"{partial}\n{call.error}" if partial and call.error else partial or call.error
+
+
+def _beyond(call: Call) -> Json:
+    """Return the metadata without what stands elsewhere; None when nothing is left."""
+    said = frozenset(v for v in mapping(call.arguments).values() if isinstance(v, str))
+    skipped = _EDIT_FACTS if call.name in _EDITORS else frozenset[str]()
+    rest = {}
+    for key, value in call.facts.items():
+        if key in skipped or key in _CHILD or key == "exit" or value in (None, "", [], {}):
+            continue
+        if isinstance(value, str) and (value in said or value.strip() in call.output or value == call.error):
+            continue
+        rest[key] = value
+    return without_opaque(rest) or None
+
+
+def _give_edits(reading: Reading, call: Call) -> None:
+    edits: dict[str, FileEdit] = {}
+    if call.name in _EDITORS:
+        for edit in _edits_of(call):
+            known = edits.get(edit.path)
+            edits[edit.path] = edit if known is None else _joined(known, edit)
+    for path, edit in edits.items():
+        reading.add(edit, "tool", native_id=f"edit:{call.call_id}:{path}")
+        note_edit(reading, path)
+
+
+def _edits_of(call: Call) -> list[FileEdit]:
+    """Return the edits that the metadata state, else what the arguments say."""
+    facts = call.facts
+    found = []
+    for file in items(facts.get("files")):
+        edit = _edit_of_file(mapping(file), call.call_id)
+        if edit.path:
+            found.append(edit)
+    results = [r for r in items(facts.get("results")) if isinstance(r, dict)]
+    if not found:
+        for each in results or [facts]:
+            stated = _edit_of_diff(each, call)
+            if stated is not None:
+                found.append(stated)
+    if found:
+        return found
+    asked = _edit_of_arguments(call)
+    return [asked] if asked.path else []
+
+
+def _edit_of_file(file: dict[str, Any], call_id: str) -> FileEdit:
+    path = next((p for k in ("filePath", "file", "path", "relativePath") if (p := text(file.get(k)))), "")
+    operation = _OPERATIONS.get(text(file.get("type")) or text(file.get("status")), "modify")
+    before, after = file.get("before"), file.get("after")
+    is_whole = isinstance(before, str) and isinstance(after, str)
+    return FileEdit(
+        path,
+        operation,
+        before if is_whole and operation != "create" else None,
+        after if is_whole and operation != "delete" else None,
+        "" if is_whole else text(file.get("diff")) or text(file.get("patch")),
+        text(file.get("movePath")),
+        call_id,
+    )
+
+
+def _edit_of_diff(facts: dict[str, Any], call: Call) -> FileEdit | None:
+    whole_file = mapping(facts.get("filediff"))
+    path = text(whole_file.get("file")) or _path_of(call) or text(facts.get("filepath"))
+    is_new = facts.get("exists") is False
+    operation: Literal["create", "modify"] = "create" if is_new else "modify"
+    before, after = whole_file.get("before"), whole_file.get("after")
+    if path and isinstance(before, str) and isinstance(after, str):
+        is_new = is_new or (call.name == "write" and not before)
+        return FileEdit(path, "create" if is_new else "modify", None if is_new else before, after, call_id=call.call_id)
+    diff = text(facts.get("diff")) or text(whole_file.get("patch"))
+    return FileEdit(path, operation, diff=diff, call_id=call.call_id) if path and diff else None
+
+
+def _edit_of_arguments(call: Call) -> FileEdit:
+    """Return an edit of a call whose metadata say nothing (old files): the text that was to be replaced, or all."""
+    asked = mapping(call.arguments)
+    old, new, content = asked.get("oldString"), asked.get("newString"), asked.get("content")
+    after = new if isinstance(new, str) else content
+    is_new = call.facts.get("exists") is False
+    diff = text(asked.get("patchText")) or text(asked.get("patch"))
+    path = _path_of(call) or text(call.facts.get("filepath"))
+    pairs = [mapping(e) for e in items(asked.get("edits"))]
+    if pairs and not diff:
+        diff = "\n".join(_hunk(text(p.get("oldString")), text(p.get("newString"))) for p in pairs)
+    return FileEdit(
+        path or ("(patch)" if diff else ""),
+        "create" if is_new else "modify",
+        old if isinstance(old, str) else None,
+        after if isinstance(after, str) else None,
+        diff,
+        call_id=call.call_id,
+    )
+
+
+def _path_of(call: Call) -> str:
+    asked = mapping(call.arguments)
+    return text(asked.get("filePath")) or text(asked.get("path")) or text(asked.get("file_path"))
+
+
+def _hunk(old: str, new: str) -> str:
+    lines = ["@@", *(f"-{line}" for line in old.split("\n") if old), *(f"+{line}" for line in new.split("\n") if new)]
+    return "\n".join(lines)
+
+
+def _joined(first: FileEdit, second: FileEdit) -> FileEdit:
+    """Return two edits of one file by one call (multiedit) as one."""
+    if first.after is not None and second.after is not None:
+        return FileEdit(first.path, first.operation, first.before, second.after, call_id=first.call_id)
+    diff = "\n".join(filter(None, (first.diff, second.diff)))
+    return FileEdit(first.path, first.operation, first.before, second.after, diff, call_id=first.call_id)

@@ -1,0 +1,272 @@
+"""The events of a conversation, one file each; told apart by their `kind`.
+
+Evidence: format notes: OpenHands, "Event"; openhands/sdk/event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from recollect.agents.kit.access import items, mapping, text
+from recollect.agents.kit.anthropic import without_opaque
+from recollect.agents.openhands.content import arguments_of, canonical_of, content_of, result_of, thoughts_of
+from recollect.agents.openhands.state import OpenHandsReading
+from recollect.model.payloads import (
+    AssistantMessage,
+    Compaction,
+    Instructions,
+    Lifecycle,
+    Origin,
+    SessionEnd,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+from recollect.model.text import flatten
+
+_EVENT = frozenset(("id", "timestamp", "source", "kind"))
+_REASONING = frozenset(("reasoning_content", "thinking_blocks", "responses_reasoning_item", "reasoning_details"))
+_MESSAGE = _EVENT | {
+    "llm_message", "llm_response_id", "activated_skills", "activated_microagents", "extended_content", "sender",
+    "critic_result",
+}  # fmt: skip
+_LLM_MESSAGE = _REASONING | {
+    "role", "content", "tool_calls", "tool_call_id", "name", "cache_enabled", "vision_enabled",
+    "function_calling_enabled", "force_string_serializer", "send_reasoning_content",
+}  # fmt: skip
+_ACTION = _EVENT | _REASONING | {
+    "thought", "action", "tool_name", "tool_call_id", "tool_call", "llm_response_id", "security_risk", "summary",
+    "critic_result",
+}  # fmt: skip
+_OBSERVATION = _EVENT | {"action_id", "tool_name", "tool_call_id", "observation", "extended_content"}
+_ERROR = _EVENT | {"error", "tool_name", "tool_call_id", "classification"}
+_REJECTION = _EVENT | {"rejection_reason", "rejection_source", "action_id", "tool_name", "tool_call_id"}
+_PROMPT = _EVENT | {"system_prompt", "tools", "dynamic_context"}
+_CONDENSATION = _EVENT | {
+    "forgotten_event_ids", "summary", "summary_offset", "llm_response_id", "reason",
+}  # fmt: skip
+_SOURCES = frozenset(("user", "agent", "environment", "hook"))
+_ASIDES = {
+    "PauseEvent": "interrupted",
+    "InterruptEvent": "interrupted",
+    "CondensationRequest": "compaction_requested",
+    "ConversationErrorEvent": "api_error",
+    "HookExecutionEvent": "hook",
+}
+"""Kinds that say only that something happened, and the lifecycle events they become."""
+_BULKY = frozenset(("log_data", "prompt_token_ids", "response_token_ids"))
+
+
+def read_event(reading: OpenHandsReading) -> None:
+    """Give the events of one event file."""
+    value = reading.value
+    reading.native_id = text(value.get("id")) or None
+    reading.date(value.get("timestamp"))
+    reading.odd_value("event.source", value.get("source"), _SOURCES)
+    kind = text(value.get("kind"))
+    reader = _READERS.get(kind)
+    if reader is not None:
+        reader(reading)
+        return
+    rest = {k: v for k, v in value.items() if k not in _EVENT and v not in (None, "", [], {})}
+    if kind in _ASIDES:
+        reading.add(Lifecycle(_ASIDES[kind], text=flatten(without_opaque(rest))))
+    elif kind in ("LLMCompletionLogEvent", "TokenEvent", "StreamingDeltaEvent"):
+        # Their bulk repeats what other events say, or is numbers of tokens.
+        detail = {k: len(v) if k in _BULKY and isinstance(v, str | list) else v for k, v in rest.items()}
+        reading.add(Lifecycle("llm_log", detail=without_opaque(detail) or None))
+    else:
+        reading.unknown(kind, without_opaque(rest))
+
+
+def _sub(reading: OpenHandsReading, name: str) -> str | None:
+    return f"{reading.native_id}/{name}" if reading.native_id else None
+
+
+def _prompt(reading: OpenHandsReading) -> None:
+    value = reading.value
+    for name in ("system_prompt", "dynamic_context"):
+        said, _ = content_of(reading, value.get(name))
+        if said:
+            where = None if name == "system_prompt" else _sub(reading, name)
+            reading.add(Instructions(said, "system"), native_id=where)
+    tools = [text(mapping(t).get("name") or mapping(mapping(t).get("function")).get("name") or mapping(t).get("title"))
+             for t in items(value.get("tools"))]  # fmt: skip
+    if any(tools):
+        reading.add(Lifecycle("tools", detail={"names": tools}), native_id=_sub(reading, "tools"))
+    reading.extra(value, _PROMPT, "SystemPromptEvent")
+
+
+def _message(reading: OpenHandsReading) -> None:
+    """Give a message; what the agent's own context added to a person's is no words of theirs."""
+    value = reading.value
+    message = reading.mapping(value, "llm_message")
+    said, parts = content_of(reading, message.get("content"))
+    response_id = text(value.get("llm_response_id"))
+    if value.get("source") == "agent" or message.get("role") == "assistant":
+        _think(reading, message, response_id)
+        reading.add(AssistantMessage(said, message_id=response_id, parts=parts), "assistant")
+        for number, call in enumerate(reading.items(message, "tool_calls")):
+            reading.kept("tool_calls", without_opaque(call), native_id=_sub(reading, f"tool_calls/{number}"))
+    elif message.get("role") in ("system", "developer"):
+        reading.add(Instructions(said, text(message.get("role"))))
+    else:
+        origin: Origin = "human" if value.get("source") == "user" else "injected"
+        reading.add(UserMessage(said, origin, parts), "user")
+    added, _ = content_of(reading, value.get("extended_content"))
+    if added:
+        reading.add(UserMessage(added, "injected"), "user", native_id=_sub(reading, "extended"))
+    skills = value.get("activated_skills") or value.get("activated_microagents")
+    if skills:
+        reading.add(Lifecycle("skills", text=flatten(skills)), native_id=_sub(reading, "skills"))
+    _critic(reading)
+    reading.extra(message, _LLM_MESSAGE, "llm_message")
+    reading.extra(value, _MESSAGE, "MessageEvent")
+
+
+def _critic(reading: OpenHandsReading) -> None:
+    found = reading.value.get("critic_result")
+    if found:
+        reading.kept("critic_result", without_opaque(found), native_id=_sub(reading, "critic"))
+
+
+def _think(reading: OpenHandsReading, holder: dict[str, Any], response_id: str) -> None:
+    thought, is_sealed = thoughts_of(holder)
+    if thought or is_sealed:
+        reading.add(Thinking(thought, response_id, is_sealed), "assistant", native_id=_sub(reading, "thinking"))
+
+
+def _action(reading: OpenHandsReading) -> None:
+    """Give an action: what the model thought and said with it, and the call itself.
+
+    Calls of one response share `llm_response_id`; the thought stands only in the first.
+    """
+    value = reading.value
+    response_id = text(value.get("llm_response_id"))
+    action = reading.mapping(value, "action")
+    call = reading.mapping(value, "tool_call")
+    name = reading.text(value, "tool_name") or text(call.get("name"))
+    call_id = reading.text(value, "tool_call_id") or text(call.get("id"))
+    _think(reading, value, response_id)
+    said, parts = content_of(reading, value.get("thought"))
+    if said or parts:
+        reading.add(AssistantMessage(said, message_id=response_id, parts=parts), "assistant")
+    written = call.get("arguments", mapping(call.get("function")).get("arguments"))
+    arguments = arguments_of(reading, written) if written else {k: v for k, v in action.items() if k != "kind"}
+    told = {k: value[k] for k in ("security_risk", "summary") if text(value.get(k)) not in ("", "UNKNOWN")}
+    if isinstance(arguments, dict) and told:
+        arguments = {**told, **arguments}
+    canonical = canonical_of(name, action if "command" in action else arguments)
+    payload = ToolCall(call_id, name, canonical, without_opaque(arguments), response_id)
+    reading.add(payload, "assistant", native_id=_sub(reading, "call"))
+    if action.get("kind") == "FinishAction" or name == "finish":
+        _finish(reading, action, arguments, response_id)
+    _critic(reading)
+    reading.extra(value, _ACTION, "ActionEvent")
+
+
+def _finish(reading: OpenHandsReading, action: dict[str, Any], arguments: Any, response_id: str) -> None:
+    """Give the last message and the end: the model says its answer through a tool."""
+    said = text(action.get("message")) or text(mapping(arguments).get("message"))
+    if said:
+        answer = AssistantMessage(said, stop_reason="finish", message_id=response_id)
+        reading.add(answer, "assistant", native_id=_sub(reading, "answer"))
+    reading.add(SessionEnd("finished"), native_id="end")
+
+
+def _observation(reading: OpenHandsReading) -> None:
+    value = reading.value
+    observation = reading.mapping(value, "observation")
+    call_id, name = reading.text(value, "tool_call_id"), reading.text(value, "tool_name")
+    result, edit = result_of(reading, observation, call_id=call_id, name=name)
+    reading.add(result, "tool")
+    if edit is not None:
+        reading.add(edit, "tool", native_id=_sub(reading, "edit"))
+    added, _ = content_of(reading, value.get("extended_content"))
+    if added:
+        reading.add(UserMessage(added, "injected"), "user", native_id=_sub(reading, "extended"))
+    reading.extra(value, _OBSERVATION, "ObservationEvent")
+
+
+def _error(reading: OpenHandsReading) -> None:
+    value = reading.value
+    call_id, name = reading.text(value, "tool_call_id"), reading.text(value, "tool_name")
+    error = reading.text(value, "error")
+    if call_id:
+        structured = value.get("classification") or None
+        reading.add(ToolResult(call_id, name, ok=False, text=error, structured=structured), "tool")
+    else:
+        reading.add(Lifecycle("api_error", text=error))
+    reading.extra(value, _ERROR, "AgentErrorEvent")
+
+
+def _rejection(reading: OpenHandsReading) -> None:
+    value = reading.value
+    call_id, name = reading.text(value, "tool_call_id"), reading.text(value, "tool_name")
+    reason, who = reading.text(value, "rejection_reason"), text(value.get("rejection_source"))
+    reading.add(ToolResult(call_id, name, ok=False, text=reason), "tool")
+    told = Lifecycle("permission", text="rejected", detail={"by": who} if who else None, call_id=call_id)
+    reading.add(told, native_id=_sub(reading, "permission"))
+    reading.extra(value, _REJECTION, "UserRejectObservation")
+
+
+def _condensation(reading: OpenHandsReading) -> None:
+    value = reading.value
+    summary = reading.text(value, "summary")
+    reading.add(Compaction(summary=summary))
+    forgotten = items(value.get("forgotten_event_ids"))
+    if forgotten:
+        detail = {"events": len(forgotten), "summary_offset": value.get("summary_offset")}
+        reading.add(Lifecycle("forgotten", detail=detail), native_id=_sub(reading, "forgotten"))
+    reading.extra(value, _CONDENSATION, text(value.get("kind")))
+
+
+def _state_update(reading: OpenHandsReading) -> None:
+    """Give a change of the conversation's state: its name, and its value where that is a word or a number.
+
+    The whole state holds the settings of the model and with them its key.
+    """
+    value = reading.value
+    key, new = reading.text(value, "key"), value.get("value")
+    is_plain = isinstance(new, str | int | float)
+    if key == "execution_status":
+        reading.add(Lifecycle("status", text=flatten(new)))
+        if new == "finished":
+            reading.add(SessionEnd("finished"), native_id="end")
+    else:
+        reading.add(Lifecycle("state", text=key, detail={"value": new} if is_plain else None))
+    reading.extra(value, _EVENT | {"key", "value"}, "ConversationStateUpdateEvent")
+
+
+def _acp_call(reading: OpenHandsReading) -> None:
+    """Give the call of an agent that OpenHands drives over ACP, and its result once it has one."""
+    value = reading.value
+    call_id = reading.text(value, "tool_call_id")
+    name = text(value.get("tool_kind")) or text(value.get("title"))
+    call = ToolCall(call_id, name, canonical_of(name, None), value.get("raw_input") or {"title": value.get("title")})
+    reading.add(call, "assistant", native_id=f"call:{call_id}" if call_id else None)
+    status = text(value.get("status"))
+    if status in ("completed", "failed") or value.get("raw_output") or value.get("is_error") is True:
+        ok = status != "failed" and value.get("is_error") is not True
+        said, parts = content_of(reading, value.get("content"))
+        body = said or flatten(without_opaque(value.get("raw_output")))
+        result = ToolResult(call_id, name, ok, text=body, parts=parts)
+        reading.add(result, "tool", native_id=f"result:{call_id}" if call_id else None)
+    known = _EVENT | {"tool_call_id", "title", "status", "tool_kind", "raw_input", "raw_output", "content", "is_error"}
+    reading.extra(value, known, "ACPToolCallEvent")
+
+
+_READERS: dict[str, Callable[[OpenHandsReading], None]] = {
+    "SystemPromptEvent": _prompt,
+    "MessageEvent": _message,
+    "ActionEvent": _action,
+    "ObservationEvent": _observation,
+    "AgentErrorEvent": _error,
+    "UserRejectObservation": _rejection,
+    "Condensation": _condensation,
+    "CondensationSummaryEvent": _condensation,
+    "ConversationStateUpdateEvent": _state_update,
+    "ACPToolCallEvent": _acp_call,
+}

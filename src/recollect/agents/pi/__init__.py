@@ -1,0 +1,1 @@
+"""pi and its relatives Oh My Pi and Prime Agent."""

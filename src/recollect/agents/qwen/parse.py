@@ -1,0 +1,197 @@
+"""Qwen Code: one record in, its events out. Pure, and never raises on content.
+
+What the records become is in `messages` (the conversation) and `notices` (everything around it).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from recollect.agents.kit.access import mapping, text
+from recollect.agents.kit.adapter import KitAdapter, read_odd
+from recollect.agents.kit.google.chat import read_logged_prompt, read_message, short_name
+from recollect.agents.kit.reading import MAX_NAME_CHARS, Reading
+from recollect.agents.qwen import sources
+from recollect.agents.qwen.declare import FACTS
+from recollect.agents.qwen.messages import read_assistant, read_result, read_user
+from recollect.agents.qwen.notices import read_system
+from recollect.agents.qwen.state import QwenState
+from recollect.model.payloads import Lifecycle, SessionStart
+from recollect.model.records import SourceInfo
+
+_RECORD_FIELDS = frozenset(
+    (
+        "uuid", "parentUuid", "sessionId", "timestamp", "type", "subtype", "provenance", "cwd", "version", "gitBranch",
+        "promptId", "daemonPromptId", "message", "model", "contextWindowSize", "usageMetadata", "toolCallResult",
+        "systemPayload", "goalContext", "backgroundTurn", "deliveredTurn", "agentId", "agentName", "agentColor",
+        "isSidechain", "agentRunId", "agentRound", "externalInputKind", "forkedFrom",
+    )
+)  # fmt: skip
+_PROVENANCES = frozenset(("real_user", "assistant_output", "tool_result", "goal_control", "goal_runtime", "system"))
+_META_FIELDS = frozenset(
+    (
+        "agentId", "agentType", "description", "parentSessionId", "toolUseId", "parentAgentId", "createdAt", "status",
+        "isBackgrounded", "isolation", "lastUpdatedAt", "resolvedApprovalMode", "persistedCliFlags", "subagentName",
+        "agentColor", "resumeCount", "depth", "model", "lastError",
+    )
+)  # fmt: skip
+_SNAPSHOT_FIELDS = frozenset(
+    ("sessionId", "projectHash", "startTime", "lastUpdated", "messages", "summary", "kind", "directories")
+)
+_MAX_PATH_CHARS = 4096
+
+
+class QwenAdapter(KitAdapter[QwenState]):
+    """The adapter of Qwen Code."""
+
+    facts = FACTS
+    state_type = QwenState
+
+    def recognise(self, path: str, head: bytes) -> str | None:
+        """See `Adapter.recognise`."""
+        return sources.recognise(path, head)
+
+    def identify(self, info: SourceInfo, head: bytes) -> str:
+        """See `Adapter.identify`."""
+        return sources.session_of(info, head)
+
+    def begin(self, info: SourceInfo) -> QwenState:
+        """See `Adapter.begin`."""
+        return QwenState(
+            session=info.session,
+            role=info.role,
+            name=info.name,
+            document=info.document,
+            parent=sources.parent_of(info)[:MAX_NAME_CHARS],
+        )
+
+    def read(self, reading: Reading[QwenState]) -> None:
+        """Give the events of one record."""
+        value, role = reading.record.value, reading.state.role
+        if not isinstance(value, dict):
+            read_odd(reading)
+        elif role == "prompts":
+            read_logged_prompt(reading)
+        elif role == "subagent_meta":
+            _read_meta(reading)
+        elif role == "chat_json":
+            _read_snapshot(reading, value)
+        else:
+            _read_record(reading)
+
+
+def _read_record(reading: Reading[QwenState]) -> None:
+    value = reading.value
+    uuid = reading.text(value, "uuid")
+    reading.native_id = short_name(uuid) if uuid else None
+    parent = reading.text(value, "parentUuid")
+    reading.parent_id = short_name(parent) if parent else None
+    reading.is_sidechain = value.get("isSidechain") is True and reading.state.role != "subagent"
+    reading.date(value.get("timestamp"))
+    kind, subtype = reading.text(value, "type"), reading.text(value, "subtype")
+    if kind in sources.TYPES:
+        _see_place(reading)
+    name = reading.native_id
+    if kind == "user":
+        read_user(reading, subtype)
+    elif kind == "assistant":
+        read_assistant(reading)
+    elif kind == "tool_result":
+        read_result(reading)
+    elif kind == "system":
+        read_system(reading, subtype)
+    else:
+        reading.unknown(kind or "record")
+        return
+    reading.native_id = name
+    reading.odd_value(f"{kind}.provenance", value.get("provenance"), _PROVENANCES)
+    reading.extra(value, _RECORD_FIELDS, kind)
+
+
+def _see_place(reading: Reading[QwenState]) -> None:
+    """Give the session's start at the first record, later each change of folder or branch."""
+    value = reading.value
+    cwd = reading.text(value, "cwd")[:_MAX_PATH_CHARS]
+    branch = reading.text(value, "gitBranch")[:MAX_NAME_CHARS]
+    if not reading.now("is_started"):
+        reading.set(is_started=True)
+        _read_start(reading, cwd, branch)
+    else:
+        if cwd and cwd != reading.now("cwd"):
+            reading.add(Lifecycle("cwd", cwd=cwd), native_id=_aside(reading, "cwd"))
+        if branch and branch != reading.now("branch"):
+            reading.add(Lifecycle("branch", branch=branch), native_id=_aside(reading, "branch"))
+    reading.set(
+        cwd=cwd if cwd and cwd.isprintable() else reading.now("cwd"),
+        branch=branch if branch and branch.isprintable() else reading.now("branch"),
+    )
+
+
+def _read_start(reading: Reading[QwenState], cwd: str, branch: str) -> None:
+    value, state = reading.value, reading.state
+    forked = reading.mapping(value, "forkedFrom")
+    is_subagent = state.role == "subagent"
+    reading.add(
+        SessionStart(
+            cwd=cwd,
+            git_branch=branch,
+            model=text(value.get("model")),
+            tool_version=reading.text(value, "version"),
+            forked_from=text(forked.get("sessionId")),
+            parent_session=(state.parent or text(value.get("sessionId"))) if is_subagent else "",
+            agent_name=text(value.get("agentName")) or (text(value.get("agentId")) if is_subagent else ""),
+        ),
+        native_id="start",
+    )
+
+
+def _read_meta(reading: Reading[QwenState]) -> None:
+    """Give what stands beside a subagent's transcript: who started it, what it is, and how it ended."""
+    value = reading.value
+    reading.date(value.get("createdAt"), "createdAt")
+    parent = reading.text(value, "parentSessionId")
+    above = reading.text(value, "parentAgentId")
+    reading.add(
+        SessionStart(
+            model=reading.text(value, "model"),
+            parent_session=f"{parent}/agent-{above}" if parent and above else parent,
+            agent_name=reading.text(value, "subagentName") or reading.text(value, "agentType"),
+        ),
+        native_id="meta",
+    )
+    title = reading.text(value, "description")
+    if title:
+        reading.add(Lifecycle("title", text=title, title=title), native_id="meta/title")
+    reading.date(value.get("lastUpdatedAt"), "lastUpdatedAt")
+    detail = {k: value[k] for k in ("status", "lastError", "isolation", "resumeCount", "depth") if value.get(k)}
+    call_id = reading.text(value, "toolUseId")
+    reading.add(
+        Lifecycle("subagent", text=text(value.get("status")), detail=detail or None, call_id=call_id),
+        native_id="meta/status",
+    )
+    reading.extra(value, _META_FIELDS, "meta", native_id="meta")
+
+
+def _read_snapshot(reading: Reading[QwenState], value: dict[str, Any]) -> None:
+    """Give a record of the first generation: a message, or the members around the messages."""
+    if reading.at == "messages":
+        read_message(reading, value)
+        return
+    reading.date(value.get("startTime"), "startTime")
+    half = "trailer" if reading.now("is_started") else "start"
+    if not reading.now("is_started"):
+        reading.set(is_started=True)
+        reading.add(SessionStart(), native_id="start")
+        if value.get("projectHash"):
+            detail = {"project_hash": reading.text(value, "projectHash")}
+            reading.add(Lifecycle("project", detail=detail), native_id="project")
+    title = reading.text(value, "summary")
+    if title:
+        reading.add(Lifecycle("title", text=title, title=title), native_id="title")
+    for message in reading.items(value, "messages"):
+        read_message(reading, mapping(message))
+    reading.extra(value, _SNAPSHOT_FIELDS, "header", native_id=half)
+
+
+def _aside(reading: Reading[QwenState], name: str) -> str | None:
+    return f"{reading.native_id}/{name}" if reading.native_id else None

@@ -1,0 +1,1 @@
+"""GitHub Copilot Chat in VS Code and its relatives."""

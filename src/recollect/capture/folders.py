@@ -1,0 +1,211 @@
+"""Folders that hold transcripts of any agents, in any layout: each file is told by its content, then by its layout.
+
+Used for what a user names (`recollect import`, `[ingest] folders`). Nothing is guessed: a file that no adapter knows by
+content, and that stands in no agent's own layout, is reported as not taken.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import translate
+from typing import NamedTuple
+
+import msgspec
+
+from recollect.agents.base import Adapter
+from recollect.capture.containers.directory import glob_of
+from recollect.capture.discover import FoundSource, Refused
+from recollect.model.capabilities import Place
+
+SKIPPED_FOLDERS = frozenset((".git", "node_modules", ".venv", "__pycache__"))
+_SQLITE = b"SQLite format 3\x00"
+_MANY = 200_000
+"""Files looked at below one folder; more than that is no folder of transcripts."""
+
+
+class Sorted(NamedTuple):
+    """What a folder holds: sources by agent, and the files that nobody knows."""
+
+    sources: dict[str, list[FoundSource]]
+    untaken: list[Refused]
+
+
+class _File(NamedTuple):
+    path: str
+    relative: str
+    info: os.stat_result
+
+
+class _Layout(NamedTuple):
+    """A pattern of an agent's own layout, at any depth. weight: how much of it is written out."""
+
+    slug: str
+    place: Place
+    regex: re.Pattern[str]
+    exclude: tuple[re.Pattern[str], ...]
+    weight: int
+
+
+def sort_out(
+    folder: str,
+    adapters: Mapping[str, Adapter],
+    *,
+    known: Mapping[str, tuple[str, str]],
+    read_head: Callable[[str], bytes],
+    is_said: bool = False,
+) -> Sorted:
+    """Return whose each file below a folder is (or of one file, if it is one).
+
+    is_said: the user says that the files are of the one adapter that is given, whatever their content.
+    known: (slug, role) of sources taken before, by path. read_head: the first 64 KiB of a file, decompressed.
+    """
+    out = Sorted({}, [])
+    layouts = _layouts(adapters)
+    for file in _files(folder, out.untaken):
+        if file.info.st_size == 0:
+            out.untaken.append(Refused(file.path, "is empty"))
+            continue
+        found = _told(file, adapters, layouts, known, read_head)
+        if is_said and not isinstance(found, FoundSource):
+            found = _said(file, next(iter(adapters.values())), read_head) or found
+        if isinstance(found, FoundSource):
+            out.sources.setdefault(found.agent, []).extend(_all_places(found, adapters[found.agent]))
+        else:
+            out.untaken.append(Refused(file.path, found))
+    return out
+
+
+def _all_places(found: FoundSource, adapter: Adapter) -> list[FoundSource]:
+    """Return a database once for every place that reads it."""
+    if found.place.container != "sqlite":
+        return [found]
+    shared = [p for p in adapter.facts.places if set(p.patterns) & set(found.place.patterns)]
+    return [msgspec.structs.replace(found, place=place) for place in shared]
+
+
+def _told(
+    file: _File,
+    adapters: Mapping[str, Adapter],
+    layouts: Sequence[_Layout],
+    known: Mapping[str, tuple[str, str]],
+    read_head: Callable[[str], bytes],
+) -> FoundSource | str:
+    """Return the source that a file is, or why it is none."""
+    before = known.get(file.path)
+    if before is not None and before[0] in adapters:
+        place = _place_of(adapters[before[0]], before[1], file.path)
+        if place is not None:
+            return _found(before[0], file, file.relative, place)
+    try:
+        head = read_head(file.path)
+    except OSError as error:
+        return error.strerror or "cannot be read"
+    if not head.startswith(_SQLITE):
+        for slug, adapter in adapters.items():
+            role = adapter.recognise(file.relative, head)
+            place = _place_of(adapter, role, file.path) if role else None
+            if place is not None:
+                return _found(slug, file, file.relative, place)
+    for layout in layouts:
+        match = layout.regex.fullmatch(file.relative)
+        is_database = head.startswith(_SQLITE)
+        if match is None or is_database != (layout.place.container == "sqlite"):
+            continue
+        relative = match["inside"]
+        if not any(e.fullmatch(relative) for e in layout.exclude):
+            return _found(layout.slug, file, relative, layout.place)
+    return "is of no known agent"
+
+
+def _said(file: _File, adapter: Adapter, read_head: Callable[[str], bytes]) -> FoundSource | None:
+    """Return the source that a file is when its content doesn't tell: of the first place that is written like it."""
+    try:
+        head = read_head(file.path).lstrip()
+    except OSError:
+        return None
+    is_lines = file.path.removesuffix(".zst").endswith(("l", ".log")) or b"\n{" in head
+    wanted = "sqlite" if head.startswith(_SQLITE) else "text" if head[:1] not in b"{[" else ""
+    fitting = ("jsonl", "patchlog") if is_lines else ("snapshot", "export", "directory", "jsonl")
+    for container in (wanted,) if wanted else fitting:
+        for place in adapter.facts.places:
+            if place.container == container:
+                return _found(adapter.facts.slug, file, file.relative, place)
+    return None
+
+
+def _place_of(adapter: Adapter, role: str, path: str) -> Place | None:
+    """Return the place of a role; a compressed file needs none of its own."""
+    is_compressed = path.endswith(".zst")
+    places = [p for p in adapter.facts.places if p.role == role]
+    for place in places:
+        if place.is_compressed == is_compressed:
+            return place
+    if not places or places[0].container in ("sqlite", "directory"):
+        return None
+    return msgspec.structs.replace(places[0], is_compressed=is_compressed)
+
+
+def _layouts(adapters: Mapping[str, Adapter]) -> list[_Layout]:
+    """Return every layout that can be told apart, the most specific first."""
+    found: list[_Layout] = []
+    for slug, adapter in adapters.items():
+        for place in adapter.facts.places:
+            patterns = (*place.patterns, *(glob_of(member.pattern) for member in place.members))
+            for pattern in patterns:
+                weight = sum(len(s) for s in re.split(r"[*?\[\]/]", pattern) if not s.startswith(".json"))
+                is_telling = "/" in pattern or "*" not in pattern
+                if weight and is_telling:
+                    regex = re.compile(f"(?:.*/)?(?P<inside>{_whole(pattern)})", re.DOTALL)
+                    exclude = tuple(re.compile(_whole(e), re.DOTALL) for e in place.exclude)
+                    found.append(_Layout(slug, place, regex, exclude, weight))
+    return sorted(found, key=lambda layout: -layout.weight)
+
+
+def _whole(pattern: str) -> str:
+    """Return a glob over a whole path as a regular expression; "*" stays in one folder."""
+    segments = [
+        ".*" if segment == "**" else translate(segment)[4:-3].replace(".*", "[^/]*") for segment in pattern.split("/")
+    ]
+    return "/".join(segments).replace("/.*/", "/(?:.*/)?")
+
+
+def _files(folder: str, untaken: list[Refused]) -> Iterator[_File]:
+    """Yield every regular file below a folder, links left out; or the one file that was named."""
+    try:
+        info = os.stat(folder)
+    except OSError as error:
+        untaken.append(Refused(folder, error.strerror or "cannot be read", is_failure=True))
+        return
+    if stat.S_ISREG(info.st_mode):
+        yield _File(folder, os.path.basename(folder), info)
+        return
+    stack = [(folder, "")]
+    count = 0
+    while stack:
+        here, prefix = stack.pop()
+        try:
+            with os.scandir(here) as entries:
+                ordered = sorted(entries, key=lambda e: e.name)
+        except OSError as error:
+            untaken.append(Refused(here, error.strerror or "cannot be listed", is_failure=True))
+            continue
+        for entry in ordered:
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in SKIPPED_FOLDERS:
+                    stack.append((entry.path, f"{prefix}{entry.name}/"))
+            elif entry.is_file(follow_symlinks=False):
+                count += 1
+                if count > _MANY:
+                    untaken.append(
+                        Refused(folder, f"holds more than {_MANY:,} files; the rest was not looked at", True)
+                    )
+                    return
+                yield _File(entry.path, prefix + entry.name, entry.stat(follow_symlinks=False))
+
+
+def _found(slug: str, file: _File, relative: str, place: Place) -> FoundSource:
+    info = file.info
+    return FoundSource(slug, file.path, relative, place, info.st_size, info.st_mtime_ns, info.st_ino)

@@ -1,0 +1,83 @@
+"""What there is to take in: what agents wrote in their own folders and in repositories, and folders that users name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from recollect.agents.base import Adapter
+from recollect.capture.discover import Discovery, FoundSource, Refused, RootDir, discover, roots_of, shared_roots
+from recollect.capture.expand import expand
+from recollect.capture.files import read_head
+from recollect.capture.folders import sort_out
+from recollect.capture.records import is_rows
+from recollect.config import Config
+from recollect.pipeline.plan import Planner
+from recollect.store.ports import EventFilter, Reader
+
+_MANY_SESSIONS = 100_000
+
+
+class Finder:
+    """Finds the sources of every agent for one pass. folders: told by content, beside the agents' own."""
+
+    def __init__(
+        self, adapters: Sequence[Adapter], config: Config, env: Mapping[str, str], *, folders: Sequence[str],
+        reader: Reader, own: bool = True, shown_as: Mapping[str, str] | None = None,
+    ) -> None:  # fmt: skip
+        """own False: only what is in `folders`. shown_as: what an unpacked folder came from."""
+        self._shown_as = dict(shown_as or {})
+        self._config = config
+        self._env = env
+        self._own = own
+        self.folders = [folder for folder in folders if os.path.exists(folder)]
+        self.absent = [folder for folder in folders if not os.path.exists(folder)]
+        self.shared_roots = shared_roots(adapters, config, env)
+        self._repositories = _repositories(reader) if own and any(a.facts.is_per_repository for a in adapters) else []
+        known = {row.path: (row.agent, row.role) for row in reader.sources()} if self.folders else {}
+        by_slug = {a.facts.slug: a for a in adapters}
+        is_said = not own and len(adapters) == 1
+        self._sorted = [
+            sort_out(folder, by_slug, known=known, read_head=read_head, is_said=is_said) for folder in self.folders
+        ]
+
+    @property
+    def untaken(self) -> list[Refused]:
+        """The files in the folders that no adapter knows, with the reason."""
+        return [refused for found in self._sorted for refused in found.untaken]
+
+    def find(self, adapter: Adapter, planner: Planner) -> Discovery:
+        """Return the sources of one agent, documents instead of databases, each path once."""
+        roots = roots_of(adapter, self._config, self._env) if self._own else []
+        if adapter.facts.is_per_repository:
+            roots += [RootDir(folder, True) for folder in self._repositories]
+        if adapter.facts.is_import_only:
+            roots = []
+        found = discover(adapter, roots, known_roles=planner.known_roles, read_head=read_head)
+        found.absent_roots = [root for root in found.absent_roots if root not in self._repositories]
+        seen = {source.path for source in found.sources}
+        found.sources += [s for s in self._of_folders(adapter.facts.slug) if s.path not in seen]
+        if any(is_rows(place.container) for place in adapter.facts.places):
+            expanded = expand(found.sources, planner.known_documents)
+            found.sources = [self._as_shown(source) for source in expanded.sources]
+            found.refused += expanded.refused
+        return found
+
+    def _as_shown(self, source: FoundSource) -> FoundSource:
+        """Return a document of an unpacked archive under the archive's own path."""
+        for folder, archive in self._shown_as.items():
+            if source.path.startswith(folder):
+                return msgspec.structs.replace(source, path=archive + source.path[len(folder) :])
+        return source
+
+    def _of_folders(self, slug: str) -> list[FoundSource]:
+        return [source for found in self._sorted for source in found.sources.get(slug, [])]
+
+
+def _repositories(reader: Reader) -> list[str]:
+    """Return the folders that stored sessions worked in and that are still there."""
+    sessions, _ = reader.sessions(EventFilter(), limit=_MANY_SESSIONS)
+    named = {place for s in sessions for place in (s.repo_root, s.cwd) if place}
+    return sorted(place for place in named if os.path.isabs(place) and os.path.isdir(place))

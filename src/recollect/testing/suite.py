@@ -1,0 +1,265 @@
+"""The conformance suite: what every agent's adapter must do with its fixtures, run through a real memory.
+
+Runnable from outside by `recollect conformance MODULE FIXTURES` and from tests by `check_fixture`. Each rule can fail;
+what it found is a sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from recollect.agents.registry import adapter as find_adapter
+from recollect.config import AgentConfig, Config
+from recollect.memory import Memory
+from recollect.model.events import Event
+from recollect.model.payloads import Lifecycle, Unknown
+from recollect.model.sessions import Session
+from recollect.model.text import flatten
+from recollect.testing.fixtures import Fixture, lay_out
+from recollect.testing.shapes import differences, shape_of
+
+FUTURE_TYPE = "from_the_future"
+FUTURE_FIELD = "novelty"
+_INTERRUPTIONS = ("interrupted", "turn_aborted", "aborted", "cancelled", "abort")
+_CUTS = (0.31, 0.74)
+"""Where a growing file is cut, in parts of its length: seldom at the end of a line."""
+_GROWING = ("jsonl", "patchlog")
+
+
+class Outcome(msgspec.Struct):
+    """What a fixture gave and what is wrong with it. events: by session, in order."""
+
+    fixture: str
+    problems: list[str]
+    sessions: list[Session]
+    events: dict[str, list[Event]]
+    drift: list[str]
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of event that came."""
+        return frozenset(event.kind for events in self.events.values() for event in events)
+
+    @property
+    def main(self) -> list[Event]:
+        """The events of the session that tells the story: the one that branched off last, no subagent."""
+        told = [s for s in self.sessions if not s.parent_session] or self.sessions
+        told.sort(key=lambda s: (bool(s.forked_from), len(shape_of(self.events[s.session_uid])), s.session_uid))
+        return self.events[told[-1].session_uid] if told else []
+
+
+def check_fixture(fixture: Fixture, work: Path) -> Outcome:
+    """Take a fixture into a new memory below `work` and apply every rule; `Outcome.problems` is what broke."""
+    root = work / "root"
+    files = lay_out(fixture, root)
+    with _memory(fixture.agent, work / "home", root) as memory:
+        report = memory.sync(agents=[fixture.agent])
+        outcome = _read(fixture, memory)
+        out = outcome.problems
+        line = report.agents[fixture.agent]
+        out += [f"not taken: {Path(s.path).name} {s.reason}" for s in line.skipped]
+        out += _untaken(memory, root, files)
+        out += _falling(memory, outcome)
+        out += [f"verify: {d.code} {d.detail}" for d in memory.upkeep.verify().defects if d.is_loss]
+        out += _inexact(memory, files)
+        again = memory.sync(agents=[fixture.agent])
+        if again.bytes or sum(a.events for a in again.agents.values()):
+            out.append("a second sync took something in again")
+        responses = memory.usage.report(by="agent").total.responses
+    out += _ids_and_order(outcome)
+    declared = frozenset(find_adapter(fixture.agent).facts.capabilities.kinds)
+    # An inferred rewind comes from the pipeline, for every agent that rewrites.
+    out += [f"the kind {kind} is not declared" for kind in sorted(outcome.kinds - declared - {"rewind"})]
+    out += differences(shape_of(outcome.main), fixture.scenario)
+    rule = _RULES.get(fixture.scenario)
+    if rule is not None:
+        out += rule(outcome, responses)
+    return outcome
+
+
+def check_growth(fixture: Fixture, work: Path) -> list[str]:
+    """Let the fixture's append-only files grow in pieces, a sync after each: the events must be those of one pass."""
+    root = work / "whole"
+    files = lay_out(fixture, root)
+    facts = find_adapter(fixture.agent).facts
+    if not any(place.container in _GROWING for place in facts.places):
+        return []
+    with _memory(fixture.agent, work / "home-whole", root) as memory:
+        memory.sync(agents=[fixture.agent])
+        whole = _named(_read(fixture, memory))
+        growing = {s.path for s in memory.reader().sources() if s.container in _GROWING}
+    grown = work / "grown"
+    with _memory(fixture.agent, work / "home-grown", grown) as memory:
+        for part in (*_CUTS, 1.0):
+            for path in files:
+                target = grown / path.relative_to(root)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                data = path.read_bytes()
+                if str(path) in growing:
+                    data = data[: int(len(data) * part)]
+                if not target.exists() or target.read_bytes() != data:
+                    target.write_bytes(data)
+            memory.sync(agents=[fixture.agent])
+        pieces = _named(_read(fixture, memory))
+    if whole == pieces:
+        return []
+    missing, added = sorted(whole.keys() - pieces.keys()), sorted(pieces.keys() - whole.keys())
+    changed = [key for key in whole.keys() & pieces.keys() if whole[key] != pieces[key]]
+    return [f"growing in pieces gives other events: missing {missing}, added {added}, different {changed}"]
+
+
+def check_twice(fixture: Fixture, work: Path) -> list[str]:
+    """Lay the same files out in two roots: nothing is counted twice, and no event is there twice."""
+    one, two = work / "one", work / "two"
+    lay_out(fixture, one)
+    lay_out(fixture, two)
+    with _memory(fixture.agent, work / "home-one", one) as memory:
+        memory.sync(agents=[fixture.agent])
+        once = memory.usage.report(by="agent").total
+        events = _named(_read(fixture, memory))
+    with _memory(fixture.agent, work / "home-both", one, two) as memory:
+        memory.sync(agents=[fixture.agent])
+        both = memory.usage.report(by="agent").total
+        same = _named(_read(fixture, memory))
+    problems = [] if once == both else [f"usage is counted twice: {once} became {both}"]
+    return problems if events == same else [*problems, "a copy of the files gave further events"]
+
+
+def check_rebuild(fixture: Fixture, work: Path) -> list[str]:
+    """Derive everything anew from the archive alone: the events must be the same, in the same order."""
+    root = work / "root"
+    lay_out(fixture, root)
+    with _memory(fixture.agent, work / "home", root) as memory:
+        memory.sync(agents=[fixture.agent])
+        before = _read(fixture, memory).events
+        memory.rebuild("all")
+        after = _read(fixture, memory).events
+    return [] if before == after else ["a rebuild from the archive gave other events"]
+
+
+@contextmanager
+def _memory(agent: str, home: Path, *roots: Path) -> Iterator[Memory]:
+    for root in roots:
+        root.mkdir(parents=True, exist_ok=True)
+    nobody = home.with_name(f"{home.name}-nobody")
+    nobody.mkdir(parents=True, exist_ok=True)
+    config = Config(agents={agent: AgentConfig(roots=tuple(map(str, roots)))})
+    with Memory.open(home, config=config, env={"HOME": str(nobody)}) as memory:
+        yield memory
+
+
+def _read(fixture: Fixture, memory: Memory) -> Outcome:
+    sessions = list(memory.sessions(limit=1000).sessions)
+    events = {s.session_uid: list(memory.events(s.session_uid)) for s in sessions}
+    drift = [f"{d.kind} {d.name}" for d in memory.reader().stats().drift]
+    return Outcome(fixture.name, [], sessions, events, drift)
+
+
+def _named(outcome: Outcome) -> dict[str, object]:
+    """Return the events by uid, id and part: what must not depend on how the stream was cut.
+
+    Turns are left out: an event that two sources hold has the turn of the one that came first.
+    """
+    return {
+        f"{uid} {event.event_id} {event.part}": (event.kind, event.payload, event.ts, event.role)
+        for uid, events in outcome.events.items()
+        for event in events
+    }
+
+
+def _untaken(memory: Memory, root: Path, files: Sequence[Path]) -> Iterator[str]:
+    """A file of a fixture that no place of the adapter matches is a mistake in one of them."""
+    taken = {path for s in memory.reader().sources() for path in (s.path, s.path.partition("#")[0])}
+    for path in files:
+        is_taken = str(path) in taken or (str(root) in taken and path.stat().st_size > 0)
+        if not is_taken and path.stat().st_size:
+            yield f"no place of the adapter matches {path.relative_to(root)}"
+
+
+def _inexact(memory: Memory, files: Sequence[Path]) -> Iterator[str]:
+    by_path = {s.path: s for s in memory.reader().sources()}
+    with memory.archive() as archive:
+        for path in files:
+            source = by_path.get(str(path))
+            if source is None or path.suffix == ".zst":
+                continue
+            places = [place for place, _ in memory.reader().chunks(source.source_id, source.revision)]
+            if b"".join(archive.iter_bytes(places)) != path.read_bytes():
+                yield f"{path.name} is not given back byte for byte"
+
+
+def _falling(memory: Memory, outcome: Outcome) -> Iterator[str]:
+    """With every version shown, the seq of a session rises by one from 0: nothing is left out or renumbered."""
+    for session in outcome.sessions:
+        seqs = [e.seq for e in memory.reader().events(session.session_uid, limit=None, include_hidden=True)]
+        if seqs != list(range(len(seqs))):
+            yield f"{session.session_uid}: seq does not rise by one from 0"
+
+
+def _ids_and_order(outcome: Outcome) -> Iterator[str]:
+    for uid, events in outcome.events.items():
+        names = [(event.event_id, event.part) for event in events]
+        if len(set(names)) != len(names):
+            yield f"{uid}: two events have one name"
+        if len({event.seq for event in events}) != len(events):
+            yield f"{uid}: two events have one seq"
+        if any((event.ts is None) != (event.ts_quality == "missing") for event in events):
+            yield f"{uid}: a time and its quality contradict each other"
+
+
+def _unknown_rule(outcome: Outcome, _responses: int) -> Iterator[str]:
+    kept = "\n".join(
+        f"{e.payload.type}\n{e.payload.text}"
+        for events in outcome.events.values()
+        for e in events
+        if isinstance(e.payload, Unknown)
+    )
+    if FUTURE_TYPE not in kept:
+        yield f"the record of type {FUTURE_TYPE} is not kept as unknown"
+    if not any(FUTURE_TYPE in line for line in outcome.drift):
+        yield f"the type {FUTURE_TYPE} is not counted as drift"
+    if not any(line.startswith("field") and line.endswith(f".{FUTURE_FIELD}") for line in outcome.drift):
+        yield f"the field {FUTURE_FIELD} is not counted as drift"
+
+
+def _subagent_rule(outcome: Outcome, _responses: int) -> Iterator[str]:
+    children = [s for s in outcome.sessions if s.parent_session]
+    if not children:
+        yield "no session says whose subagent it is"
+    said = "\n".join(line for s in children for line in shape_of(outcome.events[s.session_uid]))
+    if children and "Forty-two" not in said:
+        yield "the subagent's session does not hold what it said"
+
+
+def _fork_rule(outcome: Outcome, _responses: int) -> Iterator[str]:
+    if not any(s.forked_from or s.resumed_from for s in outcome.sessions):
+        yield "no session says what it was forked from"
+
+
+def _interruption_rule(outcome: Outcome, _responses: int) -> Iterator[str]:
+    events = [e for events in outcome.events.values() for e in events]
+    told = any(isinstance(e.payload, Lifecycle) and e.payload.name in _INTERRUPTIONS for e in events)
+    stopped = any(flatten(msgspec.to_builtins(e.payload)).find("abort") >= 0 for e in events)
+    if not told and not stopped:
+        yield "nothing says that the turn was interrupted"
+
+
+def _usage_rule(outcome: Outcome, responses: int) -> Iterator[str]:
+    if "token_usage" not in outcome.kinds:
+        yield "no token usage came"
+    elif responses != 1:
+        yield f"one response is counted {responses} times"
+
+
+_RULES: dict[str, Callable[[Outcome, int], Iterator[str]]] = {
+    "unknown_record": _unknown_rule,
+    "subagent": _subagent_rule,
+    "fork": _fork_rule,
+    "interruption": _interruption_rule,
+    "usage": _usage_rule,
+}
+"""What a scenario must show beside its shape, given what came and how many responses were counted."""

@@ -1,0 +1,84 @@
+"""What holds for any content: nothing raises, the state stays small, and no cut of the stream shows."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.agents.crush.declare import FILES, SESSION, TRANSCRIPT
+from recollect.model.records import Record, SourceInfo
+from recollect.testing.conformance import MAX_STATE_BYTES, check_adapter, read
+from recollect.testing.strategies import any_json, any_values
+from tests.agents.crush.rows import ADAPTER, T0, Row, block, call, message, records, result
+
+TABLES = ("messages", "sessions", "files", "")
+ROLES = (TRANSCRIPT, SESSION, FILES)
+ROWS: list[Row] = [
+    message("user", block("text", text="Hello"), block("binary", Path="a", MIMEType="image/png", Data="AAAA")),
+    message("user", block("image_url", url="data:image/png;base64,AAAA"), block("shell_command", command="ls")),
+    message("assistant", block("reasoning", thinking="Hm."), block("finish", reason="canceled", time=T0)),
+    call("edit", {"file_path": "a.py"}),
+    result("edit", "ok", {"old_content": "1", "new_content": "2", "working_directory": "/w", "start_time": 1}),
+    message("system", block("text", text="Be brief.")),
+    ("sessions", {"id": "s1", "title": "t", "todos": [{"content": "c"}], "cost": 0.1, "created_at": T0}),
+    ("files", {"id": "f1", "path": "a.py", "content": "x", "version": 1, "created_at": T0}),
+]
+ODD = any_json() | st.sampled_from(["\ud800", "x" * 70_000, 2**90, float("nan"), {"type": []}, [[[]]], "{", ""])
+
+
+def places_in(value: Any) -> list[tuple[Any, Any]]:
+    """Return (container, key) of everything inside a decoded value."""
+    found: list[tuple[Any, Any]] = []
+    waiting = [value]
+    while waiting:
+        inner = waiting.pop()
+        pairs = inner.items() if isinstance(inner, dict) else enumerate(inner) if isinstance(inner, list) else ()
+        for key, child in pairs:
+            found.append((inner, key))
+            waiting.append(child)
+    return found
+
+
+@st.composite
+def bent_rows(draw: st.DrawFn) -> list[Row]:
+    rows = deepcopy(ROWS)
+    for _ in range(draw(st.integers(1, 8))):
+        at = draw(st.integers(0, len(rows) - 1))
+        places = places_in(rows[at][1])
+        if not places or draw(st.integers(0, 9)) == 0:
+            rows[at] = (draw(st.sampled_from(TABLES)), deepcopy(draw(ODD)))
+        else:
+            container, key = draw(st.sampled_from(places))
+            container[key] = deepcopy(draw(ODD))
+    return rows
+
+
+@settings(max_examples=150)
+@given(rows=bent_rows(), role=st.sampled_from(ROLES))
+def test_no_content_makes_the_parser_raise(rows: list[Row], role: str) -> None:
+    info = SourceInfo("crush", role, ".crush/crush.db", session="s1", document="s1")
+    made = records(rows)
+    whole = read(ADAPTER, info, made)
+    assert whole.kinds <= set(ADAPTER.facts.capabilities.kinds)
+    assert repr(read(ADAPTER, info, made, stops=True)) == repr(whole)
+    for drafts in whole.events:
+        assert all((d.ts is None) == (d.ts_quality == "missing") for d in drafts)
+
+
+@given(values=any_values(), role=st.sampled_from(ROLES))
+def test_any_content_keeps_the_contract(values: list[Any], role: str) -> None:
+    info = SourceInfo("crush", role, ".crush/crush.db", session="s", document="s")
+    assert check_adapter(ADAPTER, info, values) == []
+
+
+def test_the_state_of_a_very_long_session_stays_small() -> None:
+    info = SourceInfo("crush", TRANSCRIPT, ".crush/crush.db", session="s1", document="s1")
+    state = ADAPTER.begin(info)
+    for n in range(2000):
+        row = call("edit" * 500, {"file_path": "x" * 5000}, f"{n}" * 500)
+        state = ADAPTER.parse(Record(row[1], b"", n, "messages"), state).state
+    assert len(msgspec.msgpack.encode(state)) <= MAX_STATE_BYTES

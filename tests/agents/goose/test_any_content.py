@@ -1,0 +1,73 @@
+"""What holds for any content: nothing raises, the state stays small, and no cut of the stream shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.agents.goose.parse import GooseAdapter
+from recollect.agents.goose.sessions import SESSION_FIELDS
+from recollect.model.records import Record, SourceInfo
+from recollect.model.text import searchable, summary_of
+from recollect.testing.conformance import check_adapter
+from recollect.testing.strategies import any_json, any_values
+from tests.agents.hermes.databases import parse
+
+ADAPTER = GooseAdapter()
+ROLES = tuple(place.role for place in ADAPTER.facts.places)
+TYPES = st.sampled_from(
+    """text image thinking reasoning redactedThinking toolRequest frontendToolRequest toolResponse
+    toolConfirmationRequest actionRequired systemNotification conversationCompacted contextLengthExceeded odd""".split()
+)
+PARTS = ("id", "text", "thinking", "toolCall", "toolResult", "data", "msg", "arguments", "prompt", "_meta")
+INNER = st.dictionaries(
+    st.sampled_from(("status", "value", "error", "name", "arguments", "content", "type")), any_json()
+)
+BLOCK = st.builds(
+    lambda kind, fields: {**fields, "type": kind}, TYPES, st.dictionaries(st.sampled_from(PARTS), INNER | any_json())
+)
+ROW = st.builds(
+    lambda role, content, fields: {**fields, "role": role, "content_json": content, "content": content},
+    st.sampled_from(("user", "assistant")) | any_json(),
+    st.lists(BLOCK, max_size=4) | any_json(),
+    st.dictionaries(st.sampled_from(sorted(SESSION_FIELDS | {"metadata_json", "message_id", "created"})), any_json()),
+)
+
+
+@pytest.mark.parametrize("role", ROLES)
+@given(values=any_values())
+def test_any_content_keeps_the_contract(role: str, values: list[Any]):
+    assert check_adapter(ADAPTER, SourceInfo("goose", role, "a/sessions.db", session="s"), values) == []
+
+
+@pytest.mark.parametrize("role", ROLES)
+@given(values=st.lists(ROW, max_size=5))
+def test_rows_with_anything_in_their_blocks_keep_the_contract(role: str, values: list[Any]):
+    assert check_adapter(ADAPTER, SourceInfo("goose", role, "a/sessions.db", session="s"), values) == []
+    for at in ("", "usage_ledger"):
+        records = [Record(v, b"", i, at) for i, v in enumerate(values)]
+        for draft in parse(ADAPTER, SourceInfo("goose", role, "sessions.db", "s"), records)[0]:
+            searchable(draft.payload)
+            summary_of(draft.payload)
+
+
+def test_no_text_makes_the_state_large_or_impossible_to_encode():
+    state = ADAPTER.begin(SourceInfo("goose", "messages", "sessions.db", "s"))
+    for text in ("\ud800", "\U0001f600" * 300_000):
+        asked = {"status": "success", "value": {"name": "write", "arguments": {"path": text, "content": text}}}
+        block = {"type": "toolRequest", "id": text, "toolCall": asked}
+        for i in range(40):
+            row = {"role": "assistant", "message_id": f"{text}{i}", "content_json": [block], "created_timestamp": i}
+            state = ADAPTER.parse(Record(row, b"", i, "messages"), state).state
+        assert len(msgspec.msgpack.encode(state)) < 1 << 20
+
+
+@given(head=st.binary(max_size=200), path=st.text(max_size=20))
+def test_any_head_is_recognised_or_not_and_has_a_name(head: bytes, path: str):
+    assert ADAPTER.recognise(path, head) in (None, *ROLES)
+    for role in ROLES:
+        assert ADAPTER.identify(SourceInfo("goose", role, path), head)

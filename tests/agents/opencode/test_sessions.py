@@ -1,0 +1,69 @@
+"""What holds for a session as a whole: lineage, titles, an undo, totals, the end, the to-do list."""
+
+from __future__ import annotations
+
+from recollect.agents.opencode.declare import FACTS, SESSION, TREE
+from recollect.model.payloads import Lifecycle, Rewind, SessionEnd, SessionStart, TokenUsage
+from tests.agents.opencode.rows import T0, drafts, of_session, payloads, session
+
+
+def test_a_session_names_its_folder_version_and_parent() -> None:
+    (start,) = of_session(SessionStart, parent_id="ses_p", title="Find it (@general subagent)")
+    assert (start.cwd, start.tool_version, start.parent_session) == ("/w", "1.3.17", "ses_p")
+    assert start.agent_name == "general"
+
+
+def test_a_fork_names_its_origin() -> None:
+    assert of_session(SessionStart, fork_session_id="ses_o")[0].forked_from == "ses_o"
+
+
+def test_an_undo_is_a_rewind_to_the_message_it_names() -> None:
+    given = drafts(session(revert={"messageID": "msg_3", "snapshot": "abc", "diff": "@@"}), role=SESSION)
+    assert [d.payload for d in given if d.native_id == "revert:msg_3"] == [Rewind(to_event="msg_3")]
+    assert [d.payload.detail for d in given if d.native_id == "revert:msg_3/checkpoint"] == [
+        {"snapshot": "abc", "diff": "@@"}
+    ]
+
+
+def test_an_undo_within_a_message_names_the_part() -> None:
+    assert of_session(Rewind, revert={"messageID": "msg_3", "partID": "prt_9"}) == [Rewind(to_event="prt_9")]
+
+
+def test_an_archived_session_has_ended() -> None:
+    given = drafts(session(time_archived=T0 + 90_000), role=SESSION)
+    assert [(d.payload, d.ts) for d in given if isinstance(d.payload, SessionEnd)] == [
+        (SessionEnd("archived"), (T0 + 90_000) * 1000)
+    ]
+
+
+def test_totals_are_never_added_up() -> None:
+    (usage,) = of_session(TokenUsage, tokens_input=10, tokens_output=5, tokens_reasoning=2, cost=0.5)
+    assert (usage.output_tokens, usage.reasoning_tokens, usage.is_additive) == (7, 2, False)
+
+
+def test_a_placeholder_is_no_title() -> None:
+    assert [p.title for p in of_session(Lifecycle, title="New session - 2026-08-01T09:00:00.000Z") if p.title] == []
+
+
+def test_the_file_of_an_old_session_says_the_same() -> None:
+    file = {"id": "ses_a", "version": "0.1", "projectID": "p", "directory": "/w", "parentID": "ses_p"}
+    file |= {"title": "A story", "time": {"created": T0, "updated": T0 + 1}, "share": {"url": "https://example/s/a"}}
+    (start,) = payloads(SessionStart, ("session", file), role=TREE)
+    assert (start.cwd, start.parent_session, start.tool_version) == ("/w", "ses_p", "0.1")
+
+
+def test_a_to_do_is_named_by_its_place() -> None:
+    row = {"session_id": "ses_a", "content": "Test", "status": "pending", "priority": "low", "position": 2}
+    (draft,) = drafts(("todo", {**row, "time_created": T0, "time_updated": T0}), role=SESSION)
+    assert (draft.native_id, draft.payload) == (
+        "todo:2",
+        Lifecycle("todo", "Test", {"status": "pending", "priority": "low", "position": 2}),
+    )
+
+
+def test_no_table_or_column_of_credentials_or_permissions_is_declared() -> None:
+    tables = [table for place in FACTS.places for table in place.tables]
+    assert {table.name for table in tables} == {"message", "part", "session_message", "session", "session_v2", "todo"}
+    assert all("permission" in table.exclude for table in tables if table.name in ("session", "session_v2"))
+    patterns = [p for place in FACTS.places for p in (*place.patterns, *(m.pattern for m in place.members))]
+    assert not any("auth" in pattern for pattern in patterns)

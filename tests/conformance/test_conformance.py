@@ -1,0 +1,106 @@
+"""Every agent, every version, every scenario through a real memory: `recollect.testing.suite` with our fixtures."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from recollect.agents.registry import adapters
+from recollect.testing.fixtures import Fixture, fixtures_in
+from recollect.testing.shapes import SHAPES
+from recollect.testing.suite import Outcome, check_fixture, check_growth, check_rebuild, check_twice
+
+FOLDER = Path(__file__).resolve().parent
+FIXTURES = list(fixtures_in(FOLDER / "fixtures"))
+GROWING = [f for f in FIXTURES if f.scenario in ("tool", "half_written")]
+COUNTED = [f for f in FIXTURES if f.scenario in ("usage", "fork")]
+ALSO_KNOWN = ("fork", "interruption", "usage", "resume", "setup")
+"""Scenarios with rules of their own, or none but those that hold for all."""
+
+
+def named(fixtures: list[Fixture]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("fixture", fixtures, ids=lambda f: f.name)
+
+
+@cache
+def _outcomes() -> dict[str, Outcome]:
+    return {}
+
+
+@pytest.mark.golden
+@named(FIXTURES)
+def test_a_fixture_keeps_every_rule_and_gives_the_reviewed_events(fixture: Fixture, tmp_path: Path) -> None:
+    outcome = check_fixture(fixture, tmp_path)
+    assert outcome.problems == []
+    assert is_golden(fixture, _written(outcome)), "if the change is meant: `make goldens`, then read the difference"
+
+
+@named(GROWING)
+def test_files_that_grow_in_pieces_give_the_same_events(fixture: Fixture, tmp_path: Path) -> None:
+    assert check_growth(fixture, tmp_path) == []
+
+
+@named(COUNTED)
+def test_a_copy_of_the_files_counts_nothing_twice(fixture: Fixture, tmp_path: Path) -> None:
+    assert check_twice(fixture, tmp_path) == []
+
+
+@named([f for f in FIXTURES if f.scenario in ("tool", "compaction")])
+def test_the_archive_alone_gives_the_same_events(fixture: Fixture, tmp_path: Path) -> None:
+    assert check_rebuild(fixture, tmp_path) == []
+
+
+@pytest.mark.parametrize("slug", sorted(adapters()))
+def test_what_an_agent_declares_is_what_its_fixtures_give(slug: str) -> None:
+    facts = adapters()[slug].facts
+    given = {
+        line["kind"]
+        for path in sorted((FOLDER / "goldens" / slug).rglob("*.jsonl"))
+        for line in map(json.loads, path.read_text("utf-8").splitlines())
+        if "kind" in line
+    }
+    inferred = {"rewind"} - set(facts.capabilities.kinds)
+    assert given - inferred == set(facts.capabilities.kinds)
+
+
+def test_scenarios_are_known() -> None:
+    assert {f.scenario for f in FIXTURES} - SHAPES.keys() - set(ALSO_KNOWN) == set()
+
+
+def is_golden(fixture: Fixture, content: str) -> bool:
+    path = FOLDER / "goldens" / f"{fixture.name}.jsonl"
+    if os.environ.get("RECOLLECT_UPDATE_GOLDENS"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, "utf-8", newline="\n")
+    return path.is_file() and path.read_text("utf-8") == content
+
+
+def _written(outcome: Outcome) -> str:
+    """Return the events as lines to be read: a session, then what happened in it."""
+    lines: list[str] = []
+    for session in sorted(outcome.sessions, key=lambda s: s.session_uid):
+        facts = {
+            "session": session.session_uid, "title": session.title, "cwd": session.cwd, "branch": session.git_branch,
+            "models": list(session.models), "version": session.tool_version, "parent": session.parent_session,
+            "forked_from": session.forked_from, "resumed_from": session.resumed_from, "agent_name": session.agent_name,
+        }  # fmt: skip
+        lines.append(_line({k: v for k, v in facts.items() if v}))
+        for event in outcome.events[session.session_uid]:
+            payload = {k: v for k, v in msgspec.to_builtins(event.payload).items() if k != "kind"}
+            fields = {
+                "seq": event.seq, "id": event.event_id, "part": event.part, "ts": event.ts, "ts_quality": event.ts_quality,
+                "kind": event.kind, "role": event.role, "turn": event.turn_index, "parent": event.parent_id,
+                "sidechain": event.is_sidechain,
+            }  # fmt: skip
+            lines.append(_line({**{k: v for k, v in fields.items() if v or k in ("seq", "turn")}, **payload}))
+    lines += [_line({"drift": line}) for line in outcome.drift]
+    return "\n".join(lines) + "\n"
+
+
+def _line(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
