@@ -72,7 +72,7 @@ def test_other_bytes_under_the_same_name_are_a_new_version(writer: SqliteWriter,
     changed = make_slices([Line("final", NAMES[0]), Line("other")], Source(revision=2))
     outcome = write_all(writer, changed)[0]
     assert (outcome.new_events, outcome.replays, len(outcome.stale_keys)) == (1, 1, 1)
-    assert texts(reader) == ["other", "final"]
+    assert texts(reader) == ["final", "other"], "a newer version stands where the first one stood"
     assert [e.replaced_by for e in reader.events(ONE, include_hidden=True)] == [NAMES[0], None, None]
 
 

@@ -1,14 +1,14 @@
 """The only list of adapters: our own, those of installed packages, and those that the configuration describes.
 
 Our own are loaded when they are first asked for more than their facts. An agent that writes another agent's format has
-facts of its own and the other's parser (`Namesake`): only here do two agents meet. A package adds an agent by an entry point in the
-group `recollect.agents`, whose name is the slug and whose object is the adapter (a class without arguments, or an
-instance). What cannot be loaded is in `failures`, for `recollect doctor`; it never stops the others.
+facts of its own and the other's parser (`Namesake`): only here do two agents meet. A package adds an agent by an entry
+point in the group `recollect.agents`, whose name is the slug and whose object is the adapter (a class without
+arguments, or an instance). What cannot be loaded is in `failures`, for `recollect doctor`; it never stops the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from recollect.agents.base import Adapter
+from recollect.agents.guard import GuardedAdapter, usable
 from recollect.errors import RecollectError, UnknownName
 from recollect.model.capabilities import AgentFacts
 from recollect.model.events import Draft
@@ -23,6 +24,8 @@ from recollect.model.payloads import TokenUsage
 from recollect.model.records import Parsed, Record, SourceInfo
 
 GROUP = "recollect.agents"
+CONFIGURATION = "the configuration"
+"""Where a described agent comes from, as `Failure.source` says it."""
 _OWN: tuple[tuple[str, str], ...] = (
     ("claude", "claude.parse:ClaudeAdapter"),
     ("codex", "codex.parse:CodexAdapter"),
@@ -51,6 +54,14 @@ _OWN: tuple[tuple[str, str], ...] = (
     ("openhands", "openhands.parse:OpenHandsAdapter"),
     ("sweagent", "sweagent.parse:SweAgentAdapter"),
     ("crush", "crush.parse:CrushAdapter"),
+    ("chatgpt", "chatgpt.parse:ChatGPTAdapter"),
+    ("claudeai", "claudeai.parse:ClaudeAIAdapter"),
+    ("slack", "slack.parse:SlackAdapter"),
+    ("droid", "droid.parse:DroidAdapter"),
+    ("vibe", "vibe.parse:VibeAdapter"),
+    ("forge", "forge.parse:ForgeAdapter"),
+    ("iflow", "iflow.parse:IflowAdapter"),
+    ("qoder", "qoder.parse:QoderAdapter"),
 )
 """Folder of the facts, and module and class of the parser, in the order in which agents are shown."""
 
@@ -172,8 +183,6 @@ def adapters() -> dict[str, Adapter]:
     """Return every adapter by slug, in the order in which they are shown. The caller must not change it."""
     found: dict[str, Adapter] = {}
     for folder, path in _OWN:
-        if not __import__("os").path.exists(f"/work/main/src/recollect/agents/{folder}/parse.py"):
-            continue
         facts: AgentFacts = import_module(f"recollect.agents.{folder}.declare").FACTS
         found[facts.slug] = LazyAdapter(facts, f"recollect.agents.{path}")
     for namesake in _NAMESAKES:
@@ -196,24 +205,39 @@ def define(formats: Mapping[str, Mapping[str, Any]]) -> None:
     known = adapters()
     for slug, described in formats.items():
         taken = known.get(slug)
+        if taken is not None and _defined.get(slug) == described:
+            continue
+        _failed[:] = [f for f in _failed if (f.slug, f.source) != (slug, CONFIGURATION)]
         if taken is not None and not taken.facts.is_configured:
-            _fail(slug, "the configuration", "there is an agent of this name already")
+            _fail(slug, CONFIGURATION, "there is an agent of this name already")
             continue
         try:
             known[slug] = adapter_of(slug, described)
+            _defined[slug] = described
         except ValueError as error:
-            _fail(slug, "the configuration", str(error))
+            known.pop(slug, None)
+            _defined.pop(slug, None)
+            _fail(slug, CONFIGURATION, str(error))
 
 
-def failures() -> tuple[Failure, ...]:
-    """Return the adapters that could not be loaded."""
+def adapters_with(formats: Mapping[str, Mapping[str, Any]]) -> dict[str, Adapter]:
+    """Return every adapter that a configuration with these formats knows, by slug, its own formats defined.
+
+    Agents that another configuration of this process describes are left out.
+    """
+    define(formats)
+    return {slug: a for slug, a in adapters().items() if not a.facts.is_configured or slug in formats}
+
+
+def failures(formats: Iterable[str] | None = None) -> tuple[Failure, ...]:
+    """Return the adapters that could not be loaded. formats: of the described ones only these slugs."""
     adapters()
-    return tuple(_failed)
+    return tuple(f for f in _failed if formats is None or f.source != CONFIGURATION or f.slug in formats)
 
 
-def adapter(name: str) -> Adapter:
-    """Return an adapter by slug or by another spelling. Raises UnknownName."""
-    known = adapters()
+def adapter(name: str, known: Mapping[str, Adapter] | None = None) -> Adapter:
+    """Return an adapter by slug or by another spelling, of all or of those given. Raises UnknownName."""
+    known = adapters() if known is None else known
     wanted = name.strip().lower()
     for a in known.values():
         if wanted == a.facts.slug or wanted in a.facts.aliases:
@@ -222,9 +246,10 @@ def adapter(name: str) -> Adapter:
 
 
 _failed: list[Failure] = []
+_defined: dict[str, Mapping[str, Any]] = {}
 _LOADING = (
     ArithmeticError, AssertionError, AttributeError, EOFError, ImportError, LookupError, NameError, OSError,
-    RecollectError, RuntimeError, SyntaxError, TypeError, ValueError,
+    RecollectError, RuntimeError, SyntaxError, SystemExit, TypeError, ValueError,
 )  # fmt: skip
 """What importing somebody else's module may raise without being a reason to stop."""
 
@@ -241,13 +266,12 @@ def _add_installed(found: dict[str, Adapter]) -> None:
     for point in entry_points(group=GROUP):
         source = f"the package {point.dist.name}" if point.dist is not None else point.value
         try:
-            loaded = point.load()
-            installed = loaded() if isinstance(loaded, type) else loaded
-            facts = msgspec.convert(installed.facts, AgentFacts)
+            installed = usable(point.load())
         except _LOADING as error:
             _fail(point.name, source, f"{type(error).__name__}: {error}")
             continue
-        if facts.slug in found:
-            _fail(facts.slug, source, "there is an agent of this name already")
+        slug = installed.facts.slug
+        if slug in found:
+            _fail(slug, source, "there is an agent of this name already")
         else:
-            found[facts.slug] = installed
+            found[slug] = GuardedAdapter(installed)

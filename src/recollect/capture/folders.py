@@ -1,7 +1,9 @@
-"""Folders that hold transcripts of any agents, in any layout: each file is told by its content, then by its layout.
+"""Folders that hold transcripts of any agents, in any layout: whose each file is.
 
-Used for what a user names (`recollect import`, `[ingest] folders`). Nothing is guessed: a file that no adapter knows by
-content, and that stands in no agent's own layout, is reported as not taken.
+What lies as an agent lays it out, in a folder that is called like the agent's own (`backup/.qwen/projects/...`), is
+that agent's; forks write files that look alike. Else a file is told by its content, then by a layout that no other
+agent has. Used for what a user names (`recollect import`, `[ingest] folders`). Nothing is guessed: what none of these
+tells is reported as not taken.
 """
 
 from __future__ import annotations
@@ -24,6 +26,15 @@ SKIPPED_FOLDERS = frozenset((".git", "node_modules", ".venv", "__pycache__"))
 _SQLITE = b"SQLite format 3\x00"
 _MANY = 200_000
 """Files looked at below one folder; more than that is no folder of transcripts."""
+_COMMON = frozenset(
+    """
+    agent agents archived artifacts backup chat chats checkpoint checkpoints cli completions conversations data events
+    event folders history hooks index json jsonl log logs message messages meta metadata part plan project projects
+    prompts saved session sessions state storage subagents summary tasks threads tmp todos transcripts txt workspace
+    """.split()
+)
+"""Words that anybody may call a folder or a file; a layout of these alone says nothing about whose it is."""
+_MIN_WORD = 3
 
 
 class Sorted(NamedTuple):
@@ -40,13 +51,18 @@ class _File(NamedTuple):
 
 
 class _Layout(NamedTuple):
-    """A pattern of an agent's own layout, at any depth. weight: how much of it is written out."""
+    """A pattern of an agent's own layout, at any depth. weight: how much of it is written out.
+
+    is_telling: nobody else's files lie like this, whatever the folders above are called.
+    """
 
     slug: str
     place: Place
     regex: re.Pattern[str]
     exclude: tuple[re.Pattern[str], ...]
     weight: int
+    is_telling: bool
+    homes: frozenset[str]
 
 
 def sort_out(
@@ -63,7 +79,7 @@ def sort_out(
     known: (slug, role) of sources taken before, by path. read_head: the first 64 KiB of a file, decompressed.
     """
     out = Sorted({}, [])
-    layouts = _layouts(adapters)
+    layouts = _layouts(adapters, is_said=is_said)
     for file in _files(folder, out.untaken):
         if file.info.st_size == 0:
             out.untaken.append(Refused(file.path, "is empty"))
@@ -103,21 +119,33 @@ def _told(
         head = read_head(file.path)
     except OSError as error:
         return error.strerror or "cannot be read"
-    if not head.startswith(_SQLITE):
+    is_database = head.startswith(_SQLITE)
+    fitting = [
+        (layout, match["inside"])
+        for layout in layouts
+        if is_database == (layout.place.container == "sqlite")
+        and (match := layout.regex.fullmatch(file.relative)) is not None
+        and not any(e.fullmatch(match["inside"]) for e in layout.exclude)
+    ]
+    for layout, inside in fitting:
+        if _is_at_home(file.path.removesuffix(inside), layout):
+            return _found(layout.slug, file, inside, layout.place)
+    if not is_database:
         for slug, adapter in adapters.items():
             role = adapter.recognise(file.relative, head)
             place = _place_of(adapter, role, file.path) if role else None
             if place is not None:
                 return _found(slug, file, file.relative, place)
-    for layout in layouts:
-        match = layout.regex.fullmatch(file.relative)
-        is_database = head.startswith(_SQLITE)
-        if match is None or is_database != (layout.place.container == "sqlite"):
-            continue
-        relative = match["inside"]
-        if not any(e.fullmatch(relative) for e in layout.exclude):
-            return _found(layout.slug, file, relative, layout.place)
+    for layout, inside in fitting:
+        if layout.is_telling:
+            return _found(layout.slug, file, inside, layout.place)
     return "is of no known agent"
+
+
+def _is_at_home(above: str, layout: _Layout) -> bool:
+    """Tell whether the folder in which a layout begins is called like one of the agent's own."""
+    steps = above.replace(os.sep, "/").rstrip("/").lower().split("/")
+    return not layout.homes.isdisjoint((steps[-1].lstrip("."), "/".join(steps[-2:])))
 
 
 def _said(file: _File, adapter: Adapter, read_head: Callable[[str], bytes]) -> FoundSource | None:
@@ -148,20 +176,39 @@ def _place_of(adapter: Adapter, role: str, path: str) -> Place | None:
     return msgspec.structs.replace(places[0], is_compressed=is_compressed)
 
 
-def _layouts(adapters: Mapping[str, Adapter]) -> list[_Layout]:
-    """Return every layout that can be told apart, the most specific first."""
+def _layouts(adapters: Mapping[str, Adapter], *, is_said: bool) -> list[_Layout]:
+    """Return every layout that can be told apart, the most specific first. is_said: there is only one agent's."""
     found: list[_Layout] = []
     for slug, adapter in adapters.items():
+        homes = _homes(adapter)
         for place in adapter.facts.places:
-            patterns = (*place.patterns, *(glob_of(member.pattern) for member in place.members))
-            for pattern in patterns:
+            exclude = tuple(re.compile(_whole(e), re.DOTALL) for e in place.exclude)
+            for pattern in (*place.patterns, *(glob_of(member.pattern) for member in place.members)):
                 weight = sum(len(s) for s in re.split(r"[*?\[\]/]", pattern) if not s.startswith(".json"))
-                is_telling = "/" in pattern or "*" not in pattern
-                if weight and is_telling:
+                if weight and ("/" in pattern or "*" not in pattern):
                     regex = re.compile(f"(?:.*/)?(?P<inside>{_whole(pattern)})", re.DOTALL)
-                    exclude = tuple(re.compile(_whole(e), re.DOTALL) for e in place.exclude)
-                    found.append(_Layout(slug, place, regex, exclude, weight))
+                    is_telling = is_said or _is_telling(pattern, place)
+                    found.append(_Layout(slug, place, regex, exclude, weight, is_telling, homes))
     return sorted(found, key=lambda layout: -layout.weight)
+
+
+def _is_telling(pattern: str, place: Place) -> bool:
+    words = re.findall(r"[a-z0-9]+", pattern.lower())
+    is_named_database = place.container == "sqlite" and "*" not in pattern.rpartition("/")[2]
+    return is_named_database or any(len(word) >= _MIN_WORD and word not in _COMMON for word in words)
+
+
+def _homes(adapter: Adapter) -> frozenset[str]:
+    """Return what the folder of an agent may be called: like the agent, or as its roots end."""
+    facts = adapter.facts
+    homes = {facts.slug, *(alias for alias in facts.aliases if len(alias) >= _MIN_WORD)}
+    for root in facts.roots:
+        steps = [step for step in f"{root.default}/{root.below}".lower().split("/") if step]
+        if steps and steps[-1].startswith("."):
+            homes.add(steps[-1].lstrip("."))
+        if len(steps) > 1:
+            homes.add("/".join(steps[-2:]))
+    return frozenset(homes)
 
 
 def _whole(pattern: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from recollect.agents.registry import adapters
+from recollect.agents.registry import adapters_with
 from recollect.capture.discover import roots_of
 from recollect.config import Config
 from recollect.model.capabilities import Capabilities
@@ -45,7 +45,7 @@ class AgentsFacet:
         """Return every known agent with its folders and what is stored of it."""
         counts = {a.agent: a for a in self._reader().stats().agents}
         views = []
-        for slug, adapter in adapters().items():
+        for slug, adapter in adapters_with(self._config.formats()).items():
             is_looked_for = not adapter.facts.is_import_only
             roots = [r.path for r in roots_of(adapter, self._config, self._env)] if is_looked_for else []
             count = counts.get(slug)

@@ -73,6 +73,11 @@ class Memory:
         if config is None:
             own = folder / "config.toml"
             config = load_config(own if home is not None and own.exists() else config_file(values))
+        formats = config.formats()
+        if formats:
+            from recollect.agents.registry import define
+
+            define(formats)
         return cls(folder.absolute(), config, values)
 
     def __enter__(self) -> Self:
@@ -298,7 +303,7 @@ class Memory:
         """Yield the redacted events of one file; nothing is stored."""
         from recollect.pipeline.parse import parse_file
 
-        return parse_file(path, agent=agent)
+        return parse_file(path, agent=agent, formats=self.config.formats())
 
     @property
     def usage(self) -> UsageFacet:

@@ -23,10 +23,13 @@ Claim = Literal["exact", "partly", "no"]
 class Table(msgspec.Struct, frozen=True, kw_only=True):
     """A table of an agent's database that may be read; nothing else of the database is.
 
+    The same table may be declared several times with other keys and another order.
+
     document: the column whose value names the logical document (usually the session) that a row belongs to; ""
     where the whole database is one document. order: columns by which the rows of a document are put in order; rows
     of several tables are merged by these values, so that a message ("id",) stands before its parts
-    ("message_id", "id"). Columns that are missing in an older database read as NULL.
+    ("message_id", "id"). Columns that are missing in an older database read as NULL. "value:$.createdAt" orders by a
+    member of the JSON in a column, ":last" puts the rows behind all others.
     """
 
     name: str
@@ -38,8 +41,10 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     """Columns of JSON text; the parser gets them decoded. Text that is no JSON stays text."""
     zstd_json: tuple[str, ...] = ()
     """BLOB columns that hold JSON, zstd-compressed or plain."""
+    key: str = ""
+    """For key-value tables, the column of the key; "": the first one in `order`."""
     keys: tuple[str, ...] = ()
-    """For key-value tables, whose first column in `order` is the key: allowed keys, or prefixes that end in "*".
+    """For key-value tables: allowed keys, or prefixes that end in "*".
 
     With `document_in_key` the document is what stands in the key after the prefix, up to the next ":".
     """

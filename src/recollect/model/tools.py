@@ -4,6 +4,8 @@ from __future__ import annotations
 
 _CANONICAL: dict[str, tuple[str, ...]] = {
     "shell": (
+        "python", "bash_tool", "repl",
+        "execute", "ipython", "tmux", "shell_status", "shell_tail", "shell_kill",
         "run_in_terminal", "get_terminal_output", "create_and_run_task", "run_task", "get_task_output", "runtests",
         "run_tests", "read_bash", "write_bash", "stop_bash", "read_powershell", "write_powershell",
         "stop_powershell",
@@ -18,6 +20,8 @@ _CANONICAL: dict[str, tuple[str, ...]] = {
         "taskoutput", "taskstop", "job_output", "job_kill",
     ),
     "read": (
+        "present_files",
+        "list_directory_tree", "read_subtree",
         "read_notebook_cell_output", "get_changed_files",
         "view_file", "list_directory", "read_code", "read_lints",
         "read_files", "list_files", "list_code_definition_names", "builtin_read_file", "builtin_ls",
@@ -27,6 +31,9 @@ _CANONICAL: dict[str, tuple[str, ...]] = {
         "read_many_files",
              "readfile", "readmediafile", "open", "goto", "scroll_up", "scroll_down", "cat"),
     "edit": (
+        "canmore", "artifacts",
+        "replace_file_content", "multi_replace_file_content", "save", "append", "morph", "str_replace",
+        "propose_str_replace", "propose_write_file",
         "replace_string_in_file", "multi_replace_string_in_file", "insert_edit_into_file", "edit_notebook_file",
         "copy_path", "move_path", "delete_path", "save_file", "streaming_edit_file",
         "strreplace", "applypatch", "delete", "editnotebook", "edit_notebook", "reapply", "code_action", "write_code",
@@ -39,6 +46,8 @@ _CANONICAL: dict[str, tuple[str, ...]] = {
         "str_replace_based_edit_tool", "search_replace", "edit_file", "create_file",
     ),
     "search": (
+        "myfiles_browser", "conversation_search", "recent_chats", "project_knowledge_search", "google_drive_search",
+        "code_search", "find_files",
         "semantic_search", "search_workspace_symbols", "list_code_usages", "test_search", "find_path", "rg",
         "semanticsearch", "semantic_search_full", "glob_file_search", "ripgrep", "ripgrep_raw_search", "find",
         "find_by_name",
@@ -50,6 +59,8 @@ _CANONICAL: dict[str, tuple[str, ...]] = {
                "file_search", "toolsearch", "tool_search", "grep_files",
              "search_file_content"),
     "fetch": (
+        "google_drive_fetch",
+        "browser", "read_docs", "fetch_url",
         "fetch_webpage",
         "read_url_content",
         "fetch_url_content", "search_web", "builtin_fetch_url_content", "builtin_search_web",
@@ -60,6 +71,8 @@ _CANONICAL: dict[str, tuple[str, ...]] = {
               "searchweb", "fetchurl",
              "google_web_search"),
     "task": (
+        "research_kickoff_tool", "launch_extended_search_task",
+        "spawn_agents", "spawn_agent_inline", "invoke_subagent",
         "runsubagent",
         "new_task", "use_subagents", "use_subagent", "oracle", "team_run_task", "team_spawn_teammate",
         "handoff", "delegate",
@@ -69,6 +82,7 @@ _CANONICAL: dict[str, tuple[str, ...]] = {
              "close_agent", "resume_agent", "sendmessage", "workflow",
              "invoke_agent", "delegate_to_agent", "codebase_investigator"),
     "todo": (
+        "todo_action",
         "manage_todo_list", "update_todo",
         "update_todo_list", "todo_write", "todo_read", "todo_list", "checklist",
         "todo",
@@ -77,6 +91,8 @@ _CANONICAL: dict[str, tuple[str, ...]] = {
              "settodolist", "task_tracker",
              "write_todos"),
     "ask": (
+        "ask_user_input_v0",
+        "askuser", "exitspecmode",
         "ask_user", "vscode_get_confirmation",
         "askquestion",
         "ask_followup_question", "plan_mode_respond", "act_mode_respond", "ask_question",
@@ -89,6 +105,7 @@ _CANONICAL: dict[str, tuple[str, ...]] = {
              "skill", "slashcommand",
              "activate_skill"),
     "image": (
+        "dalle", "image_gen", "t2uay3k",
         "generateimage", "generate_image",
         "image_generation", "image_generation_call"),
     "mcp": ("use_mcp_tool", "access_mcp_resource",),

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from recollect.agents.base import Adapter
 from recollect.agents.registry import adapter as find_adapter
-from recollect.agents.registry import adapters
+from recollect.agents.registry import adapters_with
 from recollect.capture.files import SourceFile, open_source
 from recollect.capture.replay import Batch, replay
 from recollect.errors import SourceRefused
@@ -33,12 +34,12 @@ _QUALITIES: tuple[TsQuality, ...] = ("exact", "inferred", "missing")
 _decode_payload = msgspec.json.Decoder(Payload).decode
 
 
-def recognise(path: Path, head: bytes) -> tuple[Adapter, str]:
+def recognise(path: Path, head: bytes, known: Mapping[str, Adapter]) -> tuple[Adapter, str]:
     """Return the adapter and role that a file's content tells. Raises SourceRefused."""
-    for known in adapters().values():
-        role = known.recognise(path.name, head)
+    for adapter in known.values():
+        role = adapter.recognise(path.name, head)
         if role is not None:
-            return known, role
+            return adapter, role
     raise SourceRefused(
         f"{path} looks like no transcript of a known agent",
         reason="not recognised",
@@ -46,17 +47,21 @@ def recognise(path: Path, head: bytes) -> tuple[Adapter, str]:
     )
 
 
-def parse_file(path: Path, *, agent: str | None = None) -> Iterator[Event]:
+def parse_file(
+    path: Path, *, agent: str | None = None, formats: Mapping[str, Mapping[str, Any]] | None = None
+) -> Iterator[Event]:
     """Yield the redacted events of one file in order, with seq from 0 for each session.
 
-    agent None: the content decides. Raises UnknownName, SourceUnavailable, SourceRefused.
+    agent None: the content decides. formats: of the agents that a configuration describes (`Config.formats`).
+    Raises UnknownName, SourceUnavailable, SourceRefused.
     """
+    known = adapters_with(formats or {})
     with open_source(str(path), is_compressed=path.name.endswith(".zst")) as source:
         head = source.read_at(0, _HEAD_BYTES)
         if agent is None:
-            chosen, role = recognise(path, head)
+            chosen, role = recognise(path, head, known)
         else:
-            chosen = find_adapter(agent)
+            chosen = find_adapter(agent, known)
             role = chosen.recognise(path.name, head) or chosen.facts.places[0].role
         container = next((p.container_name for p in chosen.facts.places if p.role == role), "jsonl")
         info = SourceInfo(chosen.facts.slug, role, path.name)

@@ -12,7 +12,7 @@ from types import FrameType
 
 from recollect.agents.base import Adapter
 from recollect.agents.registry import adapter as find_adapter
-from recollect.agents.registry import adapters
+from recollect.agents.registry import adapters, adapters_with
 from recollect.archive.archive import Archive
 from recollect.archive.keys import HomeKeys
 from recollect.config import Config
@@ -49,7 +49,8 @@ class SyncRequest:
         self.config = config
         self.imports = tuple(imports)
         self.shown_as: dict[str, str] = {}
-        self.agents = tuple(find_adapter(name).facts.slug for name in agents)
+        self.known = adapters_with(config.formats())
+        self.agents = tuple(find_adapter(name, self.known).facts.slug for name in agents)
         self.env: Mapping[str, str] = os.environ if env is None else env
         self.progress = progress
         self.max_bytes = max_bytes
@@ -57,12 +58,11 @@ class SyncRequest:
 
     def chosen(self) -> list[Adapter]:
         """Return the adapters to ask: those named, else all that the configuration leaves on."""
-        known = adapters()
         if self.agents:
-            return [known[slug] for slug in self.agents]
+            return [self.known[slug] for slug in self.agents]
         return [
             a
-            for slug, a in known.items()
+            for slug, a in self.known.items()
             if self.config.agent(slug).enabled and (self.imports or not a.facts.is_import_only)
         ]
 
@@ -260,8 +260,11 @@ def _answers(
     queue = pool.WorkQueue([(p.task, p.bytes) for p in planned])
     if total <= pool.SMALL_BYTES:
         return pool.run_here(queue, keys, home.archive)
+    from recollect.pipeline.work.process import Greeting
+
     workers = request.config.ingest.workers or os.cpu_count() or 1
-    return pool.run_in_processes(queue, keys, home.archive, workers=workers)
+    greeting = Greeting(keys, str(home.archive), request.config.formats())
+    return pool.run_in_processes(queue, greeting, workers=workers)
 
 
 @contextmanager

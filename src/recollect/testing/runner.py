@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from recollect.agents.base import Adapter
+from recollect.agents.guard import GuardedAdapter
 from recollect.agents.registry import adapter as find_adapter
 from recollect.agents.registry import adapters
 from recollect.testing.fixtures import Fixture, fixtures_in
@@ -28,10 +29,20 @@ def run_all(adapter: Adapter | str, folder: Path, work: Path) -> list[Result]:
     The last result is about all of them together: every kind that is declared must appear in some fixture.
     """
     if isinstance(adapter, str):
-        chosen = find_adapter(adapter)
-    else:
-        chosen = adapter
-        adapters()[chosen.facts.slug] = chosen
+        return _run(find_adapter(adapter), folder, work)
+    known, slug = adapters(), adapter.facts.slug
+    before = known.get(slug)
+    known[slug] = adapter if adapter.facts.is_configured else GuardedAdapter(adapter)
+    try:
+        return _run(known[slug], folder, work)
+    finally:
+        if before is None:
+            del known[slug]
+        else:
+            known[slug] = before
+
+
+def _run(chosen: Adapter, folder: Path, work: Path) -> list[Result]:
     results: list[Result] = []
     seen: set[str] = set()
     for number, fixture in enumerate(fixtures_in(folder, chosen.facts.slug)):

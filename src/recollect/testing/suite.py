@@ -12,8 +12,9 @@ from pathlib import Path
 
 import msgspec
 
+from recollect.agents.guard import RAISED
 from recollect.agents.registry import adapter as find_adapter
-from recollect.config import AgentConfig, Config
+from recollect.config import AgentConfig, Config, FormatConfig
 from recollect.memory import Memory
 from recollect.model.events import Event
 from recollect.model.payloads import Lifecycle, Unknown
@@ -27,6 +28,7 @@ FUTURE_FIELD = "novelty"
 _INTERRUPTIONS = ("interrupted", "turn_aborted", "aborted", "cancelled", "abort")
 _CUTS = (0.31, 0.74)
 """Where a growing file is cut, in parts of its length: seldom at the end of a line."""
+_MANY = 1000
 _GROWING = ("jsonl", "patchlog")
 
 
@@ -62,6 +64,7 @@ def check_fixture(fixture: Fixture, work: Path) -> Outcome:
         out = outcome.problems
         line = report.agents[fixture.agent]
         out += [f"not taken: {Path(s.path).name} {s.reason}" for s in line.skipped]
+        out += _raised(memory)
         out += _untaken(memory, root, files)
         out += _falling(memory, outcome)
         out += [f"verify: {d.code} {d.detail}" for d in memory.upkeep.verify().defects if d.is_loss]
@@ -147,7 +150,9 @@ def _memory(agent: str, home: Path, *roots: Path) -> Iterator[Memory]:
         root.mkdir(parents=True, exist_ok=True)
     nobody = home.with_name(f"{home.name}-nobody")
     nobody.mkdir(parents=True, exist_ok=True)
-    config = Config(agents={agent: AgentConfig(roots=tuple(map(str, roots)))})
+    described = getattr(find_adapter(agent), "format", None)
+    format_ = described if isinstance(described, FormatConfig) else None
+    config = Config(agents={agent: AgentConfig(roots=tuple(map(str, roots)), format=format_)})
     with Memory.open(home, config=config, env={"HOME": str(nobody)}) as memory:
         yield memory
 
@@ -169,6 +174,12 @@ def _named(outcome: Outcome) -> dict[str, object]:
         for uid, events in outcome.events.items()
         for event in events
     }
+
+
+def _raised(memory: Memory) -> Iterator[str]:
+    for defect in memory.reader().defects(limit=_MANY):
+        if defect.code == RAISED:
+            yield f"the parser raised {defect.detail} at record {defect.record_index} of {Path(defect.path).name}"
 
 
 def _untaken(memory: Memory, root: Path, files: Sequence[Path]) -> Iterator[str]:

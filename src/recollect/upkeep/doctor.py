@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from recollect.agents.base import Adapter
-from recollect.agents.registry import adapters, failures
+from recollect.agents.registry import adapters_with, failures
 from recollect.archive.archive import Archive
 from recollect.archive.keys import load_keys
 from recollect.capture.discover import discover, roots_of, shared_roots
@@ -36,6 +36,7 @@ class Doctor:
     def __init__(self, folder: Path, config: Config, env: Mapping[str, str], open_reader: Callable[[], Reader]) -> None:
         self._folder = folder
         self._config = config
+        self._known = adapters_with(config.formats())
         self._env = env
         self._open_reader = open_reader
 
@@ -53,11 +54,11 @@ class Doctor:
         else:
             yield self._keys()
             yield from self._stored()
-        for adapter in adapters().values():
+        for adapter in self._known.values():
             check = self._agent(adapter)
             if check is not None:
                 yield check
-        for failure in failures():
+        for failure in failures(self._config.formats()):
             hint = f"the agent comes from {failure.source}; update or remove it"
             yield Check(f"agent {failure.slug}", "warn", f"cannot be loaded: {failure.reason}", hint)
         for folder in self._config.ingest.folders:
@@ -150,8 +151,9 @@ class Doctor:
         return Check("index", "ok", f"{_counted(len(present), 'shard')}, in step with the database")
 
     def _parsers(self, reader: Reader) -> Check:
-        known = {slug: a.facts.parser_version for slug, a in adapters().items()}
-        stale = [s for s in reader.sources() if s.records and s.parser_version not in (0, known.get(s.agent))]
+        known = {slug: a.facts.parser_version for slug, a in self._known.items()}
+        read = [s for s in reader.sources() if s.records and s.parser_version]
+        stale = [s for s in read if s.parser_version != known.get(s.agent, s.parser_version)]
         if stale:
             return Check(
                 "parsers", "warn", f"{_counted(len(stale), 'source')} read by an older parser", "run `recollect sync`"
@@ -174,7 +176,7 @@ class Doctor:
         name = f"folder {folder}"
         if not os.path.isdir(folder):
             return Check(name, "warn", "is not there", "mount it, or take it out of [ingest] folders")
-        found = sort_out(folder, adapters(), known={}, read_head=read_head)
+        found = sort_out(folder, self._known, known={}, read_head=read_head)
         taken = sum(map(len, found.sources.values()))
         if not found.untaken:
             return Check(name, "ok", _counted(taken, "source"))
@@ -201,7 +203,7 @@ class Doctor:
         if refused:
             more = f" and {len(refused) - 1} more" if len(refused) > 1 else ""
             return Check(f"agent {slug}", "warn", f"{_counted(len(found.sources), 'source')}; {refused[0]}{more}")
-        if not found.sources and set(found.roots) <= shared_roots(adapters().values(), self._config, self._env):
+        if not found.sources and set(found.roots) <= shared_roots(self._known.values(), self._config, self._env):
             return None
         if not found.sources:
             return Check(f"agent {slug}", "warn", f"{', '.join(found.roots)} holds no sessions")

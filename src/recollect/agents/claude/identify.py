@@ -68,9 +68,11 @@ def _is_subagent_name(path: str) -> bool:
 
 
 def _is_foreign(record: dict[str, Any]) -> bool:
-    """Qwen Code copied the envelope, but its messages have `parts` and its notices a `systemPayload`."""
+    """Qwen Code copied the envelope, but its messages have `parts` and its notices a `systemPayload`; iFlow's session
+    ids begin with `session-`, Claude Code's are UUIDs."""
     message = record.get("message")
-    return "systemPayload" in record or (isinstance(message, dict) and "parts" in message)
+    is_qwen = "systemPayload" in record or (isinstance(message, dict) and "parts" in message)
+    return is_qwen or text(record.get("sessionId")).startswith("session-")
 
 
 def _role(record: dict[str, Any]) -> str | None:

@@ -1,7 +1,7 @@
 """Fields that this version knows, by type of record; any other that says something is counted as drift.
 
 The lists hold every field of the format notes and of the rollouts they were checked against, also where it is only
-bookkeeping of the agent. Types whose whole payload is given as detail, and those that the notes don't describe, have none.
+bookkeeping of the agent. Types whose whole payload is given as detail, and those that nobody has described, have none.
 """
 
 from __future__ import annotations

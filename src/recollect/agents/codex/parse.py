@@ -59,8 +59,10 @@ class CodexAdapter:
             name = path.rsplit("/", 1)[-1]
             return declare.TRANSCRIPT_ZST if name.startswith("rollout-") and name.endswith(".jsonl.zst") else None
         is_compressed = path.endswith(".zst")
-        for value in _head_values(head):
-            role = _role_of(value) if isinstance(value, dict) else None
+        values = [value for value in _head_values(head) if isinstance(value, dict)]
+        is_foreign = any(map(_is_foreign_message, values))
+        for value in values:
+            role = None if is_foreign and _is_bare_message(value) else _role_of(value)
             if role is not None:
                 return declare.TRANSCRIPT_ZST if role == declare.TRANSCRIPT and is_compressed else role
         if _CUT_HEADER.match(head) is not None:
@@ -240,6 +242,13 @@ def _role_of(value: dict[str, Json]) -> str | None:
 def _is_bare_message(value: dict[str, Json]) -> bool:
     """A message without header and type, as the oldest files have them; foreign lines carry more fields."""
     return "type" not in value and value.get("role") in ("user", "assistant") and isinstance(value.get("content"), str)
+
+
+def _is_foreign_message(value: dict[str, Json]) -> bool:
+    """A bare message as other agents write it: with another role, or with fields that the oldest rollouts have not."""
+    if "type" in value or not isinstance(value.get("role"), str) or "content" not in value:
+        return False
+    return not (_is_bare_message(value) and set(value) <= _BARE_FIELDS)
 
 
 def _head_values(head: bytes) -> list[Json]:

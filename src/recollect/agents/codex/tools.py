@@ -254,7 +254,9 @@ def _give_call(step: Step, payload: dict[str, Json], *, name: str, arguments: Js
     canonical = canonical_tool(name)
     if namespace:
         name = namespace + ("" if namespace.endswith("__") else "__") + name
-        canonical = canonical_tool(name) if canonical == "other" else canonical
+        # A server may call its tool as the agent calls one of its own ("find"), so its namespace decides.
+        if canonical == "other" or namespace.startswith("mcp__"):
+            canonical = canonical_tool(name)
     step.note_call(call_id)
     item_id = payload.get("id")
     message_id = item_id if isinstance(item_id, str) and item_id != call_id else ""

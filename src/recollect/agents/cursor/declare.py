@@ -33,9 +33,18 @@ FACTS = AgentFacts(
             tables=(
                 Table(
                     name="cursorDiskKV",
-                    order=("key",),
+                    key="key",
+                    order=("value:$.createdAt", "key"),
                     json=("value",),
-                    keys=("bubbleId:*", "composerData:*"),
+                    keys=("bubbleId:*",),
+                    document_in_key=True,
+                ),
+                Table(
+                    name="cursorDiskKV",
+                    key="key",
+                    order=(":last", "key"),
+                    json=("value",),
+                    keys=("composerData:*",),
                     document_in_key=True,
                 ),
             ),

@@ -20,12 +20,16 @@ _HASH = re.compile(rb'(?<!\\)"projectHash"\s*:\s*"')
 _MESSAGES = re.compile(rb'(?<!\\)"messages"\s*:\s*\[')
 _PROMPT = re.compile(rb'\s*\[\s*\{\s*"sessionId"\s*:\s*"[^"]*"\s*,\s*"messageId"\s*:\s*\d+\s*,\s*"timestamp"')
 _SAVED = re.compile(rb'\s*(?:\{\s*"history"\s*:\s*)?\[\s*\{\s*(?:"role"\s*:\s*"(?:user|model)"|"parts"\s*:\s*\[)')
+_FORK = re.compile(rb'(?<!\\)"type"\s*:\s*"qwen"')
+"""Qwen Code's replies in a document that is otherwise the same (format notes: Qwen Code, "legacy")."""
 _MAX_LINES = 50
 
 
 def recognise(path: str, head: bytes) -> str | None:
     """Return the role of a file told by its content, None for what Gemini CLI didn't write."""
     role: str | None = None
+    if _FORK.search(head):
+        return None
     for value in _values(head):
         if "projectHash" in value and isinstance(value.get("sessionId"), str) and "startTime" in value:
             if "messages" in value:

@@ -62,7 +62,11 @@ def _role(value: dict[str, Any]) -> str | None:
 
 def _is_chat(value: dict[str, Any]) -> bool:
     """Only lines that no other agent writes count: most of them look like anybody's."""
-    if value.get("type") not in _CHAT_TYPES or value.keys() & _FOREIGN_KEYS:
+    if value.keys() & _FOREIGN_KEYS:
+        return False
+    if value.get("role") == "assistant" and "type" not in value:  # as written before `type` (format notes, section 4)
+        return isinstance(value.get("content"), str) and isinstance(value.get("model_id"), str)
+    if value.get("type") not in _CHAT_TYPES:
         return False
     match value["type"]:
         case "assistant":

@@ -58,12 +58,13 @@ FACTS = AgentFacts(
             "unknown",
         ),
         notes=(
-            "Claude Code's format, read by its parser; files are known by their place only. Old installations wrote into "
+            "Claude Code's format, read by its parser; files are known by their place only. Old versions wrote into "
             "`~/.claude`, where nothing tells them from Claude Code's."
         ),
         verified_version="unverified",
         verified_on="2026-11-21",
         evidence="format notes: other agents; OpenClaude's readers; recorded transcripts of Claude Code",
     ),
+    carries_text=False,
     parser_version=1,
 )

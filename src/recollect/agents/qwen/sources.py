@@ -7,6 +7,7 @@ Evidence: format notes: Qwen Code, "Where".
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -21,7 +22,11 @@ _SESSION_ID = re.compile(rb'(?<!\\)"sessionId"\s*:\s*"((?:[^"\\]|\\.){1,200})"')
 _AGENT_ID = re.compile(rb'(?<!\\)"agentId"\s*:\s*"((?:[^"\\]|\\.){1,200})"')
 _ENVELOPE = (b'"parentUuid"', b'"sessionId"', b'"timestamp"')
 _PARTS = (b'"systemPayload"', b'"parts"')
+_SNAPSHOT = (b'"projectHash"', b'"sessionId"', b'"messages"')
+_REPLY = re.compile(rb'(?<!\\)"type"\s*:\s*"qwen"')
+"""What tells Qwen's documents of old from Gemini's, which are the same otherwise."""
 _MAX_LINES = 50
+_first_of = json.JSONDecoder().raw_decode
 
 
 def recognise(path: str, head: bytes) -> str | None:
@@ -30,15 +35,16 @@ def recognise(path: str, head: bytes) -> str | None:
         if line.lstrip()[:1] != b"{":
             continue
         try:
-            value = msgspec.json.decode(line)
-        except (msgspec.DecodeError, RecursionError):
+            value = _first_value(line)
+        except (ValueError, RecursionError):
             if len(line) == len(head) and all(key in line for key in _ENVELOPE) and any(k in line for k in _PARTS):
                 return _role(path, line)
             continue
         if isinstance(value, dict) and _is_record(value):
             is_subagent = value.get("isSidechain") is True and bool(value.get("agentId"))
             return "subagent" if is_subagent or _is_subagent_name(path) else "transcript"
-    return None
+    is_snapshot = head.lstrip()[:1] == b"{" and _REPLY.search(head) and all(key in head for key in _SNAPSHOT)
+    return "chat_json" if is_snapshot else None
 
 
 def session_of(info: SourceInfo, head: bytes) -> str:
@@ -63,6 +69,14 @@ def parent_of(info: SourceInfo) -> str:
     steps = info.path.split("/")
     is_below = info.role in ("subagent", "subagent_meta") and len(steps) > 2 and steps[-3] == "subagents"
     return steps[-2] if is_below else ""
+
+
+def _first_value(line: bytes) -> Any:
+    """Return the first of the values that a line holds: a real writer has glued records together."""
+    try:
+        return msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        return _first_of(line.decode("utf-8"))[0]
 
 
 def _is_record(value: dict[str, Any]) -> bool:

@@ -47,10 +47,11 @@ FACTS = AgentFacts(
             "instructions",
             "unknown",
         ),
-        notes="Codex's format, read by its parser; rollouts are known by their place only. No relation to the TRAE IDE.",
+        notes="Codex's format, read by its parser; rollouts are known by their place only. Not the TRAE IDE.",
         verified_version="0.200.19",
         verified_on="2026-11-21",
         evidence="format notes: other agents; one anonymised rollout of TRAE CLI 0.200",
     ),
+    carries_text=False,
     parser_version=1,
 )

@@ -35,6 +35,8 @@ _HEADER = b"SQLite format 3\x00"
 _FLAGS = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 _ALLOWED_OPS = frozenset((apsw.SQLITE_SELECT, apsw.SQLITE_FUNCTION, apsw.SQLITE_TRANSACTION, apsw.SQLITE_RECURSIVE))
 _MARK_BYTES = 16
+LAST = ":last"
+_AFTER_ALL_TEXT = "\U0010ffff"
 _ROWID = frozenset(("rowid", "_rowid_", "oid"))
 
 
@@ -67,7 +69,10 @@ class Database:
         self._db = db
         self._path = path
         self._tables = [_Readable(table, columns) for table in tables if (columns := self._columns(table)) is not None]
-        wanted = {r.table.name: r.readable | _ROWID for r in self._tables}
+        wanted: dict[str, frozenset[str]] = {}
+        for readable in self._tables:
+            name = readable.table.name
+            wanted[name] = wanted.get(name, _ROWID) | readable.readable
         db.authorizer = _authorizer(wanted)
 
     @property
@@ -155,11 +160,12 @@ class _Readable:
     def readable(self) -> frozenset[str]:
         """The columns that statements may name."""
         table = self.table
-        return frozenset(self.columns) | (frozenset((*table.order, table.document)) & self._known)
+        ordering = (name.partition(":")[0] for name in table.order)
+        return frozenset(self.columns) | (frozenset((*ordering, table.document, table.key)) & self._known)
 
     @property
     def _key(self) -> str:
-        return _quoted(self.table.order[0])
+        return _quoted(self.table.key or self.table.order[0])
 
     def keys_sql(self) -> str:
         """Return the condition that only allowed keys fulfil."""
@@ -211,7 +217,18 @@ class _Readable:
 
     def order_sql(self) -> list[str]:
         """Return what rows are sorted by; a column that an older schema has not is the same for all."""
-        return [_quoted(c) if c in self._known or c in _ROWID else "NULL" for c in self.table.order]
+        return [self._ordering(name) for name in self.table.order]
+
+    def _ordering(self, name: str) -> str:
+        if name == LAST:
+            return f"'{_AFTER_ALL_TEXT}'"
+        column, _, member = name.partition(":")
+        if column not in self._known and column not in _ROWID:
+            return "NULL"
+        if not member:
+            return _quoted(column)
+        text = f"CAST({_quoted(column)} AS TEXT)"
+        return f"CASE WHEN json_valid({text}) THEN json_extract({text}, '{member}') END"
 
 
 @contextmanager

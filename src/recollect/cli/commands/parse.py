@@ -37,13 +37,14 @@ def command(file: str, agent: str | None, as_json: bool) -> int:
 
 
 def _print_events(path: Path, agent: str | None) -> int:
+    from recollect.config import load_config
     from recollect.memory import parse_file
 
     if path.is_dir():
         raise SourceUnavailable(f"{path} is a directory", hint="name one transcript file")
     out = sys.stdout.buffer
     found = False
-    for event in parse_file(path, agent=agent):
+    for event in parse_file(path, agent=agent, formats=load_config().formats()):
         out.write(encode_json(event) + b"\n")
         found = True
     out.flush()

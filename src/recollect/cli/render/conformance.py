@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import Console
+from rich.text import Text
 
 from recollect.cli.render.figures import plural
 from recollect.cli.terminal import safe_line
-from recollect.testing.runner import Result
+from recollect.testing.runner import ALL, Result
 
 
 def print_conformance(console: Console, results: Sequence[Result]) -> None:
     """Print every fixture with what is wrong with it, and a last line of totals."""
     for result in results:
-        mark = "[green]ok[/]" if not result.problems else "[red]broken[/]"
-        console.print(f"{mark:<16} {safe_line(result.fixture)}", highlight=False)
+        mark = ("broken", "red") if result.problems else ("ok", "green")
+        console.print(Text.assemble((f"{mark[0]:<9}", mark[1]), safe_line(result.fixture)), soft_wrap=True)
         for problem in result.problems:
-            console.print(f"         {safe_line(problem)}", highlight=False, soft_wrap=True)
+            console.print(Text(f"         {safe_line(problem)}"), soft_wrap=True)
+    fixtures = sum(result.fixture != ALL for result in results)
     broken = sum(bool(result.problems) for result in results)
-    console.print(f"{plural(len(results), 'fixture')}, {broken} broken", highlight=False)
+    verdict = f"{broken} broken" if broken else "every rule is kept"
+    console.print(Text(f"{plural(fixtures, 'fixture')}, {verdict}"))

@@ -92,14 +92,14 @@ def run_here(work: WorkQueue, keys: HomeKeys, archive_folder: Path) -> Generator
         yield answer
 
 
-def run_in_processes(work: WorkQueue, keys: HomeKeys, archive_folder: Path, *, workers: int) -> Generator[TaskAnswer]:
+def run_in_processes(work: WorkQueue, greeting: Greeting, *, workers: int) -> Generator[TaskAnswer]:
     """Run the tasks in worker processes; at most one finished group a worker waits to be taken.
 
     Raises BrokenInvariant when a worker died; what was yielded before is complete.
     """
     _bound_heaps()
     answers: queue.Queue[TaskAnswer | BaseException | None] = queue.Queue(maxsize=workers)
-    helpers = [_Helper(work, answers, Greeting(keys, str(archive_folder))) for _ in range(workers)]
+    helpers = [_Helper(work, answers, greeting) for _ in range(workers)]
     running = len(helpers)
     try:
         while running:

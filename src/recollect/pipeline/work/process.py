@@ -11,10 +11,11 @@ import gc
 import signal
 import sys
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import msgspec
 
+from recollect.agents.registry import define
 from recollect.archive.keys import HomeKeys
 from recollect.pipeline.work.tasks import SourceTask
 from recollect.pipeline.work.worker import Worker
@@ -29,6 +30,8 @@ class Greeting(msgspec.Struct, frozen=True):
 
     keys: HomeKeys
     archive_folder: str
+    formats: dict[str, dict[str, Any]] = {}
+    """The agents that the configuration describes."""
 
 
 def send(stream: IO[bytes], message: bytes) -> None:
@@ -57,6 +60,7 @@ def main() -> None:
     if first is None:
         return
     greeting = msgspec.msgpack.decode(first, type=Greeting)
+    define(greeting.formats)
     worker = Worker(greeting.keys, Path(greeting.archive_folder))
     decode = msgspec.msgpack.Decoder(list[SourceTask]).decode
     encode = msgspec.msgpack.Encoder().encode

@@ -16,7 +16,8 @@ from recollect.model.records import Parsed, Record, SourceInfo
 _ENTRIES = frozenset(
     (
         "message", "model_change", "thinking_level_change", "compaction", "branch_summary", "custom", "custom_message",
-        "label", "session_info", "child_usage_attributed",
+        "label", "session_info", "child_usage_attributed", "service_tier_change", "session_state", "git_state",
+        "agent_status",
     )
 )  # fmt: skip
 _HEAD_ID = re.compile(rb'\A\s*\{[^{}]{0,400}"id" ?: ?"([^"\\]{1,200})"')

@@ -180,7 +180,10 @@ class EventIntake:
             return 0
         first = self._base + self._session.next_seq
         newest = max(stored, key=lambda e: e.version)
-        for same in stored:
+        at = self._at
+        # The last state of a thing, read again: what it was long ago can be what it is now.
+        is_back = not at.is_appended and newest.source == at.source and newest.revision != at.revision
+        for same in (newest,) if is_back else stored:
             if same.sha == sha or (same is newest and self._at.lane > self._lane_of(same.source)):
                 self._out.replays += 1
                 self._out.keys.append(same.key)
@@ -188,12 +191,20 @@ class EventIntake:
                     self._refreshed.append((same, draft, len(self._out.keys) - 1))
                 return -1
         # A better lane's version counts also where it says the same: it knows more beside it, such as the time.
-        if self._at.lane >= self._lane_of(newest.source) and self._says_the_same(newest, draft, part):
+        is_worse = self._at.lane >= self._lane_of(newest.source)
+        if is_worse and any(self._says_the_same(e, draft, part) for e in self._comparable(stored, newest)):
             self._out.replays += 1
             self._out.keys.append(newest.key)
             return -1
         self._replaced.append((newest.key, first + len(self._rows)))
         return newest.version + 1
+
+    def _comparable(self, stored: list[KnownEvent], newest: KnownEvent) -> list[KnownEvent]:
+        """Return the versions that a draft may repeat. A history that is read again repeats old versions too; what goes
+        on, or is the last state of a thing, repeats only the newest one."""
+        at = self._at
+        is_read_again = newest.source != at.source or (at.is_appended and newest.revision != at.revision)
+        return stored if is_read_again else [newest]
 
     def _says_the_same(self, stored: KnownEvent, draft: EventDraft, part: SessionPart) -> bool:
         if stored.bits & KIND_MASK != draft.kind:

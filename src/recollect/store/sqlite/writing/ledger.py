@@ -16,6 +16,8 @@ from recollect.store.ports import SliceResult, SourceRow
 from recollect.store.sqlite.bits import STALE
 from recollect.store.sqlite.event_ids import pack_text, unpack_text
 
+APPENDED = ("jsonl", "patchlog")
+"""Containers whose revisions hold the history of a thing, not only its last state."""
 MAX_DEFECT_ROWS = 1000
 """Per source; further defects are only counted."""
 
@@ -39,6 +41,8 @@ class SliceContext(NamedTuple):
     """True: all of it was committed before; nothing is counted again and the cursor stays."""
     is_refreshing: bool
     """True: the revision is being derived anew, see `Writer.rewind`."""
+    is_appended: bool
+    """True: one thing may stand in many records of a revision, each a newer version; else in one."""
 
 
 def source_row(values: Sequence[Any]) -> SourceRow:
@@ -64,6 +68,7 @@ def enter_slice(db: apsw.Connection, slice_: SliceResult, observed_at: int) -> S
     source = slice_.source
     found = db.execute("SELECT number, revision FROM source WHERE source_id = ?", (source.source_id,)).fetchone()
     committed, is_refreshing = 0, False
+    is_appended = source.container in APPENDED
     if found is not None:
         ledger = db.execute(
             "SELECT committed_bytes, is_refreshing FROM revision WHERE source = ? AND revision = ?",
@@ -74,7 +79,7 @@ def enter_slice(db: apsw.Connection, slice_: SliceResult, observed_at: int) -> S
         if slice_.from_bytes < committed:
             if slice_.to_bytes > committed:
                 raise BrokenInvariant("a slice goes on at the cursor or repeats what was committed")
-            return SliceContext(found[0], source.revision, source.lane, is_repeat=True, is_refreshing=False)
+            return SliceContext(found[0], source.revision, source.lane, True, False, is_appended)
     number = save_source(
         db,
         msgspec.structs.replace(
@@ -86,7 +91,7 @@ def enter_slice(db: apsw.Connection, slice_: SliceResult, observed_at: int) -> S
     )
     if found is not None and source.revision > found[1]:
         db.execute("DELETE FROM replayed WHERE source = ?", (number,))
-    return SliceContext(number, source.revision, source.lane, is_repeat=False, is_refreshing=is_refreshing)
+    return SliceContext(number, source.revision, source.lane, False, is_refreshing, is_appended)
 
 
 def save_chunks(db: apsw.Connection, at: SliceContext, slice_: SliceResult, places: Sequence[ChunkPlace]) -> None:

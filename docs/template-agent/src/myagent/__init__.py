@@ -1,0 +1,1 @@
+"""My Agent's transcripts for Recollect."""

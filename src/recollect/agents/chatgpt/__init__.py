@@ -1,0 +1,1 @@
+"""ChatGPT: the conversations of a data export."""

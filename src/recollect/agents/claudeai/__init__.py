@@ -1,0 +1,1 @@
+"""Claude.ai: the conversations of a data export."""

@@ -1,0 +1,1 @@
+"""Command Code: one file of messages per session, and its title beside it."""

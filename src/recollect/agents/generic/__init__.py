@@ -1,0 +1,1 @@
+"""Agents that the configuration describes: a few lines of TOML instead of a parser."""

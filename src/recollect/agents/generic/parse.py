@@ -1,0 +1,325 @@
+"""One record of a described agent in, its events out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from recollect.agents.base import Adapter
+from recollect.agents.generic.declare import described, facts_of
+from recollect.agents.generic.fields import Fields, Path, path_of, text_at
+from recollect.agents.generic.texts import Speakers, turns_of
+from recollect.agents.kit.access import mapping
+from recollect.agents.kit.adapter import first_line_name, read_odd
+from recollect.agents.kit.anthropic import without_opaque
+from recollect.agents.kit.calls import Call, file_edits, is_storable, remember_call, take_call
+from recollect.agents.kit.naming import digest_of, numbered
+from recollect.agents.kit.openai import chat_content
+from recollect.agents.kit.reading import MAX_NAME_CHARS, BaseState, Reading
+from recollect.agents.kit.short import MAX_PATH_CHARS, short
+from recollect.config import FormatConfig
+from recollect.model.payloads import (
+    AssistantMessage,
+    Instructions,
+    Json,
+    Lifecycle,
+    Part,
+    SessionStart,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+from recollect.model.records import Parsed, Record, SourceInfo
+from recollect.model.tools import canonical_tool
+
+_MAX_SESSIONS = 32
+"""Sessions of one file whose folder and model are remembered; one that was forgotten begins again."""
+
+
+class Known(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """What a session of the source last said of itself."""
+
+    name: str
+    cwd: str = ""
+    model: str = ""
+
+
+class GenericState(BaseState, frozen=True):
+    """What is carried from record to record."""
+
+    marks: tuple[bytes, ...] = ()
+    sessions: tuple[Known, ...] = ()
+    calls: tuple[Call, ...] = ()
+
+
+class GenericAdapter:
+    """The adapter of one described agent."""
+
+    state_type = GenericState
+
+    def __init__(self, slug: str, format_: FormatConfig) -> None:
+        self.format = format_
+        self.facts = facts_of(slug, format_)
+        self._paths: dict[str, Path] = {
+            name: path_of(getattr(format_, name))
+            for name in (
+                "role", "text", "thinking", "time", "id", "session", "cwd", "model", "tool_name", "tool_arguments",
+                "tool_call", "tool_result", "tool_ok",
+            )
+        }  # fmt: skip
+        self._skip = tuple(map(path_of, format_.skip))
+        self._speakers = Speakers(format_)
+
+    def recognise(self, path: str, head: bytes) -> str | None:
+        """See `Adapter.recognise`. A described agent's files are known by their place only."""
+        del path, head
+        return None
+
+    def source_key(self, info: SourceInfo) -> str:
+        """See `Adapter.source_key`."""
+        return info.place
+
+    def identify(self, info: SourceInfo, head: bytes) -> str:
+        """See `Adapter.identify`: the document, what the first records say, the file's stem, a hash of its start."""
+        return info.document or self._said_session(head) or info.stem or first_line_name(head)
+
+    def begin(self, info: SourceInfo) -> GenericState:
+        """See `Adapter.begin`."""
+        return GenericState(session=info.session, role=info.role, name=info.name, document=info.document)
+
+    def parse(self, record: Record, state: GenericState) -> Parsed[GenericState]:
+        """See `Adapter.parse`."""
+        reading = Reading(record, state)
+        if self.format.container == "text" and isinstance(record.value, str):
+            self._read_text(reading, record.value)
+        elif not isinstance(record.value, dict):
+            read_odd(reading)
+        elif self.format.split and record.at not in self.format.split:
+            self._read_around(reading)
+        else:
+            _Message(self, reading).read()
+        return reading.finish()
+
+    def path(self, name: str) -> Path:
+        """Return the path that the description gives for something, empty for none."""
+        return self._paths[name]
+
+    @property
+    def skip(self) -> tuple[Path, ...]:
+        """The paths that are neither shown nor searched."""
+        return self._skip
+
+    @property
+    def speakers(self) -> Speakers:
+        """Tells who speaks."""
+        return self._speakers
+
+    def _said_session(self, head: bytes) -> str:
+        """Return the session that the beginning of a file names. A head may end within a record."""
+        path = self._paths["session"]
+        if not path or self.format.container in ("sqlite", "text"):
+            return ""
+        if self.format.container == "jsonl":
+            for line in head.split(b"\n"):
+                try:
+                    name = text_at(msgspec.json.decode(line), path)
+                except (ValueError, RecursionError):
+                    continue
+                if name:
+                    return name[:MAX_NAME_CHARS]
+            return ""
+        key = re.escape(msgspec.json.encode(path[-1]))
+        found = re.search(rb"%s\s*:\s*\"([^\"\\]{1,%d})\"" % (key, MAX_NAME_CHARS), head)
+        return found[1].decode("utf-8", "replace") if found else ""
+
+    def _read_text(self, reading: Reading[GenericState], text: str) -> None:
+        """Give the turns of a file of text; what stands before the first one is kept."""
+        marks: tuple[bytes, ...] = ()
+        for speaker, word, said in turns_of(text, self._speakers):
+            name, marks = numbered(marks, f"h-{digest_of([word.lower(), said])}")
+            match speaker:
+                case "user":
+                    reading.add(UserMessage(said), "user", native_id=name)
+                case "assistant":
+                    reading.add(AssistantMessage(said), "assistant", native_id=name)
+                case "system":
+                    reading.add(Instructions(said, source=word), native_id=name)
+                case "tool":
+                    reading.add(ToolResult(name=word, text=said), "tool", native_id=name)
+                case _:
+                    reading.kept("text", said, native_id=name)
+
+    def _read_around(self, reading: Reading[GenericState]) -> None:
+        """Give what stands around the messages of a document."""
+        reading.native_id = "document"
+        fields = Fields(reading.value)
+        fields.text(self._paths["session"])
+        tell_session(reading, self, fields, None)
+        for path in self._skip:
+            fields.use(path)
+        left = without_opaque(fields.left())
+        if left:
+            name = f"document/{digest_of(left)}"
+            reading.extra(left, frozenset(), "document", native_id=name)
+
+
+class _Message:
+    """One record that is a message, a call of a tool or its result."""
+
+    def __init__(self, adapter: GenericAdapter, reading: Reading[GenericState]) -> None:
+        self._adapter = adapter
+        self._reading = reading
+        self._fields = Fields(reading.value)
+        self._session: str | None = None
+
+    def read(self) -> None:
+        """Give everything that the record says."""
+        reading, fields = self._reading, self._fields
+        session = fields.text(self._path("session"))
+        self._session = session[:MAX_NAME_CHARS] if session and session != reading.state.session else None
+        time = fields.value(self._path("time"))
+        reading.date(time, "time")
+        self._name()
+        role = fields.text(self._path("role"))
+        speaker = self._adapter.speakers.who(role)
+        name = fields.text(self._path("tool_name"))
+        result = fields.value(self._path("tool_result"))
+        if not speaker and not name and result is None:
+            reading.unknown(role[:MAX_NAME_CHARS] or "record", without_opaque(reading.value))
+            self._settle()
+            return
+        tell_session(reading, self._adapter, fields, self._session)
+        self._say(speaker, role, bool(name) or result is not None)
+        self._tool(speaker, name, result)
+        for path in self._adapter.skip:
+            fields.use(path)
+        left = without_opaque(fields.left())
+        if left:
+            reading.extra(left, frozenset(), "record")
+        self._settle()
+
+    def _path(self, name: str) -> Path:
+        return self._adapter.path(name)
+
+    def _name(self) -> None:
+        """Name the record's events: by its own id, in a file that is rewritten by its content, else not."""
+        reading = self._reading
+        own = self._fields.value(self._path("id"))
+        if isinstance(own, int) and not isinstance(own, bool):
+            own = str(own)
+        if isinstance(own, str) and own:
+            reading.native_id = own[:MAX_NAME_CHARS]
+        elif self._adapter.format.container != "jsonl":
+            name, marks = numbered(reading.now("marks"), f"h-{digest_of(reading.value)}")
+            reading.native_id = name
+            reading.set(marks=marks)
+
+    def _add(self, payload: Any, role: Any, what: str = "") -> None:
+        reading = self._reading
+        name = f"{reading.native_id}/{what}" if what and reading.native_id else None
+        reading.add(payload, role, native_id=name)
+
+    def _say(self, speaker: str, role: str, is_tools: bool) -> None:
+        """Give what was thought and said."""
+        fields = self._fields
+        thought = fields.value(self._path("thinking"))
+        if thought not in (None, "", []):
+            self._add(Thinking(_said(thought)[0]), "assistant", "thinking")
+        if speaker not in ("user", "assistant", "system"):
+            return
+        text, parts = _said(fields.value(self._path("text")))
+        if not text and not parts and (is_tools or thought):
+            return
+        if speaker == "user":
+            self._add(UserMessage(text, parts=parts), "user")
+        elif speaker == "assistant":
+            model = text_at(self._reading.value, self._path("model"))
+            self._add(AssistantMessage(text, model=model, parts=parts), "assistant")
+        else:
+            self._add(Instructions(text, source=role), "system")
+
+    def _tool(self, speaker: str, name: str, result: Json) -> None:
+        """Give a call, a result, or both of one record; an edit where a call of an editor ended well."""
+        reading, fields = self._reading, self._fields
+        is_result = result is not None or speaker == "tool"
+        call_id = fields.text(self._path("tool_call")) or reading.native_id or ""
+        arguments = _arguments(fields.value(self._path("tool_arguments")))
+        if name and (not is_result or arguments is not None):
+            canonical = canonical_tool(name)
+            self._add(ToolCall(call_id, name, canonical, arguments), "assistant", "call")
+            reading.set(calls=remember_call(reading.now("calls"), call_id, name, arguments))
+        if not is_result:
+            return
+        ok, code = self._outcome()
+        text, parts = _said(fields.value(self._path("text")) if result is None else result)
+        call, calls = take_call(reading.now("calls"), call_id)
+        reading.set(calls=calls)
+        done = ToolResult(call_id, name or (call.name if call else ""), ok, code, text, parts=parts)
+        self._add(done, "tool", "result")
+        if call is not None and ok is not False and self._path("tool_call"):
+            for number, edit in enumerate(file_edits(call)):
+                self._add(edit, "tool", f"edit/{number}")
+
+    def _outcome(self) -> tuple[bool | None, int | None]:
+        written = self._fields.value(self._path("tool_ok"))
+        if isinstance(written, bool):
+            return written, None
+        if isinstance(written, int):
+            return written == 0, written if -(2**31) <= written < 2**31 else None
+        if written is not None:
+            self._fields.give_back(self._path("tool_ok"))
+            self._reading.wrong("tool_ok")
+        return None, None
+
+    def _settle(self) -> None:
+        """Put the events into the session that the record names."""
+        if self._session is not None:
+            events = self._reading.events
+            events[:] = [msgspec.structs.replace(draft, session=self._session) for draft in events]
+
+
+def adapter_of(slug: str, described_as: Mapping[str, Any]) -> Adapter:
+    """Return the adapter of a described agent. Raises ValueError with a sentence for people."""
+    return GenericAdapter(slug, described(slug, described_as))
+
+
+def tell_session(reading: Reading[GenericState], adapter: GenericAdapter, fields: Fields, session: str | None) -> None:
+    """Give the start of a session, and its folder and model where they change."""
+    cwd = short(fields.text(adapter.path("cwd")), MAX_PATH_CHARS)
+    model = short(fields.text(adapter.path("model")))
+    name = session or reading.state.session
+    known: tuple[Known, ...] = reading.now("sessions")
+    before = next((one for one in known if one.name == name), None)
+    now = Known(name, cwd or (before.cwd if before else ""), model or (before.model if before else ""))
+    if now == before or not (cwd or model) or not is_storable(name):
+        return
+    own = reading.native_id
+    if before is None:
+        reading.add(SessionStart(cwd=cwd, model=model), native_id="start")
+    else:
+        if now.cwd != before.cwd:
+            reading.add(Lifecycle("cwd", cwd=cwd), native_id=f"{own}/cwd" if own else None)
+        if now.model != before.model:
+            reading.add(Lifecycle("model", model=model), native_id=f"{own}/model" if own else None)
+    reading.set(sessions=(*(one for one in known if one.name != name), now)[-_MAX_SESSIONS:])
+
+
+def _said(content: Json) -> tuple[str, tuple[Part, ...]]:
+    """Return the text and the images of a content, whatever it is."""
+    text, parts, _ = chat_content(without_opaque(content) if isinstance(content, dict) else content)
+    return text, parts
+
+
+def _arguments(value: Json) -> Json:
+    """Return a call's arguments; several agents write them as JSON in a text."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            decoded = msgspec.json.decode(value)
+        except (ValueError, RecursionError):
+            return value
+        return mapping(decoded) or decoded
+    return value

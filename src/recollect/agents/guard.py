@@ -1,0 +1,81 @@
+"""Adapters of other people: checked when they are loaded, and kept from stopping anything when they fail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from recollect.agents.base import Adapter
+from recollect.model.capabilities import AgentFacts
+from recollect.model.events import Draft
+from recollect.model.payloads import Unknown
+from recollect.model.records import Defect, Parsed, Record, SourceInfo
+from recollect.model.text import flatten
+
+RAISED = "parser_raised"
+"""The defect's code where a parser raised; the record is kept as `unknown`."""
+_MEMBERS = ("state_type", "recognise", "source_key", "identify", "begin", "parse")
+
+
+def usable(loaded: Any) -> Adapter:
+    """Return the adapter that a class without arguments, or an instance, is. Raises TypeError for anything else.
+
+    `begin` is tried for every place: a source cannot be read without a state. What it raises goes through.
+    """
+    found = loaded() if isinstance(loaded, type) else loaded
+    missing = [name for name in _MEMBERS if not hasattr(found, name)]
+    if not isinstance(getattr(found, "facts", None), AgentFacts):
+        missing.insert(0, "facts (an AgentFacts)")
+    if missing:
+        raise TypeError(f"{type(found).__name__} is no adapter, it has no {', '.join(missing)}")
+    if not issubclass(found.state_type, msgspec.Struct):
+        raise TypeError(f"the state_type of {type(found).__name__} is no msgspec.Struct")
+    adapter: Adapter = found
+    for place in adapter.facts.places:
+        adapter.begin(SourceInfo(adapter.facts.slug, place.role, "name", session="name"))
+    return adapter
+
+
+class GuardedAdapter:
+    """Another adapter, which may raise: what it then says is nothing, and its record is kept as `unknown`."""
+
+    def __init__(self, adapter: Adapter) -> None:
+        self.facts = adapter.facts
+        self.state_type = adapter.state_type
+        self._adapter = adapter
+
+    def recognise(self, path: str, head: bytes) -> str | None:
+        """See `Adapter.recognise`."""
+        try:
+            return self._adapter.recognise(path, head)
+        except Exception:  # noqa: BLE001 - somebody else's code; a file that it can't tell is not its own
+            return None
+
+    def source_key(self, info: SourceInfo) -> str:
+        """See `Adapter.source_key`."""
+        try:
+            return self._adapter.source_key(info)
+        except Exception:  # noqa: BLE001 - somebody else's code; the place names a source as well
+            return info.place
+
+    def identify(self, info: SourceInfo, head: bytes) -> str:
+        """See `Adapter.identify`."""
+        try:
+            name = self._adapter.identify(info, head)
+        except Exception:  # noqa: BLE001 - somebody else's code; the place names a session as well
+            name = ""
+        return name or info.place
+
+    def begin(self, info: SourceInfo) -> Any:
+        """See `Adapter.begin`."""
+        return self._adapter.begin(info)
+
+    def parse(self, record: Record, state: Any) -> Parsed[Any]:
+        """See `Adapter.parse`."""
+        try:
+            return self._adapter.parse(record, state)
+        except Exception as error:  # noqa: BLE001 - somebody else's code; nothing may be lost or stopped by it
+            defect = Defect(RAISED, type(error).__name__, record.index)
+            text = record.value if isinstance(record.value, str) else flatten(record.value)
+            return Parsed(state, (Draft(Unknown(RAISED, text)),), (defect,))

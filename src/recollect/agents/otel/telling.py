@@ -1,0 +1,269 @@
+"""One item while it is told: which session it is of, and how its messages, calls and results become events.
+
+A call of a model repeats the whole history, so messages are named by what they say and, among equal ones, by number: the
+history said again has the names that it had. Names and payloads must not depend on which call repeats a message; that
+is why an answer's event has no model and no reason to stop (the span's own event has them).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from recollect.agents.kit.access import mapping, text, whole
+from recollect.agents.kit.calls import is_storable, remember_call, take_call
+from recollect.agents.kit.documents.edits import edits_of
+from recollect.agents.kit.naming import digest_of
+from recollect.agents.otel.dialects import is_known
+from recollect.agents.otel.messages import Asked, Given, Message, Messages, decoded, result_text
+from recollect.agents.otel.state import Memory, Reading, mark
+from recollect.agents.otel.wire import Item
+from recollect.model.events import Role
+from recollect.model.payloads import (
+    AssistantMessage,
+    FileEdit,
+    Instructions,
+    Json,
+    Payload,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+    UserMessage,
+)
+from recollect.model.records import Drift
+from recollect.model.tools import canonical_tool
+
+_USERS = frozenset(("user", "human"))
+_ASSISTANTS = frozenset(("assistant", "model", "ai"))
+_SYSTEMS = frozenset(("system", "developer"))
+_TOOLS = frozenset(("tool", "function"))
+_EXIT_CODES = ("exit_code", "exitCode", "returncode")
+_CANCELLED = ("abort", "cancel", "interrupt")
+
+
+class Telling:
+    """An item, its attributes under today's names, and the session that its events belong to."""
+
+    def __init__(
+        self, reading: Reading, memory: Memory, item: Item, says: dict[str, Json], session: str | None
+    ) -> None:
+        self.reading = reading
+        self.memory = memory
+        self.item = item
+        self.says = says
+        self.session = session
+        self.scope = session if session is not None else reading.state.session
+        self.key = item.key or f"r-{digest_of([reading.record.raw.hex(), item.name, str(says)])}"
+        self.is_fresh = memory.known(self.scope) is None
+        self.is_sidechain = False
+
+    def text(self, name: str) -> str:
+        """Return an attribute that is text."""
+        return text(self.says.get(name))
+
+    def add(self, payload: Payload, role: Role, name: str, at: int | None, *, is_exact: bool = True) -> None:
+        """Give an event of the item's session at a time; without one, at the newest time known, inferred."""
+        reading = self.reading
+        reading.ts, reading.ts_quality = reading.last_ts, "missing" if reading.last_ts is None else "inferred"
+        if at is not None:
+            reading.ts, reading.ts_quality = at, "exact" if is_exact else "inferred"
+            reading.last_ts = at if reading.last_ts is None else max(at, reading.last_ts)
+        reading.is_sidechain = self.is_sidechain
+        reading.parent_id = self.key if name != self.key else self._parent()
+        reading.add(payload, role, native_id=name, session=self.session)
+
+    def drifted(self, kind: str, name: str) -> None:
+        """Count something that this version does not know."""
+        self.reading.drift.append(Drift(kind, name[:80]))
+
+    def see_names(self) -> None:
+        """Count attributes of the conventions that this version does not know; they are kept like all others."""
+        for name in self.says:
+            if not is_known(name):
+                self.drifted("field", f"attributes.{name}")
+
+    def _parent(self) -> str | None:
+        item = self.item
+        if not item.parent:
+            return None
+        return f"{item.trace}:{item.parent}" if item.trace else item.parent
+
+
+def tell_input(telling: Telling, found: Messages, *, is_leaf: bool, attribute: str) -> Counter[str]:
+    """Give the messages that went into a model; return how often each text stands among them."""
+    messages = found.messages
+    counts: Counter[str] = Counter()
+    last_answer = max((i for i, m in enumerate(messages) if m.role in _ASSISTANTS), default=-1)
+    has_history = last_answer >= 0 or any(m.results for m in messages)
+    names = {call.call_id: call.name for m in messages for call in m.calls if call.call_id}
+    for index, message in enumerate(messages):
+        is_new = index > last_answer
+        turn = _Turn(telling, counts, at=telling.item.start, is_exact=is_new, is_leaf=is_leaf, has_history=has_history)
+        turn.tell(message)
+        for given in message.results:
+            _tell_earlier(telling, given, names.get(given.call_id, given.name), is_new=is_new)
+    if found.rest:
+        _tell_cut(telling, found.rest, attribute)
+    return counts if has_history else Counter()
+
+
+def tell_output(telling: Telling, found: Messages, before: Counter[str], *, is_leaf: bool, attribute: str) -> None:
+    """Give what a model answered. before: how often each text stands in the history that led to it."""
+    turn = _Turn(
+        telling, Counter(before), at=telling.item.end, is_exact=True, is_leaf=is_leaf, has_history=bool(before)
+    )
+    for message in found.messages:
+        turn.tell(message)
+        for given in message.results:
+            tell_result(telling, given.call_id, given, at=telling.item.end)
+    if found.rest:
+        _tell_cut(telling, found.rest, attribute)
+
+
+def tell_call(telling: Telling, asked: Asked, at: int | None, *, is_exact: bool = True) -> None:
+    """Give a tool call, and remember it for its result. One that was given with its arguments is not given again."""
+    call_id, memory = asked.call_id, telling.memory
+    name = f"call:{call_id or digest_of([asked.name, _plain(asked.arguments), telling.key])}"
+    if not asked.is_whole:
+        telling.reading.wrong("arguments", "bad_arguments")
+    memory.calls = remember_call(memory.calls, _waiting(telling, call_id), asked.name, asked.arguments)
+    has_arguments = asked.arguments not in (None, "", {}, [])
+    if memory.is_seen(telling.scope, name, "with arguments") or not memory.see(telling.scope, name, str(has_arguments)):
+        return
+    if has_arguments:
+        memory.see(telling.scope, name, "with arguments")
+    call = ToolCall(call_id, asked.name, canonical_tool(asked.name), asked.arguments)
+    telling.add(call, "assistant", name, at, is_exact=is_exact)
+
+
+def tell_result(
+    telling: Telling, call_id: str, given: Given, *, at: int | None, ok: bool | None = None,
+    duration_ms: int | None = None, arguments: Json = None,
+) -> None:  # fmt: skip
+    """Give a tool's result, and the edits that its call asked for where it did not fail."""
+    name = call_id or telling.key
+    memory = telling.memory
+    waiting, memory.calls = take_call(memory.calls, _waiting(telling, call_id))
+    tool = given.name or (waiting.name if waiting else "")
+    content, _ = decoded(given.content)
+    structured = content if isinstance(content, dict) else None
+    exit_code = next((c for key in _EXIT_CODES if (c := whole(mapping(content).get(key))) is not None), None)
+    if given.is_error or (exit_code is not None and exit_code != 0):
+        ok = False
+    memory.see(telling.scope, f"result:{name}")
+    result = ToolResult(call_id, tool, ok, exit_code, result_text(content), structured, duration_ms)
+    if ok is not False:
+        edits = list(edits_of(arguments)) if arguments and canonical_tool(tool) == "edit" else []
+        if not edits and waiting is not None:
+            edits = [FileEdit(e.path, "modify", e.before, e.after) for e in waiting.edits]
+        for number, edit in enumerate(edits, 1):
+            made = msgspec.structs.replace(edit, call_id=call_id)
+            telling.add(made, "tool", f"edit:{name}:{number}", at)
+    telling.add(result, "tool", f"result:{name}", at)
+
+
+def is_cancelled(*said: str) -> bool:
+    """Say whether an error's type or text tells that somebody stopped it."""
+    return any(word in text.lower() for text in said for word in _CANCELLED)
+
+
+class _Turn:
+    """The messages of one list while they are given."""
+
+    def __init__(
+        self, telling: Telling, counts: Counter[str], *, at: int | None, is_exact: bool, is_leaf: bool, has_history: bool
+    ) -> None:
+        self._telling = telling
+        self._counts = counts
+        self._at = at
+        self._is_exact = is_exact
+        self._is_leaf = is_leaf
+        self._has_history = has_history
+
+    def tell(self, message: Message) -> None:
+        """Give a message, without the results in it."""
+        telling, role = self._telling, message.role
+        if not message.are_media_readable:
+            telling.reading.wrong("parts", "bad_base64")
+        if message.thinking:
+            self._say(Thinking(message.thinking), "assistant", "thinking", message.thinking)
+        said, parts = message.text, tuple(message.parts)
+        content = [said, [part.sha256 or part.url or part.path for part in parts]] if parts else said
+        if said or parts:
+            if role in _USERS:
+                origin: Any = "injected" if telling.is_sidechain else "human"
+                self._say(UserMessage(said, origin, parts), "user", "user", content)
+            elif role in _ASSISTANTS:
+                self._say(AssistantMessage(said, parts=parts), "assistant", "assistant", content)
+            elif role in _SYSTEMS:
+                self._say(Instructions(said, role), "system", "instructions", content)
+            elif role in _TOOLS:
+                self._say(Unknown("tool", said), "tool", "tool", content)
+            else:
+                telling.drifted("value", f"message.role={role}")
+                self._say(Unknown(f"message.{role}", said), "system", "message", content)
+        for call in message.calls:
+            tell_call(telling, call, self._at, is_exact=self._is_exact)
+        for kind, part in message.odd:
+            telling.drifted("type", f"part.{kind}")
+            self._say(Unknown(kind, result_text(part)), "system", "part", part)
+        if message.extra:
+            for name in message.extra:
+                telling.drifted("field", f"message.{name}")
+            self._say(Unknown("fields", result_text(message.extra)), "system", "fields", message.extra)
+
+    def _say(self, payload: Payload, role: Role, kind: str, content: Json) -> None:
+        """Give a text under its name, unless it was given."""
+        telling = self._telling
+        base = f"{kind}-{digest_of(_plain(content))}"
+        self._counts[base] += 1
+        number = telling.memory.number(
+            telling.scope,
+            base,
+            span=telling.key if self._is_leaf else "",
+            trace=telling.item.trace,
+            at_least=self._counts[base] if self._has_history or self._counts[base] > 1 else 0,
+        )
+        self._counts[base] = max(number, self._counts[base])
+        name = base if number == 1 else f"{base}/{number}"
+        if telling.memory.see(telling.scope, name):
+            telling.add(payload, role, name, self._at, is_exact=self._is_exact)
+
+
+def _tell_earlier(telling: Telling, given: Given, tool: str, *, is_new: bool) -> None:
+    """Give a result that stands in a history. Its own span says more (how it went), so that one is never replaced.
+
+    What came before anything else that is known of the session may have been given from another file; it is kept as
+    unknown, under a name of its own.
+    """
+    memory, call_id = telling.memory, given.call_id
+    if memory.is_seen(telling.scope, f"result:{call_id}") and call_id:
+        return
+    named = msgspec.structs.replace(given, name=tool, call_id=call_id or digest_of(_plain(given.content)))
+    if is_new and not (telling.is_fresh and call_id):
+        ok = False if given.is_error else None
+        if memory.see(telling.scope, "given", named.call_id):
+            tell_result(telling, named.call_id, named, at=telling.item.start, ok=ok)
+    elif memory.see(telling.scope, "earlier", named.call_id):
+        kept = Unknown("earlier_tool_result", result_text(given.content))
+        telling.add(kept, "tool", f"earlier:{named.call_id}", telling.item.start, is_exact=False)
+
+
+def _tell_cut(telling: Telling, rest: str, attribute: str) -> None:
+    """Keep the text of an attribute that was cut: it begins like JSON and is none."""
+    telling.reading.wrong(attribute, "bad_json")
+    name = f"cut-{digest_of(rest)}"
+    if telling.memory.see(telling.scope, name):
+        telling.add(Unknown(attribute, rest), "system", name, telling.item.start)
+
+
+def _waiting(telling: Telling, call_id: str) -> str:
+    """Return the name under which a call waits: ids are only unique in their session."""
+    return f"{mark(telling.scope, call_id):x}" if call_id and is_storable(call_id) else ""
+
+
+def _plain(value: Json) -> Json:
+    return value if value is not None else ""

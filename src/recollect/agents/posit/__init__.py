@@ -1,0 +1,1 @@
+"""Posit Assistant: one folder per conversation, with a tree of messages and a log of what the model was sent."""

@@ -1,0 +1,1 @@
+"""Slack: the channels of a workspace export."""

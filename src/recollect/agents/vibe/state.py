@@ -1,0 +1,19 @@
+"""What the parser of Vibe carries from record to record."""
+
+from __future__ import annotations
+
+from recollect.agents.kit import reading as kit
+from recollect.agents.kit.documents.hashed import NamingState
+from recollect.agents.kit.documents.waiting import Waiting
+
+
+class VibeState(NamingState, frozen=True, gc=False, omit_defaults=True):
+    """State after a record."""
+
+    parent: str = ""
+    """Of a subagent: the session that started it."""
+    agent: str = ""
+    waiting: tuple[Waiting, ...] = ()
+
+
+Reading = kit.Reading[VibeState]
