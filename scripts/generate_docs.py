@@ -13,7 +13,7 @@ from pathlib import Path
 from recollect.agents.registry import adapters
 from recollect.cli.reference import cli_reference
 from recollect.config import config_reference
-from recollect.model.capabilities import AgentFacts, Place
+from recollect.model.capabilities import AgentFacts, Place, Root
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADER = "<!-- Written by `make docs` from the code; don't edit. -->"
@@ -58,9 +58,16 @@ def agents_page() -> str:
     claims = ("timestamps", "usage", "thinking", "edits", "lineage", "session_end")
     lines = ["# Agents", "", HEADER, "", "What Recollect reads of each agent, and how much each agent says.", ""]
     lines += table(
-        ("agent", "slug", *(c.replace("_", " ") for c in claims), "verified"),
-        ((f.name, f"`{f.slug}`", *(str(getattr(f.capabilities, c)) for c in claims), verified(f)) for f in known),
-    )
+        ("agent", "slug", "container", "history", *(c.replace("_", " ") for c in claims), "verified"),
+        (
+            (
+                f.name, f"`{f.slug}`", f.capabilities.container,
+                "rewritten" if f.capabilities.rewrites_history else "append",
+                *(str(getattr(f.capabilities, c)) for c in claims), verified(f),
+            )
+            for f in known
+        ),
+    )  # fmt: skip
     lines += [
         "",
         "exact: the agent writes it. partly: it has to be inferred, or is there only sometimes. no: the agent doesn't",
@@ -81,9 +88,11 @@ def section(facts: AgentFacts) -> list[str]:
     c = facts.capabilities
     lines = [f"## {facts.name}", "", c.notes, ""]
     lines += [f"- Slug `{facts.slug}`" + (f", also written {code(facts.aliases)}." if facts.aliases else ".")]
-    for root in facts.roots:
-        variable = f"`${root.variable}`, else " if root.variable else ""
-        lines.append(f"- Root: {variable}`~/{root.default}`.")
+    lines += [f"- Root: {root_line(root)}." for root in facts.roots]
+    if facts.is_per_repository:
+        lines.append("- Also looked for in the folders that stored sessions worked in.")
+    if facts.is_import_only:
+        lines.append("- Never looked for: `recollect import` takes the files that you name.")
     lines += [
         f"- History: {'may be rewritten' if c.rewrites_history else 'only grows'}.",
         f"- Usage is counted by: {c.usage_authority}",
@@ -95,10 +104,23 @@ def section(facts: AgentFacts) -> list[str]:
     return lines
 
 
+def root_line(root: Root) -> str:
+    """Return where an agent keeps its data, as people write paths."""
+    below = f"/{root.below}" if root.below else ""
+    default = f"`~/{root.default}{below}`" if root.default else f"`~{below}`"
+    return f"`${root.variable}{below}`, else {default}" if root.variable else default
+
+
 def place_row(place: Place) -> tuple[str, ...]:
     """Return one kind of source as a table row."""
-    files = code(place.patterns) + (f", but not {code(place.exclude)}" if place.exclude else "")
-    return place.role, files, place.container + (" (zstd)" if place.is_compressed else ""), str(place.lane)
+    files = code((*place.patterns, *(member.pattern for member in place.members)))
+    files += f", but not {code(place.exclude)}" if place.exclude else ""
+    container = place.container + (" (zstd)" if place.is_compressed else "")
+    if place.split:
+        container += f", split at {code(place.split)}"
+    if place.tables:
+        container += f": {code(dict.fromkeys(t.name for t in place.tables))}"
+    return place.role, files, container, str(place.lane)
 
 
 def code(words: Iterable[str]) -> str:

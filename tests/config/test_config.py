@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from recollect.config import (
     AgentConfig,
     Config,
+    FormatConfig,
     IngestConfig,
     ReposConfig,
     SearchConfig,
@@ -24,6 +25,14 @@ from recollect.config import (
 from recollect.errors import ConfigError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+FORMATS = st.builds(
+    FormatConfig,
+    name=TEXT,
+    container=st.sampled_from(("jsonl", "snapshot", "text", "sqlite")),
+    patterns=st.lists(TEXT, max_size=3).map(tuple),
+    role=TEXT,
+    skip=st.lists(TEXT, max_size=3).map(tuple),
+)
 CONFIGS = st.builds(
     Config,
     agents=st.dictionaries(
@@ -33,6 +42,7 @@ CONFIGS = st.builds(
             enabled=st.booleans(),
             roots=st.lists(TEXT, max_size=3).map(tuple),
             variables=st.dictionaries(TEXT, TEXT, max_size=3),
+            format=st.none() | FORMATS,
         ),
         max_size=3,
     ),
@@ -88,6 +98,22 @@ def test_an_unknown_key_of_an_agent_is_found_in_its_table() -> None:
     assert refusal("[agents.codex]\nenabeld = true\n").key == "agents.codex.enabeld"
 
 
+def test_an_unknown_key_of_a_format_is_found_in_its_table() -> None:
+    error = refusal('[agents.a.format]\nrol = "who"\n')
+    assert error.key == "agents.a.format.rol"
+    assert "did you mean `agents.a.format.role`" in str(error)
+
+
+def test_formats_are_given_as_plain_values() -> None:
+    config = parse_config(tomllib.loads('[agents.a.format]\nrole = "who"\n[agents.b]\n'))
+    assert list(config.formats()) == ["a"]
+    assert config.formats()["a"]["role"] == "who"
+    assert config == parse_config(tomllib.loads(config_toml(config)))
+
+
+CONTAINERS = 'one of "jsonl", "snapshot", "sqlite", "text"'
+
+
 @pytest.mark.parametrize(
     ("text", "key", "allowed"),
     [
@@ -98,6 +124,10 @@ def test_an_unknown_key_of_an_agent_is_found_in_its_table() -> None:
         ('[agents.a]\nenabled = "yes"', "agents.a.enabled", "true or false"),
         ('[agents.a]\nroots = "x"', "agents.a.roots", "a list, each item a string in quotes"),
         ("[agents.a]\nroots = [1]", "agents.a.roots", "a list, each item a string in quotes"),
+        ('[agents.a.format]\ncontainer = "yaml"', "agents.a.format.container", CONTAINERS),
+        ("[agents.a.format]\ncontainer = []", "agents.a.format.container", CONTAINERS),
+        ("[agents.a.format]\npatterns = [1]", "agents.a.format.patterns", "a list, each item a string in quotes"),
+        ("[agents.a]\nformat = 3", "agents.a.format", "a table"),
         ("[agents.a.variables]\nX = 1", "agents.a.variables.X", "a string in quotes"),
         ("agents = 3", "agents", "a table, each value a table"),
         ("[repos]\ndomains = 2026-01-01", "repos.domains", "a table, each value a string in quotes"),
@@ -130,9 +160,10 @@ def test_the_reference_loads_to_exactly_the_defaults() -> None:
 
 def test_the_reference_shows_every_key_with_a_text() -> None:
     lines = config_reference().splitlines()
-    for struct in (AgentConfig, ReposConfig, SearchConfig, IngestConfig):
+    for struct in (AgentConfig, FormatConfig, ReposConfig, SearchConfig, IngestConfig):
         for field in msgspec.structs.fields(struct):
-            at = next(i for i, line in enumerate(lines) if line.removeprefix("# ").startswith(f"{field.name} = "))
+            begin = "[agents.SLUG.format]" if field.name == "format" else f"{field.name} = "
+            at = next(i for i, line in enumerate(lines) if line.removeprefix("# ").startswith(begin))
             assert lines[at - 1].startswith("# ")
 
 

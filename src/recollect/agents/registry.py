@@ -59,9 +59,11 @@ _OWN: tuple[tuple[str, str], ...] = (
     ("slack", "slack.parse:SlackAdapter"),
     ("droid", "droid.parse:DroidAdapter"),
     ("vibe", "vibe.parse:VibeAdapter"),
+    ("gptme", "gptme.parse:GptmeAdapter"),
     ("forge", "forge.parse:ForgeAdapter"),
     ("iflow", "iflow.parse:IflowAdapter"),
     ("qoder", "qoder.parse:QoderAdapter"),
+    ("otel", "otel.parse:OtelAdapter"),
 )
 """Folder of the facts, and module and class of the parser, in the order in which agents are shown."""
 

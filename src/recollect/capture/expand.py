@@ -73,7 +73,7 @@ def database_problems(found: Sequence[FoundSource]) -> list[Refused]:
             try:
                 with open_database(item.path, item.place.tables) as database:
                     if not database.is_known:
-                        problems.append(Refused(item.path, NO_TABLES, is_failure=True))
+                        problems.append(Refused(item.path, NO_TABLES))
             except SourceError as error:
                 problems.append(Refused(item.path, str(error), is_failure=True))
     return problems
@@ -93,7 +93,7 @@ def _expand_database(item: FoundSource, known: list[KnownDocument], out: Expande
             return
         with open_database(item.path, item.place.tables) as database:
             if not database.is_known:
-                out.refused.append(Refused(item.path, NO_TABLES, is_failure=True))
+                out.refused.append(Refused(item.path, NO_TABLES))
             marks = database.marks()
     except SourceError as error:
         is_failure = not isinstance(error, SourceChanged)

@@ -135,11 +135,20 @@ def _told(
             role = adapter.recognise(file.relative, head)
             place = _place_of(adapter, role, file.path) if role else None
             if place is not None:
-                return _found(slug, file, file.relative, place)
+                return _as_member(slug, file, place) if place.members else _found(slug, file, file.relative, place)
     for layout, inside in fitting:
         if layout.is_telling:
             return _found(layout.slug, file, inside, layout.place)
     return "is of no known agent"
+
+
+def _as_member(slug: str, file: _File, place: Place) -> FoundSource | str:
+    """Return a file of a folder that is one document, under its place in that folder, however deep the folder lies."""
+    for member in place.members:
+        match = re.fullmatch(f"(?:.*/)?(?P<inside>{_whole(glob_of(member.pattern))})", file.relative, re.DOTALL)
+        if match is not None:
+            return _found(slug, file, match["inside"], place)
+    return "is one file of a folder that belongs together; name the folder above it"
 
 
 def _is_at_home(above: str, layout: _Layout) -> bool:
@@ -160,6 +169,9 @@ def _said(file: _File, adapter: Adapter, read_head: Callable[[str], bytes]) -> F
     for container in (wanted,) if wanted else fitting:
         for place in adapter.facts.places:
             if place.container == container:
+                if place.members:
+                    found = _as_member(adapter.facts.slug, file, place)
+                    return found if isinstance(found, FoundSource) else None
                 return _found(adapter.facts.slug, file, file.relative, place)
     return None
 

@@ -1,7 +1,8 @@
 """OTLP requests: protobuf as the JSON that OTLP defines for it, and which of a request's items can be taken.
 
-A request is an ExportTraceServiceRequest, ExportLogsServiceRequest or ExportMetricsServiceRequest. In OTLP's JSON, names
-are in lowerCamelCase, enums are numbers, 64-bit integers are text, ids are hex (where protobuf's own JSON has base64).
+A request is an ExportTraceServiceRequest, ExportLogsServiceRequest or ExportMetricsServiceRequest. In OTLP's JSON,
+names are in lowerCamelCase, enums are numbers, 64-bit integers are text, and ids are hex (where protobuf's own JSON has
+base64).
 """
 
 from __future__ import annotations
@@ -86,9 +87,10 @@ def json_of(message: Message) -> dict[str, Any]:
 
 def says_all(message: Message) -> bool:
     """Tell whether a message has no fields that this version of the protocol does not know. It loses those it has."""
-    before = message.ByteSize()
-    message.DiscardUnknownFields()  # type: ignore[attr-defined]  # missing in the stubs of Message
-    return message.ByteSize() == before
+    before: int = message.ByteSize()
+    message.DiscardUnknownFields()
+    after: int = message.ByteSize()
+    return after == before
 
 
 def signal_of(body: bytes) -> tuple[Signal, Message] | None:

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -49,7 +49,7 @@ class Memory:
     def __init__(self, home: Path, config: Config, env: Mapping[str, str]) -> None:
         self.home = home
         self.config = config
-        self.env = {**env, HOME_VARIABLE: str(home)}
+        self.env: Mapping[str, str] = {**env, HOME_VARIABLE: str(home)}
         self.notes: list[str] = []
         self._folders = Home(home)
         self._lock = threading.RLock()
@@ -126,7 +126,8 @@ class Memory:
         """Take in files and folders that the user names: transcripts in any layout, exports of conversations.
 
         A zip archive is unpacked for the time. agents: whose the files are, where their content does not tell.
-        Raises SourceError for a path that is not there or an archive that cannot be unpacked, else as `sync`.
+        Raises SourceError for a path that is not there or an archive that cannot be unpacked, before anything is taken
+        in; else as `sync`.
         """
         from recollect.capture.unpack import is_zip, unpacked
         from recollect.pipeline.report import SyncReport
@@ -136,17 +137,16 @@ class Memory:
             if not path.exists():
                 raise SourceUnavailable(f"{path} is not there")
         try:
-            with self._writing() as (writer, archive, keys), ExitStack() as unpacking:
-                shown_as = {
-                    str(unpacking.enter_context(unpacked(path, self._folders.unpacking))): str(path.absolute())
-                    for path in paths
-                    if is_zip(path)
-                }
-                plain = [str(path.absolute()) for path in paths if str(path.absolute()) not in shown_as.values()]
-                request = SyncRequest(
-                    self.config, agents=agents, env=self.env, progress=progress, now_us=_now_us,
-                    imports=[*plain, *shown_as],
-                )  # fmt: skip
+            archives = [path for path in paths if is_zip(path)]
+            plain = [str(path.absolute()) for path in paths if path not in archives]
+            request = SyncRequest(
+                self.config, agents=agents, env=self.env, progress=progress, now_us=_now_us, imports=plain
+            )
+            with (
+                self._writing() as (writer, archive, keys),
+                unpacked(archives, self._folders.unpacking) as shown_as,
+            ):
+                request.imports = (*request.imports, *shown_as)
                 request.shown_as = shown_as
                 report = sync(self._folders, writer, self.reader(), archive, keys, request)
                 self._make_vocabularies(report)

@@ -46,7 +46,9 @@ class Finder:
     @property
     def untaken(self) -> list[Refused]:
         """The files in the folders that no adapter knows, with the reason."""
-        return [refused for found in self._sorted for refused in found.untaken]
+        taken = {source.path for found in self._sorted for of_one in found.sources.values() for source in of_one}
+        refused = {one.path: one for found in self._sorted for one in found.untaken}
+        return [one._replace(path=self._shown(path)) for path, one in refused.items() if path not in taken]
 
     def find(self, adapter: Adapter, planner: Planner) -> Discovery:
         """Return the sources of one agent, documents instead of databases, each path once."""
@@ -54,7 +56,7 @@ class Finder:
         if adapter.facts.is_per_repository:
             roots += [RootDir(folder, True) for folder in self._repositories]
         if adapter.facts.is_import_only:
-            roots = []
+            roots = [root for root in roots if not root.is_home]  # those that the user named in the configuration
         found = discover(adapter, roots, known_roles=planner.known_roles, read_head=read_head)
         found.absent_roots = [root for root in found.absent_roots if root not in self._repositories]
         seen = {source.path for source in found.sources}
@@ -62,18 +64,27 @@ class Finder:
         if any(is_rows(place.container) for place in adapter.facts.places):
             expanded = expand(found.sources, planner.known_documents)
             found.sources = [self._as_shown(source) for source in expanded.sources]
-            found.refused += expanded.refused
+            found.refused += [one._replace(path=self._shown(one.path)) for one in expanded.refused]
         return found
 
     def _as_shown(self, source: FoundSource) -> FoundSource:
         """Return a document of an unpacked archive under the archive's own path."""
+        return msgspec.structs.replace(source, path=self._shown(source.path)) if self._shown_as else source
+
+    def _shown(self, path: str) -> str:
+        """Return a path in an unpacked archive as one in the archive."""
         for folder, archive in self._shown_as.items():
-            if source.path.startswith(folder):
-                return msgspec.structs.replace(source, path=archive + source.path[len(folder) :])
-        return source
+            if path.startswith((folder + os.sep, folder + "#")):
+                return archive + path[len(folder) :]
+        return path
 
     def _of_folders(self, slug: str) -> list[FoundSource]:
-        return [source for found in self._sorted for source in found.sources.get(slug, [])]
+        """Return what the folders hold of an agent, each file of a role once: folders may lie in each other."""
+        found: dict[tuple[str, str], FoundSource] = {}
+        for one in self._sorted:
+            for source in one.sources.get(slug, []):
+                found.setdefault((source.path, source.place.role), source)
+        return list(found.values())
 
 
 def _repositories(reader: Reader) -> list[str]:

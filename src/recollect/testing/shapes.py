@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from recollect.model.events import Event
 from recollect.model.payloads import (
@@ -38,18 +39,28 @@ SHAPES: dict[str, Shape] = {
 """Of the main session: of `fork` the second one, of `subagent` the parent. Others have rules of their own."""
 
 
+class _Line(NamedTuple):
+    """A line of a shape. key: the call or the record it is joined by. is_bare: says that it happened, not what."""
+
+    text: str
+    key: str = ""
+    is_bare: bool = False
+
+
 def shape_of(events: Iterable[Event]) -> Shape:
     """Return the shape of a session: who said what, which tools ran and how they ended, in order.
 
     An edit stands behind its call, wherever the agent writes it; results of agents that do not say how it went count as
-    ok. What agents tell beside the conversation (usage, titles, instructions) is no part of it.
+    ok. A compaction, or a call's result, may be told by a mark and then by its text. A rewind that only the next turn's
+    own record shows stands before that turn. What agents tell beside the conversation (usage, titles, instructions) is
+    no part of it.
     """
-    lines: list[tuple[str, str]] = []
+    lines: list[_Line] = []
     for event in events:
         line = _line(event)
         if line is not None:
             _place(lines, line)
-    return tuple(text for text, _ in lines)
+    return tuple(line.text for line in lines)
 
 
 def differences(shape: Sequence[str], scenario: str) -> list[str]:
@@ -60,36 +71,43 @@ def differences(shape: Sequence[str], scenario: str) -> list[str]:
     return [f"the shape is {list(shape)}, it should be {list(wanted)}"]
 
 
-def _line(event: Event) -> tuple[str, str] | None:
+def _line(event: Event) -> _Line | None:
     p = event.payload
     match p:
         case UserMessage(origin="injected") | AssistantMessage(text="") | Thinking(text=""):
             return None
         case UserMessage():
-            return f"user: {p.text.strip()}", ""
+            return _Line(f"user: {p.text.strip()}", event.event_id)
         case AssistantMessage():
-            return f"assistant: {p.text.strip()}", ""
+            return _Line(f"assistant: {p.text.strip()}")
         case Thinking():
-            return f"thinking: {p.text.strip()}", ""
+            return _Line(f"thinking: {p.text.strip()}")
         case ToolCall():
-            return f"call: {p.canonical}", p.call_id
+            return _Line(f"call: {p.canonical}", p.call_id)
         case ToolResult():
-            return f"result: {'failed' if p.ok is False else 'ok'}", p.call_id
+            said = bool(p.text or p.parts or p.structured)
+            return _Line(f"result: {'failed' if p.ok is False else 'ok'}", p.call_id, is_bare=not said)
         case FileEdit():
-            return f"edit: {p.operation} {p.path.rpartition('/')[2]}", p.call_id
+            return _Line(f"edit: {p.operation} {p.path.rpartition('/')[2]}", p.call_id)
         case Compaction():
-            return "compaction", ""
+            return _Line("compaction", is_bare=not p.summary)
         case Rewind():
-            return "rewind", ""
+            return _Line("rewind", event.event_id)
         case _:
             return None
 
 
-def _place(lines: list[tuple[str, str]], line: tuple[str, str]) -> None:
-    text, call_id = line
-    if text.startswith("edit: "):
+def _place(lines: list[_Line], line: _Line) -> None:
+    last = lines[-1] if lines else _Line("")
+    if line.text.startswith("edit: "):
         for at in range(len(lines) - 1, -1, -1):
-            if lines[at][0].startswith("call: ") and lines[at][1] == call_id:
+            if lines[at].text.startswith("call: ") and lines[at].key == line.key:
                 lines.insert(at + 1, line)
                 return
+    elif line.text == "rewind" and last.text.startswith("user: ") and last.key == line.key:
+        lines.insert(len(lines) - 1, line)
+        return
+    elif last.is_bare and last == line._replace(is_bare=True):
+        lines[-1] = line
+        return
     lines.append(line)

@@ -11,6 +11,7 @@ from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.aisdk import Speaker, read_content
 from recollect.agents.kit.rows.names import short_name
+from recollect.agents.kit.short import MAX_PATH_CHARS, short
 from recollect.agents.kit.turns import TurnState
 from recollect.agents.commandcode.declare import FACTS
 from recollect.model.payloads import Json, Lifecycle, SessionStart
@@ -87,7 +88,7 @@ def _place(reading: Reading, line: dict[str, Any], metadata: dict[str, Any]) -> 
     places = (metadata.get("cwd"), metadata.get("projectPath"), inner.get("cwd"), line.get("cwd"))
     cwd = next((p for p in places if isinstance(p, str) and p), "")
     branch = text(line.get("gitBranch"))
-    kept_cwd, kept_branch = cwd[:_MAX_CHARS], branch[: kit.MAX_NAME_CHARS]
+    kept_cwd, kept_branch = short(cwd, MAX_PATH_CHARS), short(branch)
     before = reading.native_id
     if not reading.state.is_started:
         version = metadata.get("version")
@@ -100,16 +101,9 @@ def _place(reading: Reading, line: dict[str, Any], metadata: dict[str, Any]) -> 
             reading.add(Lifecycle("branch", branch=branch), native_id=f"{before}/branch" if before else None)
     reading.set(
         is_started=True,
-        cwd=_encodable(kept_cwd) or reading.now("cwd"),
-        branch=_encodable(kept_branch) or reading.now("branch"),
+        cwd=kept_cwd or reading.now("cwd"),
+        branch=kept_branch or reading.now("branch"),
     )
-
-
-_MAX_CHARS = 1000
-
-
-def _encodable(value: str) -> str:
-    return value.encode("utf-8", "replace").decode("utf-8")
 
 
 def _renamed(content: Json) -> Json:
@@ -134,7 +128,7 @@ def _read_meta(reading: Reading) -> None:
     title = reading.text(meta, "title")
     if title:
         reading.add(Lifecycle("title", title=title, detail={"by_user": meta.get("userRenamed") is True}), native_id="title")
-    cwd = reading.text(meta, "cwd") or reading.text(meta, "projectPath")
-    if cwd:
-        reading.add(Lifecycle("cwd", cwd=cwd), native_id="meta/cwd")
+    project = reading.text(meta, "projectPath") or reading.text(meta, "cwd")
+    if project:
+        reading.add(Lifecycle("project", detail={"path": project}), native_id="project")
     reading.extra(meta, _META_FIELDS, "meta", native_id="meta")

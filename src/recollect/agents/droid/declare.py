@@ -45,7 +45,7 @@ FACTS = AgentFacts(
             "Tokens are known per session only, under the model chosen last. Ends of turns have no time of their own. "
             "The first line is written anew when the title changes. Saved output of `droid exec` can be imported."
         ),
-        verified_version="0.229.0",
+        verified_version="0.81.0",
         verified_on="2026-11-21",
         evidence="format notes: other agents; captured sessions of droid 0.5x and 0.81; readers of 0.229",
     ),

@@ -25,7 +25,7 @@ FACTS = AgentFacts(
         rewrites_history=False,
         timestamps="exact",
         usage="exact",
-        usage_authority="gen_ai.usage.* of inference spans, told by their operation; agents above them sum them up again",
+        usage_authority="gen_ai.usage.* of inference spans, told by their operation; spans above state sums",
         thinking="partly",
         edits="partly",
         lineage="partly",
@@ -45,8 +45,8 @@ FACTS = AgentFacts(
             "unknown",
         ),
         notes=(
-            "Prompts, answers, arguments and results are only there where their sender was told to send content. Edits are "
-            "told from the arguments of editing tools. The conventions have no compaction and no rewind."
+            "Prompts, answers, arguments and results are only there where their sender was told to send content. Edits "
+            "are told from the arguments of editing tools. The conventions have no compaction and no rewind."
         ),
         verified_version="semantic conventions 1.38",
         verified_on="2026-11-21",

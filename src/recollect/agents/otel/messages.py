@@ -22,9 +22,9 @@ MESSAGE_FIELDS = frozenset(
     reasoning text tool_call_name function_call stop_reason author""".split()
 )
 PART_FIELDS = frozenset(
-    """type content text thinking reasoning id call_id tool_call_id tool_use_id name arguments input args function response
-    result output is_error mime_type media_type modality uri url file_id file data image_url source detail signature
-    index refusal annotations summary server_tool_call server_tool_call_response caller cache_control status
+    """type content text thinking reasoning id call_id tool_call_id tool_use_id name arguments input args function
+    response result output is_error mime_type media_type modality uri url file_id file data image_url source detail
+    signature index refusal annotations summary server_tool_call server_tool_call_response caller cache_control status
     functionCall functionResponse inlineData thought tool_call""".split()
 )
 _TEXTS = frozenset(("text", "input_text", "output_text", "refusal"))
@@ -34,7 +34,19 @@ _RESULTS = frozenset(
     ("tool_call_response", "tool_result", "function_call_output", "server_tool_call_response", "function_response")
 )
 _MEDIA = frozenset(
-    ("blob", "file", "uri", "image", "image_url", "input_image", "document", "audio", "video", "input_audio", "input_file")
+    (
+        "blob",
+        "file",
+        "uri",
+        "image",
+        "image_url",
+        "input_image",
+        "document",
+        "audio",
+        "video",
+        "input_audio",
+        "input_file",
+    )
 )
 _MAX_PARTS = 10_000
 
@@ -107,7 +119,8 @@ def messages_of(value: Json, role: str) -> Messages:
     if not is_whole and isinstance(written, str):
         found, rest = _whole_elements(written)
         if not found:
-            return Messages([], written) if written.lstrip().startswith(("[{", '{"role', '{"messages')) else _plain(value, role)
+            is_cut = written.lstrip().startswith(("[{", '{"role', '{"messages'))
+            return Messages([], written) if is_cut else _plain(value, role)
         written = found
     if isinstance(written, dict):
         inner = written.get("messages", written.get("choices", written.get("contents")))

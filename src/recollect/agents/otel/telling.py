@@ -1,12 +1,13 @@
 """One item while it is told: which session it is of, and how its messages, calls and results become events.
 
-A call of a model repeats the whole history, so messages are named by what they say and, among equal ones, by number: the
-history said again has the names that it had. Names and payloads must not depend on which call repeats a message; that
-is why an answer's event has no model and no reason to stop (the span's own event has them).
+A call of a model repeats the whole history, so messages are named by what they say and, among equal ones, by number:
+the history said again has the names that it had. Names and payloads must not depend on which call repeats a message;
+that is why an answer's event has no model and no reason to stop (the span's own event has them).
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from typing import Any
 
@@ -56,9 +57,15 @@ class Telling:
         self.says = says
         self.session = session
         self.scope = session if session is not None else reading.state.session
-        self.key = item.key or f"r-{digest_of([reading.record.raw.hex(), item.name, str(says)])}"
+        self.span = item.key or f"r-{_named_by_content(reading, item)}"
+        """The span that it is, or that it belongs to."""
+        self.key = self.span if item.is_span else f"log-{_named_by_content(reading, item)}"
+        """Names the item's own event."""
         self.is_fresh = memory.known(self.scope) is None
-        self.is_sidechain = False
+        self.exception = ""
+        """What an exception noted inside the span says."""
+        self.is_prompted_by_agent = False
+        """What stands in the user's role was written by another agent."""
 
     def text(self, name: str) -> str:
         """Return an attribute that is text."""
@@ -71,8 +78,7 @@ class Telling:
         if at is not None:
             reading.ts, reading.ts_quality = at, "exact" if is_exact else "inferred"
             reading.last_ts = at if reading.last_ts is None else max(at, reading.last_ts)
-        reading.is_sidechain = self.is_sidechain
-        reading.parent_id = self.key if name != self.key else self._parent()
+        reading.parent_id = self.span if name != self.span else self._parent()
         reading.add(payload, role, native_id=name, session=self.session)
 
     def drifted(self, kind: str, name: str) -> None:
@@ -104,7 +110,9 @@ def tell_input(telling: Telling, found: Messages, *, is_leaf: bool, attribute: s
         turn = _Turn(telling, counts, at=telling.item.start, is_exact=is_new, is_leaf=is_leaf, has_history=has_history)
         turn.tell(message)
         for given in message.results:
-            _tell_earlier(telling, given, names.get(given.call_id, given.name), is_new=is_new)
+            named = given.call_id or turn.numbered(f"given-{digest_of(_plain(given.content))}")
+            whole_given = msgspec.structs.replace(given, call_id=named, name=names.get(named, given.name))
+            _tell_earlier(telling, whole_given, is_new=is_new, has_id=bool(given.call_id))
     if found.rest:
         _tell_cut(telling, found.rest, attribute)
     return counts if has_history else Counter()
@@ -118,7 +126,7 @@ def tell_output(telling: Telling, found: Messages, before: Counter[str], *, is_l
     for message in found.messages:
         turn.tell(message)
         for given in message.results:
-            tell_result(telling, given.call_id, given, at=telling.item.end)
+            tell_result(telling, given, at=telling.item.end)
     if found.rest:
         _tell_cut(telling, found.rest, attribute)
 
@@ -126,26 +134,25 @@ def tell_output(telling: Telling, found: Messages, before: Counter[str], *, is_l
 def tell_call(telling: Telling, asked: Asked, at: int | None, *, is_exact: bool = True) -> None:
     """Give a tool call, and remember it for its result. One that was given with its arguments is not given again."""
     call_id, memory = asked.call_id, telling.memory
-    name = f"call:{call_id or digest_of([asked.name, _plain(asked.arguments), telling.key])}"
+    name = f"call:{call_id}"
+    has_arguments = asked.arguments not in (None, "", {}, [])
+    if memory.is_seen(telling.scope, name, "whole"):
+        return
+    if not memory.see(telling.scope, name, "whole" if has_arguments else "bare"):
+        return
     if not asked.is_whole:
         telling.reading.wrong("arguments", "bad_arguments")
     memory.calls = remember_call(memory.calls, _waiting(telling, call_id), asked.name, asked.arguments)
-    has_arguments = asked.arguments not in (None, "", {}, [])
-    if memory.is_seen(telling.scope, name, "with arguments") or not memory.see(telling.scope, name, str(has_arguments)):
-        return
-    if has_arguments:
-        memory.see(telling.scope, name, "with arguments")
     call = ToolCall(call_id, asked.name, canonical_tool(asked.name), asked.arguments)
     telling.add(call, "assistant", name, at, is_exact=is_exact)
 
 
 def tell_result(
-    telling: Telling, call_id: str, given: Given, *, at: int | None, ok: bool | None = None,
-    duration_ms: int | None = None, arguments: Json = None,
+    telling: Telling, given: Given, *, at: int | None, ok: bool | None = None, duration_ms: int | None = None,
+    arguments: Json = None,
 ) -> None:  # fmt: skip
     """Give a tool's result, and the edits that its call asked for where it did not fail."""
-    name = call_id or telling.key
-    memory = telling.memory
+    memory, call_id = telling.memory, given.call_id or telling.key
     waiting, memory.calls = take_call(memory.calls, _waiting(telling, call_id))
     tool = given.name or (waiting.name if waiting else "")
     content, _ = decoded(given.content)
@@ -153,16 +160,17 @@ def tell_result(
     exit_code = next((c for key in _EXIT_CODES if (c := whole(mapping(content).get(key))) is not None), None)
     if given.is_error or (exit_code is not None and exit_code != 0):
         ok = False
-    memory.see(telling.scope, f"result:{name}")
+    memory.see(telling.scope, f"result:{call_id}")
     result = ToolResult(call_id, tool, ok, exit_code, result_text(content), structured, duration_ms)
     if ok is not False:
-        edits = list(edits_of(arguments)) if arguments and canonical_tool(tool) == "edit" else []
+        operation: Any = "create" if tool.startswith("create") else "modify"
+        edits = list(edits_of(arguments, operation)) if arguments and canonical_tool(tool) == "edit" else []
         if not edits and waiting is not None:
             edits = [FileEdit(e.path, "modify", e.before, e.after) for e in waiting.edits]
         for number, edit in enumerate(edits, 1):
             made = msgspec.structs.replace(edit, call_id=call_id)
-            telling.add(made, "tool", f"edit:{name}:{number}", at)
-    telling.add(result, "tool", f"result:{name}", at)
+            telling.add(made, "tool", f"edit:{call_id}:{number}", at)
+    telling.add(result, "tool", f"result:{call_id}", at)
 
 
 def is_cancelled(*said: str) -> bool:
@@ -174,7 +182,14 @@ class _Turn:
     """The messages of one list while they are given."""
 
     def __init__(
-        self, telling: Telling, counts: Counter[str], *, at: int | None, is_exact: bool, is_leaf: bool, has_history: bool
+        self,
+        telling: Telling,
+        counts: Counter[str],
+        *,
+        at: int | None,
+        is_exact: bool,
+        is_leaf: bool,
+        has_history: bool,
     ) -> None:
         self._telling = telling
         self._counts = counts
@@ -194,7 +209,7 @@ class _Turn:
         content = [said, [part.sha256 or part.url or part.path for part in parts]] if parts else said
         if said or parts:
             if role in _USERS:
-                origin: Any = "injected" if telling.is_sidechain else "human"
+                origin: Any = "injected" if telling.is_prompted_by_agent else "human"
                 self._say(UserMessage(said, origin, parts), "user", "user", content)
             elif role in _ASSISTANTS:
                 self._say(AssistantMessage(said, parts=parts), "assistant", "assistant", content)
@@ -206,7 +221,9 @@ class _Turn:
                 telling.drifted("value", f"message.role={role}")
                 self._say(Unknown(f"message.{role}", said), "system", "message", content)
         for call in message.calls:
-            tell_call(telling, call, self._at, is_exact=self._is_exact)
+            call_id = call.call_id or self.numbered(f"call-{digest_of([call.name, _plain(call.arguments)])}")
+            named = msgspec.structs.replace(call, call_id=call_id)
+            tell_call(telling, named, self._at, is_exact=self._is_exact)
         for kind, part in message.odd:
             telling.drifted("type", f"part.{kind}")
             self._say(Unknown(kind, result_text(part)), "system", "part", part)
@@ -218,38 +235,56 @@ class _Turn:
     def _say(self, payload: Payload, role: Role, kind: str, content: Json) -> None:
         """Give a text under its name, unless it was given."""
         telling = self._telling
-        base = f"{kind}-{digest_of(_plain(content))}"
+        name = self.numbered(f"{kind}-{digest_of(_plain(content))}")
+        if name and telling.memory.see(telling.scope, name):
+            telling.add(payload, role, name, self._at, is_exact=self._is_exact)
+
+    def numbered(self, base: str) -> str:
+        """Return a name with its number among equal ones, "" for a log record that came before."""
+        telling = self._telling
+        if not telling.item.is_span:
+            number = _number_in_logs(telling, base)
+            return "" if not number else base if number == 1 else f"{base}/{number}"
         self._counts[base] += 1
         number = telling.memory.number(
             telling.scope,
             base,
-            span=telling.key if self._is_leaf else "",
+            span=telling.span if self._is_leaf else "",
             trace=telling.item.trace,
             at_least=self._counts[base] if self._has_history or self._counts[base] > 1 else 0,
         )
         self._counts[base] = max(number, self._counts[base])
-        name = base if number == 1 else f"{base}/{number}"
-        if telling.memory.see(telling.scope, name):
-            telling.add(payload, role, name, self._at, is_exact=self._is_exact)
+        return base if number == 1 else f"{base}/{number}"
 
 
-def _tell_earlier(telling: Telling, given: Given, tool: str, *, is_new: bool) -> None:
+def _number_in_logs(telling: Telling, base: str) -> int:
+    """Return the number of a text among equal ones where every message of a history is a log record of its own.
+
+    Records of one span count; the same at the same time is one that was sent again (0).
+    """
+    memory = telling.memory
+    if not memory.see("log", telling.scope, telling.span, base, str(telling.item.start)):
+        return 0
+    number = 1
+    while not memory.see("nth", telling.scope, telling.span, base, str(number)):
+        number += 1
+    return number
+
+
+def _tell_earlier(telling: Telling, given: Given, *, is_new: bool, has_id: bool) -> None:
     """Give a result that stands in a history. Its own span says more (how it went), so that one is never replaced.
 
     What came before anything else that is known of the session may have been given from another file; it is kept as
     unknown, under a name of its own.
     """
     memory, call_id = telling.memory, given.call_id
-    if memory.is_seen(telling.scope, f"result:{call_id}") and call_id:
+    if memory.is_seen(telling.scope, f"result:{call_id}"):
         return
-    named = msgspec.structs.replace(given, name=tool, call_id=call_id or digest_of(_plain(given.content)))
-    if is_new and not (telling.is_fresh and call_id):
-        ok = False if given.is_error else None
-        if memory.see(telling.scope, "given", named.call_id):
-            tell_result(telling, named.call_id, named, at=telling.item.start, ok=ok)
-    elif memory.see(telling.scope, "earlier", named.call_id):
+    if is_new and not (telling.is_fresh and has_id):
+        tell_result(telling, given, at=telling.item.start)
+    elif memory.see(telling.scope, f"earlier:{call_id}"):
         kept = Unknown("earlier_tool_result", result_text(given.content))
-        telling.add(kept, "tool", f"earlier:{named.call_id}", telling.item.start, is_exact=False)
+        telling.add(kept, "tool", f"earlier:{call_id}", telling.item.start, is_exact=False)
 
 
 def _tell_cut(telling: Telling, rest: str, attribute: str) -> None:
@@ -263,6 +298,12 @@ def _tell_cut(telling: Telling, rest: str, attribute: str) -> None:
 def _waiting(telling: Telling, call_id: str) -> str:
     """Return the name under which a call waits: ids are only unique in their session."""
     return f"{mark(telling.scope, call_id):x}" if call_id and is_storable(call_id) else ""
+
+
+def _named_by_content(reading: Reading, item: Item) -> str:
+    """Return a name for an item without ids of its own: made of its record's bytes and of what it says."""
+    raw = hashlib.sha256(reading.record.raw).hexdigest()
+    return digest_of([raw, item.name, item.trace, item.span, str(item.start), str(item.attributes), str(item.body)])
 
 
 def _plain(value: Json) -> Json:

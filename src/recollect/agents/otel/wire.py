@@ -1,7 +1,7 @@
 """From what stands in a record to items: spans and log records in one form, whoever wrote them and in which shape.
 
-OTLP's JSON nests items below resources and scopes and wraps every value; SDKs' own exporters write flat spans with plain
-attributes; some write nothing but attributes. All of them become `Item`s.
+OTLP's JSON nests items below resources and scopes and wraps every value; SDKs' own exporters write flat spans with
+plain attributes; some write nothing but attributes. All of them become `Item`s.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ SPAN_FIELDS = frozenset(
     droppedAttributesCount events droppedEventsCount links droppedLinksCount status""".split()
 )
 LOG_FIELDS = frozenset(
-    """timeUnixNano observedTimeUnixNano severityNumber severityText body attributes droppedAttributesCount flags traceId
-    spanId eventName""".split()
+    """timeUnixNano observedTimeUnixNano severityNumber severityText body attributes droppedAttributesCount flags
+    traceId spanId eventName""".split()
 )
 _FLAT_FIELDS = frozenset(
-    """trace_id span_id parent_id parentId parent_span_id context parentSpanContext spanContext start_time end_time startTime
-    endTime start_time_unix_nano end_time_unix_nano resource scope instrumentationScope instrumentationLibrary timestamp time
-    duration hrTime observed_timestamp severity_text severity_number event_name trace_flags id type ended
-    trace_state""".split()
+    """trace_id span_id parent_id parentId parent_span_id context parentSpanContext spanContext start_time end_time
+    startTime endTime start_time_unix_nano end_time_unix_nano resource scope instrumentationScope timestamp time
+    instrumentationLibrary duration hrTime observed_timestamp severity_text severity_number event_name trace_flags id
+    type ended trace_state""".split()
 )
 _TIMES = ("time", "timestamp", "@timestamp", "ts", "event.timestamp")
 _SECRET = re.compile(
@@ -121,7 +121,9 @@ def is_secret(name: str) -> bool:
 
 def shown(attributes: dict[str, Json]) -> dict[str, Json]:
     """Return attributes without those that may hold credentials, at any depth, and without empty ones."""
-    return {name: _clean(value, 0) for name, value in attributes.items() if not is_secret(name) and value not in ("", None)}
+    return {
+        name: _clean(value, 0) for name, value in attributes.items() if not is_secret(name) and value not in ("", None)
+    }
 
 
 def _clean(value: Json, depth: int) -> Json:
@@ -135,7 +137,7 @@ def _clean(value: Json, depth: int) -> Json:
 
 
 def time_of(value: Json) -> int | None:
-    """Return UTC microseconds of nanoseconds (a number or text), [seconds, nanoseconds], ISO 8601, or an epoch number."""
+    """Return UTC microseconds of nanoseconds (also as text), [seconds, nanoseconds], ISO 8601 or an epoch number."""
     if isinstance(value, list) and len(value) == 2:
         seconds, nanos = whole(value[0]), whole(value[1])
         return None if seconds is None or nanos is None else _bounded(seconds * 1_000_000 + nanos // _NS_PER_US)
@@ -165,7 +167,8 @@ def items_of_request(request: dict[str, Any], root: str) -> list[Item]:
     found: list[Item] = []
     for resource in items(members(request, root)):
         shared = attributes_of(mapping(mapping(resource).get("resource")).get("attributes"))
-        groups = items(members(mapping(resource), scope_list)) or items(mapping(resource).get("instrumentationLibrarySpans"))
+        older = mapping(resource).get("instrumentationLibrarySpans")
+        groups = items(members(mapping(resource), scope_list)) or items(older)
         for group in groups:
             scope = text(mapping(mapping(group).get("scope")).get("name"))
             for written in items(members(mapping(group), leaf)):

@@ -24,7 +24,7 @@ FACTS = AgentFacts(
         rewrites_history=False,
         timestamps="no",
         usage="partly",
-        usage_authority="meta.json: stats, a running total, once for all sessions that a compaction or rewind continued",
+        usage_authority="meta.json: stats, a running total, once for sessions that continue each other",
         thinking="exact",
         edits="exact",
         lineage="partly",
@@ -43,10 +43,10 @@ FACTS = AgentFacts(
             "unknown",
         ),
         notes=(
-            "Messages have no time: theirs is that of the session's folder. A compaction or a rewind begins a new session "
+            "Messages have no time: theirs is that of the session's folder. A compaction or a rewind is a new session "
             "that names the old one and says no more. Sessions of the unified backend are not read."
         ),
-        verified_version="2.25.8",
+        verified_version="unverified",
         verified_on="2026-11-21",
         evidence="format notes: other agents; the sources of Mistral Vibe; sessions of its readers",
     ),

@@ -74,7 +74,7 @@ def _read_stats(reading: Reading, stats: dict[str, Any], model: str) -> None:
     """Give the running total. Cached tokens are part of the prompt's.
 
     A compaction or rewind goes on in a new session whose total includes the old one's. Such sessions share the end of
-    their ids, so one key names them all, and the largest total counts.
+    their ids, so one key names them all, and one of them counts.
     """
     put, got = reading.count(stats, "session_prompt_tokens"), reading.count(stats, "session_completion_tokens")
     cached = min(reading.count(stats, "session_cached_tokens"), put)

@@ -8,20 +8,20 @@ from __future__ import annotations
 import codecs
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import msgspec
-
+from recollect.capture.decode import decode_record
 from recollect.errors import SourceChanged, SourceRefused, SourceUnavailable
-from recollect.model.payloads import Json
 from recollect.model.rows import encode_row, text_cell
 
 MAX_ELEMENT_BYTES = 64 * 1024 * 1024
 TABLE = "conversation"
 _STEP_BYTES = 1024 * 1024
 _MARK_BYTES = 16
-_BLANK = " \t\r\n,"
+_BLANKS = re.compile(r"[ \t\r\n,]*")
+_BEGINNING = re.compile(r'[\ufeff \t\r\n]*(?:\[|\{\s*"conversations"\s*:\s*\[|(?=\{))')
 _raw_decode = json.JSONDecoder(strict=False).raw_decode
 
 
@@ -35,12 +35,24 @@ class Element(NamedTuple):
 
 
 def elements_of(path: str, keys: tuple[str, ...]) -> list[Element]:
-    """Return the conversations of an export. Raises SourceRefused for what is none, SourceUnavailable."""
-    found: list[Element] = []
+    """Return the conversations of an export. Raises SourceRefused for what is none, SourceUnavailable.
+
+    A conversation that stands there twice counts once; another one of the same name is `name#2`.
+    """
+    found: dict[str, Element] = {}
+    marks: set[bytes] = set()
     for offset, raw in _pieces(path):
         mark = hashlib.blake2b(raw, digest_size=_MARK_BYTES).digest()
-        found.append(Element(_name(raw, keys) or f"file-{mark.hex()[:16]}", offset, len(raw), mark))
-    return found
+        if mark in marks:
+            continue
+        marks.add(mark)
+        name = unique = _name(raw, keys) or f"file-{mark.hex()[:16]}"
+        number = 1
+        while unique in found:
+            number += 1
+            unique = f"{name}#{number}"
+        found[unique] = Element(unique, offset, len(raw), mark)
+    return list(found.values())
 
 
 def lines_of_element(path: str, element: Element) -> Iterator[bytes]:
@@ -58,51 +70,51 @@ def lines_of_element(path: str, element: Element) -> Iterator[bytes]:
 
 
 def _name(raw: bytes, keys: tuple[str, ...]) -> str:
-    try:
-        value: Json = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
-        return ""
+    value = decode_record(raw).value
     if isinstance(value, dict):
-        return next((str(value[key]) for key in keys if isinstance(value.get(key), str | int)), "")
+        named = (value.get(key) for key in keys)
+        return next((str(name) for name in named if isinstance(name, str | int) and str(name).strip()), "")
     return ""
 
 
 def _pieces(path: str) -> Iterator[tuple[int, bytes]]:
-    """Yield (offset, bytes) of every element of the top-level array; bytes that are not UTF-8 as they are."""
+    """Yield (offset, bytes) of every conversation; bytes that are not UTF-8 as they are.
+
+    An export is a list, or an object `{"conversations": [...]}`; a single conversation, or several one behind the
+    other, count as a list of them.
+    """
     decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
-    at = 0
     try:
         with open(path, "rb") as handle:
-            buffer = decode(handle.read(_STEP_BYTES))
-            start = buffer.find("[") + 1
-            if not start or buffer[: start - 1].strip(_BLANK + "\ufeff"):
+            text = decode(handle.read(_STEP_BYTES))
+            begin = _BEGINNING.match(text)
+            if begin is None:
                 raise SourceRefused(f"{path} holds no list of conversations", reason="not an export")
-            at = len(_bytes(buffer[:start]))
-            buffer = buffer[start:]
+            at, start = len(_bytes(text[: begin.end()])), begin.end()
             is_over = False
             while True:
-                stripped = buffer.lstrip(_BLANK)
-                at += len(buffer) - len(stripped)
-                buffer = stripped
-                if buffer.startswith("]"):
+                blank = _BLANKS.match(text, start)
+                past = blank.end() if blank is not None else start
+                at, start = at + past - start, past
+                if text.startswith("]", start):
                     return
-                end = _end_of(buffer, is_over)
+                end = _end_of(text, start, is_over)
                 if end:
-                    raw = _bytes(buffer[:end])
+                    raw = _bytes(text[start:end])
                     yield at, raw
-                    at += len(raw)
-                    buffer = buffer[end:]
+                    at, start = at + len(raw), end
                     continue
+                text, start = text[start:], 0
                 if is_over:
-                    if buffer:
-                        yield at, _bytes(buffer)
+                    if text:
+                        yield at, _bytes(text)
                     return
-                if len(buffer) > MAX_ELEMENT_BYTES:
+                if len(text) > MAX_ELEMENT_BYTES:
                     raise SourceRefused(f"{path} holds a conversation of more than 64 MiB", reason="too large")
-                # Twice as much each time, so that a long element is not scanned again and again.
-                step = handle.read(max(_STEP_BYTES, len(buffer)))
+                # Twice as much each time, so that a long conversation is not scanned again and again.
+                step = handle.read(max(_STEP_BYTES, len(text)))
                 is_over = not step
-                buffer += decode(step, final=is_over)
+                text += decode(step, final=is_over)
     except OSError as error:
         raise SourceUnavailable(f"cannot read {path}: {error.strerror}") from error
 
@@ -111,12 +123,12 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _end_of(buffer: str, is_over: bool) -> int:
-    """Return where the first value in the buffer ends, 0 if it is not whole. A number may go on after the buffer."""
-    if not buffer:
+def _end_of(text: str, start: int, is_over: bool) -> int:
+    """Return where the value at `start` ends, 0 if it is not whole. A number may go on after the text."""
+    if start >= len(text):
         return 0
     try:
-        _, end = _raw_decode(buffer)
+        _, end = _raw_decode(text, start)
     except (ValueError, RecursionError):
         return 0
-    return end if buffer[0] in '{["' or end < len(buffer) or is_over else 0
+    return end if text[start] in '{["' or end < len(text) or is_over else 0

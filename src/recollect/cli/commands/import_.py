@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from recollect.cli.commands.sync import exit_code
 from recollect.cli.options import json_option, open_memory
-from recollect.cli.terminal import console, write_json
+from recollect.cli.terminal import console, safe_line, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recollect.memory import SyncReport
+
+SHOWN = 10
+"""Files that were left alone, listed one by one; the rest is counted. `--json` has all."""
+_FAILED = 3
 
 
 @click.command()
@@ -30,12 +41,34 @@ def command(paths: tuple[Path, ...], agent: str | None, as_json: bool) -> int:
 
     with open_memory() as memory, ProgressLine() as progress:
         report = memory.take_in(paths, agents=(agent,) if agent else (), progress=progress)
+    is_found = any(line.found or line.skipped for line in report.agents.values())
     if as_json:
         write_json(report)
     else:
-        from recollect.cli.render.upkeep import print_sync
+        _print(report, paths, is_found=is_found)
+    if report.state != "done":
+        return exit_code(report.state)
+    if any(skipped.is_failure for skipped in report.untaken):
+        return _FAILED
+    return 0 if any(line.found for line in report.agents.values()) else 1
 
-        print_sync(console(), report)
-    if report.state == "done" and not any(line.found for line in report.agents.values()):
-        return 1
-    return exit_code(report.state)
+
+def _print(report: SyncReport, paths: Sequence[Path], *, is_found: bool) -> None:
+    """Print what was taken in, and what was left alone and why: a few by name, the others counted."""
+    from rich.text import Text
+
+    from recollect.cli.render.upkeep import print_sync
+
+    out = console()
+    if is_found or report.state != "done":
+        print_sync(out, report)
+    else:
+        named = ", ".join(map(str, paths))
+        out.print(safe_line(f"nothing in {named} is of an agent or an export that is known"), soft_wrap=True)
+    for skipped in report.untaken[:SHOWN]:
+        line = f"left alone {skipped.path}: {skipped.reason}"
+        out.print(Text(safe_line(line), style="yellow" if skipped.is_failure else "dim"), soft_wrap=True)
+    if len(report.untaken) > SHOWN:
+        reasons = Counter(skipped.reason for skipped in report.untaken[SHOWN:])
+        counted = ", ".join(f"{number:,} {reason}" for reason, number in reasons.most_common())
+        out.print(Text(safe_line(f"left alone {sum(reasons.values()):,} more: {counted}"), style="dim"), soft_wrap=True)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.render.figures import count, plural
-from recollect.cli.render.tables import plain_table
+from recollect.cli.render.figures import plural
 from recollect.cli.terminal import safe_line
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ SHOWN_ROWS = 20
 
 
 def print_drift(out: Console, found: Sequence[DriftRow]) -> None:
-    """Print a table per agent and version, the most frequent first; the places are files as they were named."""
+    """Print a line for each, by agent and version, the most frequent first; the places are files as they were named."""
     if not found:
         out.print("nothing: every record type, field and value is known")
         return
@@ -29,16 +28,10 @@ def print_drift(out: Console, found: Sequence[DriftRow]) -> None:
         rows = list(group)
         title = f"{agent} {version}" if version else agent
         out.print(Text(f"{safe_line(title)}: {plural(len(rows), 'thing')} not known", style="bold"))
-        shown = [
-            (
-                row.kind,
-                safe_line(row.name),
-                count(row.count),
-                safe_line(f"{row.path} record {row.record_index}, byte {row.offset_bytes}"),
-            )
-            for row in rows[:SHOWN_ROWS]
-        ]
-        out.print(plain_table(("what", "name", "times", "first at"), shown), soft_wrap=True)
+        for row in rows[:SHOWN_ROWS]:
+            where = Text(f"    first in {safe_line(row.path)}, record {row.record_index}", style="dim")
+            out.print(Text(f"  {row.kind} {safe_line(row.name)}, {plural(row.count, 'time')}"), soft_wrap=True)
+            out.print(where, soft_wrap=True)
         if len(rows) > SHOWN_ROWS:
             out.print(f"and {len(rows) - SHOWN_ROWS} more, see --json")
         out.print()

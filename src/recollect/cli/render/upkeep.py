@@ -56,6 +56,10 @@ def print_sync(out: Console, report: SyncReport) -> None:
             out.print(Text(f"skipped {len(agent.skipped) - SHOWN:,} more of {agent.agent}", style="dim"))
         for warning in agent.warnings:
             out.print(Text(safe_line(f"warning: {agent.agent}: {warning}"), style="yellow"), soft_wrap=True)
+    for skipped in report.untaken[:SHOWN]:
+        out.print(Text(safe_line(f"not taken {skipped.path}: {skipped.reason}"), style="dim"), soft_wrap=True)
+    if len(report.untaken) > SHOWN:
+        out.print(Text(f"not taken {len(report.untaken) - SHOWN:,} more; --json lists them", style="dim"))
     print_notes(out, report.notes)
     out.print(Text(sync_line(report), style="dim"), soft_wrap=True)
 

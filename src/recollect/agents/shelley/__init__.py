@@ -1,0 +1,1 @@
+"""Shelley (exe.dev): a database of conversations and their messages."""

@@ -1,0 +1,192 @@
+"""Shelley: one row in, its events out. Pure, and never raises on content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from recollect.agents.kit.access import items, mapping, text
+from recollect.agents.kit.adapter import KitAdapter, read_odd
+from recollect.agents.kit.documents.hashed import name_of
+from recollect.agents.kit.rows.names import short_name
+from recollect.agents.shelley.content import read_blocks, said_in
+from recollect.agents.shelley.declare import FACTS
+from recollect.agents.shelley.state import MAX_MARKS, Reading, ShelleyState
+from recollect.model.payloads import (
+    AssistantMessage,
+    Compaction,
+    Instructions,
+    Lifecycle,
+    SessionStart,
+    TokenUsage,
+    UserMessage,
+)
+
+_STOPPED = "[Operation cancelled]"
+_TALK = frozenset(("user", "agent", "tool"))
+_NOTES = {"error": "api_error", "warning": "warning"}
+_ERRORS = frozenset(("truncation", "llm_request"))
+_MESSAGE_FIELDS = frozenset(
+    "message_id conversation_id sequence_id type llm_data user_data usage_data created_at display_data "
+    "excluded_from_context generation model_name forked_from_message_id other_usage_data".split()
+)
+_LLM_FIELDS = frozenset("Role Content ToolUse EndOfTurn ExcludedFromContext ErrorType ErrorRetryable".split())
+_USAGE_FIELDS = frozenset(
+    "input_tokens cache_creation_input_tokens cache_read_input_tokens output_tokens cost_usd model url start_time "
+    "end_time".split()
+)
+_CONVERSATION_FIELDS = frozenset(
+    "conversation_id slug user_initiated created_at cwd archived parent_conversation_id model current_generation tags "
+    "is_draft".split()
+)
+_MARK_BYTES = 8
+
+
+class ShelleyAdapter(KitAdapter[ShelleyState]):
+    """The adapter of Shelley."""
+
+    facts = FACTS
+    state_type = ShelleyState
+
+    def read(self, reading: Reading) -> None:
+        """See `KitAdapter.read`."""
+        if not isinstance(reading.record.value, dict):
+            read_odd(reading)
+        elif reading.state.role == "session":
+            _read_conversation(reading)
+        else:
+            _read_message(reading)
+
+
+def _read_conversation(reading: Reading) -> None:
+    """Give what the conversation's row says: where it runs, its lineage and its title."""
+    row = reading.value
+    reading.date(row.get("created_at"), "created_at")
+    parent = reading.text(row, "parent_conversation_id")
+    is_subagent = bool(parent) and row.get("user_initiated") in (0, False)
+    slug = reading.text(row, "slug")
+    start = SessionStart(
+        cwd=reading.text(row, "cwd"),
+        model=reading.text(row, "model"),
+        resumed_from="" if is_subagent else parent,
+        parent_session=parent if is_subagent else "",
+        agent_name=slug if is_subagent else "",
+    )
+    reading.add(start, native_id="start")
+    if slug:
+        reading.add(Lifecycle("title", title=slug), native_id="title")
+    tags = [t for t in items(row.get("tags")) if isinstance(t, str)]
+    if tags:
+        reading.add(Lifecycle("tag", text=", ".join(tags)), native_id="tags")
+    if row.get("archived") in (1, True):
+        reading.add(Lifecycle("archived"), native_id="archived")
+    reading.extra(row, _CONVERSATION_FIELDS, "conversations", native_id="start")
+
+
+def _read_message(reading: Reading) -> None:
+    row = reading.value
+    reading.date(row.get("created_at"), "created_at")
+    origin = text(row.get("forked_from_message_id")) or text(row.get("message_id"))
+    name = short_name(origin) if origin else name_of(reading, "m", row.get("sequence_id"), row.get("llm_data"))
+    kind = reading.text(row, "type")
+    llm = reading.mapping(row, "llm_data")
+    blocks = reading.items(llm, "Content")
+    about = mapping(row.get("user_data"))
+    if _is_copy(reading, kind, llm):
+        reading.add(Lifecycle("copied_message", text=said_in(reading, blocks)[0], detail={"type": kind}), native_id=name)
+        return
+    said, parts = said_in(reading, blocks)
+    if kind == "user" and about.get("distilled") == "true":
+        reading.set(is_copying=True)
+        summary = text(about.get("distillation_content")) or said
+        reading.add(Compaction(summary=summary, continues_at=name), native_id=name)
+    elif about.get("distill_status"):
+        reading.add(Lifecycle("distillation", text=said, detail=about), native_id=name)
+    elif kind == "user" or (kind == "tool" and said):
+        _add_user(reading, row, said, parts, about, name)
+    elif kind == "agent":
+        _add_agent(reading, row, llm, said, parts, name)
+    elif kind == "system":
+        reading.add(Instructions(said, "system"), native_id=name)
+    elif kind == "gitinfo":
+        _add_git(reading, about, said, name)
+    elif kind in _NOTES:
+        detail = {"type": llm.get("ErrorType"), "retryable": llm.get("ErrorRetryable")}
+        shown = {k: v for k, v in detail.items() if v}
+        reading.add(Lifecycle(_NOTES[kind], text=said or text(about.get("text")), detail=shown or None), native_id=name)
+    elif kind != "tool":
+        reading.unknown(kind or "message", native_id=name)
+        return
+    read_blocks(reading, blocks, name, row.get("display_data"))
+    _add_usage(reading, row, name)
+    reading.extra(row, _MESSAGE_FIELDS, "messages", native_id=name)
+    reading.extra(llm, _LLM_FIELDS, "llm_data", native_id=name)
+
+
+def _is_copy(reading: Reading, kind: str, llm: dict[str, Any]) -> bool:
+    """Say whether a message only repeats one from before the summary, as compactions do with the newest ones."""
+    if kind not in _TALK or not llm:
+        return False
+    body = json.dumps([kind, llm.get("Content")], sort_keys=True)
+    mark = hashlib.blake2b(body.encode("ascii"), digest_size=_MARK_BYTES).digest()
+    marks: tuple[bytes, ...] = reading.now("marks")
+    if reading.now("is_copying"):
+        if mark in marks:
+            return True
+        reading.set(is_copying=False)
+    reading.set(marks=(*marks, mark)[-MAX_MARKS:])
+    return False
+
+
+def _add_user(
+    reading: Reading, row: dict[str, Any], said: str, parts: tuple[Any, ...], about: dict[str, Any], name: str
+) -> None:
+    """Give what a person wrote. A row of nothing but results is none."""
+    is_waiting = row.get("excluded_from_context") in (1, True)
+    words = said or text(about.get("text"))
+    if words or parts:
+        reading.add(UserMessage(words, "queued" if is_waiting else "human", parts), "user", native_id=name)
+
+
+def _add_agent(
+    reading: Reading, row: dict[str, Any], llm: dict[str, Any], said: str, parts: tuple[Any, ...], name: str
+) -> None:
+    error = text(llm.get("ErrorType"))
+    if said == _STOPPED:
+        reading.add(Lifecycle("interrupted", text=said), native_id=name)
+    elif error:
+        reading.odd_value("llm_data.ErrorType", error, _ERRORS)
+        reading.add(Lifecycle("api_error", text=said, detail={"type": error}), native_id=name)
+    elif said or parts:
+        model = text(row.get("model_name")) or text(mapping(row.get("usage_data")).get("model"))
+        stop = "end_turn" if llm.get("EndOfTurn") is True else ""
+        message = AssistantMessage(said, model, stop, name, parts)
+        reading.add(message, "assistant", native_id=name)
+
+
+def _add_git(reading: Reading, about: dict[str, Any], said: str, name: str) -> None:
+    """Give a change of branch or commit, as the agent saw it."""
+    detail = {k: about[k] for k in ("worktree", "commit", "subject") if about.get(k)}
+    branch = text(about.get("branch"))
+    words = text(about.get("text")) or said
+    reading.add(Lifecycle("branch", text=words, detail=detail or None, branch=branch), native_id=name)
+
+
+def _add_usage(reading: Reading, row: dict[str, Any], name: str) -> None:
+    """Give what a response cost; rows of people and tools have counts of nothing."""
+    usage = reading.mapping(row, "usage_data")
+    if not usage:
+        return
+    counted = TokenUsage(
+        model=text(usage.get("model")) or text(row.get("model_name")),
+        input_tokens=reading.count(usage, "input_tokens"),
+        output_tokens=reading.count(usage, "output_tokens"),
+        cache_read_tokens=reading.count(usage, "cache_read_input_tokens"),
+        cache_write_5m_tokens=reading.count(usage, "cache_creation_input_tokens"),
+        cost_usd=reading.money(usage, "cost_usd") or None,
+        dedupe_key=f"shelley:{name}",
+    )
+    if counted.input_tokens or counted.output_tokens or counted.cache_read_tokens or counted.cache_write_5m_tokens:
+        reading.add(counted, native_id=f"{name}/usage")
+    reading.extra(usage, _USAGE_FIELDS, "usage_data", native_id=name)

@@ -1,0 +1,105 @@
+"""`memory.spool`: keeps what agents send, until the next sync takes it in. Nothing is answered before it is on the disk."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from recollect.capture.otlp import Signal, request_of_json, request_of_protobuf, sift
+from recollect.errors import DiskFull, StoreError
+from recollect.model.timestamps import day_of
+
+OTLP = "otlp"
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT) if hasattr(errno, "EDQUOT") else (errno.ENOSPC,)
+
+
+class Spooled(msgspec.Struct, frozen=True):
+    """What was kept of a request: how many items, how many were left out, and why ("" for none)."""
+
+    accepted: int
+    rejected: int
+    reason: str
+
+
+class SpoolFacet:
+    """Appends to the files of a spool, one for each day. Safe from many threads."""
+
+    def __init__(self, folder: Path, now_us: Callable[[], int]) -> None:
+        self._folder = folder
+        self._now_us = now_us
+        self._lock = threading.Lock()
+
+    @property
+    def otlp_folder(self) -> Path:
+        """Where requests of OTLP are kept; made with the first of them."""
+        return self._folder / OTLP
+
+    def take_otlp(self, signal: Signal, body: bytes, *, is_json: bool) -> Spooled:
+        """Keep a request of OTLP as a line of JSON, synced to the disk before this returns.
+
+        JSON stays as it was sent, without line breaks; protobuf becomes the JSON that OTLP defines for it. Items that
+        cannot be taken (spans without valid ids) are left out. Raises SourceRefused for what is no request of the
+        signal, DiskFull or StoreError when it cannot be kept: then nothing of it is.
+        """
+        request = request_of_json(body) if is_json else request_of_protobuf(body, signal)
+        sifted = sift(request, signal)
+        if sifted.accepted:
+            is_as_sent = is_json and not sifted.rejected
+            line = msgspec.json.format(body, indent=-1) if is_as_sent else msgspec.json.encode(sifted.request)
+            self._append(self.otlp_folder, line)
+        return Spooled(sifted.accepted, sifted.rejected, sifted.reason)
+
+    def _append(self, folder: Path, line: bytes) -> None:
+        path = folder / f"{day_of(self._now_us())}.jsonl"
+        with self._lock:
+            try:
+                _append_line(path, line)
+            except OSError as error:
+                message = f"cannot write {path}: {error.strerror}"
+                raise (DiskFull(message) if error.errno in _NO_SPACE else StoreError(message)) from error
+
+
+def _append_line(path: Path, line: bytes) -> None:
+    """Append a line and sync it. When that fails, the file is as it was before."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    is_new = not path.exists()
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        size = os.fstat(descriptor).st_size
+        try:
+            data = memoryview(_end_of_torn_line(descriptor, size) + line + b"\n")
+            while data:
+                data = data[os.write(descriptor, data) :]
+            os.fsync(descriptor)
+        except OSError:
+            os.ftruncate(descriptor, size)
+            raise
+    finally:
+        os.close(descriptor)
+    if is_new:
+        _sync_folder(path.parent)
+
+
+def _end_of_torn_line(descriptor: int, size: int) -> bytes:
+    """Return a line end where a receiver that was killed left half a line behind."""
+    if not size:
+        return b""
+    os.lseek(descriptor, size - 1, os.SEEK_SET)
+    return b"" if os.read(descriptor, 1) == b"\n" else b"\n"
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a new file's name durable. Windows does that by itself and lets nobody open a folder."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

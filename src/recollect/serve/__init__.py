@@ -1,0 +1,1 @@
+"""What other programs reach over the network: on this machine only, and only through `Memory`."""

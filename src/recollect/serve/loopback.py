@@ -1,0 +1,117 @@
+"""Serving on this machine only: who may ask, and a server that stops at once when it is told to.
+
+A server on the loopback address can still be reached by web pages in the user's own browser: a page may send requests to
+it, and a name that the page's owner points to 127.0.0.1 makes them look like its own (DNS rebinding). So a request must
+come from this machine, name this machine as its host, and, where a page sent it, come from a page of this machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import uvicorn
+
+from recollect.errors import UsageError
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.types import ASGIApp
+
+ADDRESS = "127.0.0.1"
+GRACE_S = 1
+"""How long requests under way may take after a signal; what they have stored by then stays."""
+KEEP_ALIVE_S = 30
+MAX_REQUESTS = 64
+"""At once; more get a 503 and are sent again by their senders."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def stranger(request: Request) -> str:
+    """Return why a request is none of this machine's own, "" where it is."""
+    client = request.client
+    if client is None or not _is_loopback(client.host):
+        return "only programs on this machine may ask"
+    host = request.headers.get("host", "")
+    if not _is_this_machine(_host_of(f"//{host}")):
+        return "the request names another host than this machine"
+    origin = request.headers.get("origin")
+    if origin is not None and not _is_this_machine(_host_of(origin)):
+        return "the request comes from a page of another host"
+    return ""
+
+
+def listen(port: int) -> socket.socket:
+    """Return a socket bound to the loopback address. port 0: any that is free. Raises UsageError when it is taken."""
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((ADDRESS, port))
+    except OSError as error:
+        bound.close()
+        raise UsageError(
+            f"cannot listen on {ADDRESS}:{port}: {error.strerror}", hint="name another port with --port"
+        ) from error
+    return bound
+
+
+def serve(app: ASGIApp, bound: socket.socket) -> None:
+    """Serve until SIGINT or SIGTERM. Blocks; call it in the main thread."""
+    config = uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        lifespan="off",
+        loop="asyncio",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=MAX_REQUESTS,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=GRACE_S,
+    )
+    asyncio.run(_Server(config).serve(sockets=[bound]))
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which ends with the signal it got; this one returns, so that the exit code says it went well."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop at the first signal, without waiting for requests at the second."""
+        before = {number: signal.signal(number, self._stop) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _stop(self, _number: int, _frame: FrameType | None) -> None:
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
+def _host_of(address: str) -> str:
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_this_machine(host: str) -> bool:
+    return host == "localhost" or _is_loopback(host)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
