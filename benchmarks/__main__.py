@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import ingest, recall, search, usage
+from benchmarks import adapters, ingest, recall, search, usage
 from benchmarks.places import parser, places
 from benchmarks.results import ORDER, publish
 
-SCRIPTS = {"ingest": ingest.measure, "search": search.measure, "recall": recall.measure, "usage": usage.measure}
+SCRIPTS = {
+    "ingest": ingest.measure,
+    "search": search.measure,
+    "recall": recall.measure,
+    "usage": usage.measure,
+    "adapters": adapters.measure,
+}
 
 
 def main() -> int:

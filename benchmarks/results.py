@@ -12,7 +12,7 @@ from benchmarks.measuring import machine
 
 JSON_FILE = Path(__file__).parent / "results.json"
 PAGE = Path(__file__).parent / "results.md"
-ORDER = ("ingest", "search", "recall", "usage")
+ORDER = ("ingest", "search", "recall", "usage", "adapters")
 
 
 class Section(NamedTuple):

@@ -22,6 +22,8 @@ PLANTED = {
     "house-sqlite": ("recall/answers.py", "import apsw"),
     "house-index": ("recall/answers.py", "import tantivy"),
     "house-cli": ("recall/answers.py", "import rich"),
+    "house-serve": ("recall/answers.py", "import starlette"),
+    "house-otlp": ("recall/answers.py", "import opentelemetry.proto.trace.v1.trace_pb2"),
     "acyclic": ("model/ids.py", "import recollect.store.ports"),
 }
 """By rule: a module and an import that the rule forbids."""

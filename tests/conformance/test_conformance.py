@@ -93,8 +93,9 @@ def _written(outcome: Outcome) -> str:
         for event in outcome.events[session.session_uid]:
             payload = {k: v for k, v in msgspec.to_builtins(event.payload).items() if k != "kind"}
             fields = {
-                "seq": event.seq, "id": event.event_id, "part": event.part, "ts": event.ts, "ts_quality": event.ts_quality,
-                "kind": event.kind, "role": event.role, "turn": event.turn_index, "parent": event.parent_id,
+                "seq": event.seq, "id": event.event_id, "part": event.part, "ts": event.ts,
+                "ts_quality": event.ts_quality, "kind": event.kind, "role": event.role, "turn": event.turn_index,
+                "parent": event.parent_id,
                 "sidechain": event.is_sidechain,
             }  # fmt: skip
             lines.append(_line({**{k: v for k, v in fields.items() if v or k in ("seq", "turn")}, **payload}))

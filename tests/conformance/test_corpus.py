@@ -1,4 +1,4 @@
-"""The whole shared corpus taken in at once, as a user takes in a folder: whose each file is, and why the rest is nobody's."""
+"""The shared corpus taken in at once, as a user takes in a folder: whose each file is, and why the rest is nobody's."""
 
 from __future__ import annotations
 

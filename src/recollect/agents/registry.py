@@ -60,10 +60,22 @@ _OWN: tuple[tuple[str, str], ...] = (
     ("droid", "droid.parse:DroidAdapter"),
     ("vibe", "vibe.parse:VibeAdapter"),
     ("gptme", "gptme.parse:GptmeAdapter"),
+    ("poolside", "poolside.parse:PoolsideAdapter"),
+    ("dsh", "dsh.parse:DshAdapter"),
+    ("codebuff", "codebuff.parse:CodebuffAdapter"),
+    ("antigravity", "antigravity.parse:AntigravityAdapter"),
     ("forge", "forge.parse:ForgeAdapter"),
     ("iflow", "iflow.parse:IflowAdapter"),
     ("qoder", "qoder.parse:QoderAdapter"),
     ("otel", "otel.parse:OtelAdapter"),
+    ("shelley", "shelley.parse:ShelleyAdapter"),
+    ("posit", "posit.parse:PositAdapter"),
+    ("reasonix", "reasonix.parse:ReasonixAdapter"),
+    ("zencoder", "zencoder.parse:ZencoderAdapter"),
+    ("commandcode", "commandcode.parse:CommandCodeAdapter"),
+    ("cortex", "cortex.parse:CortexAdapter"),
+    ("copaw", "copaw.parse:CopawAdapter"),
+    ("workbuddy", "workbuddy.parse:WorkBuddyAdapter"),
 )
 """Folder of the facts, and module and class of the parser, in the order in which agents are shown."""
 

@@ -92,8 +92,10 @@ def _expand_database(item: FoundSource, known: list[KnownDocument], out: Expande
             out.sources.extend(_as_known(item, document, state) for document in known)
             return
         with open_database(item.path, item.place.tables) as database:
-            if not database.is_known:
+            if not database.is_known:  # perhaps in the midst of a migration
                 out.refused.append(Refused(item.path, NO_TABLES))
+                out.sources.extend(_as_known(item, document, document.state) for document in known)
+                return
             marks = database.marks()
     except SourceError as error:
         is_failure = not isinstance(error, SourceChanged)

@@ -90,7 +90,7 @@ def sort_out(
         if isinstance(found, FoundSource):
             out.sources.setdefault(found.agent, []).extend(_all_places(found, adapters[found.agent]))
         else:
-            out.untaken.append(Refused(file.path, found))
+            out.untaken.append(found if isinstance(found, Refused) else Refused(file.path, found))
     return out
 
 
@@ -108,7 +108,7 @@ def _told(
     layouts: Sequence[_Layout],
     known: Mapping[str, tuple[str, str]],
     read_head: Callable[[str], bytes],
-) -> FoundSource | str:
+) -> FoundSource | Refused | str:
     """Return the source that a file is, or why it is none."""
     before = known.get(file.path)
     if before is not None and before[0] in adapters:
@@ -118,7 +118,7 @@ def _told(
     try:
         head = read_head(file.path)
     except OSError as error:
-        return error.strerror or "cannot be read"
+        return Refused(file.path, error.strerror or "cannot be read", is_failure=True)
     is_database = head.startswith(_SQLITE)
     fitting = [
         (layout, match["inside"])

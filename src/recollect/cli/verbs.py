@@ -26,6 +26,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("usage", "learn", "Show tokens and cost."),
     Verb("stats", "learn", "Show what is in the memory."),
     Verb("agents", "plug in", "List the agents that can be read and where their history is."),
+    Verb("otlp", "plug in", "Receive what agents send over OpenTelemetry (OTLP/HTTP)."),
     Verb("conformance", "plug in", "Check an adapter with its fixtures."),
     Verb("doctor", "look after", "Check the health of the memory."),
     Verb("verify", "look after", "Prove that every stored byte and record can be given back."),

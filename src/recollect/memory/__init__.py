@@ -9,8 +9,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from recollect.capture.otlp import Signal
     from recollect.memory.agents import AgentsFacet, AgentView
     from recollect.memory.door import Memory
+    from recollect.memory.spool import Spooled, SpoolFacet
     from recollect.memory.upkeep import UpkeepFacet
     from recollect.memory.usage import UsageFacet
     from recollect.model.usage import UsageReport, UsageRow, UsageTotals
@@ -38,8 +40,10 @@ if TYPE_CHECKING:
     )
 
 _NAMES = {
+    "recollect.capture.otlp": "Signal",
     "recollect.memory.agents": "AgentView AgentsFacet",
     "recollect.memory.door": "Memory",
+    "recollect.memory.spool": "SpoolFacet Spooled",
     "recollect.memory.upkeep": "UpkeepFacet",
     "recollect.memory.usage": "UsageFacet",
     "recollect.model.usage": "UsageReport UsageRow UsageTotals",
@@ -68,8 +72,11 @@ __all__ = [
     "ProgressCallback",
     "SearchAnswer",
     "SessionPage",
+    "Signal",
     "Skipped",
     "SourceLedger",
+    "SpoolFacet",
+    "Spooled",
     "Stats",
     "StorageStats",
     "SyncProgress",

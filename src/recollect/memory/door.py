@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
     from recollect.memory.agents import AgentsFacet
+    from recollect.memory.spool import SpoolFacet
     from recollect.memory.upkeep import Progress, UpkeepFacet
     from recollect.memory.usage import UsageFacet
     from recollect.model.events import Event
@@ -58,6 +59,7 @@ class Memory:
         self._reader: Reader | None = None
         self._reader_archive: LazyArchive | None = None
         self._index: TextIndex | None = None
+        self._spool: SpoolFacet | None = None
 
     @classmethod
     def open(
@@ -318,6 +320,17 @@ class Memory:
         from recollect.memory.agents import AgentsFacet
 
         return AgentsFacet(self.reader, self.config, self.env)
+
+    @property
+    def spool(self) -> SpoolFacet:
+        """What agents send, kept until the next sync takes it in. One object a process: it keeps writers apart."""
+        from recollect.memory.spool import SpoolFacet
+
+        with self._lock:
+            if self._spool is None:
+                make_home(self.home)
+                self._spool = SpoolFacet(self._folders.spool, _now_us)
+            return self._spool
 
     @property
     def upkeep(self) -> UpkeepFacet:

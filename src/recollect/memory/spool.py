@@ -1,4 +1,4 @@
-"""`memory.spool`: keeps what agents send, until the next sync takes it in. Nothing is answered before it is on the disk."""
+"""`memory.spool`: keeps what agents send until a sync takes it in. Nothing is answered before it is on the disk."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ class SpoolFacet:
 
 def _append_line(path: Path, line: bytes) -> None:
     """Append a line and sync it. When that fails, the file is as it was before."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for folder in (path.parent.parent, path.parent):
+        folder.mkdir(exist_ok=True, mode=0o700)
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     is_new = not path.exists()
     descriptor = os.open(path, flags, 0o600)

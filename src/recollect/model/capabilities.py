@@ -59,7 +59,8 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     pattern: relative to the root, with names in braces instead of some folders or stems, each of which takes one path
     segment or a part of it: "storage/message/{document}/{message}.json". `{document}` names the logical document; a
     pattern without it joins by a name that an earlier member bound ("storage/part/{message}/{part}.json").
-    Rows are put in order by the values of their names except `document`, so a message stands before its parts.
+    Rows are put in order by the values of their names except `document`, so a message stands before its parts; names
+    that are numbers by their value.
     """
 
     table: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 _CANONICAL: dict[str, tuple[str, ...]] = {
     "shell": (
+        "run_command_in_terminal", "run_build",
         "python", "bash_tool", "repl",
         "execute", "ipython", "tmux", "shell_status", "shell_tail", "shell_kill",
         "run_in_terminal", "get_terminal_output", "create_and_run_task", "run_task", "get_task_output", "runtests",
@@ -11,7 +12,7 @@ _CANONICAL: dict[str, tuple[str, ...]] = {
         "stop_powershell",
         "run_command", "command_status",
         "execute_command", "run_commands", "run_terminal_command", "builtin_run_terminal_command",
-        "execute_cmd",
+        "execute_cmd", "execute_shell_command",
         "process", "execute_code",
         "shell_exec", "run_terminal", "execute_bash", "execute_ipython_cell", "run_ipython",
         "bash", "shell", "exec_command", "shell_command", "local_shell", "local_shell_call", "write_stdin", "exec",
@@ -20,6 +21,7 @@ _CANONICAL: dict[str, tuple[str, ...]] = {
         "taskoutput", "taskstop", "job_output", "job_kill",
     ),
     "read": (
+        "get_file", "get_errors",
         "present_files",
         "list_directory_tree", "read_subtree",
         "read_notebook_cell_output", "get_changed_files",
@@ -36,7 +38,7 @@ _CANONICAL: dict[str, tuple[str, ...]] = {
         "propose_str_replace", "propose_write_file",
         "replace_string_in_file", "multi_replace_string_in_file", "insert_edit_into_file", "edit_notebook_file",
         "copy_path", "move_path", "delete_path", "save_file", "streaming_edit_file",
-        "strreplace", "applypatch", "delete", "editnotebook", "edit_notebook", "reapply", "code_action", "write_code",
+        "append_file", "strreplace", "applypatch", "delete", "editnotebook", "edit_notebook", "reapply", "code_action", "write_code",
         "write_to_file", "replace_in_file", "apply_diff", "insert_content", "search_and_replace",
         "search_replace", "editor", "delete_file", "edit_existing_file", "create_new_file",
         "single_find_and_replace", "multi_edit", "builtin_edit_existing_file", "builtin_create_new_file",

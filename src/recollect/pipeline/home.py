@@ -16,7 +16,8 @@ class Home:
         self.index = folder / "index" / "text"
         self.keys = folder / "keys"
         self.rebuild = folder / "rebuild"
-        self.unpacking = folder / "spool" / "import"
+        self.spool = folder / "spool"
+        self.unpacking = self.spool / "import"
 
     def archive_bytes(self) -> int:
         """Return the bytes of the archive on disk."""

@@ -281,6 +281,6 @@ class Planner:
         for path, row in self._by_path.items():
             if path in paths or row.status != "active":
                 continue
-            if any(path.startswith((root + "/", root + "\\")) for root in roots):
+            if any(path.startswith((root + "/", root + "\\", root + "#")) for root in roots):
                 self._report.gone += 1
                 self.touched.append(msgspec.structs.replace(row, status="gone"))

@@ -1,8 +1,8 @@
 """Serving on this machine only: who may ask, and a server that stops at once when it is told to.
 
-A server on the loopback address can still be reached by web pages in the user's own browser: a page may send requests to
-it, and a name that the page's owner points to 127.0.0.1 makes them look like its own (DNS rebinding). So a request must
-come from this machine, name this machine as its host, and, where a page sent it, come from a page of this machine.
+A server on the loopback address can still be reached by web pages in the user's own browser: a page may send requests
+to it, and a name that the page's owner points to 127.0.0.1 makes them look like its own (DNS rebinding). So a request
+must come from this machine, name this machine as its host, and, where a page sent it, come from a page of this machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ADDRESS = "127.0.0.1"
 GRACE_S = 1
 """How long requests under way may take after a signal; what they have stored by then stays."""
 KEEP_ALIVE_S = 30
-MAX_REQUESTS = 64
+MAX_REQUESTS = 32
 """At once; more get a 503 and are sent again by their senders."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -82,7 +82,7 @@ def serve(app: ASGIApp, bound: socket.socket) -> None:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which ends with the signal it got; this one returns, so that the exit code says it went well."""
+    """uvicorn's server ends with the signal it got; this one returns, so that the exit code says it went well."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

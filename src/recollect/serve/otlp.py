@@ -1,14 +1,13 @@
 """The receiver of OTLP over HTTP: agents and their SDKs send traces, logs and metrics here, and it spools them.
 
-It follows the protocol's section on HTTP: `POST /v1/traces`, `/v1/logs` and `/v1/metrics`, as protobuf or JSON, gzipped or
-not; a 200 says how much was left out, a 4xx must not be sent again, a 503 should be. Nothing is parsed for the memory
-here: the next sync reads the spool like any other folder.
+It follows the protocol's section on HTTP: `POST /v1/traces`, `/v1/logs` and `/v1/metrics`, as protobuf or JSON, gzipped
+or not; a 200 says how much was left out, a 4xx must not be sent again, a 503 should be. Nothing is parsed for the
+memory here: the next sync reads the spool like any other folder.
 """
 
 from __future__ import annotations
 
 import zlib
-from typing import NamedTuple
 
 import msgspec
 from starlette.applications import Starlette
@@ -17,18 +16,21 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from recollect.errors import RecollectError, SourceRefused, StoreError
-from recollect.memory import SpoolFacet, Spooled
+from recollect.errors import SourceRefused, StoreError
+from recollect.memory import Signal, Spooled, SpoolFacet
 from recollect.serve.loopback import stranger
 
-PORT = 4318
 MAX_BYTES = 16 * 1024 * 1024
 """Of a request, as sent and unpacked."""
 _RETRY_AFTER_S = "5"
 _JSON = "application/json"
 _PROTOBUF = "application/x-protobuf"
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
-_REJECTED = {"traces": "rejectedSpans", "logs": "rejectedLogRecords", "metrics": "rejectedDataPoints"}
+_REJECTED: dict[Signal, str] = {
+    "traces": "rejectedSpans",
+    "logs": "rejectedLogRecords",
+    "metrics": "rejectedDataPoints",
+}
 _INVALID_ARGUMENT, _PERMISSION_DENIED, _UNAVAILABLE = 3, 7, 14
 """Codes of google.rpc.Status."""
 
@@ -42,41 +44,32 @@ class _Refused(Exception):
         self.code = code
 
 
-class _Form(NamedTuple):
-    """How a request is written; its answer is written likewise."""
-
-    media_type: str
-
-    @property
-    def is_json(self) -> bool:
-        return self.media_type == _JSON
-
-
 def make_app(spool: SpoolFacet) -> Starlette:
     """Return the application. It keeps everything in the spool before it answers."""
+    return Starlette(routes=[_route(spool, signal) for signal in _REJECTED])
 
+
+def _route(spool: SpoolFacet, signal: Signal) -> Route:
     async def take(request: Request) -> Response:
-        form = _Form(_media_type(request) if _media_type(request) in (_JSON, _PROTOBUF) else _JSON)
-        signal = request.path_params["signal"]
+        is_json = _media_type(request) != _PROTOBUF
         try:
             _check(request)
             body = _unpacked(await _body(request), request.headers.get("content-encoding", ""))
-            kept = await run_in_threadpool(spool.take_otlp, signal, body, is_json=form.is_json)
+            kept = await run_in_threadpool(spool.take_otlp, signal, body, is_json=is_json)
             if kept.rejected and not kept.accepted:
                 raise _Refused(400, kept.reason)
         except _Refused as refused:
-            return _failure(form, refused)
+            return _failure(refused, is_json=is_json)
         except SourceRefused as error:
-            return _failure(form, _Refused(400, str(error)))
+            return _failure(_Refused(400, str(error)), is_json=is_json)
         except ClientDisconnect:
-            return _failure(form, _Refused(400, "the request broke off"))
-        except RecollectError as error:
+            return _failure(_Refused(400, "the request broke off"), is_json=is_json)
+        except StoreError as error:
             # Whatever keeps it from being stored may pass; the sender keeps it and tries again.
-            code = 503 if isinstance(error, StoreError) else 500
-            return _failure(form, _Refused(code, str(error), code=_UNAVAILABLE))
-        return _success(form, signal, kept)
+            return _failure(_Refused(503, str(error), code=_UNAVAILABLE), is_json=is_json)
+        return _success(signal, kept, is_json=is_json)
 
-    return Starlette(routes=[Route(f"/v1/{signal}", _bound(take, signal), methods=["POST"]) for signal in _REJECTED])
+    return Route(f"/v1/{signal}", take, methods=["POST"])
 
 
 def _media_type(request: Request) -> str:
@@ -91,3 +84,85 @@ def _check(request: Request) -> None:
         raise _Refused(415, f"the content type must be {_PROTOBUF} or {_JSON}")
     if request.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity", "gzip"):
         raise _Refused(415, "the content encoding must be gzip or none")
+
+
+async def _body(request: Request) -> bytes:
+    """Return the body as sent. One that is too large is not read to its end."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > MAX_BYTES:
+        raise _too_large()
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MAX_BYTES:
+            raise _too_large()
+    return bytes(body)
+
+
+def _unpacked(body: bytes, encoding: str) -> bytes:
+    """Return a body unpacked, never more than its limit: a small one may stand for gigabytes."""
+    if encoding.strip().lower() != "gzip":
+        return body
+    out = bytearray()
+    rest = body
+    try:
+        while rest:
+            member = zlib.decompressobj(_GZIP_WINDOW)
+            out += member.decompress(rest, MAX_BYTES + 1 - len(out))
+            if len(out) > MAX_BYTES:
+                raise _too_large()
+            if not member.eof:
+                raise _Refused(400, "the gzipped body is not whole")
+            rest = member.unused_data
+    except zlib.error as error:
+        raise _Refused(400, "the body is not gzipped as it says") from error
+    return bytes(out)
+
+
+def _too_large() -> _Refused:
+    return _Refused(413, f"the request is larger than {MAX_BYTES // 1024**2} MiB")
+
+
+def _success(signal: Signal, kept: Spooled, *, is_json: bool) -> Response:
+    """Return an Export…ServiceResponse: empty, or with what was left out. In protobuf the three are alike."""
+    if not kept.rejected:
+        return _answer(200, b"{}" if is_json else b"", is_json=is_json)
+    if is_json:
+        partial = {_REJECTED[signal]: str(kept.rejected), "errorMessage": kept.reason}
+        return _answer(200, msgspec.json.encode({"partialSuccess": partial}), is_json=True)
+    partial_message = _number(1, kept.rejected) + _text(2, kept.reason)
+    return _answer(200, _bytes(1, partial_message), is_json=False)
+
+
+def _failure(refused: _Refused, *, is_json: bool) -> Response:
+    """Return a google.rpc.Status, written like the request."""
+    message = str(refused)
+    status = {"code": refused.code, "message": message}
+    body = msgspec.json.encode(status) if is_json else _number(1, refused.code) + _text(2, message)
+    answer = _answer(refused.status, body, is_json=is_json)
+    if refused.status == 503:
+        answer.headers["retry-after"] = _RETRY_AFTER_S
+    return answer
+
+
+def _answer(status: int, body: bytes, *, is_json: bool) -> Response:
+    return Response(body, status, media_type=_JSON if is_json else _PROTOBUF)
+
+
+def _number(field: int, value: int) -> bytes:
+    """Return a field of protobuf that is a number: its tag and the value, seven bits a byte."""
+    out = bytearray((field << 3,))
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _bytes(field: int, value: bytes) -> bytes:
+    length = _number(0, len(value))[1:]
+    return bytes((field << 3 | 2,)) + length + value
+
+
+def _text(field: int, value: str) -> bytes:
+    return _bytes(field, value.encode())

@@ -107,7 +107,7 @@ def _place(lines: list[_Line], line: _Line) -> None:
     elif line.text == "rewind" and last.text.startswith("user: ") and last.key == line.key:
         lines.insert(len(lines) - 1, line)
         return
-    elif last.is_bare and last == line._replace(is_bare=True):
+    elif last.is_bare and not line.is_bare and last == line._replace(is_bare=True):
         lines[-1] = line
         return
     lines.append(line)

@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from recollect.agents.aider.grammar import Block, Chat, blocks_of
-from recollect.agents.kit.naming import digest_of
+from recollect.agents.kit.naming import content_sha256
 from recollect.agents.kit.reading import BaseState, Reading
 from recollect.model.payloads import (
     AssistantMessage,
@@ -178,12 +178,12 @@ class Teller:
 
 
 def session_of(chat: Chat, blocks: list[Block]) -> str:
-    """Return a chat's name: when it started, and a digest of its first prompt.
+    """Return a chat's name: when it started, and a hash of its first prompt.
 
     Other repositories have chats of the same second, so the time alone is not enough; a prompt is written whole.
     """
     first = next((block.text for block in blocks if block.kind == "user"), chat.body)
-    return f"{re.sub('[^0-9]', '', chat.started)}-{digest_of(first)[:8]}"
+    return f"{re.sub('[^0-9]', '', chat.started)}-{content_sha256(first)[:8]}"
 
 
 def read_history(reading: AiderReading, chats: list[Chat]) -> None:

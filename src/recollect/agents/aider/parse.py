@@ -8,7 +8,7 @@ from recollect.agents.aider.chat import AiderReading, read_history
 from recollect.agents.aider.declare import FACTS
 from recollect.agents.aider.grammar import HEADER, chats_of
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.naming import digest_of
+from recollect.agents.kit.naming import content_sha256
 from recollect.agents.kit.reading import BaseState
 from recollect.model.payloads import Lifecycle
 from recollect.model.records import SourceInfo
@@ -53,7 +53,7 @@ def _read_typed(reading: AiderReading, history: str) -> None:
     seen: dict[str, int] = {}
     for found in _TYPED.finditer(history):
         said = "\n".join(line[1:].rstrip("\r") for line in found[2].splitlines())
-        name = f"typed:{digest_of([found[1], said])}"
+        name = f"typed:{content_sha256([found[1], said])}"
         seen[name] = seen.get(name, 0) + 1
         reading.infer(parse_iso(found[1]))
         nth = f"/{seen[name]}" if seen[name] > 1 else ""

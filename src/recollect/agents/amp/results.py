@@ -14,8 +14,8 @@ from recollect.agents.amp.state import AmpReading
 from recollect.agents.kit.access import items, mapping, text, whole
 from recollect.agents.kit.anthropic import content_parts, content_text, without_opaque
 from recollect.agents.kit.documents.edits import Operation, edits_of
-from recollect.agents.kit.documents.hashed import name_of
 from recollect.agents.kit.documents.waiting import Waiting, arrived, expect, give_edits
+from recollect.agents.kit.naming import name_of
 from recollect.model.payloads import FileEdit, Json, ToolCall, ToolResult
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool

@@ -11,7 +11,7 @@ CONVERSATION = frozenset(
 )
 ABOUT = (
     "gizmo_id", "gizmo_type", "conversation_template_id", "conversation_origin", "voice", "plugin_ids",
-    "disabled_tool_ids", "memory_scope", "is_archived", "is_starred", "is_study_mode", "is_do_not_remember",
+    "disabled_tool_ids", "is_archived", "is_starred", "is_study_mode", "is_do_not_remember",
     "is_temporary_chat", "moderation_results",
 )  # fmt: skip
 """Those that say something about a conversation as a whole and have no place of their own."""

@@ -8,10 +8,10 @@ from recollect.agents.claudeai.declare import FACTS
 from recollect.agents.claudeai.messages import Talk, read_message
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.adapter import KitAdapter, read_odd
-from recollect.agents.kit.contents import content_name
 from recollect.agents.kit.exports.document import Branches, conversation_of, session_of, stamp
 from recollect.agents.kit.exports.head import first_element
 from recollect.agents.kit.exports.tree import Left, Tree
+from recollect.agents.kit.naming import content_sha256
 from recollect.agents.kit.reading import BaseState, Reading
 from recollect.model.payloads import Lifecycle, SessionStart
 from recollect.model.records import SourceInfo
@@ -99,9 +99,9 @@ def _named(reading: Reading[BaseState], found: list[Any]) -> dict[str, dict[str,
         message = mapping(value)
         if not message:
             reading.wrong("chat_messages")
-            reading.kept("chat_messages", value, native_id=f"odd-{content_name(value)}")
+            reading.kept("chat_messages", value, native_id=f"odd-{content_sha256(value)}")
             continue
-        name = text(message.get("uuid")) or f"h-{content_name(message)}"
+        name = text(message.get("uuid")) or f"h-{content_sha256(message)}"
         number = 1
         unique = name
         while unique in named:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from recollect.agents.codewhale.messages import give_compaction
-from recollect.agents.codewhale.state import Reading, clean
+from recollect.agents.codewhale.state import MAX_LABEL_CHARS, Reading
 from recollect.agents.kit.access import mapping, text
-from recollect.agents.kit.contents import content_name, spaceless
 from recollect.agents.kit.instants import instant
+from recollect.agents.kit.naming import content_sha256, short, spaceless
 from recollect.model.payloads import Instructions, Lifecycle, SessionStart, TokenUsage
 from recollect.model.text import flatten
 
@@ -73,8 +73,8 @@ def _read_metadata(reading: Reading, metadata: dict[str, Any]) -> None:
     parent = reading.text(metadata, "parent_session_id")
     model = reading.text(metadata, "model")
     reading.set(
-        lineage=clean(parent or reading.state.session),
-        model="" if model == "auto" else clean(model),
+        lineage=short(parent or reading.state.session, MAX_LABEL_CHARS),
+        model="" if model == "auto" else short(model, MAX_LABEL_CHARS),
         created=created,
         updated=updated if updated is not None else created,
         count=reading.count(metadata, "message_count"),
@@ -135,13 +135,13 @@ def _read_system_prompt(reading: Reading, written: object) -> None:
         if f"compaction:{_compaction_base(reading, summary)}" not in _given(reading):
             give_compaction(reading, summary)
     if said.strip():
-        name = f"instructions:{content_name(reading.now('lineage'), 'system', spaceless(said))}"
+        name = f"instructions:{content_sha256(reading.now('lineage'), 'system', spaceless(said))}"
         reading.add(Instructions(said, "system_prompt"), native_id=name)
 
 
 def _compaction_base(reading: Reading, summary: str) -> str:
     lineage = reading.now("lineage") or reading.state.session
-    return content_name(lineage, "compaction", "", (spaceless(summary),), "")
+    return content_sha256(lineage, "compaction", "", (spaceless(summary),), "")
 
 
 def _given(reading: Reading) -> set[str]:
@@ -153,7 +153,7 @@ def _read_reference(reading: Reading, item: dict[str, Any]) -> None:
     if item:
         reference = mapping(item.get("reference"))
         label = text(reference.get("target")) or text(reference.get("label"))
-        name = f"context:{content_name(reading.now('lineage'), item)}"
+        name = f"context:{content_sha256(reading.now('lineage'), item)}"
         reading.add(Lifecycle("context", label, item), native_id=name)
 
 
@@ -166,7 +166,7 @@ def read_receipt(reading: Reading, receipt: dict[str, Any]) -> None:
     outcome = receipt.get("outcome")
     said = text(mapping(outcome).get("outcome")) or text(outcome)
     reading.odd_value("approval_receipts.outcome", said, _OUTCOMES)
-    name = f"approval:{content_name(reading.state.session, receipt)}"
+    name = f"approval:{content_sha256(reading.state.session, receipt)}"
     detail = {k: v for k, v in receipt.items() if k in _RECEIPT and k not in ("created_at", "tool_call_id")}
     call_id = text(receipt.get("tool_call_id"))
     reading.add(Lifecycle("permission", said, detail, call_id=call_id), native_id=name)
@@ -176,7 +176,7 @@ def read_receipt(reading: Reading, receipt: dict[str, Any]) -> None:
 def read_artifact(reading: Reading, artifact: dict[str, Any]) -> None:
     """Give what the document says of a tool's output that was written to a file."""
     reading.date(artifact.get("created_at"), "created_at")
-    name = f"artifact:{content_name(reading.state.session, artifact.get('id'))}"
+    name = f"artifact:{content_sha256(reading.state.session, artifact.get('id'))}"
     rest = {k: v for k, v in artifact.items() if k in _ARTIFACT and k not in ("preview", "created_at")}
     preview, call_id = reading.text(artifact, "preview"), reading.text(artifact, "tool_call_id")
     reading.add(Lifecycle("artifact", preview, rest, call_id=call_id), native_id=name)

@@ -12,8 +12,8 @@ from typing import Any
 from recollect.agents.codewhale.messages import chain_of, give_branch, give_compaction, read_message
 from recollect.agents.codewhale.state import MAX_ABANDONED, MAX_ENTRIES, Abandoned, Entry, Reading
 from recollect.agents.kit.access import mapping, text
-from recollect.agents.kit.contents import content_name
 from recollect.agents.kit.instants import instant
+from recollect.agents.kit.naming import content_sha256
 from recollect.model.payloads import Rewind
 
 _COMMON = frozenset(("id", "parent_id", "kind", "created_at", "spawn_depth"))
@@ -35,7 +35,7 @@ def read_entry(reading: Reading, entry: dict[str, Any]) -> None:
     kind = reading.text(entry, "kind")
     fields = _FIELDS.get(kind)
     if fields is None:
-        name = f"entry:{content_name(reading.now('lineage'), _lasting(entry))}"
+        name = f"entry:{content_sha256(reading.now('lineage'), _lasting(entry))}"
         reading.unknown(f"journal/{kind}", native_id=name)
         return
     reading.infer(_bounded(reading, instant(entry.get("created_at"))))
@@ -115,20 +115,20 @@ def _see_branch(reading: Reading, parent: Entry | None, name: str, *, is_off: bo
 
 
 def _give_rewind(reading: Reading, to_event: str, left: str) -> None:
-    name = f"rewind:{content_name(reading.now('lineage'), to_event, left)}"
+    name = f"rewind:{content_sha256(reading.now('lineage'), to_event, left)}"
     reading.add(Rewind(to_event), native_id=name)
 
 
 def _remember(reading: Reading, written: object, chain: str, name: str) -> None:
     if isinstance(written, str) and written:
-        entry = Entry(int(content_name(written), 16), chain, name)
+        entry = Entry(int(content_sha256(written), 16), chain, name)
         reading.set(entries=(*reading.now("entries"), entry)[-MAX_ENTRIES:])
 
 
 def _find(reading: Reading, written: object) -> Entry | None:
     if not text(written):
         return None
-    mark = int(content_name(written), 16)
+    mark = int(content_sha256(written), 16)
     entries: tuple[Entry, ...] = reading.now("entries")
     return next((e for e in reversed(entries) if e.mark == mark), None)
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.codewhale.state import Reading, clean, name_thing
+from recollect.agents.codewhale.state import MAX_LABEL_CHARS, Reading, name_thing
 from recollect.agents.codewhale.tools import canonical_of, edits_of, give_edits, remember
 from recollect.agents.kit.access import mapping, text, whole
 from recollect.agents.kit.anthropic import content_parts, content_text, without_opaque
 from recollect.agents.kit.calls import take_call
-from recollect.agents.kit.contents import content_name, spaceless
+from recollect.agents.kit.naming import content_sha256, short, spaceless
 from recollect.agents.kit.openai import data_url_part
 from recollect.model.payloads import (
     AssistantMessage,
@@ -54,9 +54,9 @@ def chain_of(message: dict[str, Any]) -> str:
     """Return the hash of what a message says, by which the next one knows its place."""
     blocks = message.get("content")
     if not isinstance(blocks, list):
-        return content_name(message.get("role"), [{"type": "text", "text": blocks}])
+        return content_sha256(message.get("role"), [{"type": "text", "text": blocks}])
     kept = [{k: v for k, v in b.items() if k not in _VOLATILE} if isinstance(b, dict) else b for b in blocks]
-    return content_name(message.get("role"), kept)
+    return content_sha256(message.get("role"), kept)
 
 
 def read_message(reading: Reading, message: dict[str, Any]) -> None:
@@ -74,7 +74,7 @@ def read_message(reading: Reading, message: dict[str, Any]) -> None:
     else:
         _read_blocks(reading, blocks, role)
         reading.set(before=chain_of(message))
-    name = f"message:{content_name(reading.now('lineage'), message)}"
+    name = f"message:{content_sha256(reading.now('lineage'), message)}"
     if len(reading.events) == before and not reading.now("is_again"):
         reading.kept(f"message/{role}", message, native_id=name)
     reading.extra(message, _MESSAGE_FIELDS, "message", native_id=name)
@@ -134,14 +134,14 @@ def _read_blocks(reading: Reading, blocks: list[Any], role: str) -> None:
                 _keep_block(reading, block, kind)
                 continue
             read(reading, block)
-        reading.extra(block, _BLOCK_FIELDS[kind], kind, native_id=f"block:{content_name(block)}")
+        reading.extra(block, _BLOCK_FIELDS[kind], kind, native_id=f"block:{content_sha256(block)}")
     if role.startswith("assistant"):
         if parts:
             name = name_thing(reading, "reply", [p.sha256 or p.url for p in parts])
             if name is not None:
                 reading.add(AssistantMessage("", reading.now("model"), parts=tuple(parts)), "assistant", native_id=name)
         if role == "assistant_interrupted":
-            name = name_thing(reading, "interrupted", content_name(blocks))
+            name = name_thing(reading, "interrupted", content_sha256(blocks))
             if name is not None:
                 reading.add(Lifecycle("interrupted"), native_id=name)
     elif texts or parts:
@@ -204,7 +204,7 @@ def _read_thinking(reading: Reading, block: dict[str, Any]) -> None:
     said = reading.text(block, "thinking")
     is_encrypted = not said and bool(block.get("signature") or block.get("state"))
     if said or is_encrypted:
-        name = name_thing(reading, "thinking", content_name(block) if is_encrypted else "", said=said)
+        name = name_thing(reading, "thinking", content_sha256(block) if is_encrypted else "", said=said)
         if name is not None:
             reading.add(Thinking(said, is_encrypted=is_encrypted), "assistant", native_id=name)
 
@@ -216,7 +216,7 @@ def _read_call(reading: Reading, block: dict[str, Any]) -> None:
     if name is None:
         return
     reading.add(ToolCall(call_id, tool, canonical_of(tool), arguments), "assistant", native_id=name)
-    reading.set(calls=remember(reading.now("calls"), clean(call_id), tool, edits_of(tool, arguments)))
+    reading.set(calls=remember(reading.now("calls"), short(call_id, MAX_LABEL_CHARS), tool, edits_of(tool, arguments)))
 
 
 def _read_result(reading: Reading, block: dict[str, Any]) -> None:
@@ -254,7 +254,7 @@ def _give_result(reading: Reading, block: dict[str, Any], result: ToolResult) ->
     name = name_thing(reading, "result", call_id, label=call_id)
     if name is None:
         return
-    call, rest = take_call(reading.now("calls"), clean(call_id))
+    call, rest = take_call(reading.now("calls"), short(call_id, MAX_LABEL_CHARS))
     reading.set(calls=rest)
     tool = call.name if call is not None else ""
     reading.add(msgspec.structs.replace(result, call_id=call_id, name=tool), "tool", native_id=name)

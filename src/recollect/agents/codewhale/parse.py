@@ -19,7 +19,7 @@ from recollect.agents.codewhale.messages import read_message
 from recollect.agents.codewhale.state import Reading, WhaleState
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.contents import content_name
+from recollect.agents.kit.naming import content_sha256
 from recollect.model.payloads import ToolResult
 from recollect.model.records import SourceInfo
 
@@ -72,7 +72,7 @@ def _read_piece(reading: Reading, value: dict[str, Any]) -> None:
         read(reading, value)
         return
     if reading.at:
-        reading.unknown(reading.at, native_id=f"piece:{content_name(value)}")
+        reading.unknown(reading.at, native_id=f"piece:{content_sha256(value)}")
         return
     read_members(reading, value)
     for at, items in (
@@ -96,7 +96,7 @@ def _read_all(reading: Reading, at: str, items: object) -> None:
             _PIECES[at](reading, item)
         else:
             reading.wrong(at)
-            reading.unknown(at, item if item is not None else "", native_id=f"piece:{content_name(at, item)}")
+            reading.unknown(at, item if item is not None else "", native_id=f"piece:{content_sha256(at, item)}")
 
 
 def _read_message_at(reading: Reading, message: dict[str, Any]) -> None:
@@ -115,7 +115,7 @@ def _read_artifact_text(reading: Reading, said: str) -> None:
     """Give the whole output of a tool that the session shows only the beginning of."""
     name = reading.state.name
     call_id = name.removesuffix(".txt").removeprefix("art_")
-    native_id = f"artifact_text:{content_name(reading.state.session, name)}"
+    native_id = f"artifact_text:{content_sha256(reading.state.session, name)}"
     result = ToolResult(call_id, text=said, structured={"spilled_to": name})
     reading.add(result, "tool", native_id=native_id)
 

@@ -12,12 +12,13 @@ import msgspec
 
 from recollect.agents.kit import reading as kit
 from recollect.agents.kit.calls import Call
-from recollect.agents.kit.contents import Seen, content_name, count_name, times_seen
+from recollect.agents.kit.naming import Marks, content_sha256, count_name, short, times_counted
 from recollect.agents.kit.reading import BaseState
 from recollect.model.payloads import Json
 
 MAX_ENTRIES = 512
 MAX_ABANDONED = 16
+MAX_LABEL_CHARS = 100
 _FEW_CHARS = 64
 
 
@@ -53,8 +54,8 @@ class WhaleState(BaseState, frozen=True, gc=False, omit_defaults=True):
     shared: int = 0
     index: int = 0
     before: str = ""
-    seen: Seen = ()
-    seen_again: Seen = ()
+    seen: Marks = ()
+    seen_again: Marks = ()
     is_again: bool = False
     is_compacted: bool = False
     is_past_summary: bool = False
@@ -75,16 +76,16 @@ def name_thing(reading: Reading, kind: str, *content: Json, said: str = "", labe
     """
     lineage = reading.now("lineage") or reading.state.session
     context = reading.now("before") if 0 < len(said) <= _FEW_CHARS else ""
-    base = content_name(lineage, kind, said, content, context)
+    base = content_sha256(lineage, kind, said, content, context)
     if reading.now("is_again"):
         counted, seen = count_name(reading.now("seen_again"), base)
         reading.set(seen_again=seen)
-        is_known = seen.count(int(base, 16)) <= times_seen(reading.now("seen"), base)
+        is_known = times_counted(seen, base) <= times_counted(reading.now("seen"), base)
     else:
         counted, seen = count_name(reading.now("seen"), base)
         reading.set(seen=seen)
         is_known = False
-    readable = clean(label)
+    readable = short(label, MAX_LABEL_CHARS)
     name = f"{kind}:{readable}@{counted}" if readable else f"{kind}:{counted}"
     if not reading.now("first"):
         reading.set(first=name)
@@ -92,9 +93,3 @@ def name_thing(reading: Reading, kind: str, *content: Json, said: str = "", labe
         return None
     reading.set(has_new=True)
     return name
-
-
-def clean(text: str, limit: int = 100) -> str:
-    """Return a text fit for the state and for names: short, and of characters that can be encoded."""
-    text = text[:limit]
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

@@ -10,7 +10,8 @@ import re
 
 from recollect.agents.codewhale.state import Reading
 from recollect.agents.kit.access import mapping, text
-from recollect.agents.kit.calls import MAX_CALL_CHARS, MAX_CALLS, Call, Edit, edits_in, is_storable
+from recollect.agents.kit.calls import MAX_CALL_CHARS, MAX_CALLS, Call, Edit, edits_in
+from recollect.agents.kit.naming import is_encodable, is_storable
 from recollect.model.payloads import FileEdit
 from recollect.model.tools import canonical_tool
 
@@ -52,7 +53,7 @@ def remember(calls: tuple[Call, ...], call_id: str, name: str, edits: tuple[Edit
     size = sum(len(e.path) + len(e.before or "") + len(e.after or "") for e in edits)
     if size > MAX_CALL_CHARS:
         edits = tuple(Edit(path) for path in dict.fromkeys(e.path for e in edits) if is_storable(path))
-    elif not _encodes("".join(f"{e.path}{e.before}{e.after}" for e in edits)):
+    elif not is_encodable("".join(f"{e.path}{e.before}{e.after}" for e in edits)):
         edits = ()
     return (*calls, Call(call_id, name, edits))[-MAX_CALLS:]
 
@@ -66,11 +67,3 @@ def give_edits(reading: Reading, call: Call, call_id: str, result: str) -> None:
             given = FileEdit(edit.path, "modify", edit.before, edit.after, call_id=call_id)
         name = f"{result.replace('result:', 'edit:', 1)}:{number}"
         reading.add(given, "tool", native_id=name)
-
-
-def _encodes(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

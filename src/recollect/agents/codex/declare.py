@@ -74,5 +74,5 @@ FACTS = AgentFacts(
         evidence="format notes: Codex",
     ),
     carries_text=False,
-    parser_version=1,
+    parser_version=2,
 )

@@ -23,6 +23,7 @@ _ABORT_REASONS = frozenset(("interrupted", "replaced", "review_ended", "budget_l
 def item_without_type(step: Step, payload: dict[str, Json]) -> None:
     """A message written without its type by builds of the transition; else unknown."""
     if "role" in payload and "content" in payload:
+        note_payload(step, "response_item/message", payload)
         dialogue.item_message(step, payload)
     else:
         note_type(step.drift, "response_item/(none)")

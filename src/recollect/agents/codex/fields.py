@@ -27,7 +27,6 @@ _RECORDS = {
     "compacted": "message replacement_history window_number first_window_id previous_window_id window_id",
 }
 _ITEMS = {
-    "": "role content",
     "message": "role content phase end_turn",
     "agent_message": "author recipient content",
     "reasoning": "summary content encrypted_content",
@@ -112,4 +111,4 @@ def note_payload(step: Step, tag: str, payload: dict[str, Json]) -> None:
     """Note the unknown fields of a payload. tag: `kind`, or `kind/type` where the payload says what it is."""
     known = _KNOWN.get(tag)
     if known is not None:
-        note_fields(step.drift, payload, known, tag.removesuffix("/"))
+        note_fields(step.drift, payload, known, tag)

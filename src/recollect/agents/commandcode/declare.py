@@ -37,7 +37,6 @@ FACTS = AgentFacts(
             "tool_result",
             "file_edit",
             "lifecycle",
-            "instructions",
             "unknown",
         ),
         notes="No transcript of a live agent was seen. Files of checkpoints and prompts beside a session are not read.",

@@ -6,18 +6,17 @@ from typing import Any
 
 import msgspec
 
+from recollect.agents.commandcode.declare import FACTS
 from recollect.agents.kit import reading as kit
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.aisdk import Speaker, read_content
-from recollect.agents.kit.rows.names import short_name
-from recollect.agents.kit.short import MAX_PATH_CHARS, short
+from recollect.agents.kit.naming import MAX_PATH_CHARS, short, short_name
 from recollect.agents.kit.turns import TurnState
-from recollect.agents.commandcode.declare import FACTS
 from recollect.model.payloads import Json, Lifecycle, SessionStart
 from recollect.model.records import SourceInfo
 
-_ROLES = frozenset(("user", "assistant", "tool", "system"))
+_ROLES = frozenset(("user", "assistant", "tool"))
 _FIELDS = frozenset(("id", "timestamp", "sessionId", "role", "content", "gitBranch", "metadata", "cwd", "parentId"))
 _METADATA = frozenset(("version", "cwd", "projectPath", "context"))
 _META_FIELDS = frozenset(("title", "userRenamed", "projectPath", "cwd", "sessionId", "createdAt", "updatedAt"))
@@ -127,7 +126,8 @@ def _read_meta(reading: Reading) -> None:
     meta = reading.value
     title = reading.text(meta, "title")
     if title:
-        reading.add(Lifecycle("title", title=title, detail={"by_user": meta.get("userRenamed") is True}), native_id="title")
+        detail = {"by_user": meta.get("userRenamed") is True}
+        reading.add(Lifecycle("title", title=title, detail=detail), native_id="title")
     project = reading.text(meta, "projectPath") or reading.text(meta, "cwd")
     if project:
         reading.add(Lifecycle("project", detail={"path": project}), native_id="project")

@@ -12,7 +12,7 @@ from recollect.agents.continue_.tools import read_calls, read_tool_message
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.adapter import read_odd
 from recollect.agents.kit.anthropic import base64_part, content_text, without_opaque
-from recollect.agents.kit.documents.hashed import content_hash, name_of, numbered
+from recollect.agents.kit.naming import content_name, name_of, numbered
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -59,7 +59,7 @@ def read_item(reading: ContinueReading) -> None:
             read_odd(reading)
         return
     own_id = text(message.get("id"))
-    key = content_hash(
+    key = content_name(
         role, message.get("content"), [mapping(c).get("id") for c in reading.items(message, "toolCalls")]
     )
     base = numbered(reading, own_id[:4096] if own_id else f"item:{key}")
@@ -115,7 +115,7 @@ def _read_assistant(reading: ContinueReading, item: dict[str, Any], message: dic
     usage = reading.mapping(message, "usage")
     if usage:
         reading.set(has_message_usage=True)
-        key = f"continue:{content_hash(message)}"
+        key = f"continue:{content_name(message)}"
         reading.add(_usage(reading, usage, key), "assistant", native_id=f"{base}/usage")
     changes = item.get("appliedChanges")
     if changes:

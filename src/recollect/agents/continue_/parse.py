@@ -9,7 +9,7 @@ from recollect.agents.continue_.items import folder_of, give_title, read_item, r
 from recollect.agents.continue_.state import ContinueReading, ContinueState
 from recollect.agents.kit.access import text, whole
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.documents.hashed import name_of
+from recollect.agents.kit.naming import name_of
 from recollect.model.payloads import SessionStart
 from recollect.model.records import SourceInfo
 

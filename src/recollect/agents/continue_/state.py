@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from recollect.agents.kit.documents.hashed import NamingState
 from recollect.agents.kit.documents.waiting import Waiting
+from recollect.agents.kit.naming import NamingState
 from recollect.agents.kit.reading import Reading
 
 

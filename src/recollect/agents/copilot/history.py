@@ -12,7 +12,7 @@ from recollect.agents.kit.access import items, mapping, text
 from recollect.agents.kit.adapter import read_odd
 from recollect.agents.kit.copilot.edits import arguments_of, edits_of_call
 from recollect.agents.kit.copilot.state import Call, CopilotState, call_named, storable, with_call
-from recollect.agents.kit.documents.hashed import name_of
+from recollect.agents.kit.naming import Marks, name_of
 from recollect.agents.kit.openai import chat_content
 from recollect.agents.kit.reading import Reading
 from recollect.model.payloads import (
@@ -32,9 +32,9 @@ _MESSAGE = frozenset(("role", "content", "tool_calls", "tool_call_id", "name", "
 
 
 class HistoryState(CopilotState, frozen=True, gc=False, omit_defaults=True):
-    """The state of a Copilot CLI source; `seen` are names of messages, to number equal ones."""
+    """The state of a Copilot CLI source; `marks` number equal messages."""
 
-    seen: tuple[str, ...] = ()
+    marks: Marks = ()
 
 
 def read_history(reading: Reading[HistoryState]) -> None:

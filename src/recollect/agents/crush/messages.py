@@ -14,7 +14,7 @@ from recollect.agents.crush.results import read_result
 from recollect.agents.crush.state import Reading, note_call
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.anthropic import base64_part
-from recollect.agents.kit.short import short
+from recollect.agents.kit.naming import short
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,

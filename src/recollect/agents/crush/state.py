@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from recollect.agents.kit.naming import MAX_PATH_CHARS, short
 from recollect.agents.kit.reading import BaseState
 from recollect.agents.kit.reading import Reading as KitReading
-from recollect.agents.kit.short import MAX_PATH_CHARS, short
 
 _MAX_CALLS = 128
 

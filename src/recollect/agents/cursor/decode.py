@@ -6,7 +6,6 @@ Every function takes anything and raises nothing. Evidence: format notes: Cursor
 from __future__ import annotations
 
 import binascii
-import hashlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ import msgspec
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.addresses import path_of_address
 from recollect.agents.kit.anthropic import base64_part, is_opaque
+from recollect.agents.kit.naming import content_sha256
 from recollect.model.payloads import Json, Part
 
 _UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
@@ -75,14 +75,7 @@ def hex_object(value: Json) -> dict[str, Any]:
 
 def digest(value: Json) -> str:
     """Return 16 hex digits that name some content: a text without the space around it, or any JSON."""
-    if isinstance(value, str):
-        raw = value.strip().encode("utf-8", "surrogatepass")
-    else:
-        try:
-            raw = msgspec.json.encode(value, order="deterministic")
-        except (*_UNREADABLE, TypeError, OverflowError):
-            raw = repr(value).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(raw).hexdigest()[:_DIGITS]
+    return content_sha256(value.strip() if isinstance(value, str) else value)
 
 
 def root_of(raw: bytes) -> Root | None:

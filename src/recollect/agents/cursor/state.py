@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from recollect.agents.cursor.decode import digest
-from recollect.agents.kit.reading import MAX_NAME_CHARS, BaseState, Reading, remember
+from recollect.agents.kit.naming import NamingState, is_encodable, numbered
+from recollect.agents.kit.reading import MAX_NAME_CHARS, Reading
 from recollect.model.payloads import Json, Lifecycle
 
-MAX_SEEN = 512
 MAX_MESSAGES = 4_096
 MAX_HUMANS = 1_024
 MAX_EDITS = 16
@@ -43,10 +43,10 @@ class Called(msgspec.Struct, frozen=True, gc=False):
     name: str
 
 
-class CursorState(BaseState, frozen=True, gc=False, omit_defaults=True):
+class CursorState(NamingState, frozen=True, gc=False, omit_defaults=True):
     """What the next record needs to know.
 
-    seen: names given by content, to number equal ones. humans: messages of the person, to find those left behind.
+    humans: messages of the person, to find those left behind.
     messages, root: ids of message blobs, and the newest list of them. calls, edits: what awaits its result.
     is_summed_up: a summary was given since the newest list.
     """
@@ -54,7 +54,6 @@ class CursorState(BaseState, frozen=True, gc=False, omit_defaults=True):
     parent: str = ""
     cwd: str = ""
     is_summed_up: bool = False
-    seen: tuple[str, ...] = ()
     humans: tuple[Human, ...] = ()
     messages: tuple[str, ...] = ()
     root: tuple[str, ...] = ()
@@ -70,33 +69,18 @@ def named(step: Step, kind: str, content: Json) -> str:
 
     The command line's store and the transcripts have no ids; equal words get equal names in both.
     """
-    name = f"{kind}:{digest(content)}"
-    seen: tuple[str, ...] = step.now("seen")
-    count = seen.count(name) + 1
-    step.set(seen=remember(seen, name, MAX_SEEN))
-    return name if count == 1 else f"{name}/{count}"
+    return numbered(step, f"{kind}:{digest(content)}")
 
 
 def short(name: str) -> str:
     """Return an id that is short enough to be one, and text that can be stored."""
-    return name if len(name) <= MAX_NAME_CHARS and _is_text(name) else f"h-{digest(name)}"
-
-
-def _is_text(value: str) -> bool:
-    """Lone surrogates can't be stored."""
-    if value.isascii():
-        return True
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return name if len(name) <= MAX_NAME_CHARS and is_encodable(name) else f"h-{digest(name)}"
 
 
 def give_cwd(step: Step, path: str) -> None:
     """Give the folder that the session works in, where it is another than before."""
     if path != step.now("cwd"):
-        step.set(cwd=path if len(path) <= _MAX_PATH_CHARS and _is_text(path) else short(path))
+        step.set(cwd=path if len(path) <= _MAX_PATH_CHARS and is_encodable(path) else short(path))
         step.add(Lifecycle("cwd", cwd=path), native_id=f"cwd:{digest(path)}")
 
 
@@ -130,8 +114,8 @@ def _bounded(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
     for edit in reversed(edits[-MAX_EDITS:]):
         texts = "".join(filter(None, (edit.before, edit.after, edit.diff)))
         size = len(texts.encode("utf-8", "replace"))
-        path = edit.path if len(edit.path) <= _MAX_PATH_CHARS and _is_text(edit.path) else short(edit.path)
-        if size > budget or not _is_text(texts):
+        path = edit.path if len(edit.path) <= _MAX_PATH_CHARS and is_encodable(edit.path) else short(edit.path)
+        if size > budget or not is_encodable(texts):
             kept.append(Edit(edit.call, path, edit.operation))
         else:
             budget -= size

@@ -11,7 +11,7 @@ from recollect.agents.kit.access import text
 from recollect.agents.kit.anthropic import CALL_TYPES, MEDIA_TYPES, block_text, media_part
 from recollect.agents.kit.documents.edits import edits_of
 from recollect.agents.kit.documents.waiting import expect
-from recollect.agents.kit.short import short
+from recollect.agents.kit.naming import short
 from recollect.model.payloads import AssistantMessage, Lifecycle, Part, Thinking, ToolCall, UserMessage
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
@@ -57,7 +57,7 @@ def _read_user(reading: Reading, message: dict[str, Any], blocks: list[Any]) -> 
     injected: list[str] = []
     parts: list[Part] = []
     for number, block in enumerate(blocks, 1):
-        kind = block.get("type") if isinstance(block, dict) else None
+        kind = text(block.get("type")) if isinstance(block, dict) else ""
         if kind == "tool_result":
             read_result(reading, block)
         elif kind in MEDIA_TYPES:
@@ -67,7 +67,7 @@ def _read_user(reading: Reading, message: dict[str, Any], blocks: list[Any]) -> 
             said.append(human)
             injected.append(harness)
         else:
-            reading.unknown(text(kind) or "block", block, native_id=_below(reading, f"block/{number}"))
+            reading.unknown(kind or "block", block, native_id=_below(reading, f"block/{number}"))
     prompt, context = ("\n".join(filter(None, texts)) for texts in (said, injected))
     if visibility == "user_only":
         reading.add(Lifecycle("notice", text=prompt or context))
@@ -105,7 +105,7 @@ def _read_assistant(reading: Reading, message: dict[str, Any], blocks: list[Any]
     counts: dict[str, int] = {}
     _see_model(reading, model)
     for number, block in enumerate(blocks, 1):
-        kind = block.get("type") if isinstance(block, dict) else None
+        kind = text(block.get("type")) if isinstance(block, dict) else ""
         if kind == "text" or isinstance(block, str):
             body = block_text(block)
             if body:
@@ -116,14 +116,14 @@ def _read_assistant(reading: Reading, message: dict[str, Any], blocks: list[Any]
             thought = reading.text(block, "thinking") or text(block.get("text"))
             name = _next(reading, counts, "thinking")
             reading.add(Thinking(thought, message_id, is_encrypted=not thought), "assistant", native_id=name)
-        elif isinstance(kind, str) and kind in CALL_TYPES:
+        elif kind in CALL_TYPES:
             _read_call(reading, block, message_id)
         elif kind in MEDIA_TYPES:
             part, body, _ = media_part(block)
             payload = AssistantMessage(body, model, "", message_id, (part,))
             reading.add(payload, "assistant", native_id=_next(reading, counts, "media"))
         else:
-            reading.unknown(text(kind) or "block", block, native_id=_below(reading, f"block/{number}"))
+            reading.unknown(kind or "block", block, native_id=_below(reading, f"block/{number}"))
 
 
 def _read_call(reading: Reading, block: dict[str, Any], message_id: str) -> None:

@@ -11,7 +11,7 @@ from recollect.agents.droid.state import Reading
 from recollect.agents.kit.access import mapping
 from recollect.agents.kit.anthropic import content_parts, content_text
 from recollect.agents.kit.documents.waiting import arrived, give_edits
-from recollect.agents.kit.short import short
+from recollect.agents.kit.naming import short
 from recollect.model.payloads import ToolResult
 
 _EXIT = re.compile(r"(?:exit(?:ed with)? code|exitCode)\"?:? ?(-?\d{1,9})\b", re.IGNORECASE)

@@ -8,9 +8,8 @@ from recollect.agents.droid.results import add_result, operation_of
 from recollect.agents.droid.state import Reading
 from recollect.agents.kit.access import mapping, text, whole
 from recollect.agents.kit.documents.edits import edits_of
-from recollect.agents.kit.documents.hashed import content_hash
 from recollect.agents.kit.documents.waiting import arrived, expect
-from recollect.agents.kit.short import short
+from recollect.agents.kit.naming import content_name, short
 from recollect.model.payloads import (
     AssistantMessage,
     Lifecycle,
@@ -50,7 +49,7 @@ def read_stream(reading: Reading) -> None:
     kind = reading.text(value, "type")
     reading.date(value.get("timestamp"))
     name = short(reading.text(value, "id"))
-    reading.native_id = f"{kind}:{name or content_hash(value)}" if kind in _FIELDS else None
+    reading.native_id = f"{kind}:{name or content_name(value)}" if kind in _FIELDS else None
     known = _FIELDS.get(kind)
     if known is None:
         reading.unknown(kind or "record")

@@ -22,9 +22,9 @@ from recollect.agents.forge.tools import (
 )
 from recollect.agents.kit.access import items, mapping, text
 from recollect.agents.kit.calls import Call, file_edits
+from recollect.agents.kit.naming import content_name, short_name
 from recollect.agents.kit.openai import data_url_part
 from recollect.agents.kit.reading import BaseState, Reading
-from recollect.agents.kit.rows.names import content_name, short_name
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from recollect.agents.kit.contents import content_name
-from recollect.agents.kit.google.chat import ChatState, short_name
+from recollect.agents.kit.google.chat import ChatState
+from recollect.agents.kit.naming import content_sha256, short_name
 from recollect.agents.kit.reading import Reading
 
 MAX_LIVE = 2048
@@ -38,13 +38,13 @@ def mark(message_id: str, *, is_human: bool) -> str:
 def is_known(reading: Reading[GeminiState], name: str) -> bool:
     """Say whether a message (its id) or a call (`call:<id>`) was given before."""
     known: tuple[str, ...] = reading.now("known")
-    return content_name(name) in known
+    return content_sha256(name) in known
 
 
 def remember_name(reading: Reading[GeminiState], name: str) -> None:
     """Remember that a message or call was given."""
     known: tuple[str, ...] = reading.now("known")
-    short = content_name(name)
+    short = content_sha256(name)
     if short not in known:
         reading.set(known=(*known, short)[-MAX_KNOWN:])
 

@@ -15,11 +15,19 @@ from recollect.agents.generic.texts import Speakers, turns_of
 from recollect.agents.kit.access import mapping
 from recollect.agents.kit.adapter import first_line_name, read_odd
 from recollect.agents.kit.anthropic import without_opaque
-from recollect.agents.kit.calls import Call, file_edits, is_storable, remember_call, take_call
-from recollect.agents.kit.naming import digest_of, numbered
+from recollect.agents.kit.calls import Call, file_edits, remember_call, take_call
+from recollect.agents.kit.naming import (
+    MAX_PATH_CHARS,
+    Marks,
+    NamingState,
+    content_name,
+    count_name,
+    is_storable,
+    numbered,
+    short,
+)
 from recollect.agents.kit.openai import chat_content
-from recollect.agents.kit.reading import MAX_NAME_CHARS, BaseState, Reading
-from recollect.agents.kit.short import MAX_PATH_CHARS, short
+from recollect.agents.kit.reading import MAX_NAME_CHARS, Reading
 from recollect.config import FormatConfig
 from recollect.model.payloads import (
     AssistantMessage,
@@ -48,10 +56,9 @@ class Known(msgspec.Struct, frozen=True, gc=False, array_like=True):
     model: str = ""
 
 
-class GenericState(BaseState, frozen=True):
+class GenericState(NamingState, frozen=True):
     """What is carried from record to record."""
 
-    marks: tuple[bytes, ...] = ()
     sessions: tuple[Known, ...] = ()
     calls: tuple[Call, ...] = ()
 
@@ -138,9 +145,9 @@ class GenericAdapter:
 
     def _read_text(self, reading: Reading[GenericState], text: str) -> None:
         """Give the turns of a file of text; what stands before the first one is kept."""
-        marks: tuple[bytes, ...] = ()
+        marks: Marks = ()
         for speaker, word, said in turns_of(text, self._speakers):
-            name, marks = numbered(marks, f"h-{digest_of([word.lower(), said])}")
+            name, marks = count_name(marks, content_name(word.lower(), said))
             match speaker:
                 case "user":
                     reading.add(UserMessage(said), "user", native_id=name)
@@ -163,7 +170,7 @@ class GenericAdapter:
             fields.use(path)
         left = without_opaque(fields.left())
         if left:
-            name = f"document/{digest_of(left)}"
+            name = f"document/{content_name(left)}"
             reading.extra(left, frozenset(), "document", native_id=name)
 
 
@@ -214,9 +221,7 @@ class _Message:
         if isinstance(own, str) and own:
             reading.native_id = own[:MAX_NAME_CHARS]
         elif self._adapter.format.container != "jsonl":
-            name, marks = numbered(reading.now("marks"), f"h-{digest_of(reading.value)}")
-            reading.native_id = name
-            reading.set(marks=marks)
+            reading.native_id = numbered(reading, content_name(reading.value))
 
     def _add(self, payload: Any, role: Any, what: str = "") -> None:
         reading = self._reading

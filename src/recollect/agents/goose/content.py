@@ -9,12 +9,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from recollect.agents.goose.state import Reading
+from recollect.agents.goose.state import Reading, occurrence
 from recollect.agents.goose.tools import answer_of, canonical, remember
 from recollect.agents.kit.access import items, mapping, text
 from recollect.agents.kit.anthropic import base64_part
 from recollect.agents.kit.calls import file_edits, take_call
-from recollect.agents.kit.rows.names import content_name, occurrence, short_name
+from recollect.agents.kit.naming import content_name, short_name
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,

@@ -6,7 +6,8 @@ import msgspec
 
 from recollect.agents.kit import reading as kit
 from recollect.agents.kit.calls import Call
-from recollect.agents.kit.rows.names import NamingState
+
+_MAX_NAMES = 512
 
 
 class Ledger(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -19,9 +20,19 @@ class Ledger(msgspec.Struct, frozen=True, gc=False, array_like=True):
     cache_write_tokens: int = 0
 
 
-class GooseState(NamingState, frozen=True):
+class Named(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """How many messages had a name, and what the newest of them said."""
+
+    name: str
+    gist: str
+    count: int
+
+
+class GooseState(kit.BaseState, frozen=True):
     """The memory between records; bounded whatever comes."""
 
+    named: tuple[Named, ...] = ()
+    """The newest names of messages, the last at the end."""
     calls: tuple[Call, ...] = ()
     """Calls without a result yet."""
     put_away: bool = False
@@ -31,3 +42,21 @@ class GooseState(NamingState, frozen=True):
 
 Reading = kit.Reading[GooseState]
 """A record in hand."""
+
+
+def occurrence(reading: Reading, name: str, gist: str) -> str:
+    """Return the name for one more message called so: `name`, then `name/2` and so on.
+
+    gist: tells messages of one name apart; the same as the last time is the same message again.
+    """
+    known: tuple[Named, ...] = reading.now("named")
+    before = next((n for n in reversed(known) if n.name == name), None)
+    if before is None:
+        found = Named(name, gist, 1)
+    elif before.gist == gist:
+        found = before
+    else:
+        found = Named(name, gist, before.count + 1)
+    rest = tuple(n for n in known if n is not before)
+    reading.set(named=(*rest, found)[-_MAX_NAMES:])
+    return name if found.count == 1 else f"{name}/{found.count}"

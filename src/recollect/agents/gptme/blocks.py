@@ -1,7 +1,8 @@
 """Tool calls in the text of a message, in gptme's three spellings, and the thoughts before them.
 
 Markdown: a fenced block whose info string begins with a tool's name (```` ```patch a.py ````). XML: `<tool-use>` around
-an element of the tool's name. Function calls: `@tool(call id): {json}`. Evidence: gptme, `codeblock.py`, `tools/base.py`.
+an element of the tool's name. Function calls: `@tool(call id): {json}`.
+Evidence: gptme, `codeblock.py`, `tools/base.py`.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import msgspec
 
 TOOLS = frozenset((
     "shell", "ipython", "save", "append", "patch", "morph", "read", "browser", "tmux", "gh", "subagent", "rag",
-    "vision", "screenshot", "computer", "todo", "todowrite", "chats", "complete", "choice", "form", "lesson", "restart", "mcp",
-    "precommit", "autocommit", "patch_many", "elicit", "hashline_edit",
+    "vision", "screenshot", "computer", "todo", "todowrite", "chats", "complete", "choice", "form", "lesson", "restart",
+    "mcp", "precommit", "autocommit", "patch_many", "elicit", "hashline_edit",
 ))  # fmt: skip
 """Languages that only a call has."""
 ALSO_TOOLS = {"bash": "shell", "sh": "shell", "python": "ipython", "py": "ipython"}

@@ -12,7 +12,7 @@ from recollect.agents.gptme.messages import read_message
 from recollect.agents.gptme.state import GptmeState, Reading
 from recollect.agents.kit.access import mapping
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.short import short
+from recollect.agents.kit.naming import short
 from recollect.model.records import SourceInfo
 
 _NAME = "conversation.jsonl"

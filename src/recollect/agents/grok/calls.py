@@ -15,8 +15,8 @@ from recollect.agents.grok.speech import read_content
 from recollect.agents.grok.state import MAX_OPEN, MAX_OUTPUT_CHARS, Open, Reading
 from recollect.agents.kit.access import mapping, text, whole
 from recollect.agents.kit.anthropic import without_opaque
-from recollect.agents.kit.calls import Call, Edit, is_storable, remember_call
-from recollect.agents.kit.contents import content_name
+from recollect.agents.kit.calls import Call, Edit, remember_call
+from recollect.agents.kit.naming import content_sha256, is_encodable, is_storable
 from recollect.model.payloads import FileEdit, Json, Part, ToolCall, ToolResult
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
@@ -124,7 +124,7 @@ def _go_on(reading: Reading, update: dict[str, Any]) -> None:
     result = ToolResult(call_id, known.call.name if known else "", None, exit_code, shown, structured, parts=parts)
     reading.add(result, "tool", native_id=f"result:{call_id}" if call_id else None)
     if known is not None:
-        is_long = len(shown) > MAX_OUTPUT_CHARS or not is_storable(shown[:1]) or not _encodes(shown)
+        is_long = len(shown) > MAX_OUTPUT_CHARS or not is_storable(shown[:1]) or not is_encodable(shown)
         kept = "" if is_long else shown
         _replace(reading, known, msgspec.structs.replace(known, output=kept, is_long=is_long))
 
@@ -279,12 +279,4 @@ def _marks(arguments: Json) -> list[int]:
 
 
 def _mark(value: Json) -> int:
-    return int(content_name(value), 16)
-
-
-def _encodes(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return int(content_sha256(value), 16)

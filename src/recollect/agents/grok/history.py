@@ -16,9 +16,9 @@ import msgspec
 from recollect.agents.grok.calls import close_call, give_call, give_edits
 from recollect.agents.grok.prompts import HUMAN_REASONS, REASONS, split_prompt
 from recollect.agents.grok.speech import begin_prompt, name_message
-from recollect.agents.grok.state import Reading, clean
+from recollect.agents.grok.state import Reading
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.contents import content_name, count_name, spaceless
+from recollect.agents.kit.naming import content_sha256, count_name, short, spaceless
 from recollect.agents.kit.openai import chat_content, data_url_part
 from recollect.agents.kit.reading import MAX_NAME_CHARS
 from recollect.model.payloads import (
@@ -60,9 +60,9 @@ def read_item(reading: Reading) -> None:
         kind = _ROLES.get(role, "") if isinstance(role, str) else ""
     read = _READERS.get(kind)
     if read is None:
-        reading.unknown(kind or "item", native_id=f"item:{content_name(value)}")
+        reading.unknown(kind or "item", native_id=f"item:{content_sha256(value)}")
         return
-    base = f"item:{content_name(value)}"
+    base = f"item:{content_sha256(value)}"
     read(reading, value)
     if not reading.events and (reading.now("mark") or kind in ("system", "user")):
         reading.kept(kind, native_id=base)
@@ -72,7 +72,7 @@ def read_item(reading: Reading) -> None:
 def give_instructions(reading: Reading, said: str, source: str) -> None:
     """Give a system prompt or a loaded file, the same one only once in a session."""
     if said:
-        name = f"instructions:{content_name(reading.state.session, spaceless(said))}"
+        name = f"instructions:{content_sha256(reading.state.session, spaceless(said))}"
         reading.add(Instructions(said, source), native_id=name)
 
 
@@ -105,7 +105,7 @@ def _read_user(reading: Reading, value: dict[str, Any]) -> None:
         _give_aside(reading, aside)
     if human.strip() or parts:
         if reason:
-            name = f"ask:{reading.now('mark')}+{content_name(human)}"
+            name = f"ask:{reading.now('mark')}+{content_sha256(human)}"
         else:
             index = whole(value.get("prompt_index"))
             index = reading.now("top") + 1 if index is None else index
@@ -117,7 +117,7 @@ def _read_user(reading: Reading, value: dict[str, Any]) -> None:
 
 def _give_aside(reading: Reading, said: str, parts: tuple[Part, ...] = ()) -> None:
     if said or parts:
-        counted, seen = count_name(reading.now("seen"), content_name(reading.state.session, "aside", spaceless(said)))
+        counted, seen = count_name(reading.now("seen"), content_sha256(reading.state.session, "aside", spaceless(said)))
         reading.set(seen=seen)
         name = f"aside:{counted}"
         reading.add(UserMessage(said, "injected", parts), "user", native_id=name)
@@ -126,7 +126,7 @@ def _give_aside(reading: Reading, said: str, parts: tuple[Part, ...] = ()) -> No
 def _read_assistant(reading: Reading, value: dict[str, Any]) -> None:
     model = reading.text(value, "model_id")
     if model and len(model) <= MAX_NAME_CHARS:
-        reading.set(model=clean(model))
+        reading.set(model=short(model))
     thought = value.get("reasoning_content") or mapping(value.get("reasoning")).get("text")
     if isinstance(thought, str) and thought:
         _give_thought(reading, thought)
@@ -167,7 +167,7 @@ def _read_result(reading: Reading, value: dict[str, Any]) -> None:
         parts = (*parts, data_url_part("image", url)[0])
     known = close_call(reading, call_id)
     name = known.call.name if known is not None else text(value.get("name"))
-    native_id = f"result:{call_id}" if call_id else f"result:{content_name(value)}"
+    native_id = f"result:{call_id}" if call_id else f"result:{content_sha256(value)}"
     reading.add(ToolResult(call_id, name, text=said, parts=parts), "tool", native_id=native_id)
     give_edits(reading, call_id, known, [])
 
@@ -179,7 +179,7 @@ def _read_reasoning(reading: Reading, value: dict[str, Any]) -> None:
     if said:
         _give_thought(reading, said)
     elif value.get("encrypted_content"):
-        name = text(value.get("id")) or content_name(value)
+        name = text(value.get("id")) or content_sha256(value)
         reading.add(Thinking(is_encrypted=True), "assistant", native_id=f"thought:{name}")
 
 
@@ -192,7 +192,7 @@ def _read_backend_call(reading: Reading, value: dict[str, Any]) -> None:
     """Give a call of a tool that ran at the model's provider; its sources are all that it gives back."""
     kind = reading.mapping(value, "kind")
     tool = reading.text(kind, "tool_type")
-    call_id = reading.text(kind, "id") or content_name(value)
+    call_id = reading.text(kind, "id") or content_sha256(value)
     arguments = kind.get("action")
     if arguments is None:
         arguments = {k: v for k, v in kind.items() if k not in ("tool_type", "id", "status")} or None

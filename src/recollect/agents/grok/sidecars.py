@@ -10,11 +10,11 @@ from typing import Any
 
 from recollect.agents.grok import declare
 from recollect.agents.grok.history import give_instructions, read_item
-from recollect.agents.grok.state import Reading, clean
+from recollect.agents.grok.state import Reading
 from recollect.agents.grok.updates import read_line
 from recollect.agents.kit.access import items, mapping, text, whole
 from recollect.agents.kit.anthropic import content_text
-from recollect.agents.kit.contents import content_name
+from recollect.agents.kit.naming import content_sha256, short
 from recollect.agents.kit.reading import MAX_NAME_CHARS
 from recollect.model.payloads import FileEdit, Lifecycle, SessionStart, UserMessage
 
@@ -127,7 +127,7 @@ def _see_model(reading: Reading, model: str) -> None:
         reading.add(SessionStart(cwd=reading.state.cwd, model=model), native_id="events/start")
     else:
         reading.add(Lifecycle("model", model=model))
-    reading.set(model=clean(model))
+    reading.set(model=short(model))
 
 
 def _read_prompt_history(reading: Reading) -> None:
@@ -150,7 +150,7 @@ def _read_rewind_point(reading: Reading) -> None:
     value = reading.value
     reading.date(value.get("created_at"), "created_at")
     before, after = reading.mapping(value, "file_snapshots"), reading.mapping(value, "after_snapshots")
-    point = f"point:{whole(value.get('prompt_index'))}:{content_name(value.get('created_at'))}"
+    point = f"point:{whole(value.get('prompt_index'))}:{content_sha256(value.get('created_at'))}"
     for path in dict.fromkeys((*before, *after)):
         edit = FileEdit(
             _path(before.get(path)) or _path(after.get(path)) or path,
@@ -224,7 +224,7 @@ def _read_subagent_meta(reading: Reading) -> None:
     reading.date(value.get("started_at", value.get("created_at")), "started_at")
     said = text(value.get("prompt")) or text(value.get("description"))
     rest = {k: v for k, v in value.items() if v not in (None, "", [], {}) and v != said}
-    reading.add(Lifecycle("subagent", said, rest or None), native_id=f"subagent_meta:{content_name(value)}")
+    reading.add(Lifecycle("subagent", said, rest or None), native_id=f"subagent_meta:{content_sha256(value)}")
 
 
 def _read_feedback(reading: Reading) -> None:

@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from recollect.agents.grok.prompts import split_prompt
-from recollect.agents.grok.state import MAX_PARTS, MAX_PROMPTS, MAX_SPEECH_CHARS, Prompt, Reading, Speech, clean
+from recollect.agents.grok.state import MAX_PARTS, MAX_PROMPTS, MAX_SPEECH_CHARS, Prompt, Reading, Speech
 from recollect.agents.kit.access import mapping, text, whole
 from recollect.agents.kit.anthropic import base64_part
-from recollect.agents.kit.contents import content_name, count_name, spaceless
+from recollect.agents.kit.naming import content_sha256, count_name, short, spaceless
 from recollect.model.events import Role
 from recollect.model.payloads import AssistantMessage, Origin, Part, Payload, Thinking, UserMessage
 from recollect.model.text import flatten
@@ -74,7 +74,7 @@ def hear(reading: Reading, kind: str, update: dict[str, Any], meta: dict[str, An
         speech = _begin(reading, kind, prompt, index, is_command=bool(command))
     parts = (*speech.parts, part) if part is not None and len(speech.parts) < MAX_PARTS else speech.parts
     speech = msgspec.structs.replace(
-        speech, text=speech.text + said, parts=parts, prompt=speech.prompt or clean(prompt)
+        speech, text=speech.text + said, parts=parts, prompt=speech.prompt or short(prompt)
     )
     if speech.versions < _FREE_VERSIONS or len(speech.text) - speech.given > speech.given // _GROWTH:
         speech = _give(reading, speech)
@@ -99,8 +99,8 @@ def read_content(reading: Reading, block: dict[str, Any]) -> tuple[str, Part | N
         said = block.get("text")
         return (said if isinstance(said, str) else flatten(said)), None
     if kind in ("image", "audio"):
-        part, is_readable = base64_part(kind, clean(text(block.get("mimeType"))), block.get("data"))
-        uri = clean(text(block.get("uri")), _MAX_LINK_CHARS)
+        part, is_readable = base64_part(kind, short(text(block.get("mimeType"))), block.get("data"))
+        uri = short(text(block.get("uri")), _MAX_LINK_CHARS)
         if not is_readable and not uri:
             reading.wrong("content.data", "bad_base64")
         return "", msgspec.structs.replace(part, url=uri) if uri else part
@@ -117,13 +117,13 @@ def read_content(reading: Reading, block: dict[str, Any]) -> tuple[str, Part | N
 
 
 def _link(kind: str, block: dict[str, Any]) -> Part:
-    uri = clean(text(block.get("uri")), _MAX_LINK_CHARS)
-    path = uri.removeprefix("file://") if uri.startswith("file://") else clean(text(block.get("name")), _MAX_LINK_CHARS)
-    return Part(type=kind, media_type=clean(text(block.get("mimeType"))), path=path, url=uri)
+    uri = short(text(block.get("uri")), _MAX_LINK_CHARS)
+    path = uri.removeprefix("file://") if uri.startswith("file://") else short(text(block.get("name")), _MAX_LINK_CHARS)
+    return Part(type=kind, media_type=short(text(block.get("mimeType"))), path=path, url=uri)
 
 
 def _goes_on(speech: Speech, kind: str, prompt: str, index: int | None) -> bool:
-    is_other_prompt = bool(prompt) and bool(speech.prompt) and clean(prompt) != speech.prompt
+    is_other_prompt = bool(prompt) and bool(speech.prompt) and short(prompt) != speech.prompt
     return speech.kind == kind and not is_other_prompt and (index is None or index == speech.index)
 
 
@@ -134,7 +134,7 @@ def _begin(reading: Reading, kind: str, prompt: str, index: int | None, *, is_co
     return Speech(
         kind,
         origin=origin,
-        prompt=clean(prompt),
+        prompt=short(prompt),
         index=index,
         ts=reading.ts,
         ts_quality=reading.ts_quality,
@@ -183,7 +183,7 @@ def _give(reading: Reading, speech: Speech) -> Speech:
 
 
 def _give_aside(reading: Reading, said: str) -> None:
-    counted, seen = count_name(reading.now("seen"), content_name(reading.state.session, "aside", spaceless(said)))
+    counted, seen = count_name(reading.now("seen"), content_sha256(reading.state.session, "aside", spaceless(said)))
     reading.set(seen=seen)
     reading.add(UserMessage(said, "injected"), "user", native_id=f"aside:{counted}")
 

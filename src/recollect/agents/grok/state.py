@@ -6,7 +6,7 @@ import msgspec
 
 from recollect.agents.kit import reading as kit
 from recollect.agents.kit.calls import Call
-from recollect.agents.kit.contents import Seen
+from recollect.agents.kit.naming import Marks
 from recollect.agents.kit.reading import BaseState
 from recollect.model.events import TsQuality
 from recollect.model.payloads import Origin, Part
@@ -83,7 +83,7 @@ class GrokState(BaseState, frozen=True, gc=False, omit_defaults=True):
 
     cwd: str = ""
     model: str = ""
-    seen: Seen = ()
+    seen: Marks = ()
     mark: str = START
     top: int = -1
     repeats: int = 0
@@ -99,9 +99,3 @@ class GrokState(BaseState, frozen=True, gc=False, omit_defaults=True):
 
 
 Reading = kit.Reading[GrokState]
-
-
-def clean(text: str, limit: int = kit.MAX_NAME_CHARS) -> str:
-    """Return a text fit for the state: short, and of characters that can be encoded."""
-    text = text[:limit]
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.grok.state import Prompt, Reading, Shrink, clean
+from recollect.agents.grok.state import Prompt, Reading, Shrink
 from recollect.agents.kit.access import text, whole
-from recollect.agents.kit.contents import content_name
+from recollect.agents.kit.naming import content_sha256, short
 from recollect.agents.kit.reading import MAX_NAME_CHARS
 from recollect.model.payloads import Compaction, Lifecycle, Rewind, SessionStart, TokenUsage
 
@@ -34,7 +34,7 @@ def read_turn_end(reading: Reading, update: dict[str, Any]) -> None:
     reason = reading.text(update, "stop_reason")
     reading.odd_value("turn_completed.stop_reason", reason, STOP_REASONS)
     usage = reading.mapping(update, "usage")
-    prompt = reading.text(update, "prompt_id") or content_name(reading.ts, usage)
+    prompt = reading.text(update, "prompt_id") or content_sha256(reading.ts, usage)
     if usage:
         _read_usage(reading, usage, prompt)
     detail = {"stop_reason": reason} if reason else {}
@@ -109,7 +109,7 @@ def read_rewind(reading: Reading, update: dict[str, Any]) -> None:
 
 def read_compaction_start(reading: Reading, update: dict[str, Any]) -> None:
     """Give the start of a compaction, and remember its reason."""
-    reading.set(shrink=None, trigger=clean(text(update.get("reason"))))
+    reading.set(shrink=None, trigger=short(text(update.get("reason"))))
     _give_kept(reading, "compaction_started", update)
 
 
@@ -118,7 +118,7 @@ def read_checkpoint(reading: Reading, update: dict[str, Any]) -> None:
     checkpoint = text(update.get("checkpoint_id"))
     shrink: Shrink | None = reading.now("shrink")
     if shrink is None or shrink.has_checkpoint:
-        name = clean(f"compaction:{checkpoint or content_name(update)}")
+        name = short(f"compaction:{checkpoint or content_sha256(update)}")
         shrink = Shrink(name, has_checkpoint=True, trigger=reading.now("trigger"))
     else:
         shrink = msgspec.structs.replace(shrink, has_checkpoint=True)
@@ -130,7 +130,7 @@ def read_compaction_end(reading: Reading, update: dict[str, Any]) -> None:
     """Give a compaction's token counts: of the checkpoint just before, else a compaction of its own."""
     shrink: Shrink | None = reading.now("shrink")
     if shrink is None or shrink.tokens_after is not None:
-        name = f"compaction:{content_name(reading.ts, update)}"
+        name = f"compaction:{content_sha256(reading.ts, update)}"
         shrink = Shrink(name, trigger=reading.now("trigger") or "auto")
     summary = text(update.get("summary_preview"))
     shrink = msgspec.structs.replace(

@@ -11,7 +11,7 @@ from typing import Any
 
 from recollect.agents.grok.calls import read_call, read_call_update
 from recollect.agents.grok.speech import hear, settle
-from recollect.agents.grok.state import Reading, clean
+from recollect.agents.grok.state import Reading
 from recollect.agents.grok.turns import (
     read_checkpoint,
     read_compaction_end,
@@ -22,6 +22,7 @@ from recollect.agents.grok.turns import (
     read_turn_end,
 )
 from recollect.agents.kit.access import mapping, text
+from recollect.agents.kit.naming import short
 from recollect.agents.kit.reading import MAX_NAME_CHARS
 from recollect.model.payloads import Lifecycle
 
@@ -107,7 +108,7 @@ def _see_model(reading: Reading, meta: dict[str, Any], own: dict[str, Any]) -> N
     model = text(own.get("modelId")) or text(meta.get("modelId"))
     if not model or len(model) > MAX_NAME_CHARS or model == reading.now("model"):
         return
-    reading.set(model=clean(model))
+    reading.set(model=short(model))
     reading.add(Lifecycle("model", model=model))
 
 
@@ -139,7 +140,7 @@ def _read_known(reading: Reading, name: str, update: dict[str, Any]) -> None:
     model = _take(rest, _MODELS) if name == "model" else ""
     branch = _take(rest, ("branch", "head_branch", "gitBranch")) if name == "branch" else ""
     if 0 < len(model) <= MAX_NAME_CHARS:
-        reading.set(model=clean(model))
+        reading.set(model=short(model))
     if name == "available_commands":
         commands = reading.items(update, "availableCommands")
         rest = {"availableCommands": [text(mapping(c).get("name")) for c in commands]}

@@ -15,7 +15,7 @@ from recollect.agents.hermes.messages import identity_of, read_message
 from recollect.agents.hermes.state import Reading
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.instants import instant
-from recollect.agents.kit.rows.names import content_name, digest, occurrence
+from recollect.agents.kit.naming import content_name, content_sha256, numbered
 from recollect.model.payloads import (
     AssistantMessage,
     Instructions,
@@ -124,7 +124,7 @@ def read_file_message(reading: Reading, message: dict[str, Any]) -> None:
         if len(message) > 1:
             reading.kept("session_meta", message, native_id=content_name(message))
         return
-    name = occurrence(reading, content_name(identity_of(message)), str(len(reading.events)) + f"@{reading.index}")
+    name = numbered(reading, content_name(identity_of(message)))
     read_message(reading, message, name)
 
 
@@ -137,7 +137,7 @@ def read_trajectory(reading: Reading) -> None:
         return
     take_local_time(reading, value.get("timestamp"))
     session = f"{reading.state.session}/{value['prompt_index']}-" if _is_number(value) else f"{reading.state.session}/"
-    into = _Trajectory(reading, f"{session}{digest(value)}")
+    into = _Trajectory(reading, f"{session}{content_sha256(value)}")
     into.add(SessionStart(model=reading.text(value, "model"), originator="batch"), "start")
     for number, turn in enumerate(turns, 1):
         into.turn(turn, f"t{number}")

@@ -15,8 +15,8 @@ from recollect.agents.hermes.results import read_result
 from recollect.agents.hermes.state import Reading
 from recollect.agents.kit.access import items, mapping, text
 from recollect.agents.kit.calls import remember_call
+from recollect.agents.kit.naming import content_name, short_name
 from recollect.agents.kit.openai import chat_content
-from recollect.agents.kit.rows.names import content_name, short_name
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,

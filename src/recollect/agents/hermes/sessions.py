@@ -9,7 +9,7 @@ from typing import Any
 
 from recollect.agents.hermes.state import Reading
 from recollect.agents.kit.access import mapping, number, text
-from recollect.agents.kit.rows.names import digest
+from recollect.agents.kit.naming import content_sha256
 from recollect.model.payloads import Compaction, Instructions, Lifecycle, SessionEnd, SessionStart, TokenUsage
 
 SESSION_FIELDS = frozenset(
@@ -117,7 +117,7 @@ def read_model_usage(reading: Reading) -> None:
     """
     row = reading.value
     take_time(reading, row.get("last_seen"), "last_seen")
-    key = digest([row.get(k) for k in _KEY_OF_USAGE])
+    key = content_sha256([row.get(k) for k in _KEY_OF_USAGE])
     usage = _usage(reading, row, f"hermes:{reading.state.session}:{key}", is_additive=True)
     reading.set(usage_rows=min(reading.now("usage_rows") + 1, 1 << 31))
     reading.add(usage, native_id=f"usage:{key}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recollect.agents.kit import reading as kit
 from recollect.agents.kit.calls import Call
-from recollect.agents.kit.rows.names import NamingState
+from recollect.agents.kit.naming import NamingState
 
 
 class HermesState(NamingState, frozen=True):

@@ -20,8 +20,7 @@ from recollect.agents.kimi.state import MAX_PENDING, KimiReading, Spent, named, 
 from recollect.agents.kimi.wire import start
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.anthropic import without_opaque
-from recollect.agents.kit.calls import is_storable
-from recollect.agents.kit.naming import digest_of
+from recollect.agents.kit.naming import content_sha256, is_storable
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -108,7 +107,7 @@ def _config(reading: KimiReading) -> None:
     profile = text(value.get("profileName"))
     if profile and state.parent_session:
         about = SessionStart(parent_session=state.parent_session, agent_name=profile)
-        reading.add(about, native_id=f"start:{digest_of(profile)}")
+        reading.add(about, native_id=f"start:{content_sha256(profile)}")
     names = ("subagentNames", "subagents", "agentsMdPaths", "activeToolNames", "disallowedTools")
     rest = {k: value[k] for k in names if value.get(k)}
     if rest:
@@ -124,7 +123,7 @@ def _prompt(reading: KimiReading) -> None:
         is_steer = value.get("type") == "turn.steer"
         origin = "queued" if is_steer else _origin(reading, value.get("origin"), said)
         reading.add(UserMessage(said, origin, parts), "user", native_id=named_text(reading, "user", said))
-        reading.set(pending=(*reading.state.pending, digest_of(said))[-MAX_PENDING:])
+        reading.set(pending=(*reading.state.pending, content_sha256(said))[-MAX_PENDING:])
     reading.extra(value, _TURN, text(value.get("type")))
 
 
@@ -143,10 +142,10 @@ def _message(reading: KimiReading) -> None:
     message = reading.mapping(reading.value, "message")
     role = text(message.get("role"))
     said, parts = content_of(reading, message.get("content"))
-    digest = digest_of(said)
+    said_sha256 = content_sha256(said)
     pending = reading.state.pending
-    if role == "user" and digest in pending:
-        at = pending.index(digest)
+    if role == "user" and said_sha256 in pending:
+        at = pending.index(said_sha256)
         reading.set(pending=pending[:at] + pending[at + 1 :])
         return
     if role == "user":
@@ -155,7 +154,7 @@ def _message(reading: KimiReading) -> None:
     elif role == "assistant":
         reading.add(AssistantMessage(said, parts=parts), "assistant", native_id=named_text(reading, "said", said))
     elif role in ("system", "developer"):
-        reading.add(Instructions(said, role), native_id=f"system:{digest}")
+        reading.add(Instructions(said, role), native_id=f"system:{said_sha256}")
     else:
         reading.unknown(f"context.append_message/{role}", without_opaque(message))
 

@@ -14,7 +14,7 @@ from recollect.agents.kimi.state import KimiReading, named
 from recollect.agents.kit.access import items, mapping, text, whole
 from recollect.agents.kit.anthropic import base64_part, without_opaque
 from recollect.agents.kit.calls import Call, file_edits, remember_call, take_call
-from recollect.agents.kit.naming import digest_of
+from recollect.agents.kit.naming import content_sha256
 from recollect.model.payloads import FileEdit, Instructions, Origin, Part, ToolCall, ToolResult
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
@@ -152,7 +152,7 @@ def add_system_prompt(reading: KimiReading, prompt: object) -> None:
     """Give a system prompt; every repetition of the same one is the same event."""
     said = text(prompt)
     if said:
-        reading.add(Instructions(said, "system"), native_id=f"system:{digest_of(said)}")
+        reading.add(Instructions(said, "system"), native_id=f"system:{content_sha256(said)}")
 
 
 def _edits(reading: KimiReading, call: Call | None, call_id: str, diffs: list[dict[str, Any]]) -> list[FileEdit]:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.agents.kit.calls import Call
-from recollect.agents.kit.naming import digest_of, numbered
-from recollect.agents.kit.reading import BaseState, Reading
+from recollect.agents.kit.naming import NamingState, content_sha256, numbered
+from recollect.agents.kit.reading import Reading
 
 MAX_PENDING = 16
 MAX_ARGUMENT_CHARS = 100_000
@@ -32,10 +32,10 @@ class Spent(msgspec.Struct, frozen=True, gc=False, array_like=True):
     counts: tuple[int, ...] = ()
 
 
-class KimiState(BaseState, frozen=True, gc=False, omit_defaults=True):
+class KimiState(NamingState, frozen=True, gc=False, omit_defaults=True):
     """State after a record.
 
-    marks: names already used (see `kit.naming`). pending: digests of prompts whose copy in the context is still to
+    pending: hashes of prompts whose copy in the context is still to
     come. trigger: who asked for the compaction that runs.
     """
 
@@ -43,7 +43,6 @@ class KimiState(BaseState, frozen=True, gc=False, omit_defaults=True):
     agent: str = ""
     model: str = ""
     trigger: str = ""
-    marks: tuple[bytes, ...] = ()
     calls: tuple[Call, ...] = ()
     pending: tuple[str, ...] = ()
     open_call: OpenCall = OpenCall()
@@ -63,11 +62,9 @@ class Origin(NamedTuple):
 
 def named(reading: KimiReading, kind: str, what: str) -> str:
     """Return a name for a thing of a session that wire and context give alike: `kind:what`, numbered if used again."""
-    name, marks = numbered(reading.now("marks"), f"{kind}:{what}")
-    reading.set(marks=marks)
-    return name
+    return numbered(reading, f"{kind}:{what}")
 
 
 def named_text(reading: KimiReading, kind: str, body: str) -> str:
-    """Return a name for a text: its digest, numbered among equal ones."""
-    return named(reading, kind, digest_of(body))
+    """Return a name for a text: a hash of it, numbered among equal ones."""
+    return named(reading, kind, content_sha256(body))

@@ -19,7 +19,7 @@ from recollect.agents.kimi.content import (
 from recollect.agents.kimi.state import MAX_ARGUMENT_CHARS, KimiReading, OpenCall, named_text
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.anthropic import without_opaque
-from recollect.agents.kit.calls import is_storable
+from recollect.agents.kit.naming import is_encodable, is_storable
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -144,7 +144,7 @@ def _call(reading: KimiReading, payload: dict[str, Any]) -> None:
     name = add_call(reading, call_id, tool, decoded_arguments(reading, written))
     raw = written if isinstance(written, str) else ""
     if is_storable(name) and is_storable(tool) and is_storable(call_id) and len(raw) <= MAX_ARGUMENT_CHARS:
-        reading.set(open_call=OpenCall(name, call_id, tool, raw if _encodes(raw) else ""))
+        reading.set(open_call=OpenCall(name, call_id, tool, raw if is_encodable(raw) else ""))
     reading.extra(payload, _CALL, "ToolCall")
 
 
@@ -153,17 +153,13 @@ def _call_part(reading: KimiReading, payload: dict[str, Any]) -> None:
     before = reading.state.open_call
     piece = text(payload.get("arguments_part"))
     raw = before.arguments + piece
-    if not before.name or len(raw) > MAX_ARGUMENT_CHARS or not _encodes(raw):
+    if not before.name or len(raw) > MAX_ARGUMENT_CHARS or not is_encodable(raw):
         reading.kept("ToolCallPart", piece)
         return
     reading.set(open_call=OpenCall(before.name, before.call_id, before.tool, raw))
     arguments = decoded_arguments(reading, raw)
     call = ToolCall(before.call_id, before.tool, canonical_tool(before.tool), arguments)
     reading.add(call, "assistant", native_id=before.name)
-
-
-def _encodes(raw: str) -> bool:
-    return raw.encode("utf-8", "replace").decode("utf-8") == raw
 
 
 def _result(reading: KimiReading, payload: dict[str, Any]) -> None:

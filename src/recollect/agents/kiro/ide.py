@@ -12,7 +12,7 @@ from recollect.agents.kiro.state import KiroReading
 from recollect.agents.kit.access import mapping, text, whole
 from recollect.agents.kit.adapter import read_odd
 from recollect.agents.kit.anthropic import base64_part, content_text, without_opaque
-from recollect.agents.kit.documents.hashed import content_hash, name_of, numbered
+from recollect.agents.kit.naming import content_name, name_of, numbered
 from recollect.model.payloads import (
     AssistantMessage,
     Instructions,
@@ -206,7 +206,7 @@ def read_execution(reading: KiroReading) -> None:
         reading.add(Lifecycle("execution", detail=ids), native_id="execution")
     for name in ("context", "validations"):
         if value.get(name):
-            reading.kept(name, without_opaque(value[name]), native_id=f"{name}:{content_hash(value[name])}")
+            reading.kept(name, without_opaque(value[name]), native_id=f"{name}:{content_name(value[name])}")
     reading.extra(value, _CHAT, "execution", native_id="document")
     reading.extra(metadata, _METADATA, "metadata", native_id="metadata")
 

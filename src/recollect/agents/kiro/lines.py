@@ -12,7 +12,7 @@ from recollect.agents.kiro.tools import give_call, give_result
 from recollect.agents.kit.access import mapping, number, text
 from recollect.agents.kit.adapter import read_odd
 from recollect.agents.kit.anthropic import base64_part, without_opaque
-from recollect.agents.kit.documents.hashed import content_hash
+from recollect.agents.kit.naming import content_name
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -72,7 +72,7 @@ def read_line(reading: KiroReading) -> None:
         _read_results(reading, data, message_id)
     elif kind == "Compaction":
         summary = reading.text(data, "summary")
-        name = f"compaction:{content_hash(summary)}"
+        name = f"compaction:{content_name(summary)}"
         reading.add(Compaction(text(data.get("strategy")), summary), native_id=name)
     else:
         reading.unknown(kind, without_opaque(line))
@@ -204,7 +204,7 @@ def read_sidecar(reading: KiroReading) -> None:
 def _read_turn(reading: KiroReading, turn: dict[str, Any], index: int, model: str) -> None:
     """Give a turn's tokens, which may all be 0, and its credits, which are no money."""
     loop = turn.get("loop_id")
-    name = f"turn:{content_hash(loop)}" if loop else f"turn:{index}"
+    name = f"turn:{content_name(loop)}" if loop else f"turn:{index}"
     reading.date(turn.get("end_timestamp"), "end_timestamp")
     fresh, answer, read, written = (reading.count(turn, key) for key in _TURN_TOKENS)
     if fresh or answer or read or written:

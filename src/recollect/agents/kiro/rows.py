@@ -15,8 +15,7 @@ from recollect.agents.kiro.tools import give_call, give_result
 from recollect.agents.kit.access import items, mapping, text
 from recollect.agents.kit.adapter import read_odd
 from recollect.agents.kit.anthropic import base64_part, without_opaque
-from recollect.agents.kit.documents.hashed import content_hash, name_of, numbered
-from recollect.agents.kit.documents.waiting import is_storable
+from recollect.agents.kit.naming import content_name, is_storable, name_of, numbered
 from recollect.model.payloads import AssistantMessage, Compaction, Lifecycle, Part, SessionStart, Thinking, UserMessage
 
 _ROW = frozenset(("key", "conversation_id", "value", "created_at", "updated_at"))
@@ -45,7 +44,7 @@ def read_row(reading: KiroReading) -> None:
         else:
             read_odd(reading)
         return
-    reading.set(seen=(), waiting=(), cwd="", model="")
+    reading.set(marks=(), waiting=(), cwd="", model="")
     before = len(reading.events)
     cwd = reading.text(row, "key")
     model = text(mapping(value.get("model_info")).get("model_id")) or text(value.get("model"))
@@ -59,7 +58,7 @@ def read_row(reading: KiroReading) -> None:
     summary = value.get("latest_summary")
     said = text(summary) or text(next(iter(items(summary)), None))
     if said:
-        reading.add(Compaction("summary", said), native_id=f"compaction:{content_hash(said)}")
+        reading.add(Compaction("summary", said), native_id=f"compaction:{content_name(said)}")
     reading.extra(row, _ROW, "conversations", native_id="row")
     reading.extra(without_opaque(value), _VALUE, "conversation", native_id="conversation")
     _rename(reading, before, text(value.get("conversation_id")))
@@ -115,7 +114,7 @@ def _read_user(reading: KiroReading, user: dict[str, Any]) -> None:
         for result in results:
             give_result(reading, result)
         if kind == "CancelledToolUses":
-            mark = content_hash([result.get("tool_use_id") for result in results])
+            mark = content_name([result.get("tool_use_id") for result in results])
             reading.add(Lifecycle("interrupted"), native_id=numbered(reading, f"interrupted:{mark}"))
         _give_prompt(reading, user, text(said.get("prompt")))
     reading.extra(without_opaque(user), _USER, "user", native_id=name_of(reading, "fields", sorted(user)))

@@ -12,8 +12,8 @@ from recollect.agents.kiro.state import KiroReading
 from recollect.agents.kit.access import mapping, text, whole
 from recollect.agents.kit.anthropic import without_opaque
 from recollect.agents.kit.documents.edits import edits_of, insertion_of
-from recollect.agents.kit.documents.hashed import name_of
 from recollect.agents.kit.documents.waiting import arrived, expect, give_edits
+from recollect.agents.kit.naming import name_of
 from recollect.model.payloads import FileEdit, Json, ToolCall, ToolResult
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool

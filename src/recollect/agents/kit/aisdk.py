@@ -35,7 +35,8 @@ _FIELDS: dict[str, frozenset[str]] = {
     "image": _ALL | {"image", "mediaType", "mimeType"},
     "file": _ALL | {"data", "mediaType", "mimeType", "filename"},
     "tool-call": _ALL | {"toolCallId", "toolName", "input", "args", "providerExecuted", "title"},
-    "tool-result": _ALL | {"toolCallId", "toolName", "output", "result", "content", "isError", "error", "text", "value"},
+    "tool-result": _ALL
+    | {"toolCallId", "toolName", "output", "result", "content", "isError", "error", "text", "value"},
 }
 _SPOKEN = frozenset(("text", "image", "file"))
 _FAILED = frozenset(("error-text", "error-json", "execution-denied"))
@@ -81,12 +82,12 @@ def output_of(block: dict[str, Any]) -> tuple[str, bool | None, Json]:
     kind = text(mapping(output).get("type"))
     if isinstance(output, dict) and kind in _OUTPUTS:
         value = output.get("value", output.get("reason"))
-        ok = kind not in _FAILED and not is_error
+        is_fine = kind not in _FAILED and not is_error
         if isinstance(value, str):
-            return value, ok, None
+            return value, is_fine, None
         if kind == "content":
-            return content_text(value), ok, None
-        return "", ok, without_opaque(value)
+            return content_text(value), is_fine, None
+        return "", is_fine, without_opaque(value)
     ok = False if is_error else None
     if output is None:
         said = text(block.get("text")) or text(block.get("value"))

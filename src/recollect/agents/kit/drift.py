@@ -21,6 +21,8 @@ def note_type(drift: list[Drift], name: str) -> None:
 
 def note_fields(drift: list[Drift], value: dict[str, Any], known: frozenset[str], where: str) -> dict[str, Any] | None:
     """Note the fields of an object that are not known and say something; return them, None if there are none."""
+    if value.keys() <= known:
+        return None
     found = unknown_fields(value, known)
     if found is not None:
         drift += [Drift("field", f"{where}.{name}"[:MAX_NAME_CHARS]) for name in found]
@@ -29,5 +31,5 @@ def note_fields(drift: list[Drift], value: dict[str, Any], known: frozenset[str]
 
 def note_value(drift: list[Drift], where: str, value: object, known: Set[str]) -> None:
     """Note a text that is none of the known ones. where: the object's type and the field."""
-    if isinstance(value, str) and value and value not in known:
+    if value and isinstance(value, str) and value not in known:
         drift.append(Drift("value", f"{where}={value}"[:MAX_NAME_CHARS]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.short import MAX_PATH_CHARS, short
+from recollect.agents.kit.naming import MAX_PATH_CHARS, short
 from recollect.agents.opencode.embedded import modern_of
 from recollect.agents.opencode.parts import read_part_of
 from recollect.agents.opencode.state import Reading, has_mark, mark_of, note

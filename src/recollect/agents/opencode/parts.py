@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from recollect.agents.kit.access import mapping, text
-from recollect.agents.kit.short import short
+from recollect.agents.kit.naming import short
 from recollect.agents.opencode.files import file_part
 from recollect.agents.opencode.state import Reading, note, said_marks
 from recollect.agents.opencode.tools import read_tool

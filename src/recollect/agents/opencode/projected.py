@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.short import short
+from recollect.agents.kit.naming import short
 from recollect.agents.opencode.files import file_part
 from recollect.agents.opencode.messages import read_error
 from recollect.agents.opencode.state import Reading, has_mark, mark_of, note, said_marks

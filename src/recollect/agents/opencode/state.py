@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from typing import TypeAlias
 
+from recollect.agents.kit.naming import MAX_PATH_CHARS, short
 from recollect.agents.kit.reading import BaseState
 from recollect.agents.kit.reading import Reading as KitReading
-from recollect.agents.kit.short import MAX_PATH_CHARS, short
 from recollect.model.payloads import TokenUsage
 
 _MARK_BYTES = 6

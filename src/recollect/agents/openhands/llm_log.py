@@ -13,9 +13,9 @@ from typing import Any
 
 from recollect.agents.kit.access import mapping, number, text
 from recollect.agents.kit.anthropic import without_opaque
-from recollect.agents.kit.naming import digest_of
+from recollect.agents.kit.naming import content_sha256, numbered
 from recollect.agents.openhands.content import arguments_of, canonical_of, content_of, thoughts_of
-from recollect.agents.openhands.state import OpenHandsReading, named
+from recollect.agents.openhands.state import OpenHandsReading
 from recollect.model.payloads import (
     AssistantMessage,
     Instructions,
@@ -61,7 +61,7 @@ def session_of(head: bytes) -> str:
             at += len(said[at:]) - len(said[at:].lstrip(" \t\r\n,"))
     except (ValueError, RecursionError):
         return ""
-    return f"llm-{digest_of(found)}" if found else ""
+    return f"llm-{content_sha256(found)}" if found else ""
 
 
 def read_log(reading: OpenHandsReading) -> None:
@@ -81,21 +81,23 @@ def _message(reading: OpenHandsReading, message: dict[str, Any]) -> None:
         code = _EXIT_CODE.search(said[-_TAIL_CHARS:])
         ok = code[1] == "0" if code else None
         result = ToolResult(call_id, text(message.get("name")), ok, int(code[1]) if code else None, said, parts=parts)
-        reading.add(result, "tool", native_id=named(reading, f"result:{call_id}"))
+        reading.add(result, "tool", native_id=numbered(reading, f"result:{call_id}"))
     elif role == "assistant":
         thought, is_sealed = thoughts_of(message)
         if thought or is_sealed:
-            name = named(reading, f"thought:{digest_of(thought)}")
+            name = numbered(reading, f"thought:{content_sha256(thought)}")
             reading.add(Thinking(thought, is_encrypted=is_sealed), "assistant", native_id=name)
         if said or parts:
             reply = AssistantMessage(said, parts=parts)
-            reading.add(reply, "assistant", native_id=named(reading, f"said:{digest_of(said)}"))
+            reading.add(reply, "assistant", native_id=numbered(reading, f"said:{content_sha256(said)}"))
         for call in reading.items(message, "tool_calls"):
             _call(reading, mapping(call))
     elif role == "user":
-        reading.add(UserMessage(said, "human", parts), "user", native_id=named(reading, f"user:{digest_of(said)}"))
+        reading.add(
+            UserMessage(said, "human", parts), "user", native_id=numbered(reading, f"user:{content_sha256(said)}")
+        )
     elif role in ("system", "developer"):
-        reading.add(Instructions(said, role), native_id=f"system:{digest_of(said)}")
+        reading.add(Instructions(said, role), native_id=f"system:{content_sha256(said)}")
     else:
         reading.unknown(f"message/{role}", without_opaque(message or reading.record.value))
     reading.extra(message, _MESSAGE, "llm_log.message")
@@ -106,14 +108,14 @@ def _call(reading: OpenHandsReading, call: dict[str, Any]) -> None:
     call_id, name = text(call.get("id")), text(function.get("name"))
     arguments = arguments_of(reading, function.get("arguments"))
     payload = ToolCall(call_id, name, canonical_of(name, arguments), arguments)
-    reading.add(payload, "assistant", native_id=named(reading, f"call:{call_id}"))
+    reading.add(payload, "assistant", native_id=numbered(reading, f"call:{call_id}"))
 
 
 def _response(reading: OpenHandsReading) -> None:
     value = reading.value
     reading.date(value.get("timestamp"))
     response = reading.mapping(value, "response")
-    reading.extra(value, _RESPONSE, "llm_log", native_id=f"request:{digest_of(response)}")
+    reading.extra(value, _RESPONSE, "llm_log", native_id=f"request:{content_sha256(response)}")
     if not response:
         return
     reading.add(SessionStart(model=text(response.get("model"))), native_id="start")

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from recollect.agents.kit.access import items, text
-from recollect.agents.kit.naming import digest_of
+from recollect.agents.kit.naming import content_sha256
 from recollect.agents.otel import dialects
 from recollect.agents.otel.dialects import AGGREGATES, INFERENCE, INPUT, LEAVES, OPERATION, OPERATIONS, OUTPUT
 from recollect.agents.otel.messages import Asked, Given, Messages, decoded, message_of, messages_of, result_text
@@ -213,7 +213,7 @@ def _tell_instructions(telling: Telling) -> None:
         if not said and name == _INSTRUCTIONS:
             said = message_of({"role": "system", "parts": value}, "system").text
         said = said or result_text(value)
-        called = f"instructions-{digest_of(said)}"
+        called = f"instructions-{content_sha256(said)}"
         if telling.memory.see(telling.scope, called):
             telling.add(Instructions(said, source), "system", called, telling.item.start)
 

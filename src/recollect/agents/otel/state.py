@@ -11,10 +11,9 @@ from typing import Any
 import msgspec
 
 from recollect.agents.kit.calls import Call
-from recollect.agents.kit.naming import digest_of
+from recollect.agents.kit.naming import content_sha256, short
 from recollect.agents.kit.reading import MAX_NAME_CHARS, BaseState
 from recollect.agents.kit.reading import Reading as KitReading
-from recollect.agents.kit.short import short
 
 MAX_SEEN = 8192
 MAX_SESSIONS = 48
@@ -38,6 +37,8 @@ class Said(msgspec.Struct, frozen=True, gc=False, array_like=True):
     span: int
     trace: int
     number: int
+    since: int = 0
+    """When the call began whose history said so: a call from before it is no repetition. 0 without a history."""
 
 
 class OtelState(BaseState, frozen=True, gc=False, omit_defaults=True):
@@ -65,7 +66,7 @@ def session_name(written: str) -> str:
     """Return a session's name as it can be stored: long ones, and what cannot be encoded, by their hash."""
     if len(written) <= MAX_NAME_CHARS and short(written) == written:
         return written
-    return f"{short(written, 100)}-{digest_of(written)}"
+    return f"{short(written, 100)}-{content_sha256(written)}"
 
 
 class Memory:
@@ -126,19 +127,22 @@ class Memory:
         self._sessions.pop(known.session, None)
         self._sessions[known.session] = known
 
-    def number(self, session: str, name: str, *, span: str, trace: str, at_least: int = 0) -> int:
-        """Return the number of a text among equal ones of a session, from 1.
+    def number(self, name: tuple[str, str], where: tuple[str, str], *, start: int, at_least: int = 0) -> int:
+        """Return the number of a text (session, name) among equal ones of its session, from 1.
 
-        at_least: how many of them the history that a call repeats has, with this one; 0: there is no history to tell.
-        Then a text is new unless the same span said it before, or the sum above it in the same trace (span "").
+        where: the span ("" for a sum of others) and its trace. at_least: how many of them the history that a call
+        repeats has, with this one; 0: there is no history to tell. Then a text is new unless the same span said it
+        before, or the sum above it in the same trace.
         """
-        wanted, by, within = mark(session, name), mark(span) if span else 0, mark(trace) if trace else 0
+        wanted = mark(*name)
+        by, within = (mark(part) if part else 0 for part in where)
         equal = [said for said in self._said if said.name == wanted]
         if at_least:
             number = at_least
         else:
-            number = _told(equal, by, within) or max((said.number for said in equal), default=0) + 1
-        entry = Said(wanted, by, within, number)
+            before = (said.number for said in equal if said.since <= start)
+            number = _told(equal, by, within) or max(before, default=0) + 1
+        entry = Said(wanted, by, within, number, start if at_least else 0)
         if entry not in equal:
             self._said.append(entry)
         return number

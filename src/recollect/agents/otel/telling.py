@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 
 from recollect.agents.kit.access import mapping, text, whole
-from recollect.agents.kit.calls import is_storable, remember_call, take_call
+from recollect.agents.kit.calls import remember_call, take_call
 from recollect.agents.kit.documents.edits import edits_of
-from recollect.agents.kit.naming import digest_of
+from recollect.agents.kit.naming import content_sha256, is_storable
 from recollect.agents.otel.dialects import is_known
 from recollect.agents.otel.messages import Asked, Given, Message, Messages, decoded, result_text
 from recollect.agents.otel.state import Memory, Reading, mark
@@ -41,6 +41,8 @@ _USERS = frozenset(("user", "human"))
 _ASSISTANTS = frozenset(("assistant", "model", "ai"))
 _SYSTEMS = frozenset(("system", "developer"))
 _TOOLS = frozenset(("tool", "function"))
+_SPOKEN = frozenset(("user", "assistant", "thinking", "tool"))
+"""Messages of which equal ones are told apart."""
 _EXIT_CODES = ("exit_code", "exitCode", "returncode")
 _CANCELLED = ("abort", "cancel", "interrupt")
 
@@ -110,7 +112,7 @@ def tell_input(telling: Telling, found: Messages, *, is_leaf: bool, attribute: s
         turn = _Turn(telling, counts, at=telling.item.start, is_exact=is_new, is_leaf=is_leaf, has_history=has_history)
         turn.tell(message)
         for given in message.results:
-            named = given.call_id or turn.numbered(f"given-{digest_of(_plain(given.content))}")
+            named = given.call_id or turn.numbered(f"given-{content_sha256(_plain(given.content))}")
             whole_given = msgspec.structs.replace(given, call_id=named, name=names.get(named, given.name))
             _tell_earlier(telling, whole_given, is_new=is_new, has_id=bool(given.call_id))
     if found.rest:
@@ -221,7 +223,7 @@ class _Turn:
                 telling.drifted("value", f"message.role={role}")
                 self._say(Unknown(f"message.{role}", said), "system", "message", content)
         for call in message.calls:
-            call_id = call.call_id or self.numbered(f"call-{digest_of([call.name, _plain(call.arguments)])}")
+            call_id = call.call_id or self.numbered(f"call-{content_sha256([call.name, _plain(call.arguments)])}")
             named = msgspec.structs.replace(call, call_id=call_id)
             tell_call(telling, named, self._at, is_exact=self._is_exact)
         for kind, part in message.odd:
@@ -233,9 +235,10 @@ class _Turn:
             self._say(Unknown("fields", result_text(message.extra)), "system", "fields", message.extra)
 
     def _say(self, payload: Payload, role: Role, kind: str, content: Json) -> None:
-        """Give a text under its name, unless it was given."""
+        """Give a text under its name, unless it was given. What nobody says (instructions) has no number."""
         telling = self._telling
-        name = self.numbered(f"{kind}-{digest_of(_plain(content))}")
+        base = f"{kind}-{content_sha256(_plain(content))}"
+        name = self.numbered(base) if kind in _SPOKEN else base
         if name and telling.memory.see(telling.scope, name):
             telling.add(payload, role, name, self._at, is_exact=self._is_exact)
 
@@ -247,10 +250,9 @@ class _Turn:
             return "" if not number else base if number == 1 else f"{base}/{number}"
         self._counts[base] += 1
         number = telling.memory.number(
-            telling.scope,
-            base,
-            span=telling.span if self._is_leaf else "",
-            trace=telling.item.trace,
+            (telling.scope, base),
+            (telling.span if self._is_leaf else "", telling.item.trace),
+            start=telling.item.start or 0,
             at_least=self._counts[base] if self._has_history or self._counts[base] > 1 else 0,
         )
         self._counts[base] = max(number, self._counts[base])
@@ -290,7 +292,7 @@ def _tell_earlier(telling: Telling, given: Given, *, is_new: bool, has_id: bool)
 def _tell_cut(telling: Telling, rest: str, attribute: str) -> None:
     """Keep the text of an attribute that was cut: it begins like JSON and is none."""
     telling.reading.wrong(attribute, "bad_json")
-    name = f"cut-{digest_of(rest)}"
+    name = f"cut-{content_sha256(rest)}"
     if telling.memory.see(telling.scope, name):
         telling.add(Unknown(attribute, rest), "system", name, telling.item.start)
 
@@ -303,7 +305,7 @@ def _waiting(telling: Telling, call_id: str) -> str:
 def _named_by_content(reading: Reading, item: Item) -> str:
     """Return a name for an item without ids of its own: made of its record's bytes and of what it says."""
     raw = hashlib.sha256(reading.record.raw).hexdigest()
-    return digest_of([raw, item.name, item.trace, item.span, str(item.start), str(item.attributes), str(item.body)])
+    return content_sha256(raw, item.name, item.trace, item.span, str(item.start), str(item.attributes), str(item.body))
 
 
 def _plain(value: Json) -> Json:

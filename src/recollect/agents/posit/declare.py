@@ -7,7 +7,7 @@ from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
 FACTS = AgentFacts(
     slug="posit",
     name="Posit Assistant",
-    aliases=("posit-assistant", "positron-assistant"),
+    aliases=("posit-assistant",),
     roots=(Root(variable="", default=".posit/assistant/workspaces"),),
     places=(
         Place(
@@ -52,8 +52,8 @@ FACTS = AgentFacts(
             "unknown",
         ),
         notes=(
-            "The project's folder stands in a file of the workspace, which belongs to no conversation, so sessions have "
-            "no folder. A branch that was left is told by name, without its place."
+            "The project's folder stands in a file of the workspace, which belongs to no conversation, so sessions "
+            "have no folder. A branch that was left is told by its messages, not at its place."
         ),
         verified_version="schema 3",
         verified_on="2026-11-21",

@@ -9,7 +9,7 @@ from recollect.agents.kit import reading as kit
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.aisdk import Speaker, read_content
-from recollect.agents.kit.documents.hashed import name_of
+from recollect.agents.kit.naming import name_of
 from recollect.agents.kit.turns import TurnState
 from recollect.agents.posit.declare import FACTS
 from recollect.model.payloads import Json, Lifecycle, SessionStart, TokenUsage
@@ -199,7 +199,7 @@ def _read_node(reading: Reading) -> None:
     """Give a node only where it was left: what is said stands in the other file."""
     node = reading.value
     reading.date(node.get("timestamp"))
-    name = f"node:{text(node.get('id'))[:kit.MAX_NAME_CHARS]}"
+    name = f"node:{text(node.get('id'))[: kit.MAX_NAME_CHARS]}"
     if node.get("isActive") is False:
         detail = {"messages": node.get("lmMessageIds"), "parent": node.get("parentId")}
         reading.add(Lifecycle("branch_left", detail=detail), native_id=name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.agents.kit.claude_like.records import KINDS
+from recollect.agents.kit.claude_like.kinds import KINDS
 from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
 
 FACTS = AgentFacts(

@@ -10,8 +10,7 @@ from typing import Any
 
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.calls import Call, file_edits, remember_call, take_call
-from recollect.agents.kit.contents import content_name
-from recollect.agents.kit.google.chat import origin_of, read_response, short_name, split_references
+from recollect.agents.kit.google.chat import origin_of, read_response, split_references
 from recollect.agents.kit.google.parts import (
     Counts,
     Pieces,
@@ -25,8 +24,9 @@ from recollect.agents.kit.google.parts import (
     unwrap_shell,
     usage_of,
 )
+from recollect.agents.kit.naming import content_sha256, is_storable, short_name
 from recollect.agents.kit.reading import Reading
-from recollect.agents.qwen.state import QwenState, is_storable
+from recollect.agents.qwen.state import QwenState
 from recollect.model.payloads import (
     AssistantMessage,
     Json,
@@ -161,7 +161,7 @@ def _parts(reading: Reading[QwenState]) -> Pieces:
 def _read_call(reading: Reading[QwenState], call: dict[str, Any], message_id: str) -> None:
     call_id, name = reading.text(call, "id"), reading.text(call, "name")
     arguments = call.get("args")
-    native_id = f"call:{short_name(call_id)}" if call_id else _below(reading, f"call/{content_name(call)}")
+    native_id = f"call:{short_name(call_id)}" if call_id else _below(reading, f"call/{content_sha256(call)}")
     reading.add(ToolCall(call_id, name, canonical_tool(name), arguments, message_id), "assistant", native_id=native_id)
     reading.set(calls=remember_call(reading.now("calls"), call_id, name, arguments))
 
@@ -189,7 +189,7 @@ def _read_recorded(reading: Reading[QwenState], response: dict[str, Any], record
     kind = reading.text(recorded, "errorType")
     if kind:
         structured = {"error_type": kind, **({} if structured is None else {"display": structured})}
-    short = short_name(call_id) if call_id else content_name(response)
+    short = short_name(call_id) if call_id else content_sha256(response)
     reading.add(
         ToolResult(
             call_id, name, ok, exit_code, said, structured, reading.whole(recorded, "durationMs"),

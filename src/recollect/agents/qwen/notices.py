@@ -12,11 +12,11 @@ from typing import Any
 
 from recollect.agents.kit.access import items, mapping, text, whole
 from recollect.agents.kit.anthropic import without_opaque
-from recollect.agents.kit.contents import content_name
 from recollect.agents.kit.google.parts import content_text
+from recollect.agents.kit.naming import content_sha256, is_storable
 from recollect.agents.kit.reading import Reading
 from recollect.agents.qwen.messages import read_user
-from recollect.agents.qwen.state import MAX_METADATA, Metadata, QwenState, is_storable
+from recollect.agents.qwen.state import MAX_METADATA, Metadata, QwenState
 from recollect.model.payloads import Compaction, Instructions, Lifecycle, Rewind, SessionStart, UserMessage
 from recollect.model.text import flatten
 
@@ -71,7 +71,7 @@ def read_system(reading: Reading[QwenState], subtype: str) -> None:
 def _name_alike(reading: Reading[QwenState], subtype: str, payload: dict[str, Any]) -> None:
     """Call a metadata record that says the same as the newest of its subtype by that one's name."""
     known: tuple[Metadata, ...] = reading.now("metadata")
-    content = content_name(payload)
+    content = content_sha256(payload)
     before = next((m for m in known if m.subtype == subtype), None)
     if before is not None and before.content == content:
         reading.native_id = before.native_id

@@ -6,7 +6,6 @@ import msgspec
 
 from recollect.agents.kit.calls import Call
 from recollect.agents.kit.google.chat import ChatState
-from recollect.agents.kit.reading import MAX_NAME_CHARS
 
 MAX_METADATA = 32
 
@@ -31,8 +30,3 @@ class QwenState(ChatState, frozen=True):
     calls: tuple[Call, ...] = ()
     """Calls without a result yet, the newest at the end."""
     metadata: tuple[Metadata, ...] = ()
-
-
-def is_storable(value: str) -> bool:
-    """Say whether a text may go into the state: short, and text that can be encoded."""
-    return len(value) <= MAX_NAME_CHARS and value.isprintable()

@@ -68,7 +68,7 @@ FACTS = AgentFacts(
             "unknown",
         ),
         notes=(
-            "Newer versions compact in a file beside the transcript, which is not read: the transcript keeps everything. "
+            "Newer versions compact in a file beside the transcript, which is not read: the transcript keeps all. "
             "Messages of older versions have no time of their own."
         ),
         verified_version="schema 1",

@@ -9,7 +9,7 @@ from typing import Any
 
 from recollect.agents.kit.access import items, mapping, text, whole
 from recollect.agents.kit.documents.edits import edits_of, path_of
-from recollect.agents.kit.documents.hashed import content_hash, numbered
+from recollect.agents.kit.naming import content_name, numbered
 from recollect.agents.kit.openai import data_url_part
 from recollect.agents.kit.reading import remember
 from recollect.agents.kit.turns import decoded_arguments, give_call, give_result
@@ -19,6 +19,7 @@ from recollect.model.payloads import (
     FileEdit,
     Instructions,
     Lifecycle,
+    Origin,
     Part,
     Thinking,
     ToolCall,
@@ -51,7 +52,7 @@ def base_name(message: dict[str, Any]) -> str:
     """Return the name of a message made of what the model sees of it; what the agent notes beside changes later."""
     calls = [[c.get("id"), c.get("name"), c.get("arguments")] for c in map(mapping, items(message.get("tool_calls")))]
     said = (message.get("role"), message.get("content"), message.get("reasoning_content"), message.get("tool_call_id"))
-    return f"m:{content_hash(*said, calls)}"
+    return f"m:{content_name(*said, calls)}"
 
 
 def read_message(reading: Reading, message: dict[str, Any], *, is_known: bool = False) -> None:
@@ -98,7 +99,7 @@ def _read_user(reading: Reading, message: dict[str, Any], name: str) -> None:
         parts.append(part)
         if not is_readable:
             reading.wrong("images", "bad_base64")
-    origin = "human" if _is_human(message) else "injected"
+    origin: Origin = "human" if _is_human(message) else "injected"
     reading.add(UserMessage(_said(message), origin, tuple(parts)), "user", native_id=name)
     if message.get("original"):
         reading.add(Lifecycle("edited_prompt", text=text(message.get("original"))), native_id=f"{name}/original")

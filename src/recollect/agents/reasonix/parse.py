@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
+from recollect.agents.kit.naming import short_name
 from recollect.agents.reasonix.declare import FACTS
 from recollect.agents.reasonix.messages import base_name, read_message
-from recollect.agents.reasonix.state import ReasonixState, Reading
+from recollect.agents.reasonix.state import Reading, ReasonixState
 from recollect.model.payloads import Compaction, Lifecycle, Rewind, SessionStart
 from recollect.model.records import SourceInfo
 
@@ -69,7 +69,7 @@ def _read_event(reading: Reading) -> None:
     """Give an event's messages: new ones, or the whole transcript again after it was changed."""
     event = reading.value
     kind = text(event.get("type"))
-    name = f"event:{reading.whole(event, 'revision')}:{text(event.get('content_digest'))[:16]}"
+    name = short_name(f"event:{reading.whole(event, 'revision')}:{text(event.get('content_digest'))[:16]}")
     if kind not in _EVENTS:
         reading.date(event.get("created_at"), "created_at")
         reading.unknown(kind or "record")
@@ -100,7 +100,7 @@ def _replace(reading: Reading, messages: list[Any], reason: str, name: str) -> N
     """Take the transcript anew. What it has no more was taken back, unless the agent made it shorter by itself."""
     before: tuple[str, ...] = reading.now("turns")
     known = Counter(reading.now("seen"))
-    reading.set(seen=(), turns=(), waiting=())
+    reading.set(seen=(), turns=())
     _read_messages(reading, messages, known)
     after: tuple[str, ...] = reading.now("turns")
     if any(word in reason for word in _SHORTENED):
@@ -151,5 +151,3 @@ def _read_subagent(reading: Reading) -> None:
     call_id = text(meta.get("parentToolCallId"))
     reading.add(Lifecycle("subagent", text=status, detail=detail or None, call_id=call_id), native_id="status")
     reading.extra(meta, _SUBAGENT_FIELDS, "subagent", native_id="start")
-
-

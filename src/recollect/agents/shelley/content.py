@@ -40,14 +40,19 @@ def said_in(reading: Reading, blocks: list[Any]) -> tuple[str, tuple[Part, ...]]
     return "\n".join(t for t in texts if t), tuple(parts)
 
 
-def read_blocks(reading: Reading, blocks: list[Any], name: str, display: Json) -> None:
-    """Give the blocks of a message but its texts. display: what the tools of the row showed, by their call."""
+def read_blocks(reading: Reading, blocks: list[Any], name: str, display: Json, say: Callable[[], None]) -> None:
+    """Give the blocks of a message. display: what the tools of the row showed, by their call. say: gives the texts."""
     shown = {text(mapping(d).get("tool_use_id")): mapping(d).get("display") for d in items(display)}
+    is_said = all(whole(mapping(block).get("Type")) != _TEXT for block in blocks)
+    if is_said:
+        say()
     for number, block in enumerate(blocks, 1):
         where = f"{name}/{number}"
         kind = whole(mapping(block).get("Type"))
         if kind == _TEXT:
-            pass
+            if not is_said:
+                is_said = True
+                say()
         elif kind is None or kind not in _READERS or not isinstance(block, dict):
             written = mapping(block).get("Type")
             reading.unknown(str(written)[:80] if written is not None else "content", block, native_id=where)
@@ -83,10 +88,8 @@ def _edits(arguments: Json) -> tuple[FileEdit, ...]:
         return edits_of(arguments)
     found: list[FileEdit] = []
     for piece in map(mapping, pieces):
-        before, after = piece.get("oldText"), piece.get("newText")
-        found.append(
-            FileEdit(path, "modify", before if isinstance(before, str) else None, after if isinstance(after, str) else None)
-        )
+        before, after = (w if isinstance(w, str) else None for w in (piece.get("oldText"), piece.get("newText")))
+        found.append(FileEdit(path, "modify", before, after))
     return tuple(found)
 
 

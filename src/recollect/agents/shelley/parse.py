@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from typing import Any
+from typing import Any, NamedTuple
 
 from recollect.agents.kit.access import items, mapping, text
 from recollect.agents.kit.adapter import KitAdapter, read_odd
-from recollect.agents.kit.documents.hashed import name_of
-from recollect.agents.kit.rows.names import short_name
+from recollect.agents.kit.naming import Marks, content_sha256, count_name, name_of, short_name, times_counted
 from recollect.agents.shelley.content import read_blocks, said_in
 from recollect.agents.shelley.declare import FACTS
-from recollect.agents.shelley.state import MAX_MARKS, Reading, ShelleyState
+from recollect.agents.shelley.state import Reading, ShelleyState
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
     Instructions,
     Lifecycle,
+    Part,
     SessionStart,
     TokenUsage,
     UserMessage,
@@ -26,6 +24,7 @@ from recollect.model.payloads import (
 _STOPPED = "[Operation cancelled]"
 _TALK = frozenset(("user", "agent", "tool"))
 _NOTES = {"error": "api_error", "warning": "warning"}
+_KINDS = _TALK | {"system", "gitinfo", *_NOTES}
 _ERRORS = frozenset(("truncation", "llm_request"))
 _MESSAGE_FIELDS = frozenset(
     "message_id conversation_id sequence_id type llm_data user_data usage_data created_at display_data "
@@ -94,64 +93,79 @@ def _read_message(reading: Reading) -> None:
     blocks = reading.items(llm, "Content")
     about = mapping(row.get("user_data"))
     if _is_copy(reading, kind, llm):
-        reading.add(Lifecycle("copied_message", text=said_in(reading, blocks)[0], detail={"type": kind}), native_id=name)
+        copied = Lifecycle("copied_message", text=said_in(reading, blocks)[0], detail={"type": kind})
+        reading.add(copied, native_id=name)
+        return
+    if kind not in _KINDS:
+        reading.unknown(kind or "message", native_id=name)
         return
     said, parts = said_in(reading, blocks)
+    message = _Message(row, llm, about, name, said, parts)
+    read_blocks(reading, blocks, name, row.get("display_data"), lambda: _say(reading, kind, message))
+    _add_usage(reading, row, name)
+    reading.extra(row, _MESSAGE_FIELDS, "messages", native_id=name)
+    reading.extra(llm, _LLM_FIELDS, "llm_data", native_id=name)
+
+
+class _Message(NamedTuple):
+    """A row with what was found out of it."""
+
+    row: dict[str, Any]
+    llm: dict[str, Any]
+    about: dict[str, Any]
+    name: str
+    said: str
+    parts: tuple[Part, ...]
+
+
+def _say(reading: Reading, kind: str, message: _Message) -> None:
+    """Give the words of a message: a person's, the model's or the agent's own."""
+    _, llm, about, name, said, _ = message
     if kind == "user" and about.get("distilled") == "true":
         reading.set(is_copying=True)
         summary = text(about.get("distillation_content")) or said
         reading.add(Compaction(summary=summary, continues_at=name), native_id=name)
     elif about.get("distill_status"):
         reading.add(Lifecycle("distillation", text=said, detail=about), native_id=name)
-    elif kind == "user" or (kind == "tool" and said):
-        _add_user(reading, row, said, parts, about, name)
+    elif kind in ("user", "tool"):
+        _add_user(reading, message)
     elif kind == "agent":
-        _add_agent(reading, row, llm, said, parts, name)
+        _add_agent(reading, message)
     elif kind == "system":
         reading.add(Instructions(said, "system"), native_id=name)
     elif kind == "gitinfo":
         _add_git(reading, about, said, name)
-    elif kind in _NOTES:
-        detail = {"type": llm.get("ErrorType"), "retryable": llm.get("ErrorRetryable")}
-        shown = {k: v for k, v in detail.items() if v}
-        reading.add(Lifecycle(_NOTES[kind], text=said or text(about.get("text")), detail=shown or None), native_id=name)
-    elif kind != "tool":
-        reading.unknown(kind or "message", native_id=name)
-        return
-    read_blocks(reading, blocks, name, row.get("display_data"))
-    _add_usage(reading, row, name)
-    reading.extra(row, _MESSAGE_FIELDS, "messages", native_id=name)
-    reading.extra(llm, _LLM_FIELDS, "llm_data", native_id=name)
+    else:
+        detail = {k: llm[k] for k in ("ErrorType", "ErrorRetryable") if llm.get(k)}
+        words = said or text(about.get("text"))
+        reading.add(Lifecycle(_NOTES[kind], text=words, detail=detail or None), native_id=name)
 
 
 def _is_copy(reading: Reading, kind: str, llm: dict[str, Any]) -> bool:
     """Say whether a message only repeats one from before the summary, as compactions do with the newest ones."""
     if kind not in _TALK or not llm:
         return False
-    body = json.dumps([kind, llm.get("Content")], sort_keys=True)
-    mark = hashlib.blake2b(body.encode("ascii"), digest_size=_MARK_BYTES).digest()
-    marks: tuple[bytes, ...] = reading.now("marks")
+    name = content_sha256(kind, llm.get("Content"))
+    marks: Marks = reading.now("said")
     if reading.now("is_copying"):
-        if mark in marks:
+        if times_counted(marks, name):
             return True
         reading.set(is_copying=False)
-    reading.set(marks=(*marks, mark)[-MAX_MARKS:])
+    reading.set(said=count_name(marks, name)[1])
     return False
 
 
-def _add_user(
-    reading: Reading, row: dict[str, Any], said: str, parts: tuple[Any, ...], about: dict[str, Any], name: str
-) -> None:
+def _add_user(reading: Reading, message: _Message) -> None:
     """Give what a person wrote. A row of nothing but results is none."""
-    is_waiting = row.get("excluded_from_context") in (1, True)
-    words = said or text(about.get("text"))
-    if words or parts:
-        reading.add(UserMessage(words, "queued" if is_waiting else "human", parts), "user", native_id=name)
+    is_waiting = message.row.get("excluded_from_context") in (1, True)
+    words = message.said or text(message.about.get("text"))
+    if words or message.parts:
+        payload = UserMessage(words, "queued" if is_waiting else "human", message.parts)
+        reading.add(payload, "user", native_id=message.name)
 
 
-def _add_agent(
-    reading: Reading, row: dict[str, Any], llm: dict[str, Any], said: str, parts: tuple[Any, ...], name: str
-) -> None:
+def _add_agent(reading: Reading, message: _Message) -> None:
+    row, llm, _, name, said, parts = message
     error = text(llm.get("ErrorType"))
     if said == _STOPPED:
         reading.add(Lifecycle("interrupted", text=said), native_id=name)
@@ -161,8 +175,7 @@ def _add_agent(
     elif said or parts:
         model = text(row.get("model_name")) or text(mapping(row.get("usage_data")).get("model"))
         stop = "end_turn" if llm.get("EndOfTurn") is True else ""
-        message = AssistantMessage(said, model, stop, name, parts)
-        reading.add(message, "assistant", native_id=name)
+        reading.add(AssistantMessage(said, model, stop, name, parts), "assistant", native_id=name)
 
 
 def _add_git(reading: Reading, about: dict[str, Any], said: str, name: str) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from recollect.agents.kit import reading as kit
+from recollect.agents.kit.naming import Marks
 from recollect.agents.kit.turns import TurnState
-
-MAX_MARKS = 512
 
 
 class ShelleyState(TurnState, frozen=True, gc=False, omit_defaults=True):
     """The memory between rows; bounded whatever comes."""
 
-    marks: tuple[bytes, ...] = ()
+    said: Marks = ()
     """Hashes of the messages so far, the newest last: a compaction copies some of them."""
     is_copying: bool = False
     """A summary came, and since then only copies."""

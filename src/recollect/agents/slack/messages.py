@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.contents import content_name
+from recollect.agents.kit.naming import content_sha256
 from recollect.agents.kit.reading import BaseState, Reading
 from recollect.model.payloads import Lifecycle, Origin, Part, UserMessage
 
@@ -48,7 +48,7 @@ def is_stamp(value: object) -> bool:
 def read_message(reading: Reading[BaseState], message: dict[str, Any]) -> None:
     """Give one message. It is called after its time; an answer in a thread names the message that began it."""
     written = text(message.get("ts"))
-    name = written if is_stamp(written) else f"h-{content_name(message)}"
+    name = written if is_stamp(written) else f"h-{content_sha256(message)}"
     thread = text(message.get("thread_ts"))
     reading.parent_id = thread if is_stamp(thread) and thread != written else None
     kind = text(message.get("type"))

@@ -15,6 +15,10 @@ from recollect.model.payloads import Lifecycle, SessionStart
 from recollect.model.records import SourceInfo
 
 _TEAM = re.compile(rb'\\?"team\\?"\s*:\s*\\?"([TE][A-Z0-9]{2,20})\\?"')
+_DAY = re.compile(r"(?:^|/)\d{4}-\d\d-\d\d\.json$", re.ASCII)
+_PERSON = re.compile(r"[UW][A-Z0-9]{4,20}")
+_HEAD_BYTES = 60_000
+"""A head of fewer bytes is the whole file."""
 _WRITERS = frozenset(("user", "bot_id", "subtype", "username"))
 
 
@@ -25,12 +29,16 @@ class SlackAdapter(KitAdapter[BaseState]):
     state_type = BaseState
 
     def recognise(self, path: str, head: bytes) -> str | None:
-        """See `Adapter.recognise`: a list of messages, each with its time as Slack writes it, and who wrote it."""
-        del path
-        if b'"ts"' not in head or not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+        """See `Adapter.recognise`: a list of messages, each with its time as Slack writes it, and who wrote it.
+
+        Where a long first message is cut before its time, the file's name must be a day's.
+        """
+        if b'"message"' not in head or not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
             return None
         first = first_element(head) or {}
-        is_message = first.get("type") == "message" and is_stamp(first.get("ts"))
+        is_cut = "ts" not in first and len(head) >= _HEAD_BYTES and _DAY.search(path) is not None
+        is_person = is_cut and _PERSON.fullmatch(text(first.get("user"))) is not None
+        is_message = first.get("type") == "message" and (is_stamp(first.get("ts")) or is_person)
         return CHANNEL if is_message and first.keys() & _WRITERS else None
 
     def identify(self, info: SourceInfo, head: bytes) -> str:

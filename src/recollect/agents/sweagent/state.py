@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from recollect.agents.kit.naming import digest_of, numbered
-from recollect.agents.kit.reading import BaseState, Reading
+from recollect.agents.kit.naming import Marks, NamingState, content_sha256, numbered
+from recollect.agents.kit.reading import Reading
 
 MAX_PENDING_CHARS = 150_000
 """Of all texts of waiting steps together: at most four bytes each, they stay below a state's 1 MiB."""
@@ -41,18 +41,17 @@ class Acting(msgspec.Struct, frozen=True, gc=False, array_like=True):
     is_given: bool = False
 
 
-class SweAgentState(BaseState, frozen=True, gc=False, omit_defaults=True):
+class SweAgentState(NamingState, frozen=True, gc=False, omit_defaults=True):
     """State after a record. steps: of the trajectory, waiting for the history; given: names of those that didn't wait.
 
-    marks: how often each step came, in the trajectory and in the history. said: the same for other messages.
+    step_marks, marks: what was named in the trajectory, and in the history.
     """
 
     cwd: str = ""
     has_task: bool = False
     steps: tuple[Step, ...] = ()
     given: tuple[str, ...] = ()
-    step_marks: tuple[bytes, ...] = ()
-    marks: tuple[bytes, ...] = ()
+    step_marks: Marks = ()
     acting: Acting = Acting()
 
 
@@ -60,19 +59,15 @@ SweAgentReading = Reading[SweAgentState]
 
 
 def step_name(reading: SweAgentReading, thought: str, action: str, *, of_history: bool) -> str:
-    """Return the name of a step: a digest of what was done, else of what was said, numbered among equal ones.
+    """Return the name of a step: a hash of what was done, else of what was said, numbered among equal ones.
 
     Trajectory and history are counted apart, so that a step has the same name in both. Thoughts are no part of it:
     whoever prepares a demonstration edits them in one list only.
     """
-    field = "marks" if of_history else "step_marks"
-    name, marks = numbered(reading.now(field), f"step:{digest_of(action.strip() or thought.strip())}")
-    reading.set(**{field: marks})
-    return name
+    name = f"step:{content_sha256(action.strip() or thought.strip())}"
+    return numbered(reading, name, "marks" if of_history else "step_marks")
 
 
 def named(reading: SweAgentReading, kind: str, body: str) -> str:
-    """Return the name of another message of the history: its digest, numbered among equal ones."""
-    name, marks = numbered(reading.now("marks"), f"{kind}:{digest_of(body)}")
-    reading.set(marks=marks)
-    return name
+    """Return the name of another message of the history: a hash of it, numbered among equal ones."""
+    return numbered(reading, f"{kind}:{content_sha256(body)}")

@@ -12,10 +12,9 @@ import msgspec
 
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.documents.edits import edits_of
-from recollect.agents.kit.documents.hashed import name_of
 from recollect.agents.kit.documents.waiting import arrived, expect, give_edits
+from recollect.agents.kit.naming import name_of, short
 from recollect.agents.kit.openai import chat_content
-from recollect.agents.kit.short import short
 from recollect.agents.vibe.state import Reading
 from recollect.model.payloads import (
     AssistantMessage,

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.kit.access import mapping
+from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.instants import instant
-from recollect.agents.kit.short import short
+from recollect.agents.kit.naming import short
 from recollect.agents.vibe.declare import FACTS, MESSAGES, META
 from recollect.agents.vibe.messages import ROW_FIELDS, read_message
 from recollect.agents.vibe.meta import is_meta, read_meta
@@ -41,7 +41,7 @@ class VibeAdapter(KitAdapter[VibeState]):
             return None
         rows = [mapping(_decoded(line)) for line in head.split(b"\n", _MAX_LINES)[:_MAX_LINES]]
         told = [row for row in rows if row]
-        is_told = bool(told) and all(row.get("role") in _ROLES and row.keys() <= ROW_FIELDS for row in told)
+        is_told = bool(told) and all(text(row.get("role")) in _ROLES and row.keys() <= ROW_FIELDS for row in told)
         return MESSAGES if is_told and any("message_id" in row for row in told) else None
 
     def identify(self, info: SourceInfo, head: bytes) -> str:

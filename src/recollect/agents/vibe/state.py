@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from recollect.agents.kit import reading as kit
-from recollect.agents.kit.documents.hashed import NamingState
 from recollect.agents.kit.documents.waiting import Waiting
+from recollect.agents.kit.naming import NamingState
 
 
 class VibeState(NamingState, frozen=True, gc=False, omit_defaults=True):

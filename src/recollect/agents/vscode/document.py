@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ import msgspec
 from recollect.agents.kit.access import items, mapping, text
 from recollect.agents.kit.anthropic import without_opaque
 from recollect.agents.kit.copilot.state import storable
+from recollect.agents.kit.naming import content_name
 from recollect.agents.kit.reading import MAX_NAME_CHARS, Reading
 from recollect.agents.vscode.answer import forget, read_answer, read_piece
 from recollect.agents.vscode.asked import Asked, read_question
@@ -108,10 +108,9 @@ def _asked(reading: Reading[VSCodeState], index: int, value: dict[str, Any]) -> 
     """Return a request at the beginning of its reading, and note where it stands."""
     named = text(value.get("requestId"))
     if not named:
-        written = f"{value.get('timestamp')}\n{text(mapping(value.get('message')).get('text'))}"
-        named = f"h-{hashlib.sha256(written.encode('utf-8', 'replace')).hexdigest()[:16]}"
+        named = content_name(value.get("timestamp"), text(mapping(value.get("message")).get("text")))
     elif len(named) > MAX_NAME_CHARS or storable(named) != named:
-        named = f"h-{hashlib.sha256(named.encode('utf-8', 'replace')).hexdigest()[:16]}"
+        named = content_name(named)
     _place(reading, index, named)
     return Asked(named)
 

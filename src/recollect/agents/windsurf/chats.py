@@ -11,7 +11,7 @@ from typing import Any
 
 from recollect.agents.kit.access import items, mapping, text
 from recollect.agents.kit.adapter import read_odd
-from recollect.agents.kit.naming import digest_of
+from recollect.agents.kit.naming import content_sha256
 from recollect.agents.kit.reading import MAX_NAME_CHARS
 from recollect.agents.windsurf.state import Step, move, named
 from recollect.model.payloads import AssistantMessage, Json, Lifecycle, SessionStart, UserMessage
@@ -75,7 +75,7 @@ def _read_conversation(step: Step, conversation: dict[str, Any]) -> None:
     at = len(step.events)
     step.ts, step.ts_quality = None, "missing"
     own = next((t for n in ("tabId", "sessionId", "id") if (t := text(conversation.get(n)))), "")
-    session = own[:MAX_NAME_CHARS] or f"chat-{digest_of((bubbles or requests)[0])}"
+    session = own[:MAX_NAME_CHARS] or f"chat-{content_sha256((bubbles or requests)[0])}"
     step.add(SessionStart(), native_id="start")
     title = next((t for n in ("chatTitle", "customTitle", "title") if (t := text(conversation.get(n)))), "")
     if title:

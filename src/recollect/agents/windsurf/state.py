@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import msgspec
 
-from recollect.agents.kit.naming import digest_of, numbered
-from recollect.agents.kit.reading import BaseState, Reading, remember
+from recollect.agents.kit.naming import NamingState, content_sha256, numbered, times_counted
+from recollect.agents.kit.reading import Reading, remember
 from recollect.model.payloads import Json
 
 MAX_SESSIONS = 256
 
 
-class WindsurfState(BaseState, frozen=True, gc=False, omit_defaults=True):
-    """marks: names given by content. sessions: digests of the sessions that began. model, cwd: the newest of `of`."""
+class WindsurfState(NamingState, frozen=True, gc=False, omit_defaults=True):
+    """sessions: hashes of the sessions that began. model, cwd: the newest of `of`."""
 
-    marks: tuple[bytes, ...] = ()
     sessions: tuple[str, ...] = ()
     of: str = ""
     model: str = ""
@@ -25,32 +24,25 @@ Step = Reading[WindsurfState]
 
 
 def named(step: Step, kind: str, *content: Json) -> str:
-    """Return a name made of content; equal content is numbered."""
-    name, marks = numbered(step.now("marks"), f"{kind}:{digest_of(content[0] if len(content) == 1 else list(content))}")
-    step.set(marks=marks)
-    return name
+    """Return a name made of content; equal content is count_name."""
+    return numbered(step, f"{kind}:{content_sha256(*content)}")
 
 
 def named_in(step: Step, session: str, kind: str, content: Json) -> str:
     """Return a name made of content, numbered within a session: the same in a source of this session alone."""
-    name = f"{kind}:{digest_of(content)}"
-    counted, marks = numbered(step.now("marks"), f"{session}:{name}")
-    step.set(marks=marks)
-    return counted[len(session) + 1 :]
+    return numbered(step, f"{session}:{kind}:{content_sha256(content)}")[len(session) + 1 :]
 
 
 def is_before(step: Step, name: str) -> bool:
     """Say whether a payload before an action was seen that has the name of this one after it (`after:<hex>/2`)."""
     stem, _, number = name.partition("/")
-    following, _ = numbered(step.now("marks"), f"before:{stem.partition(':')[2]}")
-    seen = int(following.partition("/")[2] or 1) - 1
-    return seen >= int(number or 1)
+    return times_counted(step.now("marks"), f"before:{stem.partition(':')[2]}") >= int(number or 1)
 
 
 def begins(step: Step, session: str) -> bool:
     """Say whether a session has not been seen yet, and remember it."""
     known: tuple[str, ...] = step.now("sessions")
-    mark = digest_of(session)
+    mark = content_sha256(session)
     if mark in known:
         return False
     step.set(sessions=remember(known, mark, MAX_SESSIONS))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import Any
 
 from recollect.agents.kit.access import items, mapping, text
 from recollect.agents.kit.anthropic import base64_part, without_opaque
+from recollect.agents.kit.naming import content_name
 from recollect.agents.kit.reading import BaseState, Reading
 from recollect.agents.zed.tools import calls_in, read_call, read_results
 from recollect.model.payloads import (
@@ -48,7 +47,7 @@ class Thread:
         if isinstance(identity, int) and not isinstance(identity, bool):
             identity = f"m{identity}"
         named = isinstance(identity, str) and 0 < len(identity) <= _MAX_NAME_CHARS
-        name = identity if named else f"h-{_hash(identity, content)}"
+        name = identity if named else content_name(identity, content)
         count = self.seen[name] = self.seen.get(name, 0) + 1
         self.newest = name
         self.anchor = name if count == 1 else f"{name}/{count}"
@@ -59,11 +58,6 @@ class Thread:
         """Return the name of the next message that has none: `<message of the user>/<n>`."""
         self.ordinal += 1
         return f"{self.anchor}/{self.ordinal}"
-
-
-def _hash(*parts: Any) -> str:
-    written = json.dumps(parts, sort_keys=True)
-    return hashlib.sha256(written.encode("ascii")).hexdigest()[:16]
 
 
 def read_message(reading: Reading[BaseState], thread: Thread, found: Any) -> None:

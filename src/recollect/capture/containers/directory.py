@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from recollect.model.rows import encode_file
 DOCUMENT = "document"
 MAX_FILE_BYTES = 64 * 1024 * 1024
 _NAME = re.compile(r"\{([a-z_]+)\}")
+_NUMBER = re.compile(r"[0-9]+")
 _MARK_BYTES = 16
 
 
@@ -27,6 +29,10 @@ class DirectoryFile(msgspec.Struct, frozen=True, array_like=True):
     path: str
     size: int
     mtime_ns: int
+
+
+_Order = tuple[int, tuple[tuple[bool, int, str], ...]]
+"""Where a file stands: behind those whose first name was bound earlier, then by its names."""
 
 
 class DirectoryDocument(NamedTuple):
@@ -47,11 +53,17 @@ def documents_of(members: Sequence[Member], files: Iterable[tuple[str, str, int,
 
     Members are taken in order of declaration, so that what binds a name stands before what joins by it.
     """
-    rules = [(member, _regex(member.pattern)) for member in members]
     waiting = sorted(files)
-    found: dict[str, list[tuple[tuple[str, ...], DirectoryFile]]] = {}
+    found: dict[str, list[tuple[_Order, DirectoryFile]]] = {}
     owners: dict[tuple[str, str], str] = {}
-    for member, regex in rules:
+    binders: dict[str, int] = {}
+    for number, member in enumerate(members):
+        regex = _regex(member.pattern)
+        named = [name for name in regex.groupindex if name != DOCUMENT]
+        for name in named:
+            binders.setdefault(name, number)
+        binder = binders[named[0]] if named else number
+        bound: dict[tuple[str, str], str] = {}
         left: list[tuple[str, str, int, int]] = []
         for item in waiting:
             relative, path, size, mtime_ns = item
@@ -60,34 +72,46 @@ def documents_of(members: Sequence[Member], files: Iterable[tuple[str, str, int,
             if match is None or document is None:
                 left.append(item)
                 continue
-            names = {k: v for k, v in match.groupdict().items() if k != DOCUMENT}
-            for name, value in names.items():
-                owners.setdefault((name, value), document)
+            names = {name: match[name] for name in named}
+            for named_value in names.items():
+                bound.setdefault(named_value, document)
             file = DirectoryFile(member.table, relative, path, size, mtime_ns)
-            found.setdefault(document, []).append((tuple(names.values()), file))
+            found.setdefault(document, []).append(((binder, _in_order(names.values())), file))
         waiting = left
+        owners = {**bound, **owners}
     return [_document(name, found[name]) for name in sorted(found)]
 
 
 def lines_of(files: Sequence[DirectoryFile]) -> Iterator[bytes]:
-    """Yield each file as one line, with its end. Raises SourceChanged (a file is gone), SourceRefused (too large)."""
+    """Yield each file as one line, with its end.
+
+    Raises SourceChanged (a file is gone, or not what it was when it was found), SourceRefused (too large).
+    """
     for file in files:
         if file.size > MAX_FILE_BYTES:
             raise SourceRefused(f"{file.path} is larger than 64 MiB", reason="too large")
         try:
             with open(file.path, "rb") as handle:
-                content = handle.read(MAX_FILE_BYTES + 1)
+                content = handle.read(file.size + 1)
+                info = os.fstat(handle.fileno())
         except OSError as error:
             raise SourceChanged(f"{file.path} vanished while it was read") from error
+        if (info.st_size, info.st_mtime_ns, len(content)) != (file.size, file.mtime_ns, file.size):
+            raise SourceChanged(f"{file.path} changed while it was read")
         yield encode_file(file.table, file.relative, content) + b"\n"
 
 
-def _document(name: str, files: list[tuple[tuple[str, ...], DirectoryFile]]) -> DirectoryDocument:
+def _document(name: str, files: list[tuple[_Order, DirectoryFile]]) -> DirectoryDocument:
     ordered = [file for _, file in sorted(files, key=lambda item: (item[0], item[1].relative))]
     mark = hashlib.blake2b(digest_size=_MARK_BYTES)
     for file in ordered:
         mark.update(f"{file.relative}\0{file.size}\0{file.mtime_ns}\0".encode("utf-8", "surrogatepass"))
     return DirectoryDocument(name, ordered, mark.digest())
+
+
+def _in_order(names: Iterable[str]) -> tuple[tuple[bool, int, str], ...]:
+    """Order names as texts, but those that are numbers by their value and first: 2 before 10, before a."""
+    return tuple((False, int(name), name) if _NUMBER.fullmatch(name) else (True, 0, name) for name in names)
 
 
 def _owner(names: dict[str, str], owners: dict[tuple[str, str], str]) -> str | None:

@@ -18,8 +18,9 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 _ELEMENT_DEPTH = 4
 """A change below `requests[i].response[j]` is a change of that element."""
-_MAX_INDEX = 1_000_000
-"""A path that would make an array longer than this is not followed."""
+_MAX_STEPS = 64
+_MAX_GAP = 1000
+"""A longer path, and one that would put more than this many empty elements before its own, is not followed."""
 
 
 class PatchFold:
@@ -31,7 +32,8 @@ class PatchFold:
     def take(self, line: Json) -> tuple[Changed, ...]:
         """Apply a line and return the elements that it changed, as they are now; none for what is no change.
 
-        What is returned is a copy: later lines change the document, not what was given out.
+        What is returned is a copy, as is what the document is made of: later lines change neither what was given out
+        nor the lines before them.
         """
         return tuple(change._replace(value=_copy(change.value)) for change in self._apply(line))
 
@@ -40,7 +42,7 @@ class PatchFold:
             return ()
         kind = line.get("kind")
         if kind == 0 and "v" in line:
-            self._document = line["v"]
+            self._document = _own(line["v"])
             return (Changed((), self._document),)
         path = _path(line.get("k"))
         if path is None:
@@ -52,6 +54,7 @@ class PatchFold:
         return self._remove(path) if kind == 3 else ()
 
     def _set(self, path: Path, value: Json) -> tuple[Changed, ...]:
+        value = _own(value)
         if not path:
             self._document = value
             return (Changed((), value),)
@@ -64,7 +67,8 @@ class PatchFold:
     def _splice(self, path: Path, line: dict[str, Any]) -> tuple[Changed, ...]:
         """Everything at and after `i` goes, also without `v`; a missing array is made."""
         array = self.at(path)
-        if not isinstance(array, list):
+        is_made = not isinstance(array, list)
+        if is_made:
             array = []
             parent = self._reach(path[:-1], path[-1]) if path else None
             if parent is None:
@@ -78,11 +82,11 @@ class PatchFold:
         pushed = line.get("v")
         if isinstance(pushed, list):
             first = len(array)
-            array.extend(pushed)
+            array.extend(_own(pushed))
             out += [Changed((*path, n), array[n]) for n in range(first, len(array))]
         if len(path) >= _ELEMENT_DEPTH:
             return self._changed(path)
-        return tuple(out)
+        return tuple(out) if out or not is_made else (Changed(path, array),)
 
     def _remove(self, path: Path) -> tuple[Changed, ...]:
         parent = self.at(path[:-1]) if path else None
@@ -113,19 +117,27 @@ class PatchFold:
 
     def _reach(self, path: Path, last: str | int) -> dict[str, Any] | list[Any] | None:
         """Return the container at a path, made where it is missing; None where something else is in the way."""
-        if not isinstance(self._document, dict | list):
-            self._document = {} if isinstance((*path, last)[0], str) else []
+        steps = (*path, last)
         node: Any = self._document
+        if not isinstance(node, dict | list):
+            if _is_far(steps):
+                return None
+            node = self._document = {} if isinstance(steps[0], str) else []
         for n, step in enumerate(path):
-            following = path[n + 1] if n + 1 < len(path) else last
             found = self.at(path[: n + 1])
             if not isinstance(found, dict | list):
-                if not _fits(node, step):
+                if not _fits(node, step) or _is_far(steps[n + 1 :]):
                     return None
-                found = {} if isinstance(following, str) else []
+                found = {} if isinstance(steps[n + 1], str) else []
                 _put(node, step, found)
             node = found
         return node if _fits(node, last) else None
+
+
+def _own(value: Json) -> Json:
+    """Return a copy, or the value itself where it is too deep to be copied."""
+    copied = _copy(value)
+    return value if copied is None else copied
 
 
 def _copy(value: Json) -> Json:
@@ -138,7 +150,14 @@ def _copy(value: Json) -> Json:
 
 
 def _fits(node: Any, step: str | int) -> bool:
-    return isinstance(node, dict) if isinstance(step, str) else isinstance(node, list)
+    if isinstance(step, str):
+        return isinstance(node, dict)
+    return isinstance(node, list) and step <= len(node) + _MAX_GAP
+
+
+def _is_far(steps: Path) -> bool:
+    """Tell whether a path leads too far into arrays that are not there yet."""
+    return any(isinstance(step, int) and step > _MAX_GAP for step in steps)
 
 
 def _put(node: Any, step: str | int, value: Json) -> None:
@@ -148,11 +167,11 @@ def _put(node: Any, step: str | int, value: Json) -> None:
 
 
 def _path(value: Json) -> Path | None:
-    if not isinstance(value, list):
+    if not isinstance(value, list) or len(value) > _MAX_STEPS:
         return None
     steps: list[str | int] = []
     for step in value:
-        if isinstance(step, str) or (type(step) is int and 0 <= step <= _MAX_INDEX):
+        if isinstance(step, str) or (type(step) is int and step >= 0):
             steps.append(step)
         else:
             return None

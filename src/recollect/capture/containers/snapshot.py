@@ -14,6 +14,7 @@ from recollect.capture.decode import decode_members, decode_record
 
 _raw_decode = json.JSONDecoder(strict=False).raw_decode
 _BLANK = " \t\r\n"
+_BLANK_BYTES = b" \t\r\n"
 
 
 def split_snapshot(data: bytes, split: tuple[str, ...] = ()) -> Lines:
@@ -21,12 +22,12 @@ def split_snapshot(data: bytes, split: tuple[str, ...] = ()) -> Lines:
 
     split: dotted paths of the arrays to split; without one, or where the document is an array, its elements.
     """
-    stripped = data.strip(b" \t\r\n")
-    if stripped.startswith(b"\xef\xbb\xbf"):
-        stripped = stripped[3:]
+    left = data.lstrip(_BLANK_BYTES)
+    left = left.removeprefix(b"\xef\xbb\xbf").lstrip(_BLANK_BYTES)
+    begin = len(data) - len(left)
+    stripped = left.rstrip(_BLANK_BYTES)
     if not stripped:
         return Lines([], len(data))
-    begin = data.index(stripped[:1])
     if stripped[:1] == b"[" or (split and stripped[:1] == b"{"):
         found = _split(stripped, split)
         if found is not None:
@@ -46,7 +47,7 @@ _Piece = tuple[int, int, str, bool]
 def _split(raw: bytes, split: tuple[str, ...]) -> list[_Piece] | None:
     """Return the pieces of a document, or None if it cannot be read."""
     try:
-        walk = _Walk(raw.decode("utf-8"), split)
+        walk = _Walk(raw.decode("utf-8", "surrogateescape"), split)
         walk.whole()
     except (ValueError, IndexError, RecursionError):
         return None
@@ -77,7 +78,7 @@ class _Walk:
         """Return the byte offset of a character; asked in ascending order."""
         if self._is_ascii:
             return char
-        self._bytes += len(self._text[self._chars : char].encode("utf-8"))
+        self._bytes += len(self._text[self._chars : char].encode("utf-8", "surrogateescape"))
         self._chars = char
         return self._bytes
 

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 @click.argument("fixtures", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @json_option
 def command(module: str, fixtures: Path, as_json: bool) -> int:
-    """Check an adapter with its fixtures, by the rules that every adapter of Recollect is held to.
+    """Check an adapter with its fixtures.
 
+    The rules are those that every adapter of Recollect is held to.
     MODULE is the slug of an agent that is installed or described in your configuration, or `package.module:Adapter`;
     FIXTURES holds `<slug>/<version>/<scenario>/...`, see docs/adding-an-agent.md. The exit code is 3 when a rule is
     broken.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
 
     from recollect.memory import SyncReport
 
-SHOWN = 10
-"""Files that were left alone, listed one by one; the rest is counted. `--json` has all."""
 _FAILED = 3
 
 
@@ -54,21 +51,18 @@ def command(paths: tuple[Path, ...], agent: str | None, as_json: bool) -> int:
 
 
 def _print(report: SyncReport, paths: Sequence[Path], *, is_found: bool) -> None:
-    """Print what was taken in, and what was left alone and why: a few by name, the others counted."""
+    """Print what was taken in, and what was not and why; of nothing at all, in one line."""
     from rich.text import Text
 
-    from recollect.cli.render.upkeep import print_sync
+    from recollect.cli.render.upkeep import SHOWN, print_sync
 
     out = console()
     if is_found or report.state != "done":
         print_sync(out, report)
-    else:
-        named = ", ".join(map(str, paths))
-        out.print(safe_line(f"nothing in {named} is of an agent or an export that is known"), soft_wrap=True)
+        return
+    named = ", ".join(map(str, paths))
+    out.print(safe_line(f"nothing in {named} is of an agent or an export that is known"), soft_wrap=True)
     for skipped in report.untaken[:SHOWN]:
-        line = f"left alone {skipped.path}: {skipped.reason}"
-        out.print(Text(safe_line(line), style="yellow" if skipped.is_failure else "dim"), soft_wrap=True)
+        out.print(Text(safe_line(f"not taken {skipped.path}: {skipped.reason}"), style="dim"), soft_wrap=True)
     if len(report.untaken) > SHOWN:
-        reasons = Counter(skipped.reason for skipped in report.untaken[SHOWN:])
-        counted = ", ".join(f"{number:,} {reason}" for reason, number in reasons.most_common())
-        out.print(Text(safe_line(f"left alone {sum(reasons.values()):,} more: {counted}"), style="dim"), soft_wrap=True)
+        out.print(Text(f"not taken {len(report.untaken) - SHOWN:,} more; --json lists them", style="dim"))

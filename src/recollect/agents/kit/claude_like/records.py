@@ -21,9 +21,8 @@ from recollect.agents.kit.anthropic import (
     without_opaque,
 )
 from recollect.agents.kit.calls import Call, file_edits, remember_call, take_call
-from recollect.agents.kit.contents import content_name
-from recollect.agents.kit.google.chat import short_name
 from recollect.agents.kit.google.parts import display_of, edit_of, is_edit_display, response_failed, response_text
+from recollect.agents.kit.naming import content_sha256, short_name
 from recollect.agents.kit.reading import MAX_NAME_CHARS, BaseState, Reading
 from recollect.model.payloads import (
     AssistantMessage,
@@ -48,10 +47,6 @@ RECORD_FIELDS = frozenset(
         "gitBranch", "version", "toolUseResult", "isMeta", "isCompactSummary", "isApiErrorMessage", "agentId",
         "entrypoint", "content", "compactMetadata", "requestId", "level", "agentName",
     )
-)  # fmt: skip
-KINDS = (
-    "session_start", "user_message", "assistant_message", "thinking", "tool_call", "tool_result", "file_edit",
-    "token_usage", "compaction", "lifecycle", "unknown",
 )  # fmt: skip
 _MESSAGE_FIELDS = frozenset(
     ("id", "type", "role", "content", "model", "stop_reason", "stop_sequence", "usage", "context_management")
@@ -209,7 +204,7 @@ def _read_assistant(reading: Reading[S]) -> None:
 def _read_call(reading: Reading[S], block: dict[str, Any], message_id: str) -> None:
     call_id, name = reading.text(block, "id"), reading.text(block, "name")
     arguments = block.get("input")
-    native_id = f"call:{short_name(call_id)}" if call_id else _below(reading, f"call/{content_name(block)}")
+    native_id = f"call:{short_name(call_id)}" if call_id else _below(reading, f"call/{content_sha256(block)}")
     if message_id.startswith(_LINE_ID):
         message_id = ""
     reading.add(ToolCall(call_id, name, canonical_tool(name), arguments, message_id), "assistant", native_id=native_id)
@@ -239,7 +234,7 @@ def _read_result(reading: Reading[S], block: dict[str, Any], extra: Json) -> Non
     agent = text(facts.get("agentId"))
     name = text(response.get("name")) or text(facts.get("toolName")) or (call.name if call is not None else "")
     exit_code = whole(facts.get("exitCode"))
-    short = short_name(call_id) if call_id else content_name(block)
+    short = short_name(call_id) if call_id else content_sha256(block)
     structured = beyond if said else None
     if structured is None and not response:
         structured = _beyond(facts, said)

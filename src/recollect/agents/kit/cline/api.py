@@ -19,9 +19,9 @@ from recollect.agents.kit.cline.state import MAX_ASKED, ClineReading, record_id,
 from recollect.agents.kit.cline.tags import Said, cwd_in, pieces, time_in
 from recollect.agents.kit.cline.usage import message_usage
 from recollect.agents.kit.cline.xml import result_head, taken_apart
-from recollect.agents.kit.documents.hashed import content_hash, name_of, numbered
-from recollect.agents.kit.documents.waiting import expect, is_storable
+from recollect.agents.kit.documents.waiting import expect
 from recollect.agents.kit.instants import instant
+from recollect.agents.kit.naming import content_name, is_storable, name_of, numbered
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -135,7 +135,7 @@ def _is_compaction(reading: ClineReading, message: dict[str, Any]) -> bool:
     kind = text(metadata.get("kind"))
     if message.get("isSummary") is True or message.get("isTruncationMarker") is True:
         said = content_text(message.get("content"))
-        mark = text(message.get("condenseId")) or text(message.get("truncationId")) or content_hash(said.strip())
+        mark = text(message.get("condenseId")) or text(message.get("truncationId")) or content_name(said.strip())
         trigger = "condense" if message.get("isSummary") is True else "truncation"
         reading.add(Compaction(trigger, said), native_id=f"compaction:{mark}")
         return True
@@ -231,7 +231,7 @@ def _give_call(reading: ClineReading, call_id: str, name: str, arguments: Json, 
     """Give a call, or what the model says to the person by way of one."""
     if name in _SUMMARIES:
         summary = text(mapping(arguments).get("context"))
-        name_of_it = f"compaction:{content_hash(summary.strip())}"
+        name_of_it = f"compaction:{content_name(summary.strip())}"
         reading.add(Compaction("summary", summary), native_id=name_of_it)
         expect(reading, call_id, name)
         return

@@ -17,8 +17,8 @@ from recollect.agents.kit.anthropic import content_parts, content_text, without_
 from recollect.agents.kit.cline.state import ClineReading, record_id
 from recollect.agents.kit.cline.tags import pieces, tagged
 from recollect.agents.kit.documents.edits import Operation, edits_of, insertion_of
-from recollect.agents.kit.documents.hashed import name_of
 from recollect.agents.kit.documents.waiting import arrived, expect, give_edits
+from recollect.agents.kit.naming import name_of
 from recollect.model.payloads import FileEdit, Json, Origin, ToolCall, ToolResult, UserMessage
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool

@@ -11,7 +11,7 @@ from recollect.agents.kit.adapter import read_odd
 from recollect.agents.kit.cline.state import ClineReading
 from recollect.agents.kit.cline.tags import pieces
 from recollect.agents.kit.cline.usage import request_usage, sdk_usage
-from recollect.agents.kit.documents.hashed import content_hash, name_of
+from recollect.agents.kit.naming import content_name, name_of
 from recollect.model.payloads import Instructions, Lifecycle, SessionEnd, SessionStart, UserMessage
 
 _ITEM = frozenset(
@@ -69,7 +69,7 @@ def read_item(reading: ClineReading) -> None:
         reading.add(Lifecycle("title", title=title), native_id="item/title", session=session)
     said = reading.text(item, "task").strip()
     if said and reading.state.role == "index":
-        reading.add(UserMessage(said), "user", native_id=f"user:{content_hash(said)}", session=session)
+        reading.add(UserMessage(said), "user", native_id=f"user:{content_name(said)}", session=session)
     detail = {key: item[key] for key in _ITEM_DETAILS if item.get(key) not in (None, "", [], False)}
     if detail:
         reading.add(Lifecycle("task", detail=detail), native_id="item/task", session=session)
@@ -177,7 +177,7 @@ def _give_title(reading: ClineReading, value: dict[str, Any], metadata: dict[str
         reading.add(Lifecycle("title", title=title), native_id="session/title")
     for piece in pieces(reading.text(value, "prompt")):
         prompt = UserMessage(piece.text, "human" if piece.is_human else "injected")
-        reading.add(prompt, "user", native_id=f"session/prompt:{content_hash(piece.text)}")
+        reading.add(prompt, "user", native_id=f"session/prompt:{content_name(piece.text)}")
 
 
 def _give_state(reading: ClineReading, value: dict[str, Any], metadata: dict[str, Any]) -> None:

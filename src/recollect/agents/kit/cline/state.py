@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.agents.kit.documents.hashed import NamingState
 from recollect.agents.kit.documents.waiting import Waiting
+from recollect.agents.kit.naming import NamingState
 from recollect.agents.kit.reading import Reading
 
 MAX_ASKED = 16

@@ -19,7 +19,7 @@ from recollect.agents.kit.adapter import read_odd
 from recollect.agents.kit.cline.images import readable, row_parts
 from recollect.agents.kit.cline.state import ClineReading, see_model
 from recollect.agents.kit.cline.usage import request_usage
-from recollect.agents.kit.documents.hashed import content_hash, name_of, numbered
+from recollect.agents.kit.naming import content_name, name_of, numbered
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -108,7 +108,7 @@ def read_row(reading: ClineReading) -> None:
 
 def _stamp(row: dict[str, Any]) -> str:
     at = whole(row.get("ts"))
-    return str(at) if at is not None else content_hash(row.get("text"))
+    return str(at) if at is not None else content_name(row.get("text"))
 
 
 def _see_frame(reading: ClineReading, row: dict[str, Any], row_id: str) -> None:
@@ -228,7 +228,7 @@ def _read_tool(reading: ClineReading, row: dict[str, Any]) -> None:
     if tool == "summarizeTask" and row.get("partial") is not True:
         summary = text(value.get("content"))
         reading.set(is_summarised=True)
-        name = f"compaction:{content_hash(summary.strip())}"
+        name = f"compaction:{content_name(summary.strip())}"
         reading.add(Compaction("summary", summary), native_id=name)
         return
     detail = {key: value[key] for key in _TOOL_KEYS if value.get(key) not in (None, "", False)}
@@ -274,7 +274,7 @@ def _read_condense(reading: ClineReading, row: dict[str, Any]) -> None:
         return
     summary = text(value.get("summary"))
     before, after = reading.whole(value, "prevContextTokens"), reading.whole(value, "newContextTokens")
-    name = f"compaction:{text(value.get('condenseId')) or content_hash(summary.strip())}"
+    name = f"compaction:{text(value.get('condenseId')) or content_name(summary.strip())}"
     reading.add(Compaction("condense", summary, before, after), native_id=name)
     usage = request_usage(reading, {"cost": value.get("cost")}, f"{name}/usage")
     if usage is not None:

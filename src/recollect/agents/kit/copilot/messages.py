@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any, TypeVar
 
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.anthropic import base64_part
 from recollect.agents.kit.copilot.state import MAX_REASONINGS, CopilotState, Turn, storable
 from recollect.agents.kit.copilot.tools import read_call
+from recollect.agents.kit.naming import content_sha256
 from recollect.agents.kit.reading import Reading, remember
 from recollect.model.payloads import (
     AssistantMessage,
@@ -116,7 +116,7 @@ def read_reasoning(reading: Reading[S], data: dict[str, Any], session: str | Non
     """Give reasoning that stands alone; its message will repeat it."""
     thought = reading.text(data, "content")
     if thought:
-        reading.set(reasonings=remember(reading.now("reasonings"), _mark(thought), MAX_REASONINGS))
+        reading.set(reasonings=remember(reading.now("reasonings"), content_sha256(thought), MAX_REASONINGS))
     reading.add(Thinking(thought, reading.text(data, "reasoningId")), "assistant", session=session)
 
 
@@ -146,11 +146,7 @@ def read_skill(reading: Reading[S], data: dict[str, Any], session: str | None) -
 
 
 def _is_thought(reading: Reading[S], thought: str) -> bool:
-    return _mark(thought) in reading.now("reasonings")
-
-
-def _mark(thought: str) -> str:
-    return hashlib.sha256(thought.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return content_sha256(thought) in reading.now("reasonings")
 
 
 def _below(reading: Reading[S], name: str) -> str | None:

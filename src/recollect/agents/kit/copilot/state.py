@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from recollect.agents.kit.calls import is_storable
+from recollect.agents.kit.naming import is_storable
 from recollect.agents.kit.reading import MAX_NAME_CHARS, BaseState
 from recollect.model.payloads import FileEdit
 

@@ -41,7 +41,8 @@ class Tree:
             if len(self._children.get(parent, ())) > 1:
                 order = {child: n for n, child in reversed(list(enumerate(children)))}
                 self._children[parent].sort(key=lambda key: order.get(key, len(order)))
-        self._main = frozenset(self.ancestry(current))
+        self._line = tuple(self.ancestry(current))
+        self._main = frozenset(self._line)
 
     def ancestry(self, key: str, limit: int = 1_000_000) -> Iterator[str]:
         """Yield a message and those that led to it, the newest first; each at most once."""
@@ -55,7 +56,8 @@ class Tree:
         """Yield every message once, parents before children: a branch stands before the line that replaced it."""
         seen: set[str] = set()
         yield from self._run(self._next(ROOT, seen, is_branch=False), seen)
-        for key in self._parents:  # a ring of parents hangs on nothing
+        # A ring of parents hangs on nothing; the one that the conversation is in begins where its line does.
+        for key in (*self._line[-1:], *self._parents):
             if key not in seen:
                 yield from self._from(key, seen)
 

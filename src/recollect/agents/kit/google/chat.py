@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.contents import Seen, content_name, count_name
 from recollect.agents.kit.google.parts import (
     Counts,
     Pieces,
@@ -24,6 +23,7 @@ from recollect.agents.kit.google.parts import (
     unwrap_shell,
     usage_of,
 )
+from recollect.agents.kit.naming import Marks, content_sha256, count_name, short_name
 from recollect.agents.kit.reading import BaseState, Reading
 from recollect.model.payloads import (
     AssistantMessage,
@@ -67,7 +67,6 @@ _INJECTED = (
     "You have exceeded the maximum number of turns.", "I ran the following shell command:",
 )  # fmt: skip
 _FILES_BEGIN = "--- Content from referenced files ---"
-_MAX_ID_CHARS = 120
 _CANCELLED = "Request cancelled."
 _API_ERROR = "[API Error"
 
@@ -75,15 +74,10 @@ _API_ERROR = "[API Error"
 class ChatState(BaseState, frozen=True):
     """The state of a parser that also reads conversations saved without ids: how often each content came."""
 
-    counted: Seen = ()
+    counted: Marks = ()
 
 
 N = TypeVar("N", bound=ChatState)
-
-
-def short_name(name: str) -> str:
-    """Return an id as the agent wrote it, or a hash of it where it is long or can't be stored."""
-    return name if len(name) <= _MAX_ID_CHARS and name.isprintable() else content_name(name)
 
 
 def read_message(reading: Reading[S], message: dict[str, Any], *, is_synthetic: bool = False) -> None:
@@ -125,7 +119,7 @@ def read_call(reading: Reading[S], call: dict[str, Any], message_id: str) -> str
     """Give a call that stands in a content as a `functionCall`; return its id."""
     call_id = text(call.get("id"))
     name = text(call.get("name"))
-    native_id = f"call:{short_name(call_id)}" if call_id else _below(reading, f"call/{content_name(call)}")
+    native_id = f"call:{short_name(call_id)}" if call_id else _below(reading, f"call/{content_sha256(call)}")
     reading.add(
         ToolCall(call_id, name, canonical_tool(name), call.get("args"), message_id), "assistant", native_id=native_id
     )
@@ -147,7 +141,7 @@ def read_response(reading: Reading[S], response: dict[str, Any]) -> None:
         (shell.facts or None) if shell else None,
         parts=tuple(response_media(response)),
     )
-    native_id = f"result:{short_name(call_id)}" if call_id else _below(reading, f"result/{content_name(response)}")
+    native_id = f"result:{short_name(call_id)}" if call_id else _below(reading, f"result/{content_sha256(response)}")
     reading.add(result, "tool", native_id=native_id)
 
 
@@ -161,7 +155,7 @@ def read_saved_turn(reading: Reading[N], turn: dict[str, Any]) -> None:
         reading.add(SessionStart(originator="saved conversation"), native_id="start")
     role = reading.text(turn, "role")
     content = {"role": role, "parts": turn.get("parts")}
-    name, counted = count_name(reading.now("counted"), content_name(content))
+    name, counted = count_name(reading.now("counted"), content_sha256(content))
     reading.set(counted=counted)
     kind = {"user": "user", "model": "gemini"}.get(role, role or "turn")
     read_message(reading, {"id": f"h-{name}", "type": kind, "content": turn.get("parts")})
@@ -174,7 +168,7 @@ def read_logged_prompt(reading: Reading[S]) -> None:
     reading.date(value.get("timestamp"))
     said = reading.text(value, "message")
     named = reading.text(value, "sessionId")
-    reading.native_id = f"log:{content_name([value.get('messageId'), value.get('timestamp'), said])}"
+    reading.native_id = f"log:{content_sha256([value.get('messageId'), value.get('timestamp'), said])}"
     kind = reading.text(value, "type")
     if kind == "user":
         reading.add(UserMessage(said, origin_of(said)), "user", session=named or None)
@@ -263,7 +257,7 @@ def _read_thoughts(reading: Reading[S], thoughts: list[Any], message_id: str) ->
 def _read_recorded_call(reading: Reading[S], call: dict[str, Any], message_id: str) -> None:
     """Give a call of `toolCalls`, and its result and edit once it has ended."""
     call_id, name = reading.text(call, "id"), reading.text(call, "name")
-    short = short_name(call_id) if call_id else f"{reading.native_id}/{content_name([name, call.get('args')])}"
+    short = short_name(call_id) if call_id else f"{reading.native_id}/{content_sha256([name, call.get('args')])}"
     native_id = f"call:{short}"
     reading.add(
         ToolCall(call_id, name, canonical_tool(name), call.get("args"), message_id), "assistant", native_id=native_id

@@ -10,7 +10,8 @@ from typing import Any
 
 from recollect.agents.kit.access import text
 from recollect.agents.kit.anthropic import base64_part, without_opaque
-from recollect.agents.kit.calls import file_edits, is_storable, remember_call, take_call
+from recollect.agents.kit.calls import file_edits, remember_call, take_call
+from recollect.agents.kit.naming import is_storable
 from recollect.agents.kit.pi.state import MAX_USAGES, PiReading
 from recollect.model.payloads import (
     AssistantMessage,

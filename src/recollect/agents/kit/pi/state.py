@@ -5,14 +5,13 @@ Evidence: format notes: pi.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import Any
 
 import msgspec
 
 from recollect.agents.kit.access import text
-from recollect.agents.kit.calls import Call, is_storable
+from recollect.agents.kit.calls import Call
+from recollect.agents.kit.naming import content_sha256, is_storable
 from recollect.agents.kit.reading import BaseState, Reading
 from recollect.model.events import Role
 from recollect.model.payloads import Payload, Rewind
@@ -22,7 +21,6 @@ MAX_ENTRIES = 512
 """How far back a jump in the tree is understood."""
 MAX_USAGES = 64
 _MAX_ID_CHARS = 64
-_DIGITS = 16
 
 ASIDE, MESSAGE, TURN = 0, 1, 2
 """What an entry weighs when a branch is left behind."""
@@ -77,8 +75,7 @@ def content_name(entry: dict[str, Any]) -> str:
     message = entry.get("message")
     said = message.get("content") if isinstance(message, dict) else None
     rest = {k: v for k, v in message.items() if k not in ("role", "content")} if isinstance(message, dict) else None
-    body = json.dumps([entry.get("type"), entry.get("timestamp"), said, rest, entry.get("summary")], sort_keys=True)
-    return f"v1-{hashlib.sha256(body.encode('utf-8', 'surrogatepass')).hexdigest()[:_DIGITS]}"
+    return f"v1-{content_sha256(entry.get('type'), entry.get('timestamp'), said, rest, entry.get('summary'))}"
 
 
 def follow(reading: PiReading, weight: int) -> None:

@@ -1,0 +1,1 @@
+"""QwenPaw (CoPaw): one document per session, in which the agent keeps its memory."""

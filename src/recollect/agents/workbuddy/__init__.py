@@ -1,0 +1,1 @@
+"""WorkBuddy: one file of items per session, and one per subagent below it."""

@@ -1,0 +1,91 @@
+"""What holds for any content: nothing raises, the state stays small, and no cut of the stream shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.agents.reasonix.parse import ReasonixAdapter
+from recollect.model.records import Record, SourceInfo
+from recollect.testing.conformance import check_adapter
+from recollect.testing.strategies import any_json, any_values
+
+ADAPTER = ReasonixAdapter()
+ROLES = tuple(place.role for place in ADAPTER.facts.places)
+NAMES = st.sampled_from(
+    """schema_version type revision messages reason created_at role content raw_content reasoning_content
+    tool_calls tool_call_id id name arguments diff tool_execution exitCode images local_only
+    interrupted_turn decision_receipts origin createdAt parentSession status parent_id topic_title
+    thinking_blocks thinking""".split()
+)
+KINDS = st.sampled_from(
+    """append replace user assistant tool system compact_auto running completed edit_file bash task""".split()
+)
+INNER = st.dictionaries(NAMES, KINDS | any_json(), max_size=5)
+BLOCK = st.dictionaries(NAMES, KINDS | INNER | st.lists(INNER, max_size=2) | any_json(), max_size=6)
+RECORD = st.dictionaries(NAMES, KINDS | BLOCK | st.lists(BLOCK, max_size=3) | any_json(), max_size=8)
+
+
+def info(role: str) -> SourceInfo:
+    return SourceInfo("reasonix", role, "sessions/s1.events.jsonl", session="s")
+
+
+@pytest.mark.parametrize("role", ROLES)
+@given(values=any_values())
+def test_any_content_keeps_the_contract(role: str, values: list[Any]):
+    assert check_adapter(ADAPTER, info(role), values) == []
+
+
+@pytest.mark.parametrize("role", ROLES)
+@given(values=st.lists(RECORD, max_size=4))
+def test_known_fields_with_anything_in_them_keep_the_contract(role: str, values: list[Any]):
+    assert check_adapter(ADAPTER, info(role), values) == []
+
+
+@pytest.mark.parametrize("role", ROLES)
+@given(values=st.lists(st.lists(RECORD, max_size=2) | RECORD, max_size=4), at=st.sampled_from(("",)))
+def test_elements_of_split_documents_keep_the_contract(role: str, values: list[Any], at: str):
+    state = ADAPTER.begin(info(role))
+    for index, value in enumerate(values):
+        state = ADAPTER.parse(Record(value, b"", index, at), state).state
+        assert len(msgspec.msgpack.encode(state)) < 1 << 20
+
+
+@pytest.mark.parametrize("text", ["\ud800", "\U0001f600" * 20_000])
+def test_no_text_makes_the_state_large_or_impossible_to_encode(text: str):
+    for role in ROLES:
+        state = ADAPTER.begin(info(role))
+        for index in range(40):
+            value = {
+                "schema_version": 1,
+                "type": "append",
+                "revision": index,
+                "role": "user",
+                "content": text,
+                "messages": [
+                    {"role": "user", "content": f"{text}{index}"},
+                    {
+                        "role": "assistant",
+                        "tool_calls": [
+                            {
+                                "id": f"{text}{index}",
+                                "name": "edit_file",
+                                "arguments": {"path": text, "old_string": text, "new_string": text},
+                            }
+                        ],
+                    },
+                ],
+            }
+            state = ADAPTER.parse(Record(value, b"", index, ""), state).state
+        assert len(msgspec.msgpack.encode(state)) < 1 << 20
+
+
+@given(head=st.binary(max_size=200), path=st.text(max_size=20))
+def test_any_head_is_recognised_or_not_and_has_a_name(head: bytes, path: str):
+    assert ADAPTER.recognise(path, head) in (None, *ROLES)
+    for role in ROLES:
+        assert ADAPTER.identify(SourceInfo("reasonix", role, path), head)
