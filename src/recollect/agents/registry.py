@@ -8,7 +8,11 @@ arguments, or an instance). What cannot be loaded is in `failures`, for `recolle
 
 from __future__ import annotations
 
+import glob
+import os
+import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -274,7 +278,20 @@ def _fail(slug: str, source: str, reason: str) -> None:
         _failed.append(failure)
 
 
+def _is_any_installed() -> bool:
+    """Tell whether some package may have an entry point of ours. The standard reader takes ten times as long."""
+    wanted = f"[{GROUP}]".encode()
+    for folder in filter(os.path.isdir, sys.path):
+        for path in glob.iglob(os.path.join(glob.escape(folder), "*.*-info", "entry_points.txt")):
+            with suppress(OSError), open(path, "rb") as handle:
+                if wanted in handle.read():
+                    return True
+    return False
+
+
 def _add_installed(found: dict[str, Adapter]) -> None:
+    if not _is_any_installed():
+        return
     from importlib.metadata import entry_points
 
     for point in entry_points(group=GROUP):

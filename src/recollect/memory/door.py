@@ -132,6 +132,7 @@ class Memory:
         in; else as `sync`.
         """
         from recollect.capture.unpack import is_zip, unpacked
+        from recollect.pipeline.find import Named
         from recollect.pipeline.report import SyncReport
         from recollect.pipeline.sync import SyncRequest, sync
 
@@ -141,15 +142,12 @@ class Memory:
         try:
             archives = [path for path in paths if is_zip(path)]
             plain = [str(path.absolute()) for path in paths if path not in archives]
-            request = SyncRequest(
-                self.config, agents=agents, env=self.env, progress=progress, now_us=_now_us, imports=plain
-            )
+            request = SyncRequest(self.config, agents=agents, env=self.env, progress=progress, now_us=_now_us)
             with (
                 self._writing() as (writer, archive, keys),
                 unpacked(archives, self._folders.unpacking) as shown_as,
             ):
-                request.imports = (*request.imports, *shown_as)
-                request.shown_as = shown_as
+                request.imports = Named((*plain, *shown_as), is_all=True, shown_as=shown_as)
                 report = sync(self._folders, writer, self.reader(), archive, keys, request)
                 self._make_vocabularies(report)
                 return report

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
 
 import msgspec
 
@@ -20,20 +22,30 @@ from recollect.store.ports import EventFilter, Reader
 _MANY_SESSIONS = 100_000
 
 
+class Named(NamedTuple):
+    """Files and folders that users name, told by content. is_all: nothing else is looked for.
+
+    shown_as: what each unpacked folder among them came from.
+    """
+
+    folders: Sequence[str] = ()
+    is_all: bool = False
+    shown_as: Mapping[str, str] = MappingProxyType({})
+
+
 class Finder:
-    """Finds the sources of every agent for one pass. folders: told by content, beside the agents' own."""
+    """Finds the sources of every agent for one pass."""
 
     def __init__(
-        self, adapters: Sequence[Adapter], config: Config, env: Mapping[str, str], *, folders: Sequence[str],
-        reader: Reader, own: bool = True, shown_as: Mapping[str, str] | None = None,
-    ) -> None:  # fmt: skip
-        """own False: only what is in `folders`. shown_as: what an unpacked folder came from."""
-        self._shown_as = dict(shown_as or {})
+        self, adapters: Sequence[Adapter], config: Config, env: Mapping[str, str], reader: Reader, named: Named
+    ) -> None:
+        own = not named.is_all
+        self._shown_as = named.shown_as
         self._config = config
         self._env = env
         self._own = own
-        self.folders = [folder for folder in folders if os.path.exists(folder)]
-        self.absent = [folder for folder in folders if not os.path.exists(folder)]
+        self.folders = [folder for folder in named.folders if os.path.exists(folder)]
+        self.absent = [folder for folder in named.folders if not os.path.exists(folder)]
         self.shared_roots = shared_roots(adapters, config, env)
         self._repositories = _repositories(reader) if own and any(a.facts.is_per_repository for a in adapters) else []
         known = {row.path: (row.agent, row.role) for row in reader.sources()} if self.folders else {}

@@ -19,7 +19,7 @@ from recollect.config import Config
 from recollect.errors import IndexUnavailable
 from recollect.index.writer import IndexWriterSet
 from recollect.paths import expand as expand_path
-from recollect.pipeline.find import Finder
+from recollect.pipeline.find import Finder, Named
 from recollect.pipeline.home import Home
 from recollect.pipeline.ingest import Ingester, Sinks
 from recollect.pipeline.mend import mend_index
@@ -40,15 +40,10 @@ class SyncRequest:
     def __init__(
         self, config: Config, *, agents: Sequence[str] = (), env: Mapping[str, str] | None = None,
         progress: ProgressCallback | None = None, max_bytes: int | None = None, now_us: Callable[[], int],
-        imports: Sequence[str] = (),
     ) -> None:  # fmt: skip
-        """imports: files and folders to take in instead of what agents wrote on this machine.
-
-        shown_as: what each unpacked folder among them came from.
-        """
         self.config = config
-        self.imports = tuple(imports)
-        self.shown_as: dict[str, str] = {}
+        self.imports: Named | None = None
+        """Files and folders to take in instead of what agents wrote on this machine."""
         self.known = adapters_with(config.formats())
         self.agents = tuple(find_adapter(name, self.known).facts.slug for name in agents)
         self.env: Mapping[str, str] = os.environ if env is None else env
@@ -63,13 +58,15 @@ class SyncRequest:
         return [
             a
             for slug, a in self.known.items()
-            if self.config.agent(slug).enabled and (self.imports or not a.facts.is_import_only)
+            if self.config.agent(slug).enabled and (self.named().folders or not a.facts.is_import_only)
         ]
 
-    def folders(self) -> list[str]:
-        """Return the folders whose files are told by their content."""
-        named = self.imports or ([] if self.agents else self.config.ingest.folders)
-        return [os.path.abspath(expand_path(folder, self.env)) for folder in named]
+    def named(self) -> Named:
+        """Return the files and folders whose content tells whose they are."""
+        if self.imports is not None:
+            return self.imports
+        folders = () if self.agents else self.config.ingest.folders
+        return Named([os.path.abspath(expand_path(folder, self.env)) for folder in folders])
 
 
 def sync(
@@ -157,10 +154,7 @@ def _plan_all(sinks: Sinks, reader: Reader, request: SyncRequest, report: SyncRe
     planned: list[Planned] = []
     writer = sinks.writer
     chosen = request.chosen()
-    finder = Finder(
-        chosen, request.config, request.env, folders=request.folders(), reader=reader,
-        own=not request.imports, shown_as=request.shown_as,
-    )  # fmt: skip
+    finder = Finder(chosen, request.config, request.env, reader, request.named())
     report.untaken = [Skipped(r.path, r.reason, r.is_failure) for r in finder.untaken]
     report.notes += [f"{folder} is not there" for folder in finder.absent]
     for adapter in chosen:

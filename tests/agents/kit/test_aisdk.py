@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from recollect.agents.kit.aisdk import Speaker, output_of, read_content
+from recollect.agents.kit.content.aisdk import Speaker, output_of, read_content
 from recollect.agents.kit.reading import Reading
 from recollect.agents.kit.turns import TurnState, decoded_arguments, give_call, give_result
 from recollect.model.payloads import FileEdit, ToolCall, ToolResult, kind_of

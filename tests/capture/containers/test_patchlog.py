@@ -117,9 +117,9 @@ def differing(before: Any, after: Any, path: tuple[str | int, ...] = ()) -> list
         names = [*before, *(name for name in after if name not in before)]
         missing = object()
         pairs = [(name, before.get(name, missing), after.get(name, missing)) for name in names]
-    elif type(before) is type(after) and isinstance(before, list):
+    elif type(before) is type(after) and isinstance(before, list):  # elements that only fill up are nothing
         pairs = [
-            (n, before[n] if n < len(before) else differing, after[n] if n < len(after) else differing)
+            (n, before[n] if n < len(before) else None, after[n] if n < len(after) else None)
             for n in range(max(len(before), len(after)))
         ]
     else:

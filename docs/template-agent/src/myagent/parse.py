@@ -7,7 +7,8 @@ from typing import Any
 from myagent.declare import FACTS
 from recollect.agents.kit.access import text
 from recollect.agents.kit.adapter import KitAdapter, read_odd
-from recollect.agents.kit.calls import Call, file_edits, remember_call, take_call
+from recollect.agents.kit.calls import Waiting, arrived, expect, file_edits
+from recollect.agents.kit.edits import edits_asked
 from recollect.agents.kit.reading import BaseState, Reading
 from recollect.model.payloads import (
     AssistantMessage,
@@ -35,7 +36,7 @@ _FIELDS = {
 class MyAgentState(BaseState, frozen=True):
     """What is carried from record to record: calls whose result has not come yet."""
 
-    calls: tuple[Call, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
 
 
 _Reading = Reading[MyAgentState]
@@ -101,13 +102,12 @@ def _assistant(reading: _Reading, value: dict[str, Any]) -> None:
 def _call(reading: _Reading, value: dict[str, Any]) -> None:
     call_id, name, arguments = reading.text(value, "call"), reading.text(value, "tool"), value.get("arguments")
     reading.add(ToolCall(call_id, name, canonical_tool(name), arguments), "assistant")
-    reading.set(calls=remember_call(reading.now("calls"), call_id, name, arguments))
+    expect(reading, call_id, name, edits_asked(name, arguments))
 
 
 def _result(reading: _Reading, value: dict[str, Any]) -> None:
     call_id, code = reading.text(value, "call"), reading.whole(value, "exit_code")
-    call, calls = take_call(reading.now("calls"), call_id)
-    reading.set(calls=calls)
+    call = arrived(reading, call_id)
     ok = None if code is None else code == 0
     output = reading.text(value, "output")
     reading.add(ToolResult(call_id, call.name if call else "", ok, code, output), "tool")

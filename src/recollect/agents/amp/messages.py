@@ -11,7 +11,7 @@ from recollect.agents.amp.results import give_call, give_result
 from recollect.agents.amp.state import AmpReading
 from recollect.agents.kit.access import mapping, text, whole
 from recollect.agents.kit.adapter import read_odd
-from recollect.agents.kit.anthropic import CALL_TYPES, MEDIA_TYPES, media_part, without_opaque
+from recollect.agents.kit.content.anthropic import CALL_TYPES, MEDIA_TYPES, media_part, without_opaque
 from recollect.agents.kit.naming import name_of
 from recollect.model.payloads import AssistantMessage, Lifecycle, Origin, Part, Thinking, TokenUsage, UserMessage
 

@@ -12,7 +12,7 @@ from typing import Any
 from recollect.agents.antigravity.state import Reading
 from recollect.agents.antigravity.tools import RESULTS, decoded_arguments, edits_of_call, read_result
 from recollect.agents.kit.access import text
-from recollect.agents.kit.documents.waiting import expect
+from recollect.agents.kit.calls import expect
 from recollect.agents.kit.naming import content_name, numbered, short
 from recollect.model.payloads import (
     AssistantMessage,

@@ -9,7 +9,7 @@ import msgspec
 from recollect.agents.antigravity.state import Reading
 from recollect.agents.kit.access import items, mapping, text
 from recollect.agents.kit.addresses import path_of_address
-from recollect.agents.kit.documents.waiting import Waiting, arrived, give_edits
+from recollect.agents.kit.calls import Waiting, arrived, give_edits
 from recollect.model.payloads import FileEdit, Json, Lifecycle, ToolResult
 from recollect.model.tools import canonical_tool
 

@@ -13,7 +13,7 @@ from recollect.agents.claude.prompts import add_rename, command_line, read_queue
 from recollect.agents.claude.state import MAX_BACKUPS, MAX_NAME, Output, Reading, mark
 from recollect.agents.claude.usage import read_cost_state
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.anthropic import content_text, without_opaque
+from recollect.agents.kit.content.anthropic import content_text, without_opaque
 from recollect.agents.kit.drift import note_type, note_value
 from recollect.model.payloads import Compaction, FileEdit, Instructions, Lifecycle, Unknown, UserMessage
 from recollect.model.text import flatten

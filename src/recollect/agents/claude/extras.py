@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from recollect.agents.claude.state import Reading
-from recollect.agents.kit.anthropic import without_opaque
+from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.agents.kit.drift import note_fields
 from recollect.model.payloads import Unknown
 from recollect.model.text import flatten

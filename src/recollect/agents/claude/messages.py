@@ -9,7 +9,7 @@ from recollect.agents.claude.results import read_tool_results
 from recollect.agents.claude.state import MAX_NAME, Reading, Turn, mark
 from recollect.agents.claude.usage import SYNTHETIC, read_usage
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.anthropic import (
+from recollect.agents.kit.content.anthropic import (
     CALL_TYPES,
     MEDIA_TYPES,
     block_text,

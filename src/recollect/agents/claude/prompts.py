@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from recollect.agents.claude.state import Reading
 from recollect.agents.kit.access import mapping
-from recollect.agents.kit.anthropic import block_text, content_text, media_part
+from recollect.agents.kit.content.anthropic import block_text, content_text, media_part
 from recollect.agents.kit.drift import note_fields, note_type, note_value
 from recollect.model.payloads import Compaction, Lifecycle, Origin, Part, UserMessage
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from recollect.agents.claude.state import Reading
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.anthropic import base64_part, content_parts, content_text, is_opaque
+from recollect.agents.kit.content.anthropic import base64_part, content_parts, content_text, is_opaque
 from recollect.agents.kit.drift import note_type
 from recollect.model.payloads import FileEdit, Json, Part, ToolResult
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from recollect.agents.claude.state import MAX_NAME, Reading
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.anthropic import content_text, without_opaque
+from recollect.agents.kit.content.anthropic import content_text, without_opaque
 from recollect.agents.kit.drift import note_fields, note_value
 from recollect.model.payloads import (
     FileEdit,

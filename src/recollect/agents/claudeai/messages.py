@@ -6,7 +6,7 @@ from typing import Any
 
 from recollect.agents.claudeai.tools import Asked, edits_of, exit_code_of, parts_of_result, result_text
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.anthropic import media_part, without_opaque
+from recollect.agents.kit.content.anthropic import media_part, without_opaque
 from recollect.agents.kit.exports.document import stamp
 from recollect.agents.kit.reading import BaseState, Reading
 from recollect.model.payloads import (

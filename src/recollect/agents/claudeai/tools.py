@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.anthropic import base64_part, media_part, without_opaque
-from recollect.agents.kit.calls import edits_in
+from recollect.agents.kit.content.anthropic import base64_part, media_part, without_opaque
+from recollect.agents.kit.edits import edits_asked
 from recollect.model.payloads import FileEdit, Part
 from recollect.model.text import flatten
 
@@ -82,10 +82,10 @@ def edits_of(call: Asked) -> list[FileEdit]:
         if content is None:
             return []
         return [FileEdit(path, "create" if text(asked.get("command")) == "create" else "modify", after=content)]
-    found = edits_in(call.name, asked)
+    found = edits_asked(call.name, asked)
     if call.name in _CREATE:
-        return [FileEdit(edit.path, "create", edit.before, edit.after) for edit in found]
-    return [FileEdit(edit.path, "modify", edit.before, edit.after) for edit in found]
+        return [msgspec.structs.replace(edit, operation="create") for edit in found]
+    return list(found)
 
 
 def _text(asked: dict[str, Any], name: str) -> str | None:

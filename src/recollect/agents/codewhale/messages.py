@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 
 from recollect.agents.codewhale.state import MAX_LABEL_CHARS, Reading, name_thing
-from recollect.agents.codewhale.tools import canonical_of, edits_of, give_edits, remember
+from recollect.agents.codewhale.tools import canonical_of, edits_of, give_edits
 from recollect.agents.kit.access import mapping, text, whole
-from recollect.agents.kit.anthropic import content_parts, content_text, without_opaque
-from recollect.agents.kit.calls import take_call
+from recollect.agents.kit.content.anthropic import content_parts, content_text, without_opaque
+from recollect.agents.kit.calls import arrived, expect
 from recollect.agents.kit.naming import content_sha256, short, spaceless
-from recollect.agents.kit.openai import data_url_part
+from recollect.agents.kit.content.openai import data_url_part
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -216,7 +216,7 @@ def _read_call(reading: Reading, block: dict[str, Any]) -> None:
     if name is None:
         return
     reading.add(ToolCall(call_id, tool, canonical_of(tool), arguments), "assistant", native_id=name)
-    reading.set(calls=remember(reading.now("calls"), short(call_id, MAX_LABEL_CHARS), tool, edits_of(tool, arguments)))
+    expect(reading, short(call_id, MAX_LABEL_CHARS), tool, edits_of(tool, arguments))
 
 
 def _read_result(reading: Reading, block: dict[str, Any]) -> None:
@@ -254,11 +254,9 @@ def _give_result(reading: Reading, block: dict[str, Any], result: ToolResult) ->
     name = name_thing(reading, "result", call_id, label=call_id)
     if name is None:
         return
-    call, rest = take_call(reading.now("calls"), short(call_id, MAX_LABEL_CHARS))
-    reading.set(calls=rest)
-    tool = call.name if call is not None else ""
-    reading.add(msgspec.structs.replace(result, call_id=call_id, name=tool), "tool", native_id=name)
-    if result.ok and call is not None:
+    call = arrived(reading, short(call_id, MAX_LABEL_CHARS))
+    reading.add(msgspec.structs.replace(result, call_id=call_id, name=call.name), "tool", native_id=name)
+    if result.ok:
         give_edits(reading, call, call_id, name)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import msgspec
 
 from recollect.agents.kit import reading as kit
-from recollect.agents.kit.calls import Call
+from recollect.agents.kit.calls import Waiting
 from recollect.agents.kit.naming import Marks, content_sha256, count_name, short, times_counted
 from recollect.agents.kit.reading import BaseState
 from recollect.model.payloads import Json
@@ -61,7 +61,7 @@ class WhaleState(BaseState, frozen=True, gc=False, omit_defaults=True):
     is_past_summary: bool = False
     first: str = ""
     has_new: bool = False
-    calls: tuple[Call, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
     entries: tuple[Entry, ...] = ()
     abandoned: tuple[Abandoned, ...] = ()
 

@@ -11,7 +11,7 @@ from recollect.agents.continue_.state import ContinueReading
 from recollect.agents.continue_.tools import read_calls, read_tool_message
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.adapter import read_odd
-from recollect.agents.kit.anthropic import base64_part, content_text, without_opaque
+from recollect.agents.kit.content.anthropic import base64_part, content_text, without_opaque
 from recollect.agents.kit.naming import content_name, name_of, numbered
 from recollect.model.payloads import (
     AssistantMessage,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.agents.kit.documents.waiting import Waiting
+from recollect.agents.kit.calls import Waiting
 from recollect.agents.kit.naming import NamingState
 from recollect.agents.kit.reading import Reading
 

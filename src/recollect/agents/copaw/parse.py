@@ -10,7 +10,7 @@ from recollect.agents.copaw.declare import FACTS, MEMORY
 from recollect.agents.kit import reading as kit
 from recollect.agents.kit.access import items, mapping, text
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.anthropic import base64_part, content_text
+from recollect.agents.kit.content.anthropic import base64_part, content_text
 from recollect.agents.kit.instants import instant
 from recollect.agents.kit.naming import name_of, short_name
 from recollect.agents.kit.turns import TurnState, decoded_arguments, give_call, give_result

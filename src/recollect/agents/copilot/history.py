@@ -13,7 +13,7 @@ from recollect.agents.kit.adapter import read_odd
 from recollect.agents.kit.copilot.edits import arguments_of, edits_of_call
 from recollect.agents.kit.copilot.state import Call, CopilotState, call_named, storable, with_call
 from recollect.agents.kit.naming import Marks, name_of
-from recollect.agents.kit.openai import chat_content
+from recollect.agents.kit.content.openai import chat_content
 from recollect.agents.kit.reading import Reading
 from recollect.model.payloads import (
     AssistantMessage,

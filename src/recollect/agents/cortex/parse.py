@@ -9,7 +9,7 @@ from recollect.agents.cortex.declare import FACTS
 from recollect.agents.kit import reading as kit
 from recollect.agents.kit.access import items, mapping, text
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.anthropic import content_parts, content_text
+from recollect.agents.kit.content.anthropic import content_parts, content_text
 from recollect.agents.kit.naming import name_of, short_name
 from recollect.agents.kit.turns import TurnState, give_call, give_result
 from recollect.model.payloads import (

@@ -13,7 +13,7 @@ import msgspec
 from recollect.agents.crush.results import read_result
 from recollect.agents.crush.state import Reading, note_call
 from recollect.agents.kit.access import mapping, text
-from recollect.agents.kit.anthropic import base64_part
+from recollect.agents.kit.content.anthropic import base64_part
 from recollect.agents.kit.naming import short
 from recollect.model.payloads import (
     AssistantMessage,

@@ -13,7 +13,7 @@ import msgspec
 
 from recollect.agents.crush.state import Reading, called
 from recollect.agents.kit.access import mapping, text, whole
-from recollect.agents.kit.anthropic import base64_part
+from recollect.agents.kit.content.anthropic import base64_part
 from recollect.agents.kit.naming import MAX_PATH_CHARS, short
 from recollect.model.payloads import FileEdit, Json, Lifecycle, Part, ToolResult
 

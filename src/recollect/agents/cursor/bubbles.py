@@ -13,7 +13,7 @@ from recollect.agents.cursor.state import MAX_HUMANS, Human, Step, short
 from recollect.agents.cursor.tools import body_of, call_key, canonical, edits_of, give_edits
 from recollect.agents.kit.access import items, mapping, text, whole
 from recollect.agents.kit.addresses import path_of_address
-from recollect.agents.kit.anthropic import base64_part, is_opaque
+from recollect.agents.kit.content.anthropic import base64_part, is_opaque
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,

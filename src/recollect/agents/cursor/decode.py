@@ -13,7 +13,7 @@ import msgspec
 
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.addresses import path_of_address
-from recollect.agents.kit.anthropic import base64_part, is_opaque
+from recollect.agents.kit.content.anthropic import base64_part, is_opaque
 from recollect.agents.kit.naming import content_sha256
 from recollect.model.payloads import Json, Part
 

@@ -14,7 +14,7 @@ from recollect.agents.cursor.prompts import give_prompt
 from recollect.agents.cursor.state import MAX_HUMANS, Human, Step, called, named, remember_call, take_edits
 from recollect.agents.cursor.tools import body_of, call_key, canonical, edits_of, give_edits
 from recollect.agents.kit.access import mapping, text, whole
-from recollect.agents.kit.anthropic import base64_part, content_parts, content_text, media_part
+from recollect.agents.kit.content.anthropic import base64_part, content_parts, content_text, media_part
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from recollect.agents.cursor.decode import decoded, digest, pruned, take_images
 from recollect.agents.cursor.state import Edit, Step, short
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.anthropic import content_parts, content_text
+from recollect.agents.kit.content.anthropic import content_parts, content_text
 from recollect.model.payloads import FileEdit, Json, Part
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool

@@ -11,7 +11,7 @@ from typing import Any
 from recollect.agents.droid.messages import read_message
 from recollect.agents.droid.state import Reading
 from recollect.agents.kit.access import mapping, text
-from recollect.agents.kit.anthropic import without_opaque
+from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.agents.kit.naming import MAX_PATH_CHARS, short
 from recollect.model.payloads import Compaction, Lifecycle, SessionStart
 from recollect.model.text import flatten

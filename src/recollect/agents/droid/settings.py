@@ -10,7 +10,7 @@ from typing import Any
 
 from recollect.agents.droid.state import Reading
 from recollect.agents.kit.access import mapping
-from recollect.agents.kit.anthropic import without_opaque
+from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.agents.kit.instants import instant
 from recollect.model.payloads import Lifecycle, TokenUsage
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.agents.kit import reading as kit
-from recollect.agents.kit.documents.waiting import Waiting
+from recollect.agents.kit.calls import Waiting
 
 
 class DroidState(kit.BaseState, frozen=True, gc=False, omit_defaults=True):

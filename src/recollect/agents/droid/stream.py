@@ -7,8 +7,8 @@ from typing import Any
 from recollect.agents.droid.results import add_result, operation_of
 from recollect.agents.droid.state import Reading
 from recollect.agents.kit.access import mapping, text, whole
-from recollect.agents.kit.documents.edits import edits_of
-from recollect.agents.kit.documents.waiting import arrived, expect
+from recollect.agents.kit.calls import arrived, expect
+from recollect.agents.kit.edits import edits_of
 from recollect.agents.kit.naming import content_name, short
 from recollect.model.payloads import (
     AssistantMessage,

@@ -12,9 +12,9 @@ import msgspec
 from recollect.agents.dsh.state import Reading
 from recollect.agents.dsh.stream import drop_streamed
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.anthropic import without_opaque
-from recollect.agents.kit.documents.edits import edits_of
-from recollect.agents.kit.documents.waiting import arrived, expect, give_edits
+from recollect.agents.kit.content.anthropic import without_opaque
+from recollect.agents.kit.calls import arrived, expect, give_edits
+from recollect.agents.kit.edits import edits_of
 from recollect.agents.kit.naming import name_of, short
 from recollect.model.payloads import (
     AssistantMessage,

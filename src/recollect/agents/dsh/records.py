@@ -21,7 +21,7 @@ from recollect.agents.dsh.messages import (
 from recollect.agents.dsh.state import Reading
 from recollect.agents.dsh.stream import PACKED, give_streamed, read_packed, read_piece, text_of_stream
 from recollect.agents.kit.access import mapping, text, whole
-from recollect.agents.kit.anthropic import without_opaque
+from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.agents.kit.naming import content_name, numbered, short
 from recollect.model.payloads import Compaction, Instructions, Lifecycle, SessionStart
 from recollect.model.text import flatten

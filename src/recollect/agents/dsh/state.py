@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from recollect.agents.kit import reading as kit
-from recollect.agents.kit.documents.waiting import Waiting
+from recollect.agents.kit.calls import Waiting
 from recollect.agents.kit.naming import NamingState
 
 MAX_PIECES_CHARS = 32_768

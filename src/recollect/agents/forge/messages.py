@@ -21,9 +21,9 @@ from recollect.agents.forge.tools import (
     words_of,
 )
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.calls import Call, file_edits
+from recollect.agents.kit.calls import Waiting, file_edits
 from recollect.agents.kit.naming import content_name, short_name
-from recollect.agents.kit.openai import data_url_part
+from recollect.agents.kit.content.openai import data_url_part
 from recollect.agents.kit.reading import BaseState, Reading
 from recollect.model.payloads import (
     AssistantMessage,
@@ -58,7 +58,7 @@ class Conversation:
     def __init__(self, reading: Reading[BaseState]) -> None:
         self._reading = reading
         self._names: Counter[str] = Counter()
-        self._calls: dict[str, tuple[Call, str, str]] = {}
+        self._calls: dict[str, tuple[Waiting, str, str]] = {}
         """Calls by their id, with the path that they delete and the agent that they start."""
 
     def read(self, entry: Json) -> None:
@@ -171,7 +171,7 @@ class Conversation:
         )
         reading.add(result, "tool", native_id=name)
         reading.extra(body, _RESULT_FIELDS, "tool", native_id=name)
-        call, removed, agent = self._calls.pop(call_id, (Call(call_id, ""), "", ""))
+        call, removed, agent = self._calls.pop(call_id, (Waiting(call_id, ""), "", ""))
         for child in output.children:
             if child:
                 start = SessionStart(parent_session=reading.state.session, agent_name=agent)

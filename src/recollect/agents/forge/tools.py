@@ -6,9 +6,10 @@ import re
 from typing import Any, NamedTuple
 
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.anthropic import base64_part
-from recollect.agents.kit.calls import Call, edits_in
-from recollect.agents.kit.openai import data_url_part
+from recollect.agents.kit.content.anthropic import base64_part
+from recollect.agents.kit.calls import Waiting
+from recollect.agents.kit.edits import edits_of
+from recollect.agents.kit.content.openai import data_url_part
 from recollect.model.payloads import Json, Part
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
@@ -44,15 +45,15 @@ def canonical(name: str) -> str:
     return _CANONICAL.get(short) or canonical_tool(short)
 
 
-def call_of(call_id: str, name: str, arguments: Json) -> Call:
+def call_of(call_id: str, name: str, arguments: Json) -> Waiting:
     """Return a call with the edits that it asks for."""
     short = name.removeprefix(_OLD_PREFIX)
     given = mapping(arguments)
     if canonical(name) != "edit" or short in _NO_TEXT:
-        return Call(call_id, name)
+        return Waiting(call_id, name)
     if "search" in given and "new_string" not in given:
         given = {**given, "new_string": given.get("content")}
-    return Call(call_id, name, edits_in("edit", given))
+    return Waiting(call_id, name, edits_of(given))
 
 
 def removed_by(name: str, arguments: Json) -> str:

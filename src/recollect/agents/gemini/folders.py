@@ -13,7 +13,7 @@ from typing import Any
 
 from recollect.agents.gemini.state import GeminiState
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.google.parts import content_text
+from recollect.agents.kit.content.google.parts import content_text
 from recollect.agents.kit.reading import Reading
 from recollect.model.payloads import Lifecycle
 

@@ -10,7 +10,7 @@ from recollect.agents.gemini.folders import read_project_root, read_projects
 from recollect.agents.gemini.recording import read_record, read_snapshot_record
 from recollect.agents.gemini.state import GeminiState
 from recollect.agents.kit.adapter import KitAdapter, read_odd
-from recollect.agents.kit.google.chat import read_logged_prompt, read_saved_turn
+from recollect.agents.kit.content.google.chat import read_logged_prompt, read_saved_turn
 from recollect.agents.kit.reading import MAX_NAME_CHARS, Reading
 from recollect.model.records import SourceInfo
 

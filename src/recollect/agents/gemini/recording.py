@@ -22,8 +22,8 @@ from recollect.agents.gemini.state import (
     turns_in,
 )
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.google.chat import MODEL_TYPES, read_message
-from recollect.agents.kit.google.parts import read_content
+from recollect.agents.kit.content.google.chat import MODEL_TYPES, read_message
+from recollect.agents.kit.content.google.parts import read_content
 from recollect.agents.kit.naming import short_name
 from recollect.agents.kit.reading import MAX_NAME_CHARS, Reading
 from recollect.model.payloads import Compaction, Lifecycle, Rewind, SessionStart, UserMessage

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.agents.kit.google.chat import ChatState
+from recollect.agents.kit.content.google.chat import ChatState
 from recollect.agents.kit.naming import content_sha256, short_name
 from recollect.agents.kit.reading import Reading
 

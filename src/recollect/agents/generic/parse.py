@@ -14,8 +14,9 @@ from recollect.agents.generic.fields import Fields, Path, path_of, text_at
 from recollect.agents.generic.texts import Speakers, turns_of
 from recollect.agents.kit.access import mapping
 from recollect.agents.kit.adapter import first_line_name, read_odd
-from recollect.agents.kit.anthropic import without_opaque
-from recollect.agents.kit.calls import Call, file_edits, remember_call, take_call
+from recollect.agents.kit.content.anthropic import without_opaque
+from recollect.agents.kit.calls import Waiting, arrived, expect, file_edits
+from recollect.agents.kit.edits import edits_asked
 from recollect.agents.kit.naming import (
     MAX_PATH_CHARS,
     Marks,
@@ -26,7 +27,7 @@ from recollect.agents.kit.naming import (
     numbered,
     short,
 )
-from recollect.agents.kit.openai import chat_content
+from recollect.agents.kit.content.openai import chat_content
 from recollect.agents.kit.reading import MAX_NAME_CHARS, Reading
 from recollect.config import FormatConfig
 from recollect.model.payloads import (
@@ -60,7 +61,7 @@ class GenericState(NamingState, frozen=True):
     """What is carried from record to record."""
 
     sessions: tuple[Known, ...] = ()
-    calls: tuple[Call, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
 
 
 class GenericAdapter:
@@ -256,13 +257,12 @@ class _Message:
         if name and (not is_result or arguments is not None):
             canonical = canonical_tool(name)
             self._add(ToolCall(call_id, name, canonical, arguments), "assistant", "call")
-            reading.set(calls=remember_call(reading.now("calls"), call_id, name, arguments))
+            expect(reading, call_id, name, edits_asked(name, arguments))
         if not is_result:
             return
         ok, code = self._outcome()
         text, parts = _said(fields.value(self._path("text")) if result is None else result)
-        call, calls = take_call(reading.now("calls"), call_id)
-        reading.set(calls=calls)
+        call = arrived(reading, call_id)
         done = ToolResult(call_id, name or (call.name if call else ""), ok, code, text, parts=parts)
         self._add(done, "tool", "result")
         if call is not None and ok is not False and self._path("tool_call"):

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from recollect.agents.goose.state import Reading, occurrence
-from recollect.agents.goose.tools import answer_of, canonical, remember
+from recollect.agents.goose.tools import answer_of, canonical, edits_asked_by
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.anthropic import base64_part
-from recollect.agents.kit.calls import file_edits, take_call
+from recollect.agents.kit.content.anthropic import base64_part
+from recollect.agents.kit.calls import arrived, expect, file_edits
 from recollect.agents.kit.naming import content_name, short_name
 from recollect.model.payloads import (
     AssistantMessage,
@@ -169,7 +169,7 @@ def _read_request(reading: Reading, block: dict[str, Any], mid: str) -> None:
     name = reading.text(value, "name")
     arguments = value.get("arguments")
     reading.add(ToolCall(call_id, name, canonical(name), arguments), "assistant", native_id=native_id)
-    reading.set(calls=remember(reading.now("calls"), call_id, name, arguments))
+    expect(reading, call_id, name, edits_asked_by(name, arguments))
     title = text(mapping(block.get("_meta")).get("goose.toolSummary.title"))
     if title:
         reading.add(Lifecycle("tool_title", text=title, call_id=call_id), native_id=f"{native_id}/title")
@@ -178,9 +178,7 @@ def _read_request(reading: Reading, block: dict[str, Any], mid: str) -> None:
 def _read_response(reading: Reading, block: dict[str, Any], mid: str) -> None:
     call_id = reading.text(block, "id")
     native_id = f"{mid}/result:{short_name(call_id)}"
-    call, waiting = take_call(reading.now("calls"), call_id)
-    if call is not None:
-        reading.set(calls=waiting)
+    call = arrived(reading, call_id)
     answer = answer_of(reading.mapping(block, "toolResult"))
     if not answer.is_readable:
         reading.wrong("toolResult.content.data", "bad_base64")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from recollect.agents.kit import reading as kit
-from recollect.agents.kit.calls import Call
+from recollect.agents.kit.calls import Waiting
 
 _MAX_NAMES = 512
 
@@ -33,7 +33,7 @@ class GooseState(kit.BaseState, frozen=True):
 
     named: tuple[Named, ...] = ()
     """The newest names of messages, the last at the end."""
-    calls: tuple[Call, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
     """Calls without a result yet."""
     put_away: bool = False
     """Messages that the model sees no more came, and no summary of them yet."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.anthropic import base64_part, without_opaque
-from recollect.agents.kit.calls import Call, remember_call
-from recollect.model.payloads import Json, Part
+from recollect.agents.kit.content.anthropic import base64_part, without_opaque
+from recollect.agents.kit.edits import edits_of
+from recollect.model.payloads import FileEdit, Json, Part
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
 
@@ -38,20 +38,19 @@ def canonical(name: str) -> str:
     return canonical_tool(name if own is None else name.removeprefix(own))
 
 
-def remember(calls: tuple[Call, ...], call_id: str, name: str, arguments: Json) -> tuple[Call, ...]:
-    """Remember a call; of one that edits a file also what it asks for."""
+def edits_asked_by(name: str, arguments: Json) -> tuple[FileEdit, ...]:
+    """Return the edits that a call asks for."""
     given = mapping(arguments)
     tool = name.rpartition("__")[2]
     if tool == "text_editor" and text(given.get("command")) not in _WRITES:
-        given = {}
-    elif tool == "text_editor" and given.get("command") == "insert":
+        return ()
+    if tool == "text_editor" and given.get("command") == "insert":
         given = {"path": given.get("path"), "old_str": "", "new_str": given.get("new_str")}
     elif tool == "edit" and "before" in given:
         given = {"path": given.get("path"), "old_str": given.get("before"), "new_str": given.get("after")}
     elif canonical(name) != "edit":
-        given = {}
-    kept = remember_call(calls, call_id, "edit" if given else "other", given)
-    return kept if kept is calls else (*kept[:-1], Call(kept[-1].call_id, name, kept[-1].edits))
+        return ()
+    return edits_of(given) if given else ()
 
 
 def answer_of(result: dict[str, Any]) -> Answer:

@@ -7,6 +7,7 @@ Evidence: gptme, `codeblock.py`, `tools/base.py`.
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ TOOLS = frozenset((
 ALSO_TOOLS = {"bash": "shell", "sh": "shell", "python": "ipython", "py": "ipython"}
 """Languages that examples have too; older versions ran such blocks."""
 _FENCE = "```"
+_JSON = json.JSONDecoder(strict=False)
+"""Unlike msgspec's, it says where a value ends."""
 _THOUGHT = re.compile(r"\s*<(think|thinking)>\n?(.*?)\n?</\1>\s*", re.DOTALL)
 _SIGNATURE = re.compile(r"<!--\s*think-sig:.*?-->\s*", re.DOTALL)
 _TOOL_USE = re.compile(
@@ -30,6 +33,7 @@ _ARGS = re.compile(r"args=(?:\"([^\"]*)\"|'([^']*)')")
 _FUNCTION = re.compile(r"^@(?P<name>\w+)\((?P<id>[\w\-:.]+)\):\s*(?=\{)", re.MULTILINE)
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 _MAX_CALLS = 64
+"""Of one message; more beginnings than that which never end are no calls, and looking for their ends takes long."""
 
 
 class Call(NamedTuple):
@@ -54,12 +58,14 @@ class Pieces(NamedTuple):
 
 def pieces_of(content: str) -> Pieces:
     """Return what a text says, thinks, and asks of tools."""
-    unsigned = _SIGNATURE.sub("", content)
+    unsigned = _SIGNATURE.sub("", content) if content.count("think-sig:") <= _MAX_CALLS else content
     is_sealed = len(unsigned) != len(content)
     thoughts: list[str] = []
-    while (found := _THOUGHT.match(unsigned)) is not None:
+    at = 0
+    while (found := _THOUGHT.match(unsigned, at)) is not None:
         thoughts.append(found[2])
-        unsigned = unsigned[found.end() :]
+        at = found.end()
+    unsigned = unsigned[at:]
     said, calls = _functions(unsigned)
     if not calls:
         said, calls = _elements(unsigned)
@@ -71,10 +77,13 @@ def pieces_of(content: str) -> Pieces:
 def _functions(content: str) -> tuple[str, list[Call]]:
     calls: list[Call] = []
     said: list[str] = []
-    at = 0
+    at = unfinished = 0
     for found in _FUNCTION.finditer(content):
-        end = _end_of_json(content, found.end()) if found.start() >= at else None
+        if found.start() < at or unfinished > _MAX_CALLS:
+            continue
+        end = _end_of_json(content, found.end())
         if end is None:
+            unfinished += 1
             continue
         try:
             arguments = msgspec.json.decode(content[found.end() : end].encode("utf-8", "replace"))
@@ -87,26 +96,16 @@ def _functions(content: str) -> tuple[str, list[Call]]:
 
 
 def _end_of_json(content: str, start: int) -> int | None:
-    depth, is_text, is_escaped = 0, False, False
-    for at in range(start, len(content)):
-        char = content[at]
-        if is_escaped:
-            is_escaped = False
-        elif is_text:
-            is_escaped, is_text = char == "\\", char != '"'
-        elif char == '"':
-            is_text = True
-        elif char == "{":
-            depth += 1
-        elif char == "}":
-            depth -= 1
-            if not depth:
-                return at + 1
-    return None
+    try:
+        return _JSON.raw_decode(content, start)[1]
+    except (ValueError, RecursionError):
+        return None
 
 
 def _elements(content: str) -> tuple[str, list[Call]]:
     calls: list[Call] = []
+    if content.count("<tool-use>") > _MAX_CALLS:
+        return content, calls
     for found in _TOOL_USE.finditer(content):
         args = _ARGS.search(found["args"])
         body = found["body"].strip()
@@ -119,12 +118,12 @@ def _elements(content: str) -> tuple[str, list[Call]]:
 def _fenced(content: str) -> tuple[str, list[Call]]:
     """Return the fenced blocks that are calls. A block without an end, as after an interruption, is none."""
     lines = content.split("\n")
+    ends = _ends_of_blocks(lines)
     said: list[str] = []
     calls: list[Call] = []
     at = 0
     while at < len(lines):
-        info = lines[at][3:].strip() if lines[at].startswith(_FENCE) else ""
-        end = _end_of_block(lines, at) if info else None
+        info, end = lines[at][3:].strip(), ends.get(at)
         if end is None:
             said.append(lines[at])
             at += 1
@@ -138,15 +137,18 @@ def _fenced(content: str) -> tuple[str, list[Call]]:
     return "\n".join(said), calls
 
 
-def _end_of_block(lines: list[str], start: int) -> int | None:
-    """Return the line that closes a block. A fence with an info string opens one inside, a bare fence closes one."""
-    depth = 1
-    for at in range(start + 1, len(lines)):
-        if lines[at].startswith(_FENCE):
-            depth += -1 if lines[at].strip() == _FENCE else 1
-        if not depth:
-            return at
-    return None
+def _ends_of_blocks(lines: list[str]) -> dict[int, int]:
+    """Return the line that closes each block. A fence with an info string opens one, also inside, a bare one closes."""
+    ends: dict[int, int] = {}
+    opened: list[int] = []
+    for at, line in enumerate(lines):
+        if not line.startswith(_FENCE):
+            continue
+        if line.strip() != _FENCE:
+            opened.append(at)
+        elif opened:
+            ends[opened.pop()] = at
+    return ends
 
 
 def _call(info: str, body: str) -> Call | None:

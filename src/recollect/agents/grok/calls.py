@@ -14,8 +14,9 @@ import msgspec
 from recollect.agents.grok.speech import read_content
 from recollect.agents.grok.state import MAX_OPEN, MAX_OUTPUT_CHARS, Open, Reading
 from recollect.agents.kit.access import mapping, text, whole
-from recollect.agents.kit.anthropic import without_opaque
-from recollect.agents.kit.calls import Call, Edit, remember_call
+from recollect.agents.kit.content.anthropic import without_opaque
+from recollect.agents.kit.calls import with_call
+from recollect.agents.kit.edits import edits_asked
 from recollect.agents.kit.naming import content_sha256, is_encodable, is_storable
 from recollect.model.payloads import FileEdit, Json, Part, ToolCall, ToolResult
 from recollect.model.text import flatten
@@ -47,7 +48,7 @@ def give_call(reading: Reading, call_id: str, name: str, arguments: Json) -> Non
     reading.add(ToolCall(call_id, name, canonical_of(name, arguments), arguments), "assistant", native_id=native_id)
     if native_id is not None and is_storable(call_id):
         reading.set(last=native_id)
-    remembered = remember_call((), call_id, name, arguments)
+    remembered = with_call((), call_id, name, edits_asked(name, arguments))
     if remembered:
         known = tuple(_marks(arguments))[:_MAX_KNOWN]
         others = [o for o in reading.now("open") if o.call.call_id != call_id]
@@ -130,7 +131,7 @@ def _go_on(reading: Reading, update: dict[str, Any]) -> None:
 
 
 def _end(
-    reading: Reading, update: dict[str, Any], contents: tuple[str, tuple[Part, ...], list[Edit]], *, is_ok: bool
+    reading: Reading, update: dict[str, Any], contents: tuple[str, tuple[Part, ...], list[FileEdit]], *, is_ok: bool
 ) -> None:
     said, parts, diffs = contents
     call_id = reading.text(update, "toolCallId")
@@ -150,7 +151,7 @@ def _end(
         give_edits(reading, call_id, known, diffs)
 
 
-def give_edits(reading: Reading, call_id: str, known: Open | None, diffs: list[Edit]) -> None:
+def give_edits(reading: Reading, call_id: str, known: Open | None, diffs: list[FileEdit]) -> None:
     """Give the edits of a call that succeeded: the agent's own diffs, else what its arguments asked for."""
     edits = diffs or list(known.call.edits if known is not None else ())
     has_diff = bool(diffs) or (known is not None and known.has_diff)
@@ -160,25 +161,26 @@ def give_edits(reading: Reading, call_id: str, known: Open | None, diffs: list[E
         number = "" if counts[edit.path] == 1 else f"#{counts[edit.path]}"
         is_new = has_diff and edit.before is None and edit.after is not None
         reading.add(
-            FileEdit(edit.path, "create" if is_new else "modify", edit.before, edit.after, call_id=call_id),
+            msgspec.structs.replace(edit, operation="create" if is_new else edit.operation, call_id=call_id),
             "tool",
             native_id=f"edit:{call_id}:{edit.path}{number}" if call_id else None,
         )
 
 
-def _read_contents(reading: Reading, update: dict[str, Any]) -> tuple[str, tuple[Part, ...], list[Edit]]:
+def _read_contents(reading: Reading, update: dict[str, Any]) -> tuple[str, tuple[Part, ...], list[FileEdit]]:
     """Return the text, the parts and the diffs of a call's content."""
     texts: list[str] = []
     parts: list[Part] = []
-    diffs: list[Edit] = []
+    diffs: list[FileEdit] = []
     for item in reading.items(update, "content"):
         block = mapping(item)
         kind = block.get("type")
         if kind == "diff":
             before, after = block.get("oldText"), block.get("newText")
             diffs.append(
-                Edit(
+                FileEdit(
                     text(block.get("path")),
+                    "modify",
                     before if isinstance(before, str) else None,
                     after if isinstance(after, str) else None,
                 )
@@ -195,14 +197,13 @@ def _read_contents(reading: Reading, update: dict[str, Any]) -> tuple[str, tuple
     return "\n".join(t for t in texts if t), tuple(parts), diffs
 
 
-def _with_diffs(reading: Reading, known: Open | None, call_id: str, diffs: list[Edit]) -> Open | None:
+def _with_diffs(reading: Reading, known: Open | None, call_id: str, diffs: list[FileEdit]) -> Open | None:
     """Remember the diffs of a call that runs."""
     name = known.call.name if known is not None else ""
-    pieces = [{"path": d.path, "oldText": d.before, "newText": d.after} for d in diffs]
-    remembered = remember_call((), call_id, "edit", {"edits": pieces})
+    remembered = with_call((), call_id, name, diffs)
     if not remembered:
         return known
-    call = Call(call_id, name, remembered[0].edits)
+    call = remembered[0]
     if known is None:
         changed = Open(call, has_diff=True)
         reading.set(open=(*reading.now("open"), changed)[-MAX_OPEN:])

@@ -13,7 +13,7 @@ from recollect.agents.grok.history import give_instructions, read_item
 from recollect.agents.grok.state import Reading
 from recollect.agents.grok.updates import read_line
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.anthropic import content_text
+from recollect.agents.kit.content.anthropic import content_text
 from recollect.agents.kit.naming import content_sha256, short
 from recollect.agents.kit.reading import MAX_NAME_CHARS
 from recollect.model.payloads import FileEdit, Lifecycle, SessionStart, UserMessage

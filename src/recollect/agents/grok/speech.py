@@ -15,7 +15,7 @@ import msgspec
 from recollect.agents.grok.prompts import split_prompt
 from recollect.agents.grok.state import MAX_PARTS, MAX_PROMPTS, MAX_SPEECH_CHARS, Prompt, Reading, Speech
 from recollect.agents.kit.access import mapping, text, whole
-from recollect.agents.kit.anthropic import base64_part
+from recollect.agents.kit.content.anthropic import base64_part
 from recollect.agents.kit.naming import content_sha256, count_name, short, spaceless
 from recollect.model.events import Role
 from recollect.model.payloads import AssistantMessage, Origin, Part, Payload, Thinking, UserMessage

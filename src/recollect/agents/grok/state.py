@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from recollect.agents.kit import reading as kit
-from recollect.agents.kit.calls import Call
+from recollect.agents.kit.calls import Waiting
 from recollect.agents.kit.naming import Marks
 from recollect.agents.kit.reading import BaseState
 from recollect.model.events import TsQuality
@@ -48,7 +48,7 @@ class Open(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     known: hashes of its arguments. output: what it gave so far. has_diff: its edits come from the agent's own diff.
     """
 
-    call: Call
+    call: Waiting
     known: tuple[int, ...] = ()
     output: str = ""
     is_long: bool = False

@@ -14,9 +14,10 @@ from recollect.agents.hermes.prompts import INTERRUPTED, summary_in, who_wrote
 from recollect.agents.hermes.results import read_result
 from recollect.agents.hermes.state import Reading
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.calls import remember_call
+from recollect.agents.kit.calls import expect
+from recollect.agents.kit.edits import edits_asked
 from recollect.agents.kit.naming import content_name, short_name
-from recollect.agents.kit.openai import chat_content
+from recollect.agents.kit.content.openai import chat_content
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -191,7 +192,7 @@ def _read_call(reading: Reading, call: Json, mid: str, number: int) -> None:
             reading.wrong("tool_calls.arguments", "bad_arguments")
     native_id = f"{mid}/call:{short_name(call_id)}" if call_id else f"{mid}/call/{number}"
     reading.add(ToolCall(call_id, name, canonical_tool(name), arguments), "assistant", native_id=native_id)
-    reading.set(calls=remember_call(reading.now("calls"), call_id, name, arguments))
+    expect(reading, call_id, name, edits_asked(name, arguments))
     reading.extra(call, _CALL_FIELDS, "tool_call", native_id=native_id)
 
 

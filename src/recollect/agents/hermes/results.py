@@ -11,8 +11,8 @@ import msgspec
 
 from recollect.agents.hermes.state import Reading
 from recollect.agents.kit.access import items, text, whole
-from recollect.agents.kit.calls import Call, file_edits, take_call
-from recollect.agents.kit.openai import chat_content
+from recollect.agents.kit.calls import Waiting, arrived, file_edits
+from recollect.agents.kit.content.openai import chat_content
 from recollect.model.payloads import FileEdit, Json, ToolResult
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
@@ -24,9 +24,7 @@ _TEXTS = ("output", "content", "result")
 def read_result(reading: Reading, row: dict[str, Any], content: Json, mid: str) -> None:
     """Give the result of a call, and the edits of files that it says were made."""
     call_id = reading.text(row, "tool_call_id")
-    call, waiting = take_call(reading.now("calls"), call_id)
-    if call is not None:
-        reading.set(calls=waiting)
+    call = arrived(reading, call_id)
     name = text(row.get("tool_name")) or text(row.get("name")) or (call.name if call is not None else "")
     written, parts, is_readable = chat_content(content)
     if not is_readable:
@@ -81,7 +79,7 @@ def _ok(envelope: dict[str, Any], exit_code: int | None, finish_reason: str) -> 
     return True if envelope.get("success") is True or "error" in envelope else None
 
 
-def _edits(call: Call | None, envelope: dict[str, Any]) -> list[FileEdit]:
+def _edits(call: Waiting | None, envelope: dict[str, Any]) -> list[FileEdit]:
     """Return the edits of a call that went well: as the result's diff where it has one, else as the call asked."""
     if call is None or canonical_tool(call.name) != "edit":
         return []

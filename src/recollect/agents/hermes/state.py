@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from recollect.agents.kit import reading as kit
-from recollect.agents.kit.calls import Call
+from recollect.agents.kit.calls import Waiting
 from recollect.agents.kit.naming import NamingState
 
 
 class HermesState(NamingState, frozen=True):
     """The memory between records; bounded whatever comes."""
 
-    calls: tuple[Call, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
     """Calls without a result yet."""
     last: str = ""
     """The newest message that is still part of the conversation."""

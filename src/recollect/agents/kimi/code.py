@@ -19,7 +19,7 @@ from recollect.agents.kimi.content import (
 from recollect.agents.kimi.state import MAX_PENDING, KimiReading, Spent, named, named_text
 from recollect.agents.kimi.wire import start
 from recollect.agents.kit.access import mapping, text
-from recollect.agents.kit.anthropic import without_opaque
+from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.agents.kit.naming import content_sha256, is_storable
 from recollect.model.payloads import (
     AssistantMessage,

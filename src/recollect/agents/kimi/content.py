@@ -12,8 +12,9 @@ import msgspec
 
 from recollect.agents.kimi.state import KimiReading, named
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.anthropic import base64_part, without_opaque
-from recollect.agents.kit.calls import Call, file_edits, remember_call, take_call
+from recollect.agents.kit.content.anthropic import base64_part, without_opaque
+from recollect.agents.kit.calls import Waiting, arrived, expect, file_edits
+from recollect.agents.kit.edits import edits_asked
 from recollect.agents.kit.naming import content_sha256
 from recollect.model.payloads import FileEdit, Instructions, Origin, Part, ToolCall, ToolResult
 from recollect.model.text import flatten
@@ -93,7 +94,7 @@ def decoded_arguments(reading: KimiReading, written: Any) -> Any:
 def add_call(reading: KimiReading, call_id: str, tool: str, arguments: Any, message_id: str = "") -> str:
     """Give a tool call and remember it until its result comes; return the name it was given under."""
     name = named(reading, "call", call_id)
-    reading.set(calls=remember_call(reading.now("calls"), call_id, tool, arguments))
+    expect(reading, call_id, tool, edits_asked(tool, arguments))
     call = ToolCall(call_id, tool, canonical_tool(tool), arguments, message_id)
     reading.add(call, "assistant", native_id=name)
     return name
@@ -104,8 +105,7 @@ def add_result(reading: KimiReading, call_id: str, told: dict[str, Any], *, ok: 
 
     told: `output` (text or parts), `message` (what the tool says about it), `display` (blocks for people), and others.
     """
-    call, calls = take_call(reading.now("calls"), call_id)
-    reading.set(calls=calls)
+    call = arrived(reading, call_id)
     said, parts = content_of(reading, told.get("output"))
     message = text(told.get("message"))
     body = f"{said}\n{message}" if said and message and message not in said else said or message
@@ -155,7 +155,7 @@ def add_system_prompt(reading: KimiReading, prompt: object) -> None:
         reading.add(Instructions(said, "system"), native_id=f"system:{content_sha256(said)}")
 
 
-def _edits(reading: KimiReading, call: Call | None, call_id: str, diffs: list[dict[str, Any]]) -> list[FileEdit]:
+def _edits(reading: KimiReading, call: Waiting | None, call_id: str, diffs: list[dict[str, Any]]) -> list[FileEdit]:
     """Return the edits that the result shows, else those that the call asked for."""
     for block in diffs:
         reading.extra(block, _DISPLAY, "display.diff")

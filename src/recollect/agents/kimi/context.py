@@ -20,7 +20,7 @@ from recollect.agents.kimi.content import (
 )
 from recollect.agents.kimi.state import KimiReading, named_text
 from recollect.agents.kit.access import text
-from recollect.agents.kit.anthropic import without_opaque
+from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.model.payloads import AssistantMessage, Instructions, Lifecycle, SessionStart, Thinking, UserMessage
 
 _MESSAGE = frozenset(("role", "content", "tool_calls", "tool_call_id", "name", "partial"))

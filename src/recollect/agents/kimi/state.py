@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from recollect.agents.kit.calls import Call
+from recollect.agents.kit.calls import Waiting
 from recollect.agents.kit.naming import NamingState, content_sha256, numbered
 from recollect.agents.kit.reading import Reading
 
@@ -43,7 +43,7 @@ class KimiState(NamingState, frozen=True, gc=False, omit_defaults=True):
     agent: str = ""
     model: str = ""
     trigger: str = ""
-    calls: tuple[Call, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
     pending: tuple[str, ...] = ()
     open_call: OpenCall = OpenCall()
     spent: Spent = Spent()

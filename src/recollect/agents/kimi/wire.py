@@ -18,7 +18,7 @@ from recollect.agents.kimi.content import (
 )
 from recollect.agents.kimi.state import MAX_ARGUMENT_CHARS, KimiReading, OpenCall, named_text
 from recollect.agents.kit.access import mapping, text
-from recollect.agents.kit.anthropic import without_opaque
+from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.agents.kit.naming import is_encodable, is_storable
 from recollect.model.payloads import (
     AssistantMessage,

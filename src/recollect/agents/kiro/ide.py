@@ -11,7 +11,7 @@ from typing import Any
 from recollect.agents.kiro.state import KiroReading
 from recollect.agents.kit.access import mapping, text, whole
 from recollect.agents.kit.adapter import read_odd
-from recollect.agents.kit.anthropic import base64_part, content_text, without_opaque
+from recollect.agents.kit.content.anthropic import base64_part, content_text, without_opaque
 from recollect.agents.kit.naming import content_name, name_of, numbered
 from recollect.model.payloads import (
     AssistantMessage,

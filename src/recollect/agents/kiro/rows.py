@@ -14,7 +14,7 @@ from recollect.agents.kiro.state import KiroReading
 from recollect.agents.kiro.tools import give_call, give_result
 from recollect.agents.kit.access import items, mapping, text
 from recollect.agents.kit.adapter import read_odd
-from recollect.agents.kit.anthropic import base64_part, without_opaque
+from recollect.agents.kit.content.anthropic import base64_part, without_opaque
 from recollect.agents.kit.naming import content_name, is_storable, name_of, numbered
 from recollect.model.payloads import AssistantMessage, Compaction, Lifecycle, Part, SessionStart, Thinking, UserMessage
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.anthropic import base64_part, content_text, without_opaque
-from recollect.agents.kit.openai import data_url_part
+from recollect.agents.kit.content.anthropic import base64_part, content_text, without_opaque
+from recollect.agents.kit.content.openai import data_url_part
 from recollect.agents.kit.reading import Reading
 from recollect.agents.kit.turns import give_call, give_result
 from recollect.model.payloads import (

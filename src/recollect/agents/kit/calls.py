@@ -1,114 +1,119 @@
-"""Tool calls that wait for their result: the tool's name, and the edits that the arguments ask for.
+"""Calls that wait for their result, and the edits they will have made if it is a good one.
 
-Many agents write an edit's text only into the call, and whether it was applied only into the result. A parser
-remembers the call in its state (`remember_call`), takes it when the result comes (`take_call`), and gives the edits.
+An edit is told by the result, so that a denied or failed one is none; what it changes stands only in the call. The
+bodies of long edits are let go: the call's own arguments keep them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from recollect.agents.kit.access import mapping, text
+from recollect.agents.kit.naming import is_encodable, is_storable
+from recollect.agents.kit.reading import Reading
 from recollect.model.payloads import FileEdit
-from recollect.model.tools import canonical_tool
 
-MAX_CALLS = 32
-"""Calls without a result yet; with `MAX_CALL_CHARS` each they stay well below a state's 1 MiB."""
-MAX_CALL_CHARS = 4096
-"""Texts of edits longer than this are not remembered, only their paths; the call itself holds them anyway."""
-_MAX_EDITS = 24
-_MAX_NAME_CHARS = 200
-
-_PATHS = ("path", "file_path", "filePath", "target_file", "filename", "file")
-_BEFORE = ("oldText", "old_string", "oldString", "old_str", "old", "search")
-_AFTER = ("newText", "new_string", "newString", "new_str", "new", "replace")
-_WHOLE = ("content", "file_text", "contents")
-_LISTS = ("edits", "edit")
+MAX_CALLS = 64
+MAX_EDITS = 32
+MAX_EDIT_CHARS = 32_768
+MAX_ALL_CHARS = 131_072
+_MAX_PATH_CHARS = 4_096
 
 
-class Edit(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """One replacement that a call asks for; `before` None: the whole file is written."""
-
-    path: str
-    before: str | None = None
-    after: str | None = None
-
-
-class Call(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """A tool call whose result has not come yet."""
+class Waiting(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """A call without a result yet."""
 
     call_id: str
-    name: str
-    edits: tuple[Edit, ...] = ()
+    name: str = ""
+    edits: tuple[FileEdit, ...] = ()
 
 
-def edits_in(name: str, arguments: object) -> tuple[Edit, ...]:
-    """Return the edits that a call of an editing tool asks for, by the names that agents use for such arguments."""
-    if canonical_tool(name) != "edit" or not isinstance(arguments, dict):
-        return ()
-    path = _first(arguments, _PATHS) or ""
-    pieces: list[Any] = []
-    for key in _LISTS:
-        value = arguments.get(key)
-        pieces += value if isinstance(value, list) else [value] if isinstance(value, dict) else []
-    found = [_replacement(mapping(piece), path) for piece in pieces] or [_replacement(arguments, path)]
-    kept = [edit for edit in found if edit.path or edit.before or edit.after]
-    whole = _first(arguments, _WHOLE)
-    if whole is not None and all(edit.before is None and edit.after is None for edit in kept):
-        return (Edit(path, None, whole),)
-    return tuple(kept[:_MAX_EDITS])
+def expect(reading: Reading[Any], call_id: str, name: str, edits: Iterable[FileEdit] = ()) -> None:
+    """Remember a call until its result comes. The state needs a field `waiting`: a tuple of `Waiting`."""
+    reading.set(waiting=with_call(reading.now("waiting"), call_id, name, edits))
 
 
-def remember_call(calls: tuple[Call, ...], call_id: str, name: str, arguments: object) -> tuple[Call, ...]:
-    """Return the waiting calls with one more at the end; the oldest are forgotten first."""
-    if not call_id or not is_storable(call_id) or not is_storable(name):
-        return calls
-    edits = edits_in(name, arguments)
-    size = sum(len(edit.path) + len(edit.before or "") + len(edit.after or "") for edit in edits)
-    if size > MAX_CALL_CHARS:
-        paths = dict.fromkeys(edit.path for edit in edits)
-        edits = tuple(Edit(path) for path in paths if is_storable(path))
-    elif not all(_encodes(f"{edit.path}{edit.before}{edit.after}") for edit in edits):
-        edits = ()
-    return (*calls, Call(call_id, name, edits))[-MAX_CALLS:]
+def arrived(reading: Reading[Any], call_id: str) -> Waiting:
+    """Return the call that a result belongs to and forget it; one without a name where it is not known."""
+    call, others = without_call(reading.now("waiting"), call_id)
+    if call is None:
+        return Waiting(call_id)
+    reading.set(waiting=others)
+    return call
 
 
-def take_call(calls: tuple[Call, ...], call_id: str) -> tuple[Call | None, tuple[Call, ...]]:
-    """Return the newest waiting call of an id, if there is one, and the calls that go on waiting."""
-    for i in range(len(calls) - 1, -1, -1):
-        if calls[i].call_id == call_id:
-            return calls[i], calls[:i] + calls[i + 1 :]
-    return None, calls
+def give_edits(reading: Reading[Any], edits: Iterable[FileEdit], call_id: str) -> None:
+    """Give the edits of a call that went well, one id for each: `edit:<call>:<path>`."""
+    counts: dict[str, int] = {}
+    for edit in edits:
+        count = counts[edit.path] = counts.get(edit.path, 0) + 1
+        name = f"edit:{call_id}:{edit.path}"
+        payload = msgspec.structs.replace(edit, call_id=call_id)
+        reading.add(payload, "tool", native_id=f"{name}/{count}" if count > 1 else name)
 
 
-def file_edits(call: Call, diff: str = "") -> list[FileEdit]:
-    """Return the edits of a call that was applied. With a diff that the agent wrote down, one edit that has it."""
+def file_edits(call: Waiting, diff: str = "") -> list[FileEdit]:
+    """Return the edits of a call that went well. With a diff that the agent wrote down, one edit that has it."""
     if diff:
         path = call.edits[0].path if call.edits else ""
         return [FileEdit(path, diff=diff, call_id=call.call_id)]
-    return [FileEdit(edit.path, "modify", edit.before, edit.after, call_id=call.call_id) for edit in call.edits]
+    return [msgspec.structs.replace(edit, call_id=call.call_id) for edit in call.edits]
 
 
-def is_storable(name: str) -> bool:
-    """Say whether a name may go into a state: short enough, and text that can be encoded."""
-    return len(name) <= _MAX_NAME_CHARS and _encodes(name)
+def with_call(
+    waiting: tuple[Waiting, ...], call_id: str, name: str, edits: Iterable[FileEdit] = ()
+) -> tuple[Waiting, ...]:
+    """Return the waiting calls with one more at the end; the oldest are forgotten first."""
+    if not call_id or not is_storable(call_id):
+        return waiting
+    kept = tuple(_bounded(edit) for edit in edits if _has_names(edit))
+    others = tuple(call for call in waiting if call.call_id != call_id)
+    new = Waiting(call_id, name if is_storable(name) else "", kept[:MAX_EDITS])
+    return _within_budget((*others, new)[-MAX_CALLS:])
 
 
-def _encodes(value: str) -> bool:
-    if value.isascii():
-        return True
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def without_call(waiting: tuple[Waiting, ...], call_id: str) -> tuple[Waiting | None, tuple[Waiting, ...]]:
+    """Return the waiting call of an id, if there is one, and the calls that go on waiting."""
+    call = next((call for call in waiting if call.call_id == call_id), None)
+    return call, tuple(other for other in waiting if other is not call)
 
 
-def _first(value: dict[str, Any], names: tuple[str, ...]) -> str | None:
-    return next((value[name] for name in names if isinstance(value.get(name), str)), None)
+def _has_names(edit: FileEdit) -> bool:
+    names = edit.path + edit.new_path
+    return len(names) <= _MAX_PATH_CHARS and is_encodable(names)
 
 
-def _replacement(value: dict[str, Any], path: str) -> Edit:
-    return Edit(text(_first(value, _PATHS)) or path, _first(value, _BEFORE), _first(value, _AFTER))
+def _bounded(edit: FileEdit) -> FileEdit:
+    is_small = _chars(edit) <= MAX_EDIT_CHARS
+    return edit if is_small and is_encodable(f"{edit.before}{edit.after}{edit.diff}") else _without_body(edit)
+
+
+def _without_body(edit: FileEdit) -> FileEdit:
+    return msgspec.structs.replace(edit, before=None, after=None, diff="")
+
+
+def _chars(edit: FileEdit) -> int:
+    return len(edit.path) + len(edit.new_path) + len(edit.before or "") + len(edit.after or "") + len(edit.diff)
+
+
+def _within_budget(waiting: tuple[Waiting, ...]) -> tuple[Waiting, ...]:
+    """Let go of the oldest bodies, then of the oldest edits, until all fit."""
+    for trim in (_without_bodies, _without_edits):
+        total = sum(_chars(edit) for call in waiting for edit in call.edits)
+        for index, call in enumerate(waiting):
+            if total <= MAX_ALL_CHARS:
+                return waiting
+            trimmed = trim(call)
+            total -= sum(map(_chars, call.edits)) - sum(map(_chars, trimmed.edits))
+            waiting = (*waiting[:index], trimmed, *waiting[index + 1 :])
+    return waiting
+
+
+def _without_bodies(call: Waiting) -> Waiting:
+    return msgspec.structs.replace(call, edits=tuple(map(_without_body, call.edits)))
+
+
+def _without_edits(call: Waiting) -> Waiting:
+    return msgspec.structs.replace(call, edits=())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from recollect.agents.kit.access import mapping, text
-from recollect.agents.kit.anthropic import base64_part, block_text
+from recollect.agents.kit.content.anthropic import base64_part, block_text
 from recollect.model.payloads import Json, Part
 from recollect.model.text import flatten
 

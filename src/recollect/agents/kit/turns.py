@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.kit.documents.edits import edits_of
-from recollect.agents.kit.documents.waiting import Waiting, arrived, expect, give_edits
+from recollect.agents.kit.calls import Waiting, arrived, expect, give_edits
+from recollect.agents.kit.edits import edits_of
 from recollect.agents.kit.naming import NamingState, short_name
 from recollect.agents.kit.reading import Reading
 from recollect.model.payloads import FileEdit, Json, ToolCall, ToolResult

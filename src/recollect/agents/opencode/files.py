@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from recollect.agents.kit.access import mapping, text
-from recollect.agents.kit.anthropic import base64_part
+from recollect.agents.kit.content.anthropic import base64_part
 from recollect.agents.opencode.state import Reading
 from recollect.model.payloads import Part
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.anthropic import without_opaque
+from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.agents.opencode.files import file_part
 from recollect.agents.opencode.state import Reading, mark_of, note, note_edit
 from recollect.model.payloads import Compaction, FileEdit, Json, Lifecycle, Part, ToolCall, ToolResult

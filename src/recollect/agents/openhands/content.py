@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.anthropic import base64_part, without_opaque
+from recollect.agents.kit.content.anthropic import base64_part, without_opaque
 from recollect.agents.openhands.state import OpenHandsReading
 from recollect.model.payloads import FileEdit, Part, ToolResult
 from recollect.model.text import flatten

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.anthropic import without_opaque
+from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.agents.openhands.content import arguments_of, canonical_of, content_of, result_of, thoughts_of
 from recollect.agents.openhands.state import OpenHandsReading
 from recollect.model.payloads import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from recollect.agents.kit.access import mapping, number, text
-from recollect.agents.kit.anthropic import without_opaque
+from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.agents.openhands.content import canonical_of, content_of, result_of
 from recollect.agents.openhands.state import OpenHandsReading
 from recollect.model.payloads import (

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.kit.calls import Call
+from recollect.agents.kit.calls import Waiting
 from recollect.agents.kit.naming import content_sha256, short
 from recollect.agents.kit.reading import MAX_NAME_CHARS, BaseState
 from recollect.agents.kit.reading import Reading as KitReading
@@ -19,7 +19,6 @@ MAX_SEEN = 8192
 MAX_SESSIONS = 48
 MAX_TRACES = 128
 MAX_SAID = 512
-MAX_CALLS = 32
 
 
 class Known(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -50,7 +49,7 @@ class OtelState(BaseState, frozen=True, gc=False, omit_defaults=True):
     seen: tuple[int, ...] = ()
     """Marks of what was given."""
     said: tuple[Said, ...] = ()
-    calls: tuple[Call, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
 
 
 Reading = KitReading[OtelState]
@@ -80,7 +79,7 @@ class Memory:
         self._sessions = {known.session: known for known in state.sessions}
         self._traces = dict(state.traces)
         self._said = list(state.said)
-        self.calls = state.calls
+        self.waiting = state.waiting
 
     def store(self) -> None:
         """Write everything back into the state, bounded."""
@@ -91,7 +90,7 @@ class Memory:
         sessions = tuple(self._sessions.values())[-MAX_SESSIONS:]
         traces = tuple(self._traces.items())[-MAX_TRACES:]
         said = tuple(self._said[-MAX_SAID:])
-        now = {"sessions": sessions, "traces": traces, "said": said, "calls": self.calls[-MAX_CALLS:]}
+        now = {"sessions": sessions, "traces": traces, "said": said, "waiting": self.waiting}
         changes |= {name: value for name, value in now.items() if value != getattr(state, name)}
         if changes:
             self._reading.set(**changes)

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from recollect.agents.kit.access import mapping, text, whole
-from recollect.agents.kit.calls import remember_call, take_call
-from recollect.agents.kit.documents.edits import edits_of
+from recollect.agents.kit.calls import with_call, without_call
+from recollect.agents.kit.edits import edits_asked, edits_of
 from recollect.agents.kit.naming import content_sha256, is_storable
 from recollect.agents.otel.dialects import is_known
 from recollect.agents.otel.messages import Asked, Given, Message, Messages, decoded, result_text
@@ -24,7 +24,6 @@ from recollect.agents.otel.wire import Item
 from recollect.model.events import Role
 from recollect.model.payloads import (
     AssistantMessage,
-    FileEdit,
     Instructions,
     Json,
     Payload,
@@ -144,7 +143,8 @@ def tell_call(telling: Telling, asked: Asked, at: int | None, *, is_exact: bool 
         return
     if not asked.is_whole:
         telling.reading.wrong("arguments", "bad_arguments")
-    memory.calls = remember_call(memory.calls, _waiting(telling, call_id), asked.name, asked.arguments)
+    edits = edits_asked(asked.name, asked.arguments)
+    memory.waiting = with_call(memory.waiting, _waiting(telling, call_id), asked.name, edits)
     call = ToolCall(call_id, asked.name, canonical_tool(asked.name), asked.arguments)
     telling.add(call, "assistant", name, at, is_exact=is_exact)
 
@@ -155,7 +155,7 @@ def tell_result(
 ) -> None:  # fmt: skip
     """Give a tool's result, and the edits that its call asked for where it did not fail."""
     memory, call_id = telling.memory, given.call_id or telling.key
-    waiting, memory.calls = take_call(memory.calls, _waiting(telling, call_id))
+    waiting, memory.waiting = without_call(memory.waiting, _waiting(telling, call_id))
     tool = given.name or (waiting.name if waiting else "")
     content, _ = decoded(given.content)
     structured = content if isinstance(content, dict) else None
@@ -168,7 +168,7 @@ def tell_result(
         operation: Any = "create" if tool.startswith("create") else "modify"
         edits = list(edits_of(arguments, operation)) if arguments and canonical_tool(tool) == "edit" else []
         if not edits and waiting is not None:
-            edits = [FileEdit(e.path, "modify", e.before, e.after) for e in waiting.edits]
+            edits = list(waiting.edits)
         for number, edit in enumerate(edits, 1):
             made = msgspec.structs.replace(edit, call_id=call_id)
             telling.add(made, "tool", f"edit:{call_id}:{number}", at)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.anthropic import content_text
+from recollect.agents.kit.content.anthropic import content_text
 from recollect.agents.kit.naming import MAX_PATH_CHARS, content_name, short
 from recollect.agents.poolside.state import MAX_STEPS, Reading, Step
 from recollect.agents.poolside.tools import read_approval, read_call, read_result

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from recollect.agents.kit.access import mapping, whole
-from recollect.agents.kit.documents.edits import edits_of
-from recollect.agents.kit.documents.waiting import arrived, expect, give_edits
+from recollect.agents.kit.calls import arrived, expect, give_edits
+from recollect.agents.kit.edits import edits_of
 from recollect.agents.kit.naming import short
 from recollect.agents.poolside.state import Reading
 from recollect.model.payloads import Json, Lifecycle, ToolCall, ToolResult

@@ -8,7 +8,7 @@ from typing import Any
 from recollect.agents.kit import reading as kit
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.aisdk import Speaker, read_content
+from recollect.agents.kit.content.aisdk import Speaker, read_content
 from recollect.agents.kit.naming import name_of
 from recollect.agents.kit.turns import TurnState
 from recollect.agents.posit.declare import FACTS

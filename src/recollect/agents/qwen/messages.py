@@ -9,9 +9,10 @@ import hashlib
 from typing import Any
 
 from recollect.agents.kit.access import mapping, text
-from recollect.agents.kit.calls import Call, file_edits, remember_call, take_call
-from recollect.agents.kit.google.chat import origin_of, read_response, split_references
-from recollect.agents.kit.google.parts import (
+from recollect.agents.kit.calls import Waiting, arrived, expect, file_edits
+from recollect.agents.kit.edits import edits_asked
+from recollect.agents.kit.content.google.chat import origin_of, read_response, split_references
+from recollect.agents.kit.content.google.parts import (
     Counts,
     Pieces,
     display_of,
@@ -163,14 +164,13 @@ def _read_call(reading: Reading[QwenState], call: dict[str, Any], message_id: st
     arguments = call.get("args")
     native_id = f"call:{short_name(call_id)}" if call_id else _below(reading, f"call/{content_sha256(call)}")
     reading.add(ToolCall(call_id, name, canonical_tool(name), arguments, message_id), "assistant", native_id=native_id)
-    reading.set(calls=remember_call(reading.now("calls"), call_id, name, arguments))
+    expect(reading, call_id, name, edits_asked(name, arguments))
 
 
 def _read_recorded(reading: Reading[QwenState], response: dict[str, Any], recorded: dict[str, Any]) -> None:
     """Give the result that `toolCallResult` speaks of; a response without an id is called after its record."""
     call_id = text(recorded.get("callId")) or text(response.get("id")) or text(reading.value.get("uuid"))
-    call, waiting = take_call(reading.now("calls"), call_id)
-    reading.set(calls=waiting)
+    call = arrived(reading, call_id)
     name = text(response.get("name")) or text(recorded.get("name")) or (call.name if call else "")
     said = response_text(response) if response else ""
     error = recorded.get("error")
@@ -210,7 +210,7 @@ def _ok(reading: Reading[QwenState], response: dict[str, Any], recorded: dict[st
     return not recorded.get("error") and not response_failed(response)
 
 
-def _read_edit(reading: Reading[QwenState], call: Call | None, display: Json, *, call_id: str) -> None:
+def _read_edit(reading: Reading[QwenState], call: Waiting | None, display: Json, *, call_id: str) -> None:
     """Give the edits that were applied: as shown, else as the call asked for them.
 
     The agent shortens what it shows of a large file; then the call's own text is the better one.

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.anthropic import without_opaque
-from recollect.agents.kit.google.parts import content_text
+from recollect.agents.kit.content.anthropic import without_opaque
+from recollect.agents.kit.content.google.parts import content_text
 from recollect.agents.kit.naming import content_sha256, is_storable
 from recollect.agents.kit.reading import Reading
 from recollect.agents.qwen.messages import read_user

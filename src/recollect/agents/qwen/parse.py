@@ -9,7 +9,7 @@ from typing import Any
 
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.adapter import KitAdapter, read_odd
-from recollect.agents.kit.google.chat import read_logged_prompt, read_message
+from recollect.agents.kit.content.google.chat import read_logged_prompt, read_message
 from recollect.agents.kit.naming import short_name
 from recollect.agents.kit.reading import MAX_NAME_CHARS, Reading
 from recollect.agents.qwen import sources

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from recollect.agents.kit.calls import Call
-from recollect.agents.kit.google.chat import ChatState
+from recollect.agents.kit.calls import Waiting
+from recollect.agents.kit.content.google.chat import ChatState
 
 MAX_METADATA = 32
 
@@ -27,6 +27,6 @@ class QwenState(ChatState, frozen=True):
     branch: str = ""
     model: str = ""
     title: str = ""
-    calls: tuple[Call, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
     """Calls without a result yet, the newest at the end."""
     metadata: tuple[Metadata, ...] = ()

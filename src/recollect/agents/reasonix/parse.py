@@ -7,7 +7,7 @@ from typing import Any
 
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.naming import short_name
+from recollect.agents.kit.naming import mark_of, short_name
 from recollect.agents.reasonix.declare import FACTS
 from recollect.agents.reasonix.messages import base_name, read_message
 from recollect.agents.reasonix.state import Reading, ReasonixState
@@ -83,24 +83,24 @@ def _read_event(reading: Reading) -> None:
     reading.extra(event, _EVENT_FIELDS, "event", native_id=name)
 
 
-def _read_messages(reading: Reading, messages: list[Any], known: Counter[str]) -> None:
+def _read_messages(reading: Reading, messages: list[Any], known: Counter[bytes]) -> None:
     for item in messages:
         message = mapping(item)
         if not message:
             reading.unknown("message", item)
             continue
-        base = base_name(message)
-        is_known = known[base] > 0
+        mark = mark_of(base_name(message))
+        is_known = known[mark] > 0
         if is_known:
-            known[base] -= 1
+            known[mark] -= 1
         read_message(reading, message, is_known=is_known)
 
 
 def _replace(reading: Reading, messages: list[Any], reason: str, name: str) -> None:
     """Take the transcript anew. What it has no more was taken back, unless the agent made it shorter by itself."""
     before: tuple[str, ...] = reading.now("turns")
-    known = Counter(reading.now("seen"))
-    reading.set(seen=(), turns=())
+    known: Counter[bytes] = Counter(reading.now("marks"))
+    reading.set(marks=(), turns=())
     _read_messages(reading, messages, known)
     after: tuple[str, ...] = reading.now("turns")
     if any(word in reason for word in _SHORTENED):

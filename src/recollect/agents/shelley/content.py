@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.anthropic import base64_part, without_opaque
-from recollect.agents.kit.documents.edits import edits_of
+from recollect.agents.kit.content.anthropic import base64_part, without_opaque
+from recollect.agents.kit.edits import edits_of
 from recollect.agents.kit.instants import instant
 from recollect.agents.kit.turns import decoded_arguments, give_call, give_result
 from recollect.agents.shelley.state import Reading

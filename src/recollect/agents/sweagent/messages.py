@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from recollect.agents.kit.access import mapping, number, text
-from recollect.agents.kit.anthropic import without_opaque
+from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.agents.sweagent.state import (
     MAX_GIVEN,
     MAX_PENDING_CHARS,

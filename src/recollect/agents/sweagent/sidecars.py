@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from recollect.agents.kit.access import mapping, number, text
-from recollect.agents.kit.anthropic import without_opaque
+from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.agents.sweagent.messages import give_waiting
 from recollect.agents.sweagent.state import SweAgentReading
 from recollect.model.payloads import Lifecycle, SessionEnd, SessionStart, TokenUsage

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from recollect.agents.kit.access import text
-from recollect.agents.kit.calls import edits_in
+from recollect.agents.kit.edits import edits_asked
 from recollect.agents.sweagent.state import Acting, SweAgentReading
 from recollect.model.payloads import FileEdit, ToolResult
 from recollect.model.tools import canonical_tool
@@ -83,8 +83,10 @@ def _edits(acting: Acting, said: str) -> list[FileEdit]:
     shown = found[1] if found else acting.path
     is_new = acting.tool == "create" or arguments.get("command") == "create"
     edits = [
-        FileEdit(edit.path or shown, "create" if is_new else "modify", edit.before, edit.after, call_id=acting.call_id)
-        for edit in edits_in(acting.tool, arguments)
+        msgspec.structs.replace(
+            edit, path=edit.path or shown, operation="create" if is_new else edit.operation, call_id=acting.call_id
+        )
+        for edit in edits_asked(acting.tool, arguments)
     ]
     if edits:
         return edits

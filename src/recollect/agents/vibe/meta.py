@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from recollect.agents.kit.access import mapping, text
-from recollect.agents.kit.openai import chat_content
+from recollect.agents.kit.content.openai import chat_content
 from recollect.agents.vibe.state import Reading
 from recollect.model.payloads import Instructions, Lifecycle, SessionStart, TokenUsage
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.agents.kit import reading as kit
-from recollect.agents.kit.documents.waiting import Waiting
+from recollect.agents.kit.calls import Waiting
 from recollect.agents.kit.naming import NamingState
 
 

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from recollect.agents.kit.access import mapping, text
-from recollect.agents.kit.anthropic import without_opaque
+from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.agents.kit.copilot.state import storable
 from recollect.agents.kit.reading import Reading
 from recollect.agents.vscode.asked import Asked

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.anthropic import base64_part
+from recollect.agents.kit.content.anthropic import base64_part
 from recollect.agents.kit.copilot.state import storable
 from recollect.agents.kit.instants import instant
 from recollect.agents.kit.reading import Reading

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.anthropic import without_opaque
+from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.agents.kit.copilot.state import storable
 from recollect.agents.kit.naming import content_name
 from recollect.agents.kit.reading import MAX_NAME_CHARS, Reading

@@ -6,8 +6,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.anthropic import base64_part, without_opaque
-from recollect.agents.kit.openai import data_url_part
+from recollect.agents.kit.content.anthropic import base64_part, without_opaque
+from recollect.agents.kit.content.openai import data_url_part
 from recollect.model.payloads import Json, Part
 from recollect.model.text import flatten
 

@@ -11,7 +11,7 @@ from typing import Any
 from recollect.agents.kit.access import mapping, text, whole
 from recollect.agents.kit.adapter import read_odd
 from recollect.agents.kit.addresses import path_of_address
-from recollect.agents.kit.anthropic import content_text, without_opaque
+from recollect.agents.kit.content.anthropic import content_text, without_opaque
 from recollect.agents.windsurf.state import Step, begins, is_before, move, named, named_in
 from recollect.model.payloads import (
     AssistantMessage,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.anthropic import base64_part, without_opaque
+from recollect.agents.kit.content.anthropic import base64_part, without_opaque
 from recollect.agents.kit.naming import content_name
 from recollect.agents.kit.reading import BaseState, Reading
 from recollect.agents.zed.tools import calls_in, read_call, read_results

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.anthropic import base64_part, without_opaque
-from recollect.agents.kit.documents.edits import edits_of
+from recollect.agents.kit.content.anthropic import base64_part, without_opaque
+from recollect.agents.kit.edits import edits_of
 from recollect.agents.kit.reading import BaseState, Reading
 from recollect.model.payloads import FileEdit, Json, Lifecycle, Part, ToolCall, ToolResult
 from recollect.model.text import flatten

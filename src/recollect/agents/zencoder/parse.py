@@ -10,8 +10,8 @@ import msgspec
 from recollect.agents.kit import reading as kit
 from recollect.agents.kit.access import items, mapping, text, whole
 from recollect.agents.kit.adapter import KitAdapter, read_odd
-from recollect.agents.kit.aisdk import Speaker, read_content
-from recollect.agents.kit.anthropic import without_opaque
+from recollect.agents.kit.content.aisdk import Speaker, read_content
+from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.agents.kit.naming import short_name
 from recollect.agents.kit.turns import TurnState, give_result
 from recollect.agents.zencoder.declare import FACTS

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.anthropic import (
+from recollect.agents.kit.content.anthropic import (
     CALL_TYPES,
     MEDIA_TYPES,
     block_text,
@@ -20,8 +20,9 @@ from recollect.agents.kit.anthropic import (
     media_part,
     without_opaque,
 )
-from recollect.agents.kit.calls import Call, file_edits, remember_call, take_call
-from recollect.agents.kit.google.parts import display_of, edit_of, is_edit_display, response_failed, response_text
+from recollect.agents.kit.calls import Waiting, arrived, expect, file_edits
+from recollect.agents.kit.edits import edits_asked
+from recollect.agents.kit.content.google.parts import display_of, edit_of, is_edit_display, response_failed, response_text
 from recollect.agents.kit.naming import content_sha256, short_name
 from recollect.agents.kit.reading import MAX_NAME_CHARS, BaseState, Reading
 from recollect.model.payloads import (
@@ -75,7 +76,7 @@ class RelativeState(BaseState, frozen=True):
     cwd: str = ""
     branch: str = ""
     model: str = ""
-    calls: tuple[Call, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
 
 
 S = TypeVar("S", bound=RelativeState)
@@ -208,16 +209,15 @@ def _read_call(reading: Reading[S], block: dict[str, Any], message_id: str) -> N
     if message_id.startswith(_LINE_ID):
         message_id = ""
     reading.add(ToolCall(call_id, name, canonical_tool(name), arguments, message_id), "assistant", native_id=native_id)
-    waiting: tuple[Call, ...] = reading.now("calls")
+    waiting: tuple[Waiting, ...] = reading.now("waiting")
     if not any(call.call_id == call_id for call in waiting):
-        reading.set(calls=remember_call(waiting, call_id, name, arguments))
+        expect(reading, call_id, name, edits_asked(name, arguments))
 
 
 def _read_result(reading: Reading[S], block: dict[str, Any], extra: Json) -> None:
     """Give a tool's result: the content that the model saw, or a `functionResponse` with what was shown of it."""
     call_id = reading.text(block, "tool_use_id")
-    call, waiting = take_call(reading.now("calls"), call_id)
-    reading.set(calls=waiting)
+    call = arrived(reading, call_id)
     content, facts = block.get("content"), mapping(extra)
     wrapped = mapping(content)
     response = mapping(mapping(wrapped.get("responseParts")).get("functionResponse"))
@@ -253,7 +253,7 @@ def _read_result(reading: Reading[S], block: dict[str, Any], extra: Json) -> Non
             reading.add(edit, "tool", native_id=f"edit:{short}" if i == 1 else f"edit:{short}/{i}")
 
 
-def _edits(call: Call | None, display: Json, facts: dict[str, Any], *, call_id: str) -> list[FileEdit]:
+def _edits(call: Waiting | None, display: Json, facts: dict[str, Any], *, call_id: str) -> list[FileEdit]:
     """Return the edits that were applied: as shown, as the structured result says them, else as they were asked for."""
     asked = file_edits(call) if call is not None else []
     if is_edit_display(display):

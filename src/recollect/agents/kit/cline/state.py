@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.agents.kit.documents.waiting import Waiting
+from recollect.agents.kit.calls import Waiting
 from recollect.agents.kit.naming import NamingState
 from recollect.agents.kit.reading import Reading
 

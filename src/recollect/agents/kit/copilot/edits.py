@@ -10,7 +10,7 @@ import json
 import msgspec
 
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.documents.edits import edits_of, edits_of_patch, path_of
+from recollect.agents.kit.edits import edits_of, edits_of_patch, path_of
 from recollect.model.payloads import FileEdit, Json
 
 _CREATES = frozenset(("create", "create_file", "write_file"))

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.adapter import read_odd
-from recollect.agents.kit.anthropic import without_opaque
+from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.agents.kit.copilot import messages, session, tools
 from recollect.agents.kit.copilot.state import CopilotState
 from recollect.agents.kit.reading import Reading

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from recollect.agents.kit.access import mapping, text
-from recollect.agents.kit.anthropic import base64_part
+from recollect.agents.kit.content.anthropic import base64_part
 from recollect.agents.kit.copilot.state import MAX_REASONINGS, CopilotState, Turn, storable
 from recollect.agents.kit.copilot.tools import read_call
 from recollect.agents.kit.naming import content_sha256

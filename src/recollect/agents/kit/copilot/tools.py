@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.anthropic import base64_part, without_opaque
+from recollect.agents.kit.content.anthropic import base64_part, without_opaque
 from recollect.agents.kit.copilot.edits import arguments_of, edits_of_call
 from recollect.agents.kit.copilot.state import Call, CopilotState, call_named, storable, with_call
 from recollect.agents.kit.reading import Reading

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.google.parts import (
+from recollect.agents.kit.content.google.parts import (
     Counts,
     Pieces,
     display_of,

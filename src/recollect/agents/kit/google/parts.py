@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.anthropic import base64_part, without_opaque
+from recollect.agents.kit.content.anthropic import base64_part, without_opaque
 from recollect.model.payloads import FileEdit, Json, Part, TokenUsage
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool

@@ -10,7 +10,7 @@ from typing import Any
 
 from recollect.agents.kit.access import text
 from recollect.agents.kit.adapter import read_odd
-from recollect.agents.kit.anthropic import without_opaque
+from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.agents.kit.pi.messages import read_custom, read_message, usage_of
 from recollect.agents.kit.pi.state import ASIDE, MESSAGE, TURN, PiReading, follow
 from recollect.model.payloads import Compaction, Lifecycle, Rewind, SessionStart

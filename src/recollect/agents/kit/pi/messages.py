@@ -9,8 +9,9 @@ import re
 from typing import Any
 
 from recollect.agents.kit.access import text
-from recollect.agents.kit.anthropic import base64_part, without_opaque
-from recollect.agents.kit.calls import file_edits, remember_call, take_call
+from recollect.agents.kit.content.anthropic import base64_part, without_opaque
+from recollect.agents.kit.calls import arrived, expect, file_edits
+from recollect.agents.kit.edits import edits_asked
 from recollect.agents.kit.naming import is_storable
 from recollect.agents.kit.pi.state import MAX_USAGES, PiReading
 from recollect.model.payloads import (
@@ -156,7 +157,7 @@ def _call(reading: PiReading, block: dict[str, Any], response_id: str, nth: str)
     arguments = block.get("arguments")
     if not arguments and text(block.get("partialJson")):
         arguments = block["partialJson"]
-    reading.set(calls=remember_call(reading.now("calls"), call_id, name, arguments))
+    expect(reading, call_id, name, edits_asked(name, arguments))
     call = ToolCall(call_id, name, canonical_tool(name), arguments, response_id)
     reading.give(call, "assistant", f"/call:{call_id or nth}")
     reading.extra(block, _CALL, "toolCall")
@@ -204,8 +205,7 @@ def _result(reading: PiReading, message: dict[str, Any]) -> None:
     if is_error is not None and not isinstance(is_error, bool):
         reading.wrong("isError")
     ok = not is_error if isinstance(is_error, bool) else None
-    call, calls = take_call(reading.now("calls"), call_id)
-    reading.set(calls=calls)
+    call = arrived(reading, call_id)
     diff = text(details.get("diff")) if isinstance(details, dict) else ""
     structured = {k: v for k, v in details.items() if k != "diff" and v} if isinstance(details, dict) else details
     code = _EXIT_CODE.search(said[-_TAIL_CHARS:]) if canonical_tool(name) == "shell" else None
@@ -219,7 +219,7 @@ def _result(reading: PiReading, message: dict[str, Any]) -> None:
         parts=parts,
     )
     reading.give(result, "tool")
-    if ok is not False and call is not None:
+    if ok is not False and call.name:
         for i, edit in enumerate(file_edits(call, diff) if call.edits or diff else ()):
             reading.give(edit, "tool", f"/edit:{i}")
     reading.extra(message, _RESULT, "toolResult")

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from recollect.agents.kit.access import text
-from recollect.agents.kit.calls import Call
+from recollect.agents.kit.calls import Waiting
 from recollect.agents.kit.naming import content_sha256, is_storable
 from recollect.agents.kit.reading import BaseState, Reading
 from recollect.model.events import Role
@@ -41,7 +41,7 @@ class PiState(BaseState, frozen=True, gc=False, omit_defaults=True):
     is_migrated: bool = False
     leaf: str = ""
     entries: tuple[Entry, ...] = ()
-    calls: tuple[Call, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
     usages: tuple[tuple[str, str], ...] = ()
 
 

@@ -8,15 +8,19 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
-from recollect.agents.kit.access import items, mapping, text
+from recollect.agents.kit.access import mapping, text
 from recollect.model.payloads import FileEdit, Json
+from recollect.model.tools import canonical_tool
 
 Operation = Literal["create", "modify", "delete", "rename"]
 
-_PATHS = ("path", "file_path", "filepath", "filePath", "target_file", "file", "relative_path", "TargetFile")
-_BEFORE = ("old_str", "old_string", "old_text", "oldStr", "oldString", "search")
-_AFTER = ("new_str", "new_string", "new_text", "newStr", "newString", "replace")
+_PATHS = (
+    "path", "file_path", "filepath", "filePath", "target_file", "filename", "file", "relative_path", "TargetFile",
+)  # fmt: skip
+_BEFORE = ("old_str", "old_string", "old_text", "oldStr", "oldString", "oldText", "old", "search")
+_AFTER = ("new_str", "new_string", "new_text", "newStr", "newString", "newText", "new", "replace")
 _WHOLE = ("content", "file_text", "contents", "text", "code_edit", "changes")
+_LISTS = ("edits", "edit", "replacements")
 _PATCHES = ("patch", "input", "patchText", "patch_text")
 _PATCH_FILE = re.compile(r"\*\*\* (Add|Update|Delete) File: (.+)")
 _PATCH_MOVE = "*** Move to: "
@@ -33,6 +37,11 @@ def path_of(arguments: Json) -> str:
     return _first(mapping(arguments), _PATHS)
 
 
+def edits_asked(name: str, arguments: Json) -> tuple[FileEdit, ...]:
+    """Return the edits that a call asks for, told by its tool's name; none unless the tool edits files."""
+    return edits_of(arguments) if canonical_tool(name) == "edit" else ()
+
+
 def edits_of(arguments: Json, operation: Operation = "modify") -> tuple[FileEdit, ...]:
     """Return the edits that a tool's arguments ask for.
 
@@ -43,20 +52,19 @@ def edits_of(arguments: Json, operation: Operation = "modify") -> tuple[FileEdit
     if "*** " in patch:
         return edits_of_patch(patch)
     path = _first(given, _PATHS)
-    if not path:
-        return ()
     if operation == "delete":
-        return (FileEdit(path, "delete"),)
-    several = items(given.get("edits")) or items(given.get("replacements"))
+        return (FileEdit(path, "delete"),) if path else ()
+    several = [piece for key in _LISTS for piece in _pieces(given.get(key))]
     if several:
-        return tuple(_replacement(path, edit) for edit in several if isinstance(edit, dict))
+        replacements = (_replacement(_first(piece, _PATHS) or path, piece) for piece in several)
+        return tuple(edit for edit in replacements if edit.path or edit.before or edit.after)
     diff = text(given.get("diff"))
-    if diff:
+    if diff and path:
         return (_of_blocks(path, diff),)
     if any(isinstance(given.get(key), str) for key in (*_BEFORE, *_AFTER)):
         return (_replacement(path, given),)
     whole = next((given[key] for key in _WHOLE if isinstance(given.get(key), str)), None)
-    return (FileEdit(path, operation, after=whole),)
+    return (FileEdit(path, operation, after=whole),) if path or whole else ()
 
 
 def edits_of_patch(patch: str) -> tuple[FileEdit, ...]:
@@ -77,6 +85,11 @@ def edits_of_patch(patch: str) -> tuple[FileEdit, ...]:
         else:
             found.append(FileEdit(path, operation, diff=body, new_path=new_path))
     return tuple(found)
+
+
+def _pieces(value: Json) -> list[dict[str, Any]]:
+    """Return the replacements of a list, or the one that stands there alone."""
+    return [piece for piece in (value if isinstance(value, list) else [value]) if isinstance(piece, dict)]
 
 
 def _replacement(path: str, edit: dict[str, Any]) -> FileEdit:

@@ -1,0 +1,1 @@
+"""Shapes of Google's agents: content in parts, and messages as Gemini CLI records them."""
