@@ -16,7 +16,7 @@ import pytest
 from recollect.cli import main as frame
 from recollect.cli.commands import config as config_command
 from recollect.cli.main import group, run
-from recollect.cli.verbs import GROUPS, VERBS
+from recollect.cli.verbs import GROUPS, VERBS, module_name
 from recollect.errors import StoreLocked
 
 NAMES = [verb.name for verb in VERBS]
@@ -43,18 +43,18 @@ def fail_with(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.parametrize("verb", VERBS, ids=NAMES)
 def test_the_help_table_says_what_the_verb_says(verb: Any) -> None:
-    command = importlib.import_module(f"recollect.cli.commands.{verb.name}").command
+    command = importlib.import_module(f"recollect.cli.commands.{module_name(verb.name)}").command
     assert (command.help or "").splitlines()[0] == verb.line
 
 
 def test_every_command_module_is_a_verb(repository: Path) -> None:
     folder = repository / "src" / "recollect" / "cli" / "commands"
-    assert {p.stem for p in folder.glob("*.py")} - {"__init__"} == set(NAMES)
+    assert {p.stem for p in folder.glob("*.py")} - {"__init__"} == set(map(module_name, NAMES))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_verb_takes_json_and_shows_an_example(name: str) -> None:
-    command = importlib.import_module(f"recollect.cli.commands.{name}").command
+    command = importlib.import_module(f"recollect.cli.commands.{module_name(name)}").command
     assert "--json" in [opt for param in command.params for opt in param.opts]
     assert "Example" in (command.help or "")
     assert f"recollect {name}" in (command.help or "")

@@ -36,11 +36,44 @@ def test_the_schema_of_the_database_is_the_reviewed_one(tmp_path: Path) -> None:
     ]
     db.close()
     written = "\n".join([*head, *(f"\n{statement};" for statement in statements)]) + "\n"
-    assert is_golden("schema_v1.sql", written), "a changed schema needs a migration; then `make goldens`"
+    assert is_golden("schema_v2.sql", written), "a changed schema needs a migration; then `make goldens`"
+
+
+def test_a_database_of_version_1_is_brought_up_to_date_and_keeps_what_it_holds(tmp_path: Path) -> None:
+    """schema_v1.sql is what version 1 made; it is never written again."""
+    old = tmp_path / "old"
+    old.mkdir()
+    db = apsw.Connection(str(old / "memory.db"))
+    statements = (FOLDER / "schema_v1.sql").read_text("utf-8")
+    for name in ("page_size", "auto_vacuum", "journal_mode"):
+        value = re.search(rf"-- {name} = (\w+)", statements)
+        assert value is not None
+        db.execute(f"PRAGMA {name} = {value[1]}").fetchall()
+    for statement in re.sub(r"^--.*$", "", statements, flags=re.MULTILINE).split(";"):
+        if statement.strip() and "sqlite_sequence" not in statement:
+            db.execute(statement).fetchall()
+    db.execute(
+        "INSERT INTO source VALUES (1, 's-1', 'claude', 'transcript', 'k', '/p', 'p', 'jsonl', 0, 's', 1, 1, 1, 1, 0, 0, "
+        "x'', x'', x'', 1, 0, 'active', 7)"
+    ).fetchall()
+    db.execute("PRAGMA application_id = 1380270924").fetchall()
+    db.execute("PRAGMA user_version = 1").fetchall()
+    db.close()
+    open_writer(tmp_path / "new").close()
+    with open_writer(old) as writer:
+        assert [(s.source_id, s.trail) for s in writer.sources("claude").values()] == [("s-1", b"")]
+    assert _schema(old) == _schema(tmp_path / "new")
+
+
+def _schema(home: Path) -> set[str]:
+    db = apsw.Connection(str(home / "memory.db"), flags=apsw.SQLITE_OPEN_READONLY)
+    found = {_laid_out(sql) for (sql,) in db.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")}
+    db.close()
+    return found
 
 
 def _laid_out(sql: str) -> str:
-    return re.sub(r"\s+", " ", sql).replace("( ", "(").replace(" )", ")").replace(", ", ",\n    ")
+    return re.sub(r"\s+(?=,)", "", re.sub(r"\s+", " ", sql)).replace("( ", "(").replace(" )", ")").replace(", ", ",\n    ")
 
 
 def entry_of(places: list[tuple[object, bool]]) -> JournalEntry:

@@ -19,7 +19,9 @@ import msgspec
 
 from recollect.agents.base import Adapter
 from recollect.capture.containers.directory import glob_of
+from recollect.capture.containers.sqlite import open_database
 from recollect.capture.discover import FoundSource, Refused
+from recollect.errors import SourceError
 from recollect.model.capabilities import Place
 
 SKIPPED_FOLDERS = frozenset((".git", "node_modules", ".venv", "__pycache__"))
@@ -110,25 +112,27 @@ def _told(
     read_head: Callable[[str], bytes],
 ) -> FoundSource | Refused | str:
     """Return the source that a file is, or why it is none."""
+    path = file.path.replace(os.sep, "/")
+    fitting = [
+        (layout, match["inside"])
+        for layout in layouts
+        if (match := layout.regex.fullmatch(path)) is not None
+        and not any(e.fullmatch(match["inside"]) for e in layout.exclude)
+    ]
     before = known.get(file.path)
     if before is not None and before[0] in adapters:
         place = _place_of(adapters[before[0]], before[1], file.path)
         if place is not None:
-            return _found(before[0], file, file.relative, place)
+            told = (inside for layout, inside in fitting if (layout.slug, layout.place.role) == before)
+            return _found(before[0], file, next(told, file.relative), place)
     try:
         head = read_head(file.path)
     except OSError as error:
         return Refused(file.path, error.strerror or "cannot be read", is_failure=True)
     is_database = head.startswith(_SQLITE)
-    fitting = [
-        (layout, match["inside"])
-        for layout in layouts
-        if is_database == (layout.place.container == "sqlite")
-        and (match := layout.regex.fullmatch(file.relative)) is not None
-        and not any(e.fullmatch(match["inside"]) for e in layout.exclude)
-    ]
+    fitting = [(layout, i) for layout, i in fitting if is_database == (layout.place.container == "sqlite")]
     for layout, inside in fitting:
-        if _is_at_home(file.path.removesuffix(inside), layout):
+        if _is_at_home(path.removesuffix(inside), layout):
             return _found(layout.slug, file, inside, layout.place)
     if not is_database:
         for slug, adapter in adapters.items():
@@ -137,9 +141,19 @@ def _told(
             if place is not None:
                 return _as_member(slug, file, place) if place.members else _found(slug, file, file.relative, place)
     for layout, inside in fitting:
-        if layout.is_telling:
+        if layout.is_telling and (not is_database or _has_tables(file.path, layout.place, adapters[layout.slug])):
             return _found(layout.slug, file, inside, layout.place)
     return "is of no known agent"
+
+
+def _has_tables(path: str, place: Place, adapter: Adapter) -> bool:
+    """Tell whether a database holds what its agent says first of it; also True where that cannot be told now."""
+    first = next(p for p in adapter.facts.places if set(p.patterns) & set(place.patterns))
+    try:
+        with open_database(path, first.tables) as database:
+            return database.is_known
+    except SourceError:
+        return True
 
 
 def _as_member(slug: str, file: _File, place: Place) -> FoundSource | str:
@@ -153,7 +167,7 @@ def _as_member(slug: str, file: _File, place: Place) -> FoundSource | str:
 
 def _is_at_home(above: str, layout: _Layout) -> bool:
     """Tell whether the folder in which a layout begins is called like one of the agent's own."""
-    steps = above.replace(os.sep, "/").rstrip("/").lower().split("/")
+    steps = above.rstrip("/").lower().split("/")
     return not layout.homes.isdisjoint((steps[-1].lstrip("."), "/".join(steps[-2:])))
 
 
@@ -197,10 +211,12 @@ def _layouts(adapters: Mapping[str, Adapter], *, is_said: bool) -> list[_Layout]
             exclude = tuple(re.compile(_whole(e), re.DOTALL) for e in place.exclude)
             for pattern in (*place.patterns, *(glob_of(member.pattern) for member in place.members)):
                 weight = sum(len(s) for s in re.split(r"[*?\[\]/]", pattern) if not s.startswith(".json"))
-                if weight and ("/" in pattern or "*" not in pattern):
+                is_any_name = "/" not in pattern and "*" in pattern
+                is_telling = not is_any_name and (is_said or _is_telling(pattern, place))
+                exact = frozenset(home for home in homes if "/" in home) if is_any_name else homes
+                if is_telling or exact:
                     regex = re.compile(f"(?:.*/)?(?P<inside>{_whole(pattern)})", re.DOTALL)
-                    is_telling = is_said or _is_telling(pattern, place)
-                    found.append(_Layout(slug, place, regex, exclude, weight, is_telling, homes))
+                    found.append(_Layout(slug, place, regex, exclude, weight, is_telling, exact))
     return sorted(found, key=lambda layout: -layout.weight)
 
 

@@ -17,7 +17,7 @@ class Verb(NamedTuple):
 VERBS: tuple[Verb, ...] = (
     Verb("up", "keep", "Take in everything your agents wrote and show what is there."),
     Verb("sync", "keep", "Take in what is new or changed."),
-    Verb("import", "keep", "Take in files that you name: transcripts and exports."),
+    Verb("import", "keep", "Take in files and folders that you name."),
     Verb("export", "keep", "Write a session to files, exactly or converted."),
     Verb("search", "find", "Find events in everything your agents did."),
     Verb("sessions", "find", "List sessions, newest first."),

@@ -12,8 +12,8 @@ import msgspec
 
 from recollect.agents.amp.state import AmpReading
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.content.anthropic import content_parts, content_text, without_opaque
 from recollect.agents.kit.calls import Waiting, arrived, expect, give_edits
+from recollect.agents.kit.content.anthropic import content_parts, content_text, without_opaque
 from recollect.agents.kit.edits import Operation, edits_of
 from recollect.agents.kit.naming import name_of
 from recollect.model.payloads import FileEdit, Json, ToolCall, ToolResult

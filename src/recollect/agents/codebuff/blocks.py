@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from recollect.agents.codebuff.state import Reading
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.content.anthropic import base64_part, without_opaque
 from recollect.agents.kit.calls import give_edits
+from recollect.agents.kit.content.anthropic import base64_part, without_opaque
 from recollect.agents.kit.edits import edits_of
 from recollect.agents.kit.naming import content_name, short
 from recollect.model.events import Role

@@ -13,10 +13,10 @@ import msgspec
 from recollect.agents.codewhale.state import MAX_LABEL_CHARS, Reading, name_thing
 from recollect.agents.codewhale.tools import canonical_of, edits_of, give_edits
 from recollect.agents.kit.access import mapping, text, whole
-from recollect.agents.kit.content.anthropic import content_parts, content_text, without_opaque
 from recollect.agents.kit.calls import arrived, expect
-from recollect.agents.kit.naming import content_sha256, short, spaceless
+from recollect.agents.kit.content.anthropic import content_parts, content_text, without_opaque
 from recollect.agents.kit.content.openai import data_url_part
+from recollect.agents.kit.naming import content_sha256, short, spaceless
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,

@@ -12,8 +12,8 @@ import msgspec
 
 from recollect.agents.continue_.state import ContinueReading
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.content.anthropic import content_text, without_opaque
 from recollect.agents.kit.calls import arrived, expect, give_edits
+from recollect.agents.kit.content.anthropic import content_text, without_opaque
 from recollect.agents.kit.edits import Operation, edits_of
 from recollect.agents.kit.naming import name_of
 from recollect.agents.kit.reading import remember

@@ -10,10 +10,10 @@ from typing import Any
 
 from recollect.agents.kit.access import items, mapping, text
 from recollect.agents.kit.adapter import read_odd
+from recollect.agents.kit.content.openai import chat_content
 from recollect.agents.kit.copilot.edits import arguments_of, edits_of_call
 from recollect.agents.kit.copilot.state import Call, CopilotState, call_named, storable, with_call
 from recollect.agents.kit.naming import Marks, name_of
-from recollect.agents.kit.content.openai import chat_content
 from recollect.agents.kit.reading import Reading
 from recollect.model.payloads import (
     AssistantMessage,

@@ -11,7 +11,7 @@ from recollect.agents.crush.declare import FACTS
 from recollect.agents.crush.messages import read_message
 from recollect.agents.crush.sessions import read_file, read_session
 from recollect.agents.crush.state import CrushState, Reading
-from recollect.agents.kit.adapter import KitAdapter, read_odd
+from recollect.agents.kit.adapter import KitAdapter, read_row
 
 _READERS: dict[str, Callable[[Reading], None]] = {
     "messages": read_message,
@@ -28,11 +28,4 @@ class CrushAdapter(KitAdapter[CrushState]):
 
     def read(self, reading: Reading) -> None:
         """Give the events of one row, by the table it is of."""
-        if not isinstance(reading.record.value, dict):
-            read_odd(reading)
-            return
-        read = _READERS.get(reading.at)
-        if read is None:
-            reading.unknown(reading.at or "row")
-        else:
-            read(reading)
+        read_row(reading, _READERS)

@@ -8,8 +8,8 @@ from typing import Any
 from recollect.agents.droid.results import operation_of, read_result
 from recollect.agents.droid.state import Reading
 from recollect.agents.kit.access import text
-from recollect.agents.kit.content.anthropic import CALL_TYPES, MEDIA_TYPES, block_text, media_part
 from recollect.agents.kit.calls import expect
+from recollect.agents.kit.content.anthropic import CALL_TYPES, MEDIA_TYPES, block_text, media_part
 from recollect.agents.kit.edits import edits_of
 from recollect.agents.kit.naming import short
 from recollect.model.payloads import AssistantMessage, Lifecycle, Part, Thinking, ToolCall, UserMessage

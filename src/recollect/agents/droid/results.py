@@ -9,8 +9,8 @@ import msgspec
 
 from recollect.agents.droid.state import Reading
 from recollect.agents.kit.access import mapping
-from recollect.agents.kit.content.anthropic import content_parts, content_text
 from recollect.agents.kit.calls import arrived, give_edits
+from recollect.agents.kit.content.anthropic import content_parts, content_text
 from recollect.agents.kit.naming import short
 from recollect.model.payloads import ToolResult
 

@@ -12,8 +12,8 @@ import msgspec
 from recollect.agents.dsh.state import Reading
 from recollect.agents.dsh.stream import drop_streamed
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.agents.kit.calls import arrived, expect, give_edits
+from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.agents.kit.edits import edits_of
 from recollect.agents.kit.naming import name_of, short
 from recollect.model.payloads import (
@@ -116,11 +116,9 @@ def read_usage(reading: Reading, usage: dict[str, Any], model: str, *, name: str
     """Give a response's tokens: what is cached is no part of the input, what is thought is part of the output."""
     put, got, read, written, thought = (reading.count(usage, field) for field in _COUNTS)
     if put or got or read or written:
-        key = (
-            f"dsh:{name}"
-            if not name.startswith(("assistant:", "compaction:"))
-            else f"dsh:{reading.state.session}:{name}"
-        )
+        # A fork repeats records with their times; only messages have ids that no other session has.
+        is_message = not name.startswith(("assistant:", "compaction:"))
+        key = f"dsh:{name}" if is_message else f"dsh:{name}@{whole(reading.value.get('time'))}"
         payload = TokenUsage(model, put, got, read, written, reasoning_tokens=min(thought, got), dedupe_key=key)
         reading.add(payload, "assistant", native_id=f"{name}/usage")
 

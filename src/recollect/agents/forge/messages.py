@@ -22,8 +22,8 @@ from recollect.agents.forge.tools import (
 )
 from recollect.agents.kit.access import items, mapping, text
 from recollect.agents.kit.calls import Waiting, file_edits
-from recollect.agents.kit.naming import content_name, short_name
 from recollect.agents.kit.content.openai import data_url_part
+from recollect.agents.kit.naming import content_name, short_name
 from recollect.agents.kit.reading import BaseState, Reading
 from recollect.model.payloads import (
     AssistantMessage,

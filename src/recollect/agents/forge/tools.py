@@ -6,10 +6,10 @@ import re
 from typing import Any, NamedTuple
 
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.content.anthropic import base64_part
 from recollect.agents.kit.calls import Waiting
-from recollect.agents.kit.edits import edits_of
+from recollect.agents.kit.content.anthropic import base64_part
 from recollect.agents.kit.content.openai import data_url_part
+from recollect.agents.kit.edits import edits_of
 from recollect.model.payloads import Json, Part
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool

@@ -12,8 +12,8 @@ from typing import Any
 from recollect.agents.goose.state import Reading, occurrence
 from recollect.agents.goose.tools import answer_of, canonical, edits_asked_by
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.content.anthropic import base64_part
 from recollect.agents.kit.calls import arrived, expect, file_edits
+from recollect.agents.kit.content.anthropic import base64_part
 from recollect.agents.kit.naming import content_name, short_name
 from recollect.model.payloads import (
     AssistantMessage,

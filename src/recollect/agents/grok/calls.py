@@ -14,8 +14,8 @@ import msgspec
 from recollect.agents.grok.speech import read_content
 from recollect.agents.grok.state import MAX_OPEN, MAX_OUTPUT_CHARS, Open, Reading
 from recollect.agents.kit.access import mapping, text, whole
-from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.agents.kit.calls import with_call
+from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.agents.kit.edits import edits_asked
 from recollect.agents.kit.naming import content_sha256, is_encodable, is_storable
 from recollect.model.payloads import FileEdit, Json, Part, ToolCall, ToolResult

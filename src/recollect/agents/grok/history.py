@@ -18,8 +18,8 @@ from recollect.agents.grok.prompts import HUMAN_REASONS, REASONS, split_prompt
 from recollect.agents.grok.speech import begin_prompt, name_message
 from recollect.agents.grok.state import Reading
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.naming import content_sha256, count_name, short, spaceless
 from recollect.agents.kit.content.openai import chat_content, data_url_part
+from recollect.agents.kit.naming import content_sha256, count_name, short, spaceless
 from recollect.agents.kit.reading import MAX_NAME_CHARS
 from recollect.model.payloads import (
     AssistantMessage,

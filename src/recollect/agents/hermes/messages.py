@@ -15,9 +15,9 @@ from recollect.agents.hermes.results import read_result
 from recollect.agents.hermes.state import Reading
 from recollect.agents.kit.access import items, mapping, text
 from recollect.agents.kit.calls import expect
+from recollect.agents.kit.content.openai import chat_content
 from recollect.agents.kit.edits import edits_asked
 from recollect.agents.kit.naming import content_name, short_name
-from recollect.agents.kit.content.openai import chat_content
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,

@@ -8,12 +8,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import msgspec
-
 from recollect.agents.kimi.state import KimiReading, named
 from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.content.anthropic import base64_part, without_opaque
 from recollect.agents.kit.calls import Waiting, arrived, expect, file_edits
+from recollect.agents.kit.content.anthropic import base64_part, without_opaque
 from recollect.agents.kit.edits import edits_asked
 from recollect.agents.kit.naming import content_sha256
 from recollect.model.payloads import FileEdit, Instructions, Origin, Part, ToolCall, ToolResult
@@ -76,19 +74,6 @@ def origin_of(said: str) -> Origin:
     if said.lstrip().startswith(_INJECTED):
         return "injected"
     return "command" if _COMMAND.match(said) else "human"
-
-
-def decoded_arguments(reading: KimiReading, written: Any) -> Any:
-    """Return a call's arguments, which the wire holds as text."""
-    if not isinstance(written, str):
-        return written
-    if not written:
-        return {}
-    try:
-        return msgspec.json.decode(written)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        reading.wrong("arguments", "bad_arguments")
-        return written
 
 
 def add_call(reading: KimiReading, call_id: str, tool: str, arguments: Any, message_id: str = "") -> str:

@@ -13,7 +13,6 @@ from recollect.agents.kimi.content import (
     add_result,
     add_system_prompt,
     content_of,
-    decoded_arguments,
     origin_of,
     split_note,
     thoughts_of,
@@ -21,6 +20,7 @@ from recollect.agents.kimi.content import (
 from recollect.agents.kimi.state import KimiReading, named_text
 from recollect.agents.kit.access import text
 from recollect.agents.kit.content.anthropic import without_opaque
+from recollect.agents.kit.content.openai import arguments_of
 from recollect.model.payloads import AssistantMessage, Instructions, Lifecycle, SessionStart, Thinking, UserMessage
 
 _MESSAGE = frozenset(("role", "content", "tool_calls", "tool_call_id", "name", "partial"))
@@ -88,6 +88,6 @@ def _call(reading: KimiReading, call: Any) -> None:
         reading.unknown("tool_calls", call)
         return
     function = reading.mapping(call, "function")
-    arguments = decoded_arguments(reading, function.get("arguments"))
+    arguments = arguments_of(reading, function.get("arguments"))
     add_call(reading, reading.text(call, "id"), reading.text(function, "name"), arguments)
     reading.extra(call, _CALL, "tool_call")

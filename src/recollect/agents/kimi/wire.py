@@ -12,13 +12,13 @@ from recollect.agents.kimi.content import (
     add_call,
     add_result,
     content_of,
-    decoded_arguments,
     media_of,
     origin_of,
 )
 from recollect.agents.kimi.state import MAX_ARGUMENT_CHARS, KimiReading, OpenCall, named_text
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.content.anthropic import without_opaque
+from recollect.agents.kit.content.openai import arguments_of
 from recollect.agents.kit.naming import is_encodable, is_storable
 from recollect.model.payloads import (
     AssistantMessage,
@@ -141,7 +141,7 @@ def _call(reading: KimiReading, payload: dict[str, Any]) -> None:
     function = reading.mapping(payload, "function")
     tool = reading.text(function, "name")
     written = function.get("arguments")
-    name = add_call(reading, call_id, tool, decoded_arguments(reading, written))
+    name = add_call(reading, call_id, tool, arguments_of(reading, written))
     raw = written if isinstance(written, str) else ""
     if is_storable(name) and is_storable(tool) and is_storable(call_id) and len(raw) <= MAX_ARGUMENT_CHARS:
         reading.set(open_call=OpenCall(name, call_id, tool, raw if is_encodable(raw) else ""))
@@ -157,7 +157,7 @@ def _call_part(reading: KimiReading, payload: dict[str, Any]) -> None:
         reading.kept("ToolCallPart", piece)
         return
     reading.set(open_call=OpenCall(before.name, before.call_id, before.tool, raw))
-    arguments = decoded_arguments(reading, raw)
+    arguments = arguments_of(reading, raw)
     call = ToolCall(before.call_id, before.tool, canonical_tool(before.tool), arguments)
     reading.add(call, "assistant", native_id=before.name)
 

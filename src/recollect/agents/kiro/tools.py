@@ -10,8 +10,8 @@ from typing import Any
 
 from recollect.agents.kiro.state import KiroReading
 from recollect.agents.kit.access import mapping, text, whole
-from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.agents.kit.calls import arrived, expect, give_edits
+from recollect.agents.kit.content.anthropic import without_opaque
 from recollect.agents.kit.edits import edits_of, insertion_of
 from recollect.agents.kit.naming import name_of
 from recollect.model.payloads import FileEdit, Json, ToolCall, ToolResult

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 from recollect.agents.kit.reading import BaseState, Reading
@@ -54,6 +55,18 @@ def read_odd(reading: Reading[Any]) -> None:
     value = reading.record.value
     reading.wrong("record")
     reading.add(Unknown(type(value).__name__, value if isinstance(value, str) else flatten(value)))
+
+
+def read_row(reading: Reading[S], readers: Mapping[str, Callable[[Reading[S]], None]]) -> None:
+    """Give the events of one row by the table it is of; one of another table is unknown."""
+    if not isinstance(reading.record.value, dict):
+        read_odd(reading)
+        return
+    read = readers.get(reading.at)
+    if read is None:
+        reading.unknown(reading.at or "row")
+    else:
+        read(reading)
 
 
 def first_line_name(head: bytes) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import Any
 
-from recollect.agents.kit.extras import unknown_fields
 from recollect.model.records import Drift
 
 MAX_NAME_CHARS = 80
@@ -33,3 +32,10 @@ def note_value(drift: list[Drift], where: str, value: object, known: Set[str]) -
     """Note a text that is none of the known ones. where: the object's type and the field."""
     if value and isinstance(value, str) and value not in known:
         drift.append(Drift("value", f"{where}={value}"[:MAX_NAME_CHARS]))
+
+
+def unknown_fields(value: dict[str, Any], known: frozenset[str]) -> dict[str, Any] | None:
+    """Return the fields of a value that are not known and say something; None if there are none, which is the rule."""
+    if value.keys() <= known:
+        return None
+    return {k: v for k, v in value.items() if k not in known and v not in (None, "", [], {})} or None

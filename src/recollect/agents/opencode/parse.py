@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from recollect.agents.kit.adapter import KitAdapter, read_odd
+from recollect.agents.kit.adapter import KitAdapter, read_row
 from recollect.agents.opencode.declare import FACTS
 from recollect.agents.opencode.messages import read_message
 from recollect.agents.opencode.parts import read_part
@@ -33,11 +33,4 @@ class OpencodeAdapter(KitAdapter[OpencodeState]):
 
     def read(self, reading: Reading) -> None:
         """Give the events of one row, by the table it is of."""
-        if not isinstance(reading.record.value, dict):
-            read_odd(reading)
-            return
-        read = _READERS.get(reading.at)
-        if read is None:
-            reading.unknown(reading.at or "row")
-        else:
-            read(reading)
+        read_row(reading, _READERS)

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from recollect.agents.kit.access import items, mapping, text, whole
 from recollect.agents.kit.content.anthropic import base64_part, without_opaque
 from recollect.agents.openhands.state import OpenHandsReading
@@ -62,19 +60,6 @@ def thoughts_of(holder: dict[str, Any]) -> tuple[str, bool]:
     found = [piece for piece in (said, shown, summary) if piece]
     thought = "\n".join(piece for i, piece in enumerate(found) if not any(piece in other for other in found[:i]))
     return thought, not thought and bool(blocks or item)
-
-
-def arguments_of(reading: OpenHandsReading, written: Any) -> Any:
-    """Return a call's arguments, which are text where they are as the model wrote them."""
-    if not isinstance(written, str):
-        return written
-    if not written:
-        return {}
-    try:
-        return msgspec.json.decode(written)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        reading.wrong("arguments", "bad_arguments")
-        return written
 
 
 def canonical_of(name: str, arguments: Any) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 
 from recollect.agents.kit.access import items, mapping, text
 from recollect.agents.kit.content.anthropic import without_opaque
-from recollect.agents.openhands.content import arguments_of, canonical_of, content_of, result_of, thoughts_of
+from recollect.agents.kit.content.openai import arguments_of
+from recollect.agents.openhands.content import canonical_of, content_of, result_of, thoughts_of
 from recollect.agents.openhands.state import OpenHandsReading
 from recollect.model.payloads import (
     AssistantMessage,

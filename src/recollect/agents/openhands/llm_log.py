@@ -13,8 +13,9 @@ from typing import Any
 
 from recollect.agents.kit.access import mapping, number, text
 from recollect.agents.kit.content.anthropic import without_opaque
+from recollect.agents.kit.content.openai import arguments_of
 from recollect.agents.kit.naming import content_sha256, numbered
-from recollect.agents.openhands.content import arguments_of, canonical_of, content_of, thoughts_of
+from recollect.agents.openhands.content import canonical_of, content_of, thoughts_of
 from recollect.agents.openhands.state import OpenHandsReading
 from recollect.model.payloads import (
     AssistantMessage,

@@ -10,7 +10,6 @@ from typing import Any
 
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.calls import Waiting, arrived, expect, file_edits
-from recollect.agents.kit.edits import edits_asked
 from recollect.agents.kit.content.google.chat import origin_of, read_response, split_references
 from recollect.agents.kit.content.google.parts import (
     Counts,
@@ -25,6 +24,7 @@ from recollect.agents.kit.content.google.parts import (
     unwrap_shell,
     usage_of,
 )
+from recollect.agents.kit.edits import edits_asked
 from recollect.agents.kit.naming import content_sha256, is_storable, short_name
 from recollect.agents.kit.reading import Reading
 from recollect.agents.qwen.state import QwenState

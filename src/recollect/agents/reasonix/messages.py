@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from recollect.agents.kit.access import items, mapping, text, whole
+from recollect.agents.kit.content.openai import data_url_part
 from recollect.agents.kit.edits import edits_of, path_of
 from recollect.agents.kit.naming import content_name, numbered
-from recollect.agents.kit.content.openai import data_url_part
 from recollect.agents.kit.reading import remember
 from recollect.agents.kit.turns import decoded_arguments, give_call, give_result
 from recollect.agents.reasonix.state import MAX_TURNS, Reading

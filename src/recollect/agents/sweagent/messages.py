@@ -14,6 +14,7 @@ import msgspec
 
 from recollect.agents.kit.access import mapping, number, text
 from recollect.agents.kit.content.anthropic import without_opaque
+from recollect.agents.kit.content.openai import arguments_of
 from recollect.agents.sweagent.state import (
     MAX_GIVEN,
     MAX_PENDING_CHARS,
@@ -26,7 +27,6 @@ from recollect.agents.sweagent.state import (
 from recollect.agents.sweagent.tools import (
     MAX_ARGUMENT_CHARS,
     add_result,
-    arguments_of,
     canonical_of,
     tool_of,
 )

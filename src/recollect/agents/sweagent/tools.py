@@ -45,19 +45,6 @@ def canonical_of(name: str, arguments: Any) -> str:
     return "read" if found == "edit" and is_view else found
 
 
-def arguments_of(reading: SweAgentReading, written: Any) -> Any:
-    """Return a function's arguments, which are written as text."""
-    if not isinstance(written, str):
-        return written
-    if not written:
-        return {}
-    try:
-        return msgspec.json.decode(written)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        reading.wrong("arguments", "bad_arguments")
-        return written
-
-
 def add_result(reading: SweAgentReading, acting: Acting, said: str) -> None:
     """Give the result of an action, and the edit it applied. Only of edits it is known that they failed."""
     canonical = canonical_tool(acting.tool)

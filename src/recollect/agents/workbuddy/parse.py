@@ -13,8 +13,8 @@ import msgspec
 from recollect.agents.kit import reading as kit
 from recollect.agents.kit.access import items, mapping, text, whole
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.naming import MAX_PATH_CHARS, short, short_name
 from recollect.agents.kit.content.openai import data_url_part
+from recollect.agents.kit.naming import MAX_PATH_CHARS, short, short_name
 from recollect.agents.kit.turns import TurnState, decoded_arguments, give_call, give_result
 from recollect.agents.workbuddy.declare import FACTS
 from recollect.model.payloads import (

@@ -13,7 +13,9 @@ from recollect.cli.terminal import console, write_json
 @click.option("--drift", is_flag=True, help="Show what agents wrote that this version does not know.")
 @json_option
 def command(is_all: bool, drift: bool, as_json: bool) -> int:
-    """List the agents that can be read, where their history is and how much they say.
+    """List the agents that can be read and where their history is.
+
+    Each with how it writes and how much it says.
 
     With --drift: types, fields and values of records that no parser knows, by agent and version, each with its count
     and one place; an agent's update that changed its format shows up here. The exit code is 1 when there is none.

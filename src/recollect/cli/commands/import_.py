@@ -24,7 +24,9 @@ _FAILED = 3
 @click.option("--as", "agent", metavar="SLUG", help="Whose the files are, where their content doesn't tell.")
 @json_option
 def command(paths: tuple[Path, ...], agent: str | None, as_json: bool) -> int:
-    """Take in files and folders that you name: transcripts in any layout, exports of ChatGPT, Claude.ai and Slack.
+    """Take in files and folders that you name.
+
+    These are transcripts in any layout, and exports of ChatGPT, Claude.ai and Slack.
 
     Each file is told by its content; zip archives are unpacked for the time. What is of no known agent is listed and
     left alone; the exit code is 1 when nothing at all could be taken in.

@@ -14,11 +14,12 @@ from recollect.cli.terminal import console, write_json
 )
 @json_option
 def command(port: int, as_json: bool) -> int:
-    """Receive what agents send over OpenTelemetry (OTLP/HTTP), on this machine only, until Ctrl-C.
+    """Receive what agents send over OpenTelemetry (OTLP/HTTP).
 
-    Everything is on the disk before it is answered; `recollect sync` takes it in, also while this runs. Tell an agent
-    to send here with OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 and OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf;
-    most send what was said only when told to (OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true).
+    Only from this machine, and until Ctrl-C. Everything is on the disk before it is answered; `recollect sync` takes it
+    in, also while this runs. Tell an agent to send here with OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 and
+    OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf; most send what was said only when told to
+    (OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true).
 
     \b
     Example:

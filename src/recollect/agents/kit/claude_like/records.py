@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from recollect.agents.kit.access import items, mapping, text, whole
+from recollect.agents.kit.calls import Waiting, arrived, expect, file_edits
 from recollect.agents.kit.content.anthropic import (
     CALL_TYPES,
     MEDIA_TYPES,
@@ -20,9 +21,14 @@ from recollect.agents.kit.content.anthropic import (
     media_part,
     without_opaque,
 )
-from recollect.agents.kit.calls import Waiting, arrived, expect, file_edits
+from recollect.agents.kit.content.google.parts import (
+    display_of,
+    edit_of,
+    is_edit_display,
+    response_failed,
+    response_text,
+)
 from recollect.agents.kit.edits import edits_asked
-from recollect.agents.kit.content.google.parts import display_of, edit_of, is_edit_display, response_failed, response_text
 from recollect.agents.kit.naming import content_sha256, short_name
 from recollect.agents.kit.reading import MAX_NAME_CHARS, BaseState, Reading
 from recollect.model.payloads import (

@@ -13,13 +13,13 @@ from typing import Any
 
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.adapter import read_odd
-from recollect.agents.kit.content.anthropic import CALL_TYPES, MEDIA_TYPES, content_text, media_part, without_opaque
 from recollect.agents.kit.calls import expect
 from recollect.agents.kit.cline.results import give_call, give_result, is_spoken, reasoning_text, spoken_in
 from recollect.agents.kit.cline.state import MAX_ASKED, ClineReading, record_id, see_model
 from recollect.agents.kit.cline.tags import Said, cwd_in, pieces, time_in
 from recollect.agents.kit.cline.usage import message_usage
 from recollect.agents.kit.cline.xml import result_head, taken_apart
+from recollect.agents.kit.content.anthropic import CALL_TYPES, MEDIA_TYPES, content_text, media_part, without_opaque
 from recollect.agents.kit.instants import instant
 from recollect.agents.kit.naming import content_name, is_storable, name_of, numbered
 from recollect.model.payloads import (

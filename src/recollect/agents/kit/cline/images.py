@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from recollect.agents.kit.access import items
-from recollect.agents.kit.content.anthropic import base64_part, without_opaque
 from recollect.agents.kit.cline.state import ClineReading
+from recollect.agents.kit.content.anthropic import base64_part, without_opaque
 from recollect.model.payloads import Json, Part
 
 _MAX_DEPTH = 8

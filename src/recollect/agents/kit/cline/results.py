@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.content.anthropic import content_parts, content_text, without_opaque
 from recollect.agents.kit.calls import arrived, expect, give_edits
 from recollect.agents.kit.cline.state import ClineReading, record_id
 from recollect.agents.kit.cline.tags import pieces, tagged
+from recollect.agents.kit.content.anthropic import content_parts, content_text, without_opaque
 from recollect.agents.kit.edits import Operation, edits_of, insertion_of
 from recollect.agents.kit.naming import name_of
 from recollect.model.payloads import FileEdit, Json, Origin, ToolCall, ToolResult, UserMessage

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.content.anthropic import base64_part, block_text
+from recollect.agents.kit.reading import Reading
 from recollect.model.payloads import Json, Part
 from recollect.model.text import flatten
 
@@ -53,3 +56,16 @@ def _image(block: dict[str, Any]) -> tuple[Part, bool]:
             return base64_part("image", text(source.get("media_type")), source.get("data"))
         source = source.get("url")
     return data_url_part("image", source) if isinstance(source, str) else (Part(type="image"), False)
+
+
+def arguments_of(reading: Reading[Any], written: Any) -> Any:
+    """Return a call's arguments, which are written as text; a text that is no JSON as it is, with a defect."""
+    if not isinstance(written, str):
+        return written
+    if not written:
+        return {}
+    try:
+        return msgspec.json.decode(written)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        reading.wrong("arguments", "bad_arguments")
+        return written

@@ -9,8 +9,8 @@ import re
 from typing import Any
 
 from recollect.agents.kit.access import text
-from recollect.agents.kit.content.anthropic import base64_part, without_opaque
 from recollect.agents.kit.calls import arrived, expect, file_edits
+from recollect.agents.kit.content.anthropic import base64_part, without_opaque
 from recollect.agents.kit.edits import edits_asked
 from recollect.agents.kit.naming import is_storable
 from recollect.agents.kit.pi.state import MAX_USAGES, PiReading
