@@ -73,7 +73,9 @@ def _schema(home: Path) -> set[str]:
 
 
 def _laid_out(sql: str) -> str:
-    return re.sub(r"\s+(?=,)", "", re.sub(r"\s+", " ", sql)).replace("( ", "(").replace(" )", ")").replace(", ", ",\n    ")
+    return (
+        re.sub(r"\s+(?=,)", "", re.sub(r"\s+", " ", sql)).replace("( ", "(").replace(" )", ")").replace(", ", ",\n    ")
+    )
 
 
 def entry_of(places: list[tuple[object, bool]]) -> JournalEntry:

@@ -12,6 +12,9 @@ from recollect.config import Config
 from recollect.memory import Memory
 from recollect.model.events import Event
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
+from tests.capture.conftest import desk
+
+__all__ = ["World", "desk", "texts", "world"]
 
 
 class World(NamedTuple):

@@ -21,10 +21,11 @@ from recollect.capture.containers.directory import glob_of
 from recollect.capture.documents import DocumentPlace
 from recollect.config import Config
 from recollect.model.capabilities import Place
+from recollect.model.records import ZSTD_SUFFIXES
 from recollect.paths import expand, spool_dir, user_home
 
 HEAD_BYTES = 64 * 1024
-_LOOSE_SUFFIXES = (".jsonl", ".jsonl.zst")
+_LOOSE_SUFFIXES = (".jsonl", ".jsonl.zst", ".jsonl.zstd")
 _LOOSE_SKIP = frozenset((".git", "node_modules", ".venv", "__pycache__"))
 
 
@@ -143,7 +144,7 @@ def _safe_head(read_head: Callable[[str], bytes], path: str, refused: list[Refus
 
 
 def _place_of(adapter: Adapter, role: str, path: str) -> Place | None:
-    is_compressed = path.endswith(".zst")
+    is_compressed = path.endswith(ZSTD_SUFFIXES)
     for place in adapter.facts.places:
         if place.role == role and place.container == "jsonl" and place.is_compressed == is_compressed:
             return place

@@ -12,6 +12,7 @@ from typing import BinaryIO, Protocol
 import zstandard
 
 from recollect.errors import SourceChanged, SourceRefused, SourceUnavailable
+from recollect.model.records import ZSTD_SUFFIXES
 
 MAX_DECOMPRESSED_BYTES = 8 * 1024**3
 """A zstd source that gives more is a bomb, not a transcript: the longest real rollouts are about 1 GB."""
@@ -115,7 +116,7 @@ def open_source(path: str, *, is_compressed: bool = False) -> Iterator[SourceFil
 def read_head(path: str, length: int = 64 * 1024) -> bytes:
     """Return the first bytes of a source, decompressed where its name ends in `.zst`. Raises OSError."""
     try:
-        with open_source(path, is_compressed=path.endswith(".zst")) as source:
+        with open_source(path, is_compressed=path.endswith(ZSTD_SUFFIXES)) as source:
             return source.read_at(0, length)
     except (SourceUnavailable, SourceRefused) as error:
         raise OSError(errno.EIO, str(error)) from error

@@ -23,6 +23,7 @@ from recollect.capture.containers.sqlite import open_database
 from recollect.capture.discover import FoundSource, Refused
 from recollect.errors import SourceError
 from recollect.model.capabilities import Place
+from recollect.model.records import ZSTD_SUFFIXES
 
 SKIPPED_FOLDERS = frozenset((".git", "node_modules", ".venv", "__pycache__"))
 _SQLITE = b"SQLite format 3\x00"
@@ -177,7 +178,7 @@ def _said(file: _File, adapter: Adapter, read_head: Callable[[str], bytes]) -> F
         head = read_head(file.path).lstrip()
     except OSError:
         return None
-    is_lines = file.path.removesuffix(".zst").endswith(("l", ".log")) or b"\n{" in head
+    is_lines = file.path.removesuffix(".zst").removesuffix(".zstd").endswith(("l", ".log")) or b"\n{" in head
     wanted = "sqlite" if head.startswith(_SQLITE) else "text" if head[:1] not in b"{[" else ""
     fitting = ("jsonl", "patchlog") if is_lines else ("snapshot", "export", "directory", "jsonl")
     for container in (wanted,) if wanted else fitting:
@@ -192,7 +193,7 @@ def _said(file: _File, adapter: Adapter, read_head: Callable[[str], bytes]) -> F
 
 def _place_of(adapter: Adapter, role: str, path: str) -> Place | None:
     """Return the place of a role; a compressed file needs none of its own."""
-    is_compressed = path.endswith(".zst")
+    is_compressed = path.endswith(ZSTD_SUFFIXES)
     places = [p for p in adapter.facts.places if p.role == role]
     for place in places:
         if place.is_compressed == is_compressed:

@@ -10,6 +10,8 @@ from recollect.model.events import Draft
 from recollect.model.payloads import Json
 
 State = TypeVar("State")
+ZSTD_SUFFIXES = (".zst", ".zstd")
+"""How the names of compressed sources end."""
 
 
 class SourceInfo(msgspec.Struct, frozen=True):
@@ -46,7 +48,7 @@ class SourceInfo(msgspec.Struct, frozen=True):
     def stem(self) -> str:
         """The name without its extensions (`.jsonl`, `.jsonl.zst`, `.json`, `.txt`)."""
         name = self.name
-        for suffix in (".zst", ".jsonl", ".json", ".txt"):
+        for suffix in (*ZSTD_SUFFIXES, ".jsonl", ".json", ".txt"):
             name = name.removesuffix(suffix)
         return name
 

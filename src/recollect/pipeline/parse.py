@@ -20,7 +20,7 @@ from recollect.errors import SourceRefused
 from recollect.model.events import Event, Role, SourceLocation, TsQuality
 from recollect.model.ids import record_event_id, session_uid, source_id
 from recollect.model.payloads import KINDS, Payload
-from recollect.model.records import SourceInfo
+from recollect.model.records import ZSTD_SUFFIXES, SourceInfo
 from recollect.model.text import summary_of
 from recollect.pipeline.work.derive import IS_SIDECHAIN, Deriver, Resume, hashes_of
 from recollect.privacy.redact import Redactor
@@ -56,7 +56,7 @@ def parse_file(
     Raises UnknownName, SourceUnavailable, SourceRefused.
     """
     known = adapters_with(formats or {})
-    with open_source(str(path), is_compressed=path.name.endswith(".zst")) as source:
+    with open_source(str(path), is_compressed=path.name.endswith(ZSTD_SUFFIXES)) as source:
         head = source.read_at(0, _HEAD_BYTES)
         if agent is None:
             chosen, role = recognise(path, head, known)

@@ -213,12 +213,12 @@ def _slices(
             [],
         )  # fmt: skip
         committed = end
+    if not index and trail is not None:
+        row.trail = trail.of_nothing()
     # The committed end as the ingester saw it: after the last line's end, not only after its record.
     committed = max(committed, revision.committed_bytes)
-    is_compared_whole = not is_appended(row.container)
-    marks = marks_of(
-        partial(archive.read_range, places), archive.iter_bytes(places), committed, is_whole=is_compared_whole
-    )
+    is_whole = not is_appended(row.container)
+    marks = marks_of(partial(archive.read_range, places), archive.iter_bytes(places), committed, is_whole=is_whole)
     tail_sha = b"" if is_rows(row.container) else marks.tail_sha  # a document's mark is not archived
     row = msgspec.structs.replace(row, committed_bytes=committed, head_sha=marks.head_sha, tail_sha=tail_sha)
     chunks = [SealedChunk(place.name, b"", place.plain, is_open) for place, is_open in revision.chunks]

@@ -25,6 +25,7 @@ from recollect.pipeline.ingest import Ingester, Sinks
 from recollect.pipeline.mend import mend_index
 from recollect.pipeline.plan import Planned, Planner
 from recollect.pipeline.report import AgentSync, ProgressCallback, Skipped, SyncProgress, SyncReport
+from recollect.pipeline.spool import clear_spool
 from recollect.pipeline.work.stages import OtherThreads, StageTimer
 from recollect.pipeline.work.tasks import TaskAnswer
 from recollect.store.ports import Reader, Writer
@@ -97,6 +98,7 @@ def sync(
         ingester = Ingester(Sinks(writer, archive, index), report, now_us=request.now_us, timer=timer)
         if not _run(planned, ingester, home, keys, request):
             report.state = "interrupted"
+        clear_spool(reader, request.chosen(), request.env, now_us=request.now_us())
     finally:
         if index is not None:
             _close_index(index, report)

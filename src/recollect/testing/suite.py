@@ -18,6 +18,7 @@ from recollect.config import AgentConfig, Config, FormatConfig
 from recollect.memory import Memory
 from recollect.model.events import Event
 from recollect.model.payloads import Lifecycle, Unknown
+from recollect.model.records import ZSTD_SUFFIXES
 from recollect.model.sessions import Session
 from recollect.model.text import flatten
 from recollect.testing.fixtures import Fixture, lay_out
@@ -196,7 +197,7 @@ def _inexact(memory: Memory, files: Sequence[Path]) -> Iterator[str]:
     with memory.archive() as archive:
         for path in files:
             source = by_path.get(str(path))
-            if source is None or path.suffix == ".zst":
+            if source is None or path.suffix in ZSTD_SUFFIXES:
                 continue
             places = [place for place, _ in memory.reader().chunks(source.source_id, source.revision)]
             if b"".join(archive.iter_bytes(places)) != path.read_bytes():

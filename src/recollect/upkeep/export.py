@@ -59,7 +59,7 @@ def raw_files(reader: Reader, session: Session, *, revision: int | None = None) 
             if not 1 <= revision <= row.revision:
                 raise UnknownName("revision", str(revision), hint=f"there are revisions 1 to {row.revision}")
             wanted = revision
-        name = os.path.basename(row.path.replace("\\", "/")).removesuffix(".zst")
+        name = os.path.basename(row.path.replace("\\", "/")).removesuffix(".zst").removesuffix(".zstd")
         suffix = "".join(Path(name).suffixes[-1:]) or ".txt"
         full = f"{stem.rstrip('.')}{suffix}" if i == 0 else f"{stem.rstrip('.')}.{row.role}.{name}"
         size = sum(place.plain for place, _ in reader.chunks(row.source_id, wanted))

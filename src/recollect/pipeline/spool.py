@@ -1,0 +1,36 @@
+"""What a receiver of ours spooled lies in plain text; once the archive has it, it goes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+from recollect.agents.base import Adapter
+from recollect.model.timestamps import day_of
+from recollect.paths import spool_dir
+from recollect.store.ports import Reader
+
+_DAY_US = 86_400_000_000
+
+
+def clear_spool(reader: Reader, adapters: Iterable[Adapter], env: Mapping[str, str], *, now_us: int) -> int:
+    """Delete the spool's files that were taken in whole; return how many.
+
+    Files are named by their day. The last two days stay: a request that came at midnight may still be written.
+    """
+    kept_from = day_of(now_us - _DAY_US)
+    count = 0
+    for adapter in adapters:
+        folders = tuple(f"{spool_dir(name, env)}{os.sep}" for name in adapter.facts.spools)
+        for row in reader.sources(adapter.facts.slug) if folders else ():
+            day = os.path.basename(row.path).partition(".")[0]
+            if row.status != "active" or not row.path.startswith(folders) or day >= kept_from:
+                continue
+            try:
+                is_whole = os.stat(row.path).st_size == row.size == row.committed_bytes
+                if is_whole:
+                    os.unlink(row.path)
+                    count += 1
+            except OSError:
+                continue  # gone, or not ours to delete: nothing is lost by leaving it
+    return count
