@@ -6,10 +6,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import zstandard
 
-from recollect.capture import unpack
+from recollect.capture import files, unpack
 from recollect.capture.unpack import is_zip, unpacked
 from recollect.errors import SourceRefused, SourceUnavailable
+from tests.capture.conftest import Desk
 
 
 def archive(path: Path, **files: bytes) -> Path:
@@ -112,3 +114,20 @@ def test_an_archive_is_told_by_its_beginning_not_by_its_name(tmp_path: Path) -> 
     assert not is_zip(tmp_path / "text.zip")
     assert not is_zip(tmp_path)
     assert not is_zip(tmp_path / "gone.zip")
+
+
+@pytest.mark.parametrize(
+    "unit", [b" ", b'{"id": "n", "x": "' + b"a" * 1000 + b'"}\n'], ids=["one record", "many lines"]
+)
+def test_a_compressed_file_that_gives_far_too_much_is_refused_alone(
+    unit: bytes, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MAX_DECOMPRESSED_BYTES", 6_000_000)
+    bomb = zstandard.compress(unit * (9_000_000 // len(unit)))
+    assert len(bomb) < 100_000
+    desk.put("lines/bomb.jsonl.zst", bomb)
+    desk.put("lines/sound.jsonl.zst", zstandard.compress(b'{"id": "n1", "say": "sound"}\n'))
+    line = desk.sync()
+    assert [(Path(s.path).name, s.is_failure) for s in line.skipped] == [("bomb.jsonl.zst", True)]
+    assert desk.said("sound") == ["sound"]
+    assert desk.is_whole()

@@ -19,7 +19,10 @@ FOLDER = Path(__file__).resolve().parent
 FIXTURES = list(fixtures_in(FOLDER / "fixtures"))
 GROWING = [f for f in FIXTURES if f.scenario in ("tool", "half_written")]
 COUNTED = [f for f in FIXTURES if f.scenario in ("usage", "fork")]
-ALSO_KNOWN = ("fork", "interruption", "usage", "resume", "setup")
+ALSO_KNOWN = (
+    "fork", "interruption", "usage", "resume", "setup",
+    "left_branch", "dropped_history", "compaction_new_session", "system",
+)  # fmt: skip
 """Scenarios with rules of their own, or none but those that hold for all."""
 
 

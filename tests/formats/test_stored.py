@@ -53,8 +53,8 @@ def test_a_database_of_version_1_is_brought_up_to_date_and_keeps_what_it_holds(t
         if statement.strip() and "sqlite_sequence" not in statement:
             db.execute(statement).fetchall()
     db.execute(
-        "INSERT INTO source VALUES (1, 's-1', 'claude', 'transcript', 'k', '/p', 'p', 'jsonl', 0, 's', 1, 1, 1, 1, 0, 0, "
-        "x'', x'', x'', 1, 0, 'active', 7)"
+        "INSERT INTO source VALUES (1, 's-1', 'claude', 'transcript', 'k', '/p', 'p', 'jsonl', 0, 's', 1, 1, 1, 1, 0, "
+        "0, x'', x'', x'', 1, 0, 'active', 7)"
     ).fetchall()
     db.execute("PRAGMA application_id = 1380270924").fetchall()
     db.execute("PRAGMA user_version = 1").fetchall()

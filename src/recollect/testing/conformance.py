@@ -60,8 +60,12 @@ def check_adapter(adapter: Adapter, info: SourceInfo, values: Sequence[Json]) ->
     record changes nothing; the state can be stored and is at most 1 MiB; a time and its quality agree.
     An adapter that raises lets its exception through.
     """
+    return check_records(adapter, info, records_of(values))
+
+
+def check_records(adapter: Adapter, info: SourceInfo, records: Sequence[Record]) -> list[str]:
+    """Check as `check_adapter` does, with records that stand at a place of their document (rows, split arrays)."""
     problems: list[str] = []
-    records = records_of(values)
     if not adapter.identify(info, b"\n".join(record.raw for record in records)[:HEAD_BYTES]):
         problems.append("identify gave no name to the session")
     whole = read(adapter, info, records)

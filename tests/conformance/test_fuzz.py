@@ -1,0 +1,54 @@
+"""Every adapter on its own fixtures, bent: it never raises, keeps the contract, and a memory of it stays whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recollect.agents.registry import adapters
+from recollect.config import AgentConfig, Config
+from recollect.memory import Memory
+from recollect.testing.conformance import check_records
+from recollect.testing.fixtures import fixtures_in
+from tests.conformance.fuzz import FIXTURES, bent, chosen, lay_out_bent, records_in, sources
+
+SLUGS = sorted({fixture.agent for fixture in fixtures_in(FIXTURES)} & adapters().keys())
+EXAMPLES = 40
+FIXTURES_PER_SYNC = 4
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data(), seed=st.integers(0, 2**32), count=st.integers(1, 5))
+def test_a_bent_source_keeps_the_contract(slug: str, data: st.DataObject, seed: int, count: int) -> None:
+    found = sources(slug)
+    source = found[data.draw(st.integers(0, len(found) - 1))]
+    records = records_in(source, bent(source, seed, count))
+    assert check_records(adapters()[slug], source.info, records) == []
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_bent_files_of_every_agent_are_taken_in_whole(seed: int, tmp_path: Path) -> None:
+    config: dict[str, AgentConfig] = {}
+    for slug in SLUGS:
+        fixtures = chosen(slug)
+        roots = []
+        for number in range(FIXTURES_PER_SYNC):
+            fixture = fixtures[(seed * FIXTURES_PER_SYNC + number) % len(fixtures)]
+            root = tmp_path / "agents" / slug / f"{number}"
+            root.mkdir(parents=True)
+            lay_out_bent(fixture, root, seed * 1000 + number)
+            roots.append(str(root))
+        config[slug] = AgentConfig(roots=tuple(roots))
+    with Memory.open(tmp_path / "home", config=Config(agents=config), env={"HOME": str(tmp_path)}) as memory:
+        report = memory.sync()
+        assert report.state != "interrupted"
+        assert {slug for slug in SLUGS if not report.agents[slug].events} == set()
+        assert not any(d.is_loss for d in memory.upkeep.verify().defects)
+        before = {s.session_uid: list(memory.events(s.session_uid)) for s in memory.sessions(limit=5000).sessions}
+        memory.rebuild("all")
+        after = {s.session_uid: list(memory.events(s.session_uid)) for s in memory.sessions(limit=5000).sessions}
+        assert after == before
