@@ -153,7 +153,7 @@ def _row_changed(row: dict[str, Any], dice: random.Random) -> dict[str, Any]:
     if isinstance(cell, dict) and "$json" in cell:
         try:
             inner = json.loads(cell["$json"])
-        except ValueError:
+        except (TypeError, ValueError):
             inner = cell["$json"]
         holder[name] = {"$json": _written(changed_value(inner, dice)).decode("utf-8", "replace")}
     else:
@@ -248,8 +248,8 @@ def _written(value: Any) -> bytes:
 
 _VALUES: tuple[Any, ...] = (
     None, True, False, 0, -1, 1.5, 10**30, -(10**30), 2**63, 1e308, -0.0, "", " ", "text", "1785574800", "9" * 400,
-    "2026-08-01T09:00:00Z", "9999-99-99T99:99:99Z", "\x00", "\ufeff", "data:image/png;base64,AAAA", "a" * 70_000, [], {}, [[]],
-    [None], [1, "two", {"three": 3}], {"type": "from_the_future"}, {"type": None}, {"type": {"type": "text"}},
+    "2026-08-01T09:00:00Z", "9999-99-99T99:99:99Z", "\x00", "\ufeff", "data:image/png;base64,AAAA", "a" * 70_000, [], {},
+    [[]], [None], [1, "two", {"three": 3}], {"type": "from_the_future"}, {"type": None}, {"type": {"type": "text"}},
     {"text": ["a", 1]}, {"": ""}, {"id": 7}, _deep(60), ["x"] * 200,
 )  # fmt: skip
 Bend = Callable[[bytes, random.Random, str], bytes]

@@ -16,7 +16,7 @@ from recollect.testing.fixtures import fixtures_in
 from tests.conformance.fuzz import FIXTURES, bent, chosen, lay_out_bent, records_in, sources
 
 SLUGS = sorted({fixture.agent for fixture in fixtures_in(FIXTURES)} & adapters().keys())
-EXAMPLES = 40
+EXAMPLES = 100
 FIXTURES_PER_SYNC = 4
 
 
@@ -30,7 +30,7 @@ def test_a_bent_source_keeps_the_contract(slug: str, data: st.DataObject, seed: 
     assert check_records(adapters()[slug], source.info, records) == []
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(25))
 def test_bent_files_of_every_agent_are_taken_in_whole(seed: int, tmp_path: Path) -> None:
     config: dict[str, AgentConfig] = {}
     for slug in SLUGS:
@@ -44,7 +44,7 @@ def test_bent_files_of_every_agent_are_taken_in_whole(seed: int, tmp_path: Path)
             roots.append(str(root))
         config[slug] = AgentConfig(roots=tuple(roots))
     with Memory.open(tmp_path / "home", config=Config(agents=config), env={"HOME": str(tmp_path)}) as memory:
-        report = memory.sync()
+        report = memory.sync(agents=SLUGS)
         assert report.state != "interrupted"
         assert {slug for slug in SLUGS if not report.agents[slug].events} == set()
         assert not any(d.is_loss for d in memory.upkeep.verify().defects)

@@ -107,7 +107,11 @@ def _cells(database: Path) -> Iterator[tuple[str, bytes]]:
     db.close()
 
 
-@pytest.mark.parametrize("verb", [verb.name for verb in VERBS])
+SHOWING = [verb.name for verb in VERBS if verb.name != "otlp"]
+"""All but the receiver, which shows nothing that is stored and serves until it is stopped."""
+
+
+@pytest.mark.parametrize("verb", SHOWING)
 @pytest.mark.parametrize("is_json", [False, True], ids=["text", "json"])
 def test_no_verb_shows_a_secret(
     planted: Planted,
@@ -139,6 +143,8 @@ def _ways(planted: Planted, verb: str, folder: Path) -> list[list[str]]:
         "timeline": [["--limit", "5000"]],
         "usage": [["--by", "session"]],
         "schema": [["event"]],
+        "agents": [["--all"], ["--drift"]],
+        "import": [[str(planted.claude.path)]],
         "parse": [[str(planted.claude.path)], [str(planted.codex.path)]],
     }.get(verb, [[]])
 

@@ -109,7 +109,10 @@ def _cell(cell: Json) -> tuple[Json, str]:
     if tag == "$zstd":
         return _compressed(body)
     if tag == "$text":
-        return base64.b64decode(body).decode("utf-8", "replace"), "invalid_utf8"
+        try:
+            return base64.b64decode(body, validate=True).decode("utf-8", "replace"), "invalid_utf8"
+        except (binascii.Error, ValueError):
+            return cell, "wrong_type"
     return (None, "number_out_of_range") if tag == "$real" else (cell, "")
 
 

@@ -130,7 +130,7 @@ def _read_entry(reading: Reading) -> None:
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else reading.items(message, "content")
     is_said = False
     for number, block in enumerate(blocks, 1):
-        if mapping(block).get("type") in ("text", *_MEDIA) and not is_said:
+        if text(mapping(block).get("type")) in ("text", *_MEDIA) and not is_said:
             is_said = True
             _say(reading, message, blocks, name, is_hint=_HINT in marks)
         _read_block(reading, block, f"{name}/{number}")
@@ -154,11 +154,11 @@ def _say(reading: Reading, message: dict[str, Any], blocks: list[Any], name: str
     texts: list[str] = []
     parts: list[Part] = []
     for block in map(mapping, blocks):
-        kind = block.get("type")
+        kind = text(block.get("type"))
         if kind == "text":
             texts.append(reading.text(block, "text"))
         elif kind in _MEDIA:
-            parts.append(_part(reading, block, text(kind)))
+            parts.append(_part(reading, block, kind))
     said = "\n".join(t for t in texts if t)
     if not said and not parts:
         return
@@ -215,7 +215,7 @@ def _read_result(reading: Reading, block: dict[str, Any], where: str) -> None:
     parts = tuple(
         _part(reading, item, text(item.get("type")))
         for item in map(mapping, items(output))
-        if item.get("type") in _MEDIA
+        if text(item.get("type")) in _MEDIA
     )
     failed = _FAILED.match(said)
     exit_code = int(failed[1]) if failed else None

@@ -90,7 +90,7 @@ def _read_user(step: Step, blocks: list[Json], message: dict[str, Any]) -> None:
     texts: list[str] = []
     parts: list[Part] = []
     for block in blocks:
-        kind = block.get("type") if isinstance(block, dict) else None
+        kind = text(block.get("type")) if isinstance(block, dict) else ""
         if isinstance(block, str):
             texts.append(block)
         elif kind == "text":

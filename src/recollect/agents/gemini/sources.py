@@ -99,5 +99,5 @@ def _values(head: bytes) -> list[dict[str, Any]]:
 def _decoded(written: bytes) -> str:
     try:
         return text(msgspec.json.decode(b'"' + written + b'"')).strip()
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return ""

@@ -133,7 +133,7 @@ def messages_of(value: Json, role: str) -> Messages:
 def message_of(written: Json, role: str) -> Message:
     """Return one message."""
     if not isinstance(written, dict):
-        return _plain(written, role).messages[0] if written not in (None, "") else Message(role)
+        return next(iter(_plain(written, role).messages), Message(role))
     inner = written.get("message")
     if isinstance(inner, dict):
         written = {**inner, **{k: v for k, v in written.items() if k != "message"}}

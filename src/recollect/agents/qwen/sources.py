@@ -103,5 +103,5 @@ def _found(pattern: re.Pattern[bytes], data: bytes) -> str:
         return ""
     try:
         return text(msgspec.json.decode(b'"' + found[1] + b'"')).strip()
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return ""

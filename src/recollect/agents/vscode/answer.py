@@ -76,7 +76,7 @@ def scan(asked: Asked, response: list[Any]) -> None:
 
 
 def _note(asked: Asked, place: int, item: dict[str, Any]) -> None:
-    kind = item.get("kind")
+    kind = text(item.get("kind"))
     if kind == _CALL and not is_internal(text(item.get("toolId"))):
         asked.invocations = [i for i in asked.invocations if i.place != place]
         asked.invocations.append(invocation_of(asked, place, item))

@@ -153,7 +153,7 @@ def _content(reading: Reading, content: Json) -> tuple[str, tuple[Part, ...]]:
     parts: list[Part] = []
     for block in items(content):
         given = mapping(block)
-        if given.get("type") in _IMAGES:
+        if text(given.get("type")) in _IMAGES:
             address = given.get("image", given.get("imageUrl"))
             part, is_readable = data_url_part("image", text(address))
             parts.append(part)
