@@ -248,7 +248,8 @@ def _written(value: Any) -> bytes:
 
 _VALUES: tuple[Any, ...] = (
     None, True, False, 0, -1, 1.5, 10**30, -(10**30), 2**63, 1e308, -0.0, "", " ", "text", "1785574800", "9" * 400,
-    "2026-08-01T09:00:00Z", "9999-99-99T99:99:99Z", "\x00", "\ufeff", "data:image/png;base64,AAAA", "a" * 70_000, [], {},
+    "2026-08-01T09:00:00Z", "9999-99-99T99:99:99Z", "\x00", "\ufeff", "data:image/png;base64,AAAA", "a" * 70_000, [],
+    {},
     [[]], [None], [1, "two", {"three": 3}], {"type": "from_the_future"}, {"type": None}, {"type": {"type": "text"}},
     {"text": ["a", 1]}, {"": ""}, {"id": 7}, _deep(60), ["x"] * 200,
 )  # fmt: skip

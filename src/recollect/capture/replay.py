@@ -44,8 +44,8 @@ def replay(pieces: Iterable[bytes], container: str) -> Iterator[Batch]:
     data = _joined(pieces)
     if isinstance(data, GiantRecord):
         yield Batch(0, b"", [], data)
-    elif data:
-        yield Batch(0, data, split_whole(data, container).lines)
+    elif lines := split_whole(data, container).lines:  # `[]` has none
+        yield Batch(0, data, lines)
 
 
 def split_whole(data: bytes, container: str) -> Lines:
