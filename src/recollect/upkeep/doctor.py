@@ -177,15 +177,18 @@ class Doctor:
         if not os.path.isdir(folder):
             return Check(name, "warn", "is not there", "mount it, or take it out of [ingest] folders")
         found = sort_out(folder, self._known, known={}, read_head=read_head)
-        taken = sum(map(len, found.sources.values()))
-        if not found.untaken:
+        sources = [source for of_agent in found.sources.values() for source in of_agent]
+        unreadable = database_problems(sources)
+        untaken = [*found.untaken, *unreadable]
+        taken = len(sources) - len(unreadable)
+        if not untaken:
             return Check(name, "ok", _counted(taken, "source"))
         reasons: dict[str, int] = {}
-        for refused in found.untaken:
+        for refused in untaken:
             reasons[refused.reason] = reasons.get(refused.reason, 0) + 1
         why = ", ".join(f"{number} {reason}" for reason, number in sorted(reasons.items(), key=lambda r: -r[1]))
-        text = f"{_counted(taken, 'source')}; {_counted(len(found.untaken), 'file')} not taken: {why}"
-        details = tuple(f"{r.path}: {r.reason}" for r in found.untaken)
+        text = f"{_counted(taken, 'source')}; {_counted(len(untaken), 'file')} not taken: {why}"
+        details = tuple(f"{r.path}: {r.reason}" for r in untaken)
         return Check(name, "ok", text, "`recollect doctor --json` lists them", details)
 
     def _agent(self, adapter: Adapter) -> Check | None:
