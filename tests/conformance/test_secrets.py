@@ -65,4 +65,6 @@ def test_a_planted_secret_is_nowhere(fixture: Fixture, tmp_path: Path) -> None:
 
 
 def test_every_agent_is_asked() -> None:
-    assert {f.agent for f in CHOSEN} >= {slug for slug, a in adapters().items() if not a.facts.is_configured}
+    """But Slack, which tells none of these stories: it has no assistant, and its own tests plant a secret."""
+    own = {slug for slug, a in adapters().items() if not a.facts.is_configured}
+    assert {f.agent for f in CHOSEN} >= own - {"slack"}
