@@ -1,7 +1,7 @@
 """Memscribe's conformance pairs: its expected events and ours, brought into one plain form and compared.
 
 Third-party test data, see `shared/corpus/memscribe/README.md`; what is compared and why is in
-`shared/reference/decision-capture.md`, section 6.2. An event becomes a line of text that says what both sides can say of it.
+`shared/reference/decision-capture.md`, section 6.2. An event becomes a line that says what both sides can say of it.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from recollect.model.text import flatten
 from recollect.pipeline.parse import parse_file
 
 UNREAD = "no adapter reads this form"
+COUNTED = ("user", "assistant", "call", "result", "edit", "rewind", "compaction")
 _EPOCH = 0
 
 
@@ -214,3 +215,20 @@ def _about_pairs(yours: Sequence[Told], mine: Sequence[Told]) -> Iterable[str]:
             yield f"session of {one.line}: theirs {one.session}, ours {two.session}"
         if one.offset_bytes != two.offset_bytes:
             yield f"place of {one.line}: theirs {one.offset_bytes}, ours {two.offset_bytes}"
+
+
+def shape(told: Sequence[Told]) -> dict[str, int]:
+    """Return how many there are of each kind that the nine scenarios count, how many results failed, and sessions."""
+    kinds = Counter(t.line.partition(":")[0] for t in told)
+    counts = {kind: kinds[kind] for kind in COUNTED}
+    counts["failed"] = sum(t.line.startswith("result:") and t.line.split(" ")[2] == "failed" for t in told)
+    return {**counts, "sessions": len({t.session for t in told})}
+
+
+def shape_differences(case: Case) -> list[str]:
+    """Return in which counts we differ from them."""
+    mine = ours(case)
+    if isinstance(mine, str):
+        return [mine]
+    one, two = shape(theirs(case)), shape(mine)
+    return [f"{kind}: theirs {one[kind]}, ours {two[kind]}" for kind in one if one[kind] != two[kind]]

@@ -244,6 +244,20 @@ def test_a_half_written_document_is_kept_as_it_was_and_replaced_by_the_whole_one
     assert desk.is_whole()
 
 
+@pytest.mark.parametrize("emptied", ["[]", "{}", '{"notes": []}', "", "  \n"])
+def test_a_document_that_was_emptied_is_a_revision_without_records(desk: Desk, emptied: str) -> None:
+    desk.put("pages/p.json", page("n1 one"))
+    desk.sync()
+    path = desk.put("pages/p.json", emptied)
+    desk.sync()
+    assert desk.raw("p") == path.read_bytes()
+    before = desk.events("p")
+    desk.memory.rebuild("all")
+    assert desk.events("p") == before
+    assert desk.is_whole()
+    assert desk.sync().unchanged == 1
+
+
 def test_the_same_bytes_at_another_time_are_no_revision(desk: Desk, tmp_path: Path) -> None:
     path = desk.put("pages/p.json", page("n1 one"))
     desk.sync()
