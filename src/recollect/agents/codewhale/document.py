@@ -11,7 +11,7 @@ from recollect.agents.codewhale.messages import give_compaction
 from recollect.agents.codewhale.state import MAX_LABEL_CHARS, Reading
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.instants import instant
-from recollect.agents.kit.naming import content_sha256, short, spaceless
+from recollect.agents.kit.naming import content_sha256, short, spaceless, times_counted
 from recollect.model.payloads import Instructions, Lifecycle, SessionStart, TokenUsage
 from recollect.model.text import flatten
 
@@ -132,7 +132,7 @@ def _read_system_prompt(reading: Reading, written: object) -> None:
         summary = said[start + len(_SUMMARY_START) : end].strip()
         said = said[:start].rstrip() + said[end + len(_SUMMARY_END) :]
         reading.set(is_again=False)
-        if f"compaction:{_compaction_base(reading, summary)}" not in _given(reading):
+        if not times_counted(reading.now("seen"), _compaction_base(reading, summary)):
             give_compaction(reading, summary)
     if said.strip():
         name = f"instructions:{content_sha256(reading.now('lineage'), 'system', spaceless(said))}"
@@ -140,13 +140,9 @@ def _read_system_prompt(reading: Reading, written: object) -> None:
 
 
 def _compaction_base(reading: Reading, summary: str) -> str:
+    """Return the name under which the messages count a compaction, see `state.name_thing`."""
     lineage = reading.now("lineage") or reading.state.session
     return content_sha256(lineage, "compaction", "", (spaceless(summary),), "")
-
-
-def _given(reading: Reading) -> set[str]:
-    """Return the names of the compactions that the messages gave already, as far as they are remembered."""
-    return {f"compaction:{number:016x}" for number in reading.now("seen")}
 
 
 def _read_reference(reading: Reading, item: dict[str, Any]) -> None:

@@ -51,9 +51,9 @@ class CopilotAdapter(KitAdapter[HistoryState]):
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """Return the session's id: its folder, else what the first event names, else the file's name."""
         parts = info.path.split("/")
-        if len(parts) > 2 and parts[-2] == "checkpoints":
+        if len(parts) > 2 and parts[-2] == "checkpoints" and parts[-3]:
             return parts[-3]
-        if len(parts) > 1 and (info.name == "events.jsonl" or info.role in TEXTS):
+        if len(parts) > 1 and parts[-2] and (info.name == "events.jsonl" or info.role in TEXTS):
             return parts[-2]
         named = _SESSION.search(head) if info.role == HISTORY else _SESSION.search(head.partition(b"\n")[0])
         if named is not None:
