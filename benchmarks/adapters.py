@@ -37,7 +37,7 @@ BAR = 0.1
 """A share of the reference's MB/s; an adapter below it needs a reason."""
 REASONS: dict[str, str] = {
     "codewhale": "each message is named by a hash of its content and the one before (not profiled)",
-    "hermes": "rows: a line of JSON, then JSON in its columns; messages named by a hash of their content (not profiled)",
+    "hermes": "rows: a line of JSON, then JSON in its columns; names are hashes of content (not profiled)",
     "otel": "attributes are lists of typed values, and each call repeats the messages before it (not profiled)",
 }
 """Why an adapter is slower than that, by slug; not needed where it gives more events a second than the reference."""
