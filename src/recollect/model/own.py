@@ -1,7 +1,7 @@
 """What is Recollect's own in a transcript: its tools, its quoted blocks, its internal sessions.
 
-None of it is a memory: what was recalled would be remembered again, and again. One place knows the marks; whoever writes
-a block and whoever leaves it out read them here.
+None of it is a memory: what was recalled would be remembered again, and again. One place knows the marks; whoever
+writes a block and whoever leaves it out read them here.
 """
 
 from __future__ import annotations
