@@ -1,0 +1,245 @@
+"""What an agent's `install.py` declares: where its settings are and what of ours belongs there.
+
+Every `agents/<slug>/install.py` has one constant `INSTALL: Install`; `catalogue` lists them. All of it is data
+and pure functions: `upkeep.setup` resolves the places, makes the plan, shows it, applies it and takes it out again.
+What an agent cannot do is `Unsupported` with the reason, never an omission.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from recollect.agents.installing.editing.edits import Edit, Format
+
+if TYPE_CHECKING:
+    from recollect.agents.installing.commands import Program
+
+Platform = Literal["linux", "macos", "windows"]
+HookRole = Literal["spool", "start", "compact", "prompt", "flush", "end"]
+"""What an event is to us. spool: only kept, needs no answer. start, compact, prompt: we answer with context, where the
+agent takes it. flush: what was said so far is about to be dropped, so it is taken in now. end: the session is over.
+The last two get no context, but the answer must be valid."""
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Where a fact is from: what it says in our words, the page or file, and the day it was read (ISO)."""
+
+    what: str
+    url: str
+    read_on: str
+
+
+class Unsupported(msgspec.Struct, frozen=True):
+    """The agent has no such thing, or it cannot be used: one sentence, shown by `setup` and in the agent's page."""
+
+    reason: str
+
+
+class Folder(msgspec.Struct, frozen=True):
+    """A folder of the agent's, as path templates with `~` and `$NAME`, the preferred first, `/` as separator.
+
+    A template whose variable is not set is passed over; the first one with a variable that is set is taken, there or
+    not; of the others the first that exists, else the first. macos, windows: instead of `paths` there.
+    """
+
+    paths: tuple[str, ...]
+    macos: tuple[str, ...] = ()
+    windows: tuple[str, ...] = ()
+
+    def templates(self, platform: Platform) -> tuple[str, ...]:
+        """Return the templates of a platform."""
+        return {"linux": (), "macos": self.macos, "windows": self.windows}[platform] or self.paths
+
+
+class FilePlace(msgspec.Struct, frozen=True):
+    """A file of the agent's: in a folder, by a name (`/` goes into sub-folders); of several the first that exists,
+    else the first."""
+
+    folder: Folder
+    names: tuple[str, ...]
+
+
+class Server(msgspec.Struct, frozen=True):
+    """Our MCP server over standard input and output. env: only what it would not find itself (a home elsewhere)."""
+
+    command: str
+    args: tuple[str, ...]
+    env: Mapping[str, str]
+
+
+class Command(msgspec.Struct, frozen=True):
+    """A hook's command, for agents that take a shell line and for those that take program and arguments."""
+
+    line: str
+    argv: tuple[str, ...]
+
+
+class Given(msgspec.Struct, frozen=True):
+    """What an install needs to know to write its values.
+
+    version: the agent's, as its program tells (`""` where there is none to ask). commands: by role; `prompt` is the
+    spooling command unless context per prompt is turned on.
+    """
+
+    platform: Platform
+    version: str
+    program: Program
+    server: Server
+    commands: Mapping[HookRole, Command]
+
+
+class ConfigFile(msgspec.Struct, frozen=True):
+    """A configuration file of the agent's in which something is ours.
+
+    frame: what a file that we make must hold besides (`{"version": 1}`); not added to one that is there, and a file
+    that we made goes away once only its frame is left. other_names: a first key of our edits, and another name that the
+    agent takes for it; where the file has that one, it is used, because both at once would be an error there.
+    """
+
+    place: FilePlace
+    format: Format
+    edits: Callable[[Given], tuple[Edit, ...]]
+    frame: Mapping[str, Any] = {}
+    other_names: Mapping[str, str] = {}
+
+
+class OwnFile(msgspec.Struct, frozen=True):
+    """A file that is ours alone (a skill, a rule, a plug-in). Never written over one that we did not make."""
+
+    place: FilePlace
+    text: Callable[[Given], str]
+
+
+Part = ConfigFile | OwnFile
+
+
+class McpCommand(msgspec.Struct, frozen=True):
+    """The agent's own command that registers a server, without the executable: `("mcp", "add", …)`.
+
+    After `add` the key of `Mcp.file` must be there. Where the executable is not found, or the command fails and
+    left the file as it was, the file is edited instead; also where `add` is empty, because the command cannot say all.
+    """
+
+    executable: str
+    add: Callable[[Given], tuple[str, ...]]
+    remove: tuple[str, ...]
+
+
+class Mcp(msgspec.Struct, frozen=True):
+    """How our server is registered: the file it stands in, and the agent's own command where it has one."""
+
+    file: ConfigFile
+    command: McpCommand | None = None
+
+
+class HookEvent(msgspec.Struct, frozen=True):
+    """An event as the agent names it, and what it is to us. matcher: only these, in the agent's own form."""
+
+    event: str
+    role: HookRole
+    matcher: str = ""
+
+
+class HookTrust(msgspec.Struct, frozen=True):
+    """Where the agent remembers that the person allowed our hooks, and what the person does to allow them (`step`).
+
+    One of the two tells it from that file's content. allows: given also the path of the file with the hooks, the event,
+    and our hook's number in the event's list, whether it may run. count: how many of ours may run, None where that
+    cannot be told.
+    """
+
+    place: FilePlace
+    format: Format
+    step: str
+    allows: Callable[[Mapping[str, Any], str, str, int], bool] | None = None
+    count: Callable[[Mapping[str, Any]], int | None] | None = None
+
+
+class Switch(msgspec.Struct, frozen=True):
+    """A setting by which the person turns off all hooks of the agent: the key at `path` has the value `off`."""
+
+    place: FilePlace
+    format: Format
+    path: tuple[str, ...]
+    off: Any
+
+
+class Hooks(msgspec.Struct, frozen=True):
+    """What we register for events. part: the one place where it stands. note: what its answers cannot do.
+
+    switches: settings that would keep the agent from running them; never changed, only told.
+    """
+
+    events: tuple[HookEvent, ...]
+    part: Part
+    trust: HookTrust | None = None
+    note: str = ""
+    switches: tuple[Switch, ...] = ()
+
+    def roles(self) -> frozenset[HookRole]:
+        """Return what the events are to us."""
+        return frozenset(event.role for event in self.events)
+
+
+class NativeMemory(msgspec.Struct, frozen=True):
+    """A memory of the agent's own that also puts text before the model, and the setting that turns it off.
+
+    path, off: key and value that turn it off. default_on: whether it is on where the key is missing. line: the same
+    as a person would write it. variable: an environment variable that turns it off when set to 1 or true.
+    """
+
+    name: str
+    place: FilePlace
+    format: Format
+    path: tuple[str, ...]
+    off: Any
+    default_on: bool
+    line: str
+    variable: str = ""
+
+
+class CrossRead(msgspec.Struct, frozen=True):
+    """This agent also runs the hooks of another one. slug: whose. note: when, and what can be done about it."""
+
+    slug: str
+    note: str
+
+
+class Plugins(msgspec.Struct, frozen=True):
+    """Where an agent lists the plug-ins that are turned on: a table of `NAME` or `NAME@MARKETPLACE` to true or more.
+
+    Ours brings the same hooks: it is for people who want no `setup`, and must not be there beside it.
+    """
+
+    place: FilePlace
+    format: Format
+    path: tuple[str, ...]
+
+
+class Install(msgspec.Struct, frozen=True, kw_only=True):
+    """All that `recollect setup` knows of one agent.
+
+    folders, executables: the agent is installed if one of these is there. version_args: what makes the first
+    executable found print its version; empty: it is not asked. steps: what the person must do afterwards.
+    is_graphical: the agent doesn't have the shell's PATH (commands are absolute for all of them). depends_on_version:
+    what is written is not the same for every version. verified_version: the agent's that the facts were read for.
+    """
+
+    slug: str
+    folders: tuple[Folder, ...]
+    executables: tuple[str, ...]
+    version_args: tuple[str, ...] = ("--version",)
+    mcp: Mcp | Unsupported
+    hooks: Hooks | Unsupported
+    skill: OwnFile | Unsupported
+    native_memory: tuple[NativeMemory, ...] = ()
+    steps: tuple[str, ...] = ()
+    cross_reads: tuple[CrossRead, ...] = ()
+    plugins: Plugins | None = None
+    is_graphical: bool = False
+    depends_on_version: bool = False
+    verified_version: str
+    sources: tuple[Source, ...]

@@ -1,0 +1,120 @@
+"""Copilot Chat in VS Code: what `recollect setup` writes. Servers are in the folder of the user's profile; hooks and
+skills of the user are in `~/.copilot`, which Copilot CLI reads too (see `recollect.agents.copilot.install`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from recollect.agents.installing.contract import (
+    CrossRead,
+    FilePlace,
+    Folder,
+    Given,
+    HookEvent,
+    Hooks,
+    Install,
+    Mcp,
+    NativeMemory,
+    OwnFile,
+    Server,
+    Source,
+)
+from recollect.agents.installing.shapes import flat_hooks, hook_text, hooks_document, mcp_file, stdio_entry
+from recollect.agents.installing.skills import NAME, skill_text
+
+_HOSTS = ("Code", "Code - Insiders", "VSCodium")
+_FOLDER = Folder(
+    ("$XDG_CONFIG_HOME/Code/User", *(f"~/.config/{host}/User" for host in _HOSTS)),
+    macos=tuple(f"~/Library/Application Support/{host}/User" for host in _HOSTS),
+    windows=("$APPDATA/Code/User",),
+)
+_COPILOT = Folder(("~/.copilot",))
+_TIMEOUT_S = 5
+_NOTHING = "exit 0"
+_KEYS = {"linux": ("linux", "bash"), "macos": ("osx", "bash"), "windows": ("windows", "powershell")}
+"""The name of a command that VS Code takes first on a platform, and the one that Copilot CLI takes there."""
+EVENTS = (
+    HookEvent("SessionStart", "start"),
+    HookEvent("UserPromptSubmit", "spool"),
+    HookEvent("PostToolUse", "spool"),
+    HookEvent("PreCompact", "flush"),
+    HookEvent("SubagentStop", "spool"),
+    HookEvent("Stop", "spool"),
+)
+
+
+def _entry(server: Server) -> dict[str, Any]:
+    return {"type": "stdio", **stdio_entry(server)}
+
+
+def _handler(event: HookEvent, given: Given) -> Mapping[str, Any]:
+    ours, theirs = _KEYS[given.platform]
+    text = hook_text(given.commands[event.role], given)
+    return {"type": "command", ours: text, theirs: _NOTHING, "timeout": _TIMEOUT_S}
+
+
+INSTALL = Install(
+    slug="vscode",
+    folders=(_FOLDER,),
+    executables=("code", "code-insiders", "codium"),
+    version_args=(),
+    mcp=Mcp(file=mcp_file(FilePlace(_FOLDER, ("mcp.json",)), "jsonc", under=("servers",), entry=_entry)),
+    hooks=Hooks(
+        EVENTS,
+        OwnFile(
+            FilePlace(_COPILOT, ("hooks/recollect-vscode.json",)),
+            hooks_document(flat_hooks(EVENTS, _handler), version=1),
+        ),
+        note="A prompt and a compaction take no context. Hooks are a preview that an organisation may have turned off.",
+    ),
+    skill=OwnFile(FilePlace(_COPILOT, (f"skills/{NAME}/SKILL.md",)), lambda _: skill_text()),
+    native_memory=(
+        NativeMemory(
+            name="the memory tool",
+            place=FilePlace(_FOLDER, ("settings.json",)),
+            format="jsonc",
+            path=("github.copilot.chat.tools.memory.enabled",),
+            off=False,
+            default_on=True,
+            line='"github.copilot.chat.tools.memory.enabled": false',
+        ),
+    ),
+    steps=(
+        "VS Code asks once whether it may trust the server `recollect`; it starts when a chat first needs it "
+        "(command: MCP: List Servers).",
+        "Only the default profile, and the first of Code, Code - Insiders and VSCodium that is there, is set up.",
+    ),
+    cross_reads=(
+        CrossRead(
+            "claude",
+            'VS Code runs the hooks of Claude Code\'s settings too. `"chat.hookFilesLocations": '
+            '{"~/.claude/settings.json": false}` in its settings stops that.',
+        ),
+    ),
+    is_graphical=True,
+    verified_version="documentation of 2026-11",
+    sources=(
+        Source(
+            "places, events, form and answers of hooks",
+            "https://code.visualstudio.com/docs/agent-customization/hooks",
+            "2026-11-21",
+        ),
+        Source(
+            "a command for the platform is taken before `bash` and `powershell`",
+            "https://github.com/microsoft/vscode/blob/main/src/vs/workbench/contrib/chat/common/promptSyntax/hookSchema.ts",
+            "2026-11-21",
+        ),
+        Source(
+            "servers of the user",
+            "https://code.visualstudio.com/docs/copilot/customization/mcp-servers",
+            "2026-11-21",
+        ),
+        Source(
+            "skills of the user",
+            "https://code.visualstudio.com/docs/copilot/customization/agent-skills",
+            "2026-11-21",
+        ),
+        Source("the memory tool", "https://code.visualstudio.com/docs/copilot/agents/memory", "2026-11-21"),
+    ),
+)
