@@ -1,0 +1,1 @@
+"""Payloads that agents give to their hooks, read by declared spellings: one reader for all agents."""

@@ -1,0 +1,102 @@
+"""Finds an answer: the daemon's, else that of `recollect context`, else the empty one.
+
+Before a compaction and at the end of a session there is nothing to say. What was said must be in the memory when it is
+asked for, though: without a daemon, a sync is started that nobody waits for.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from recollect.hook.answers import answer_with, empty_answer, is_valid, takes_context
+from recollect.hook.request import Request, request
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TAKING_IN = {"flush": "flush", "end": "ended"}
+"""Events after which what was said is taken in, and what they are to the daemon."""
+_RESERVE_S = 0.1
+"""What is left of the time for giving the answer after a child was stopped."""
+
+
+class Call:
+    """One event that has an answer. home: the memory's home. program: the command that starts Recollect.
+
+    is_alone: this process is the hook's alone, so that a child may be set up before it starts.
+    """
+
+    __slots__ = ("agent", "event", "home", "is_alone", "payload", "program")
+
+    def __init__(
+        self, agent: str, event: str, payload: bytes, *, home: str, program: Sequence[str], is_alone: bool = True
+    ) -> None:
+        self.agent = agent
+        self.event = event
+        self.payload = payload
+        self.home = home
+        self.program = tuple(program)
+        self.is_alone = is_alone
+
+
+def answer(call: Call, *, seconds: float) -> bytes:
+    """Return the answer to an event within so many seconds."""
+    began = time.monotonic()
+    said = request(call.payload)
+    # A session that begins again after a compaction is told by its source; one hook for both is enough.
+    event = "compact" if call.event == "start" and said.source == "compact" else call.event
+    is_asking = takes_context(call.agent, event)
+    if is_asking or event in _TAKING_IN:
+        text = _ask_daemon(call, event, said)
+        if text is not None:
+            return answer_with(call.agent, event, text)
+    if event in _TAKING_IN:
+        _start_sync(call)
+    if not is_asking:
+        return empty_answer(call.agent, event)
+    rest = seconds - (time.monotonic() - began) - _RESERVE_S
+    made = _run_context(call, event, rest)
+    return made if is_valid(call.agent, event, made) else empty_answer(call.agent, event)
+
+
+def _ask_daemon(call: Call, event: str, said: Request) -> str | None:
+    from recollect.hook import daemon
+
+    path = daemon.socket_path(call.home)
+    if not os.path.exists(path):
+        return None
+    kind = _TAKING_IN.get(event, "context")
+    question = {
+        "version": daemon.VERSION, "kind": kind, "agent": call.agent, "event": event, "session": said.session,
+        "cwd": said.cwd, "source": said.source, "prompt": said.prompt,
+    }  # fmt: skip
+    return daemon.ask(path, question)
+
+
+def _run_context(call: Call, event: str, seconds: float) -> bytes:
+    """Run `recollect context` and return what it printed; nothing when it fails."""
+    from recollect.hook.child import output_of
+
+    command = [*call.program, "context", "--hook", call.agent, "--event", event]
+    return output_of(command, call.payload, _environment(call.home), seconds=seconds, is_alone=call.is_alone)
+
+
+def _start_sync(call: Call) -> None:
+    """Start `recollect sync` apart from this process. One that finds another at work ends by itself."""
+    from recollect.hook.child import start_apart
+    from recollect.paths import BACKGROUND_VARIABLE
+
+    if os.environ.get(BACKGROUND_VARIABLE) != "0":
+        start_apart([*call.program, "sync", "--json"], _environment(call.home), is_alone=call.is_alone)
+
+
+def _environment(home: str) -> dict[str, str]:
+    """Return the child's environment: it must open the memory whose spool this hook fills."""
+    from recollect.paths import HOME_VARIABLE, home_text
+
+    values = dict(os.environ)
+    if os.path.abspath(home_text()) != os.path.abspath(home):
+        values[HOME_VARIABLE] = home
+    return values

@@ -1,0 +1,131 @@
+"""Runs a program: one that is given the payload and whose output is taken, or one that nobody waits for."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+MAX_ANSWER_BYTES = 1 << 20
+_LIMIT_S = 1.0
+"""How much longer than its hook a child lives at most, should the hook be killed before it can end it."""
+_FAILED = 127
+_GENTLY = 10
+
+
+def output_of(
+    command: Sequence[str], payload: bytes, env: Mapping[str, str], *, seconds: float, is_alone: bool
+) -> bytes:
+    """Return what a program prints, nothing when it fails. Raises what ends the wait; the program is gone then.
+
+    is_alone: this process has one thread, and an alarm that ends the wait. Then the child is made by hand, because the
+    standard way takes longer to be imported than the hook to run; else by the standard way, with a timeout.
+    """
+    if is_alone and hasattr(os, "fork"):
+        made, status = _forked(command, payload, env, seconds=seconds)
+    else:
+        made, status = _run(command, payload, env, seconds=seconds)
+    return made.strip() if status == 0 and len(made) <= MAX_ANSWER_BYTES else b""
+
+
+def start_apart(command: Sequence[str], env: Mapping[str, str], *, is_alone: bool) -> None:
+    """Start a program that outlives this process, reads nothing and prints to nowhere. Raises OSError.
+
+    is_alone: as in `output_of`.
+    """
+    if is_alone and hasattr(os, "fork"):
+        number = os.fork()
+        if number == 0:
+            _become_apart(command, env)
+        os.waitpid(number, 0)
+        return
+    import subprocess
+
+    flags = getattr(subprocess, "CREATE_NO_WINDOW", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+    subprocess.Popen(  # noqa: S603 - our own program
+        list(command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(env),
+        cwd=os.sep, start_new_session=True, creationflags=flags,
+    )  # fmt: skip
+
+
+def _become_apart(command: Sequence[str], env: Mapping[str, str]) -> None:
+    """Begin a session of its own and leave it to a child that the system looks after. Never returns."""
+    try:
+        os.setsid()
+        os.chdir(os.sep)  # so that the agent's folder can be unmounted
+        if os.fork() == 0:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            for channel in (0, 1, 2):
+                os.dup2(nowhere, channel)
+            os.nice(_GENTLY)
+            os.execve(command[0], list(command), dict(env))  # noqa: S606 - our own program, by its absolute path
+    finally:
+        os._exit(0)
+
+
+def _forked(command: Sequence[str], payload: bytes, env: Mapping[str, str], *, seconds: float) -> tuple[bytes, int]:
+    asked, asking = os.pipe()
+    answered, answering = os.pipe()
+    number = os.fork()
+    if number == 0:
+        _become(command, env, asked, answering, seconds=seconds)
+    is_running = True
+    try:
+        os.close(asked)
+        os.close(answering)
+        _write(asking, payload)
+        os.close(asking)
+        made = b""
+        while (part := os.read(answered, 65_536)) and len(made) <= MAX_ANSWER_BYTES:
+            made += part
+        os.close(answered)  # one that prints on and on is ended by that
+        _, status = os.waitpid(number, 0)
+        is_running = False
+        return made, status
+    finally:
+        if is_running:
+            import signal
+
+            os.kill(number, signal.SIGKILL)
+            os.waitpid(number, 0)
+
+
+def _become(command: Sequence[str], env: Mapping[str, str], asked: int, answering: int, *, seconds: float) -> None:
+    """Be the program. Never returns."""
+    try:
+        import signal
+
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, seconds + _LIMIT_S)  # an alarm outlives exec
+        os.dup2(asked, 0)
+        os.dup2(answering, 1)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        os.execve(command[0], list(command), dict(env))  # noqa: S606 - our own program, by its absolute path
+    finally:
+        os._exit(_FAILED)
+
+
+def _write(channel: int, payload: bytes) -> None:
+    view = memoryview(payload)
+    try:
+        while view:
+            view = view[os.write(channel, view) :]
+    except BrokenPipeError:
+        return  # it has heard enough
+
+
+def _run(command: Sequence[str], payload: bytes, env: Mapping[str, str], *, seconds: float) -> tuple[bytes, int]:
+    import subprocess
+
+    with subprocess.Popen(  # noqa: S603 - as above
+        list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=dict(env)
+    ) as child:
+        try:
+            made, _ = child.communicate(payload, timeout=max(0.0, seconds))
+        except BaseException:
+            child.kill()
+            child.wait()
+            raise
+        return made, child.returncode

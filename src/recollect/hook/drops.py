@@ -1,0 +1,111 @@
+"""A drop: one payload in a file of its own in the spool, whole or not at all. The next sync takes it in.
+
+`<agent>.<host>.<process>.<random>.json` is a payload as it came. The same with `.lost` is empty and stands for one that
+could not be kept. agent: whose hook was registered; host: who ran it, where its environment tells. Nothing is synced
+to the disk: a crash of the process loses nothing, one of the machine may lose the last seconds, which the
+agent's own transcript still has.
+"""
+
+from __future__ import annotations
+
+import os
+
+INTERNAL_VARIABLE = "RECOLLECT_INTERNAL"
+"""As `recollect.model.own`, which is too far to import from here."""
+HOST_VARIABLES = (("GROK_HOOK_EVENT", "grok"), ("CURSOR_VERSION", "cursor"))
+MAX_DROP_BYTES = 32 * 1024 * 1024
+"""These two as in `recollect.agents.installing.commands`, whose shell line does the same."""
+WHOLE = ".json"
+LOST = ".lost"
+PARTIAL = "tmp"
+"""The folder in the spool where a drop is written before it is renamed."""
+_STEP_BYTES = 1 << 16
+
+
+def read_input(limit: int = MAX_DROP_BYTES) -> bytes | None:
+    """Return what comes on stdin; None when it cannot be read or is more than the limit. It is read to its end."""
+    parts = []
+    size = 0
+    try:
+        while part := os.read(0, _STEP_BYTES):
+            size += len(part)
+            if size <= limit:
+                parts.append(part)
+            else:
+                parts.clear()
+    except OSError:
+        return None
+    return b"".join(parts) if size <= limit else None
+
+
+def keep(spool: str, agent: str, payload: bytes) -> bool:
+    """Write a drop and tell whether it is there. Never raises OSError; what cannot be kept is marked as lost.
+
+    The memory's home, the spool's parent, is never made: where it is gone, somebody took it away.
+    """
+    if not payload:
+        return False
+    name = _name(agent)
+    partial = os.path.join(spool, PARTIAL, name)
+    try:
+        _make_folders(spool)
+        _write(partial, payload)
+        os.rename(partial, os.path.join(spool, name + WHOLE))
+    except OSError:
+        _remove(partial)
+        _mark(os.path.join(spool, name + LOST))
+        return False
+    return True
+
+
+def lose(spool: str, agent: str) -> None:
+    """Leave a mark for a payload that could not be read."""
+    try:
+        _make_folders(spool)
+    except OSError:
+        return
+    _mark(os.path.join(spool, _name(agent) + LOST))
+
+
+def _name(agent: str) -> str:
+    host = next((slug for variable, slug in HOST_VARIABLES if os.environ.get(variable)), agent)
+    return f"{_plain(agent)}.{_plain(host)}.{os.getpid()}.{os.urandom(16).hex()}"
+
+
+def _plain(slug: str) -> str:
+    """Return a slug that can be part of a file's name."""
+    kept = "".join(c for c in slug[:40] if c.isascii() and (c.isalnum() or c in "-_"))
+    return kept or "unknown"
+
+
+def _make_folders(spool: str) -> None:
+    for folder in (spool, os.path.join(spool, PARTIAL)):
+        try:
+            os.mkdir(folder, 0o700)
+        except FileExistsError:
+            continue
+
+
+def _write(path: str, payload: bytes) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        view = memoryview(payload)
+        while view:
+            view = view[os.write(descriptor, view) :]
+    finally:
+        os.close(descriptor)
+
+
+def _mark(path: str) -> None:
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except OSError:
+        return  # nothing can be written there at all; doctor sees that by itself
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return
