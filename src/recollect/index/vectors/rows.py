@@ -1,0 +1,209 @@
+"""One commit of an embedder's vectors, mapped into memory, and the exact search over it. Brings numpy."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.index.vectors.files import Commit, Generation
+from recollect.store.ports import SEQ_BITS
+
+Int64 = NDArray[np.int64]
+Float32 = NDArray[np.float32]
+T = TypeVar("T", bound=np.generic)
+
+BLOCK_ROWS = 1 << 13
+"""Rows looked at together: few enough that what is made of them stays in the processor's cache."""
+RESCORED = 4096
+"""Rows whose exact similarity is computed after the scan of signs; see `benchmarks/vectors.py` for what it finds."""
+FAR = np.iinfo(np.uint16).max
+
+
+class Rows:
+    """The rows of one commit. Immutable; safe from many threads."""
+
+    def __init__(self, generation: Generation, commit: Commit) -> None:
+        path = generation.path
+        self.commit = commit
+        self.count = commit.rows
+        self.dimensions = generation.dimensions
+        self._codes = _column(path / "codes", np.int8, (commit.rows, generation.dimensions))
+        self._scales = _column(path / "scales", np.float32, (commit.rows,))
+        self._signs = _column(path / "signs", np.uint64, (commit.rows, generation.words))
+        self.keys: Int64 = np.array(_column(path / "keys", np.int64, (commit.rows,)))
+        self._gone = _column(path / "gone", np.int64, (commit.gone, 3))
+        self._lock = threading.Lock()
+        self._order: Int64 | None = None
+        self._dead: NDArray[np.bool_] | None = None
+        self._runs: dict[int, list[tuple[int, int]]] | None = None
+
+    def nearest(self, vector: Float32, *, limit: int, sessions: frozenset[int] | None) -> list[tuple[int, float]]:
+        """Return (key, similarity) of the nearest events, best first, each once with its best row."""
+        rows = self._candidates(vector, max(RESCORED, 8 * limit), sessions)
+        if not len(rows):
+            return []
+        similarity = self._similarity(vector, rows)
+        best: dict[int, float] = {}
+        for at in np.argsort(-similarity, kind="stable"):
+            best.setdefault(int(self.keys[rows[at]]), float(similarity[at]))
+            if len(best) == limit:
+                break
+        return list(best.items())
+
+    def similarities(self, vector: Float32, keys: Iterable[int]) -> dict[int, float]:
+        """Return the best similarity of each key that has rows."""
+        rows = self.rows_of(keys)
+        found: dict[int, float] = {}
+        for key, similarity in zip(self.keys[rows].tolist(), self._similarity(vector, rows).tolist(), strict=True):
+            found[key] = max(similarity, found.get(key, -1.0))
+        return found
+
+    def rows_of(self, keys: Iterable[int]) -> Int64:
+        """Return the live rows of these keys."""
+        wanted = np.unique(np.fromiter(keys, np.int64))
+        order = self._sorted()
+        sorted_keys = self.keys[order]
+        first = np.searchsorted(sorted_keys, wanted, "left")
+        last = np.searchsorted(sorted_keys, wanted, "right")
+        rows = order[_ranges(first, last)]
+        return rows[~self.dead()[rows]]
+
+    def live_keys(self) -> Int64:
+        """Return the keys of all live rows, each once, in order."""
+        return np.unique(self.keys[~self.dead()])
+
+    def dead(self) -> NDArray[np.bool_]:
+        """Return which rows belong to events that were replaced, hidden or embedded again."""
+        with self._lock:
+            if self._dead is None:
+                self._dead = self._find_dead()
+            return self._dead
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the columns that hold a row each, by the name of their file."""
+        return {"codes": self._codes, "scales": self._scales, "signs": self._signs, "keys": self.keys}
+
+    def exact(self, vector: Float32) -> Float32:
+        """Return the similarity of every row, in blocks; dead rows are -1. For measuring what `nearest` misses."""
+        found = np.empty(self.count, np.float32)
+        for start in range(0, self.count, BLOCK_ROWS):
+            rows = np.arange(start, min(start + BLOCK_ROWS, self.count))
+            found[rows] = self._similarity(vector, rows)
+        found[self.dead()] = -1
+        return found
+
+    def _similarity(self, vector: Float32, rows: Int64) -> Float32:
+        # Not a matrix product: its library starts threads for each, which cost more than the product.
+        products: Float32 = np.einsum("rd,d->r", self._codes[rows], vector)
+        return products * self._scales[rows]
+
+    def _candidates(self, vector: Float32, wanted: int, sessions: frozenset[int] | None) -> Int64:
+        """Return the live rows that may be nearest: all of a few, else those whose signs differ least."""
+        if sessions is None:
+            chosen = None
+            count = self.count
+        else:
+            chosen = self._rows_of_sessions(sessions)
+            count = len(chosen)
+        dead = self.dead()
+        if count <= wanted:
+            rows = np.arange(self.count) if chosen is None else chosen
+            return rows[~dead[rows]]
+        signs = sign_words(vector[None, :])[0]
+        distance = np.empty(count, np.uint16)
+        for start in range(0, count, BLOCK_ROWS):
+            block = slice(start, min(start + BLOCK_ROWS, count))
+            rows_of_block = self._signs[block] if chosen is None else self._signs[chosen[block]]
+            distance[block] = _differing(rows_of_block, signs)
+        distance[dead if chosen is None else dead[chosen]] = FAR
+        at = _smallest(distance, wanted)
+        return at if chosen is None else chosen[at]
+
+    def _rows_of_sessions(self, sessions: frozenset[int]) -> Int64:
+        """Return the rows of sessions, in order. Sessions lie in runs, so that few comparisons are needed."""
+        with self._lock:
+            if self._runs is None:
+                numbers = self.keys >> SEQ_BITS
+                cuts = np.flatnonzero(np.diff(numbers)) + 1
+                starts = [0, *cuts.tolist()] if self.count else []
+                self._runs = {}
+                for start, stop in zip(starts, [*cuts.tolist(), self.count], strict=False):
+                    self._runs.setdefault(int(numbers[start]), []).append((start, stop))
+            runs = self._runs
+        found = sorted(run for number in sessions for run in runs.get(number, ()))
+        return _ranges(np.array([a for a, _ in found], np.int64), np.array([b for _, b in found], np.int64))
+
+    def _sorted(self) -> Int64:
+        with self._lock:
+            if self._order is None:
+                self._order = np.argsort(self.keys, kind="stable")
+            return self._order
+
+    def _find_dead(self) -> NDArray[np.bool_]:
+        dead = np.zeros(self.count, np.bool_)
+        if not len(self._gone):
+            return dead
+        order = self._order if self._order is not None else np.argsort(self.keys, kind="stable")
+        self._order = order
+        sorted_keys = self.keys[order]
+        first = np.searchsorted(sorted_keys, self._gone[:, 0], "left")
+        last = np.searchsorted(sorted_keys, self._gone[:, 1], "right")
+        rows = order[_ranges(first, last)]
+        before = np.repeat(self._gone[:, 2], np.maximum(last - first, 0))
+        dead[rows[rows < before]] = True
+        return dead
+
+
+def quantize(vectors: Float32) -> tuple[NDArray[np.int8], Float32]:
+    """Return (codes, scales): a vector is its codes times its scale, to within half a scale a dimension."""
+    scales = np.abs(vectors).max(axis=1, initial=0.0) / 127
+    safe = np.where(scales > 0, scales, 1)
+    return np.rint(vectors / safe[:, None]).astype(np.int8), scales.astype("<f4")
+
+
+def sign_words(vectors: Float32) -> NDArray[np.uint64]:
+    """Return the signs as bits, shape (n, words): bit i of a row is dimension i above zero; the last word is padded."""
+    packed = np.packbits(vectors > 0, axis=1, bitorder="little")
+    missing = -packed.shape[1] % 8
+    return np.ascontiguousarray(np.pad(packed, ((0, 0), (0, missing)))).view("<u8")
+
+
+def _differing(signs: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.uint16]:
+    """Return in how many bits each row differs."""
+    total = np.zeros(len(signs), np.uint16)
+    for word, of_query in enumerate(wanted):
+        total += np.bitwise_count(signs[:, word] ^ of_query)
+    return total
+
+
+def _smallest(distance: NDArray[np.uint16], wanted: int) -> Int64:
+    """Return where the `wanted` smallest are, in order of place, of equal ones the first; never where it is FAR.
+
+    Counting beats sorting: there are only as many distances as dimensions."""
+    farthest = int(np.searchsorted(np.cumsum(np.bincount(distance)), wanted))
+    nearer = np.flatnonzero(distance < farthest)
+    if farthest >= FAR:
+        return nearer
+    equal = np.flatnonzero(distance == farthest)[: wanted - len(nearer)]
+    return np.sort(np.concatenate((nearer, equal)))
+
+
+def _ranges(first: Int64, last: Int64) -> Int64:
+    """Return the numbers of [first, last) of every pair, one after the other."""
+    lengths = np.maximum(last - first, 0)
+    if not lengths.sum():
+        return np.empty(0, np.int64)
+    starts = np.repeat(first - np.concatenate(([0], np.cumsum(lengths)[:-1])), lengths)
+    return np.asarray(starts + np.arange(lengths.sum()), np.int64)
+
+
+def _column(path: Path, kind: type[T], shape: tuple[int, ...]) -> NDArray[T]:
+    """Map a column of little-endian numbers; an empty one has no file to map."""
+    if not np.prod(shape):
+        return np.empty(shape, kind)
+    return np.memmap(path, np.dtype(kind).newbyteorder("<"), "r", shape=shape)

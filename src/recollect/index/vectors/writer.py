@@ -1,0 +1,219 @@
+"""The writing side: rows are added and retired, then a commit makes them count. One writer a home (`EmbedLock`).
+
+A kill at any instruction leaves the last commit readable; what came after it is written over. Brings numpy.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from recollect.errors import EmbeddingUnavailable, IndexUnavailable
+from recollect.index.vectors.files import (
+    COMMIT_BYTES,
+    REMAKE_HINT,
+    SCANNED,
+    Commit,
+    Files,
+    Generation,
+    check_sizes,
+    column_sizes,
+    last_commit,
+)
+from recollect.index.vectors.rows import BLOCK_ROWS, Int64, Rows, quantize, sign_words
+
+if TYPE_CHECKING:
+    from recollect.index.vectors.embedder import Vectors
+
+COLUMNS = ("codes", "scales", "signs", "keys", "gone")
+COMPACT_SHARE = 0.5
+"""From this share of dead rows on, the live ones are copied to a new generation."""
+COMPACT_ROWS = 10_000
+"""Below this many dead rows it is not worth a copy."""
+
+
+class VectorWriter:
+    """Writes the vectors of one identity. Not thread safe. Use as a context manager; closing does not commit."""
+
+    def __init__(
+        self, files: Files, derivation_id: bytes, *, dimensions: Callable[[], int], anew: bool = False
+    ) -> None:
+        """Open where the last commit left off, or begin anew: without files, of another database, or asked to.
+
+        dimensions: of the vectors to come; asked only where it begins anew.
+
+        Raises:
+            IndexUnavailable: the files cannot be written. Damaged ones are begun anew.
+        """
+        self._files = files
+        self._columns: dict[str, BinaryIO] = {}
+        self._log: BinaryIO | None = None
+        self._keys: list[Int64] = []
+        self.was_begun_anew = False
+        try:
+            generation, commit = (None, Commit()) if anew else self._current(derivation_id)
+            if generation is None:
+                generation, commit = files.begin(dimensions()), Commit(derivation_id=derivation_id)
+                self.was_begun_anew = True
+                self._open(generation, commit)
+                self._write_commit(commit)
+                files.enforce(generation)
+            else:
+                self._open(generation, commit)
+        except OSError as error:
+            self.close()
+            raise _unwritable(files, error) from error
+
+    def _current(self, derivation_id: bytes) -> tuple[Generation | None, Commit]:
+        try:
+            generation = self._files.generation()
+            if generation is None:
+                return None, Commit()
+            commit = last_commit(generation)
+            check_sizes(generation, commit)
+        except IndexUnavailable:
+            return None, Commit()
+        return (generation, commit) if commit.derivation_id == derivation_id else (None, Commit())
+
+    def __enter__(self) -> VectorWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the files; what was not committed does not count."""
+        for file in (*self._columns.values(), self._log):
+            if file is not None:
+                file.close()
+        self._columns, self._log = {}, None
+
+    def retire(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """Let every row written so far whose key lies in a range (first and last included) be dead."""
+        wanted = np.array(list(ranges), np.int64).reshape(-1, 2)
+        known = self._sorted_keys()
+        if not len(wanted) or not len(known):
+            return
+        first = np.searchsorted(known, wanted[:, 0], "left")
+        last = np.searchsorted(known, wanted[:, 1], "right")
+        hit = wanted[last > first]
+        triples = np.concatenate((hit, np.full((len(hit), 1), self._rows, np.int64)), axis=1)
+        self._columns["gone"].write(triples.astype("<i8").tobytes())
+        self._gone += len(triples)
+
+    def add(self, keys: Sequence[int], vectors: Vectors) -> None:
+        """Add a row for each key; rows of zeros say nothing and are left out. vectors: (len(keys), dimensions).
+
+        Raises:
+            EmbeddingUnavailable: vectors of another length: the model is not the one that it was.
+        """
+        if vectors.shape != (len(keys), self._generation.dimensions):
+            raise EmbeddingUnavailable(
+                f"vectors of {vectors.shape[1]} numbers do not fit those kept, of {self._generation.dimensions}",
+                hint=REMAKE_HINT,
+            )
+        says = vectors.any(axis=1)
+        rows, of = vectors[says], np.array(keys, np.int64)[says]
+        codes, scales = quantize(rows)
+        self._columns["codes"].write(codes.tobytes())
+        self._columns["scales"].write(scales.tobytes())
+        self._columns["signs"].write(sign_words(rows).tobytes())
+        self._columns["keys"].write(of.astype("<i8").tobytes())
+        self._keys.append(of)
+        self._rows += len(of)
+
+    def commit(self, *, position: int, next_key: int = SCANNED) -> Commit:
+        """Make everything so far durable and visible. position, next_key: as in `Commit`.
+
+        Raises:
+            IndexUnavailable: the disk is full or cannot be written; the last commit still counts.
+        """
+        commit = self.last._replace(rows=self._rows, gone=self._gone, position=position, next_key=next_key)
+        if commit != self.last:
+            try:
+                for file in self._columns.values():
+                    file.flush()
+                    os.fsync(file.fileno())
+                self._write_commit(commit)
+            except OSError as error:
+                raise _unwritable(self._files, error) from error
+        return commit
+
+    def compact(self) -> bool:
+        """Copy the live rows to a new generation where most of the committed ones are dead; say whether it was done."""
+        rows = Rows(self._generation, self.last)
+        dead = int(rows.dead().sum())
+        if dead < COMPACT_ROWS or dead < COMPACT_SHARE * rows.count:
+            return False
+        try:
+            self._copy_live(rows)
+        except OSError as error:
+            raise _unwritable(self._files, error) from error
+        return True
+
+    def _copy_live(self, rows: Rows) -> None:
+        live = np.flatnonzero(~rows.dead())
+        generation = self._files.begin(self._generation.dimensions)
+        for name, column in rows.columns().items():
+            with (generation.path / name).open("wb") as file:
+                for start in range(0, len(live), BLOCK_ROWS):
+                    file.write(np.ascontiguousarray(column[live[start : start + BLOCK_ROWS]]).tobytes())
+                file.flush()
+                os.fsync(file.fileno())
+        commit = self.last._replace(rows=len(live), gone=0)
+        self.close()
+        self._open(generation, commit)
+        self._write_commit(commit)
+        self._files.enforce(generation)
+
+    def _open(self, generation: Generation, commit: Commit) -> None:
+        self._generation, self.last = generation, commit
+        self._rows, self._gone = commit.rows, commit.gone
+        for name, size in column_sizes(generation, commit).items():
+            self._columns[name] = _at(generation.path / name, size)
+        self._log = _at(generation.path / "commits", 0)
+        self._records = self._whole_records()
+        keys = np.fromfile(generation.path / "keys", "<i8", commit.rows)
+        self._keys = [keys.astype(np.int64)]
+
+    def _whole_records(self) -> int:
+        """Return how many records of the log come before the place where the next one goes."""
+        assert self._log is not None
+        data = self._log.read()
+        for record in range(len(data) // COMMIT_BYTES, 0, -1):
+            if Commit.decode(data[(record - 1) * COMMIT_BYTES : record * COMMIT_BYTES]) is not None:
+                return record
+        return 0
+
+    def _write_commit(self, commit: Commit) -> None:
+        assert self._log is not None
+        self._log.seek(self._records * COMMIT_BYTES)
+        self._log.write(commit.encode())
+        self._log.flush()
+        os.fsync(self._log.fileno())
+        self._records += 1
+        self.last = commit
+
+    def _sorted_keys(self) -> Int64:
+        keys = np.sort(np.concatenate(self._keys)) if self._keys else np.empty(0, np.int64)
+        self._keys = [keys]
+        return keys
+
+
+def _at(path: Path, offset: int) -> BinaryIO:
+    """Open for writing at an offset, without cutting: a reader may have what follows mapped."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+    file = os.fdopen(fd, "r+b")
+    file.seek(offset)
+    return file
+
+
+def _unwritable(files: Files, error: OSError) -> IndexUnavailable:
+    return IndexUnavailable(f"the vectors in {files.folder} cannot be written: {error.strerror or error}")

@@ -1,0 +1,199 @@
+"""`memory.embedding`: vectors of what is stored, made when asked or in the background, never while taking in."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from recollect.config import Config
+from recollect.errors import ConfigError, EmbeddingUnavailable, RecollectError, StoreLocked
+from recollect.index.vectors.files import Files, remove_vectors
+from recollect.index.vectors.vector_index import VectorCoverage, VectorIndex, identity_of
+from recollect.paths import BACKGROUND_VARIABLE, HOME_VARIABLE
+from recollect.pipeline.background import be_gentle, start_detached
+from recollect.pipeline.home import Home
+from recollect.recall.answers import VectorStats
+from recollect.store.feed import TextFeed
+
+if TYPE_CHECKING:
+    from recollect.index.vectors.embedder import Embedder
+    from recollect.pipeline.embed import EmbedProgress, EmbedReport
+
+LOCK_NAME = "embed.lock"
+
+
+class EmbeddingFacet:
+    """The vectors of one open memory. Safe from many threads; one object a memory."""
+
+    def __init__(
+        self, home: Home, config: Config, env: Mapping[str, str], *, open_feed: Callable[[], TextFeed]
+    ) -> None:
+        self._home = home
+        self._config = config.embedding
+        self._env = env
+        self._open_feed = open_feed
+        self._lock = threading.Lock()
+        self._embedder: Embedder | None = None
+        self._feed: TextFeed | None = None
+        self._index: VectorIndex | None = None
+        self._stop = threading.Event()
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the configuration wants vectors."""
+        return self._config.model != "off"
+
+    def index(self) -> VectorIndex | None:
+        """Return the vectors to search in, None where they are switched off or nothing is stored.
+
+        Costs nothing before the first question. Raises EmbeddingUnavailable for a model that cannot be used.
+        """
+        if not self.is_on or not self._home.database.exists():
+            return None
+        with self._lock:
+            if self._index is None:
+                try:
+                    model = self._model()
+                except ConfigError as error:  # a search goes on by words; `recollect embed` names the key
+                    raise EmbeddingUnavailable(str(error), hint=error.hint) from error
+                self._index = VectorIndex.open(self._home.vectors, model, store=self._texts())
+            return self._index
+
+    def coverage(self) -> VectorCoverage | None:
+        """Return how much of the talk has vectors; None where they are switched off or nothing is stored.
+
+        Raises IndexUnavailable for vectors that cannot be read, EmbeddingUnavailable as `index`.
+        """
+        index = self.index()
+        return None if index is None else index.coverage()
+
+    def stats(self) -> VectorStats | None:
+        """Return how much is covered and what it takes on disk; None where vectors are switched off. Never raises."""
+        if not self.is_on:
+            return None
+        size = self._home.vectors_bytes()
+        try:
+            covered = self.coverage() or VectorCoverage(0, 0, False)
+        except RecollectError as error:
+            return VectorStats(self._config.model, 0, 0, size, str(error))
+        return VectorStats(self._config.model, covered.covered, covered.total, size)
+
+    def run(
+        self, *, max_seconds: float | None = None, anew: bool = False, gently: bool = False,
+        progress: EmbedProgress | None = None,
+    ) -> EmbedReport:  # fmt: skip
+        """Make the vectors that are missing. anew: all of this model's again. gently: let other programs go first.
+
+        May be called from any thread; `stop` ends it soon. Another process at it: returns at once, state "busy".
+        Raises EmbeddingUnavailable, IndexUnavailable, StoreError; what was made by then stays.
+        """
+        from recollect.pipeline.embed import Embedding, EmbedReport
+
+        if not self.is_on:
+            return EmbedReport("off", notes=["vectors are switched off ([embedding] model = 'off')"])
+        if not self._home.database.exists():
+            return EmbedReport("done", notes=["nothing is stored yet"])
+        from recollect.index.vectors.writer import VectorWriter
+        from recollect.store.sqlite import IngestLock
+
+        if gently:
+            be_gentle()
+        self._stop.clear()
+        self._home.vectors.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            lock = IngestLock(self._home.vectors, name=LOCK_NAME, work="making vectors for")
+        except StoreLocked as error:
+            return EmbedReport("busy", notes=[str(error)])
+        try:
+            with self._lock:
+                embedder, feed = self._model(), self._texts()
+            files = Files(self._home.vectors, identity_of(embedder))
+            ends_at = None if max_seconds is None else time.monotonic() + max_seconds
+            derivation_id = bytes.fromhex(feed.derivation_id())
+            with VectorWriter(files, derivation_id, dimensions=lambda: embedder.dimensions, anew=anew) as writer:
+                report = Embedding(
+                    feed, writer, embedder, progress=progress,
+                    should_stop=lambda: self._stop.is_set() or (ends_at is not None and time.monotonic() > ends_at),
+                ).run()  # fmt: skip
+            if report.state == "done":
+                files.remove_others()
+        finally:
+            lock.release()
+        covered = self.coverage()
+        if covered is not None:
+            report.covered, report.total = covered.covered, covered.total
+        return report
+
+    def stop(self) -> None:
+        """Ask a run under way in this process to end after the batch it is at."""
+        self._stop.set()
+
+    def remove(self) -> EmbedReport:
+        """Delete the vectors of every model and let the change log forget them. Raises StoreLocked during a run."""
+        from recollect.pipeline.embed import CONSUMER, EmbedReport
+        from recollect.store.sqlite import IngestLock
+
+        if not self._home.vectors.exists():
+            return EmbedReport("removed")
+        lock = IngestLock(self._home.vectors, name=LOCK_NAME, work="making vectors for")
+        try:
+            with self._lock:
+                self._index = None
+                if self._home.database.exists():
+                    self._texts().leave(CONSUMER)
+            for folder in self._home.vectors.iterdir():
+                if folder.is_dir():
+                    remove_vectors(folder)
+        finally:
+            lock.release()
+        return EmbedReport("removed")
+
+    def close(self) -> None:
+        """Close connections; asking again opens them again. A run under way is asked to stop."""
+        self._stop.set()
+        with self._lock:
+            if self._feed is not None:
+                self._feed.close()
+            if self._embedder is not None:
+                self._embedder.close()
+            self._feed = self._index = self._embedder = None
+
+    def start_in_background(self) -> bool:
+        """Start `recollect embed --background` apart from this process; False where there is nothing to start.
+
+        It outlives the caller, writes to `logs/embed.log` of the home, and ends by itself. Never raises: vectors are
+        an addition, and the next sync tries again.
+        """
+        if not self.is_on or not self._config.in_background or self._env.get(BACKGROUND_VARIABLE) == "0":
+            return False
+        with contextlib.suppress(RecollectError, OSError):
+            index = self.index()
+            if index is not None and index.is_stale():
+                start_detached(self._home.folder, self._home.logs, _environment(self._env))
+                return True
+        return False
+
+    def _model(self) -> Embedder:
+        if self._embedder is None:
+            from recollect.memory.embedders import embedder_of
+
+            self._embedder = embedder_of(self._config, self._env)
+        return self._embedder
+
+    def _texts(self) -> TextFeed:
+        if self._feed is None:
+            self._feed = self._open_feed()
+        return self._feed
+
+
+def _environment(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment for a process of ours: a memory names its home in it, which would also move the place
+    of the configuration."""
+    values = {**env}
+    if HOME_VARIABLE not in os.environ:
+        values.pop(HOME_VARIABLE, None)
+    return values

@@ -1,0 +1,186 @@
+"""Makes the vectors that are missing: first a pass over everything stored, then what the change log says.
+
+Never part of taking in. Interruptible anywhere: a commit every few seconds says how far it came, and the next run goes
+on there. Memory is bounded by a batch of texts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import Literal
+
+import msgspec
+
+from recollect.errors import EmbeddingUnavailable, StoreLocked
+from recollect.index.vectors.embedder import Embedder
+from recollect.index.vectors.files import SCANNED, Commit
+from recollect.index.vectors.texts import KINDS, chunks_of
+from recollect.index.vectors.vector_index import MAX_KEY, merged, ranges_of
+from recollect.index.vectors.writer import VectorWriter
+from recollect.store.feed import FeedEvent, TextFeed
+from recollect.store.ports import ChangeRange
+
+CONSUMER = "vectors"
+BATCH_EVENTS = 512
+BATCH_CHARS = 200_000
+COMMIT_EVERY_S = 2.0
+GROUP_EVENTS = 2_000
+"""Changes are taken in groups of about this many events, each with a commit of its own."""
+
+EmbedState = Literal["done", "interrupted", "busy", "off", "removed"]
+EmbedProgress = Callable[[int, int], None]
+"""Called with (events done, events there were to do)."""
+
+
+class EmbedReport(msgspec.Struct):
+    """What a run did.
+
+    state: done; interrupted (time or a signal; the next run goes on); busy (another process is at it);
+    off (by configuration); removed (on request). events: looked at; chunks, chars: embedded, all in this run. covered,
+    total: events that have vectors now, and that should.
+    """
+
+    state: EmbedState
+    embedder: str = ""
+    events: int = 0
+    chunks: int = 0
+    chars: int = 0
+    seconds: float = 0.0
+    covered: int = 0
+    total: int = 0
+    was_begun_anew: bool = False
+    notes: list[str] = []
+
+
+class Embedding:
+    """One run over a home's texts. The caller holds the lock and closes the writer."""
+
+    def __init__(
+        self, feed: TextFeed, writer: VectorWriter, embedder: Embedder, *,
+        should_stop: Callable[[], bool], progress: EmbedProgress | None = None,
+    ) -> None:  # fmt: skip
+        self._feed = feed
+        self._writer = writer
+        self._embedder = embedder
+        self._should_stop = should_stop
+        self._progress = progress
+        self._derivation_id = feed.derivation_id()
+        self._waiting: list[tuple[int, list[str]]] = []
+        self._chars = 0
+        self._to_do = 0
+        self._committed_at = time.monotonic()
+        self.report = EmbedReport("done", embedder.name, was_begun_anew=writer.was_begun_anew, notes=[])
+
+    def run(self) -> EmbedReport:
+        """Embed until nothing is missing or it should stop. Raises EmbeddingUnavailable, IndexUnavailable, StoreError;
+        what was committed by then stays."""
+        started = time.perf_counter()
+        try:
+            is_whole = self._scan() and self._follow()
+        finally:
+            self.report.seconds = time.perf_counter() - started
+        self.report.state = "done" if is_whole else "interrupted"
+        if is_whole:
+            self._writer.compact()
+        return self.report
+
+    def _scan(self) -> bool:
+        """Go over the whole store, from where the last run stopped; False when it should stop."""
+        commit = self._writer.last
+        if commit.next_key == SCANNED:
+            return True
+        if commit.next_key == 0:
+            # What changes from here on is in the log, which keeps it once it knows that somebody waits for it.
+            commit = self._writer.commit(position=self._feed.last_change(), next_key=1)
+            self._acknowledge(commit)
+        ranges = [(commit.next_key, MAX_KEY)]
+        self._to_do = self._feed.count_of_kinds(KINDS, ranges)
+        done_to = commit.next_key - 1
+        try:
+            for done_to in self._embed(self._feed.events_of_kinds(KINDS, ranges)):
+                if self._is_due():
+                    self._commit(position=commit.position, next_key=done_to + 1)
+                if self._should_stop():
+                    break
+            else:
+                self._commit(position=commit.position, next_key=SCANNED)
+                return True
+        except EmbeddingUnavailable:
+            self._commit(position=commit.position, next_key=done_to + 1)  # what a server was paid for is kept
+            raise
+        self._commit(position=commit.position, next_key=done_to + 1)
+        return False
+
+    def _follow(self) -> bool:
+        """Take what changed since, in groups; False when it should stop."""
+        while changes := self._feed.changes_since(self._writer.last.position):
+            for group in _groups(changes):
+                ranges = merged(ranges_of(group))
+                self._writer.retire(ranges)
+                self._to_do = self.report.events + self._feed.count_of_kinds(KINDS, ranges)
+                for _ in self._embed(self._feed.events_of_kinds(KINDS, ranges)):
+                    if self._should_stop():
+                        return False  # the group begins again next time: what it wrote is not committed
+                self._acknowledge(self._commit(position=group[-1].id, next_key=SCANNED))
+            if self._should_stop():
+                return False
+        return True
+
+    def _embed(self, events: Iterable[FeedEvent]) -> Iterator[int]:
+        """Write the vectors of events in batches; yield the key of the last event that is in."""
+        key = -1
+        for event in events:
+            key = event.key
+            self.report.events += 1
+            pieces = chunks_of(event.payload)
+            if pieces:
+                self._waiting.append((key, pieces))
+                self._chars += sum(map(len, pieces))
+            if self._chars >= BATCH_CHARS or len(self._waiting) >= BATCH_EVENTS:
+                self._write()
+                yield key
+        self._write()
+        if key >= 0:
+            yield key
+
+    def _write(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        keys = [key for key, pieces in waiting for _ in pieces]
+        texts = [text for _, pieces in waiting for text in pieces]
+        if texts:
+            self._writer.add(keys, self._embedder.embed(texts))
+        self.report.chunks += len(texts)
+        self.report.chars += self._chars
+        self._chars = 0
+        if self._progress is not None:
+            self._progress(self.report.events, max(self._to_do, self.report.events))
+
+    def _is_due(self) -> bool:
+        return time.monotonic() - self._committed_at >= COMMIT_EVERY_S
+
+    def _commit(self, *, position: int, next_key: int) -> Commit:
+        commit = self._writer.commit(position=position, next_key=next_key)
+        self._committed_at = time.monotonic()
+        return commit
+
+    def _acknowledge(self, commit: Commit) -> None:
+        """Let the change log forget what is in. A database that was swapped meanwhile is another run's business; one
+        that is busy is told at the next commit: the position that counts is in our own files."""
+        with suppress(StoreLocked):
+            self._feed.acknowledge(CONSUMER, commit.position, derivation_id=self._derivation_id)
+
+
+def _groups(changes: list[ChangeRange]) -> Iterator[list[ChangeRange]]:
+    """Yield changes in order, in groups of about GROUP_EVENTS events."""
+    group: list[ChangeRange] = []
+    size = 0
+    for change in changes:
+        group.append(change)
+        size += change.last_seq - change.first_seq + 1
+        if size >= GROUP_EVENTS:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
