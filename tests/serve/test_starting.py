@@ -1,7 +1,8 @@
-"""Nothing of the web is loaded by those who don't serve."""
+"""Nothing of the web is loaded by those who don't serve, and of what serves only what is needed."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -11,12 +12,70 @@ LOOK = """
 import sys
 from recollect.cli.main import run
 run({argv})
-heavy = ("starlette", "uvicorn", "google.protobuf", "opentelemetry")
+heavy = ("starlette", "uvicorn", "mcp", "mcp_types", "pydantic", "google.protobuf", "opentelemetry")
 sys.exit(", ".join(name for name in heavy if name in sys.modules) or 0)
 """
 
 
-@pytest.mark.parametrize("argv", [["--help"], ["otlp", "--help"], ["sync"], ["doctor"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "argv", [["--help"], ["mcp", "--help"], ["otlp", "--help"], ["sync"], ["doctor"]], ids=" ".join
+)
 def test_other_verbs_load_no_server_and_no_protobuf(argv: list[str]):
     done = subprocess.run([sys.executable, "-c", LOOK.format(argv=argv)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.strip()) == (0, "")
+
+
+LISTED = """
+import json, sys
+from recollect.serve.mcp.sdk import load
+load(with_http={with_http})
+import recollect.serve.mcp.server
+{then}
+print(json.dumps(sorted(sys.modules)))
+"""
+SERVED = """
+from mcp.server.lowlevel.server import Server
+app = Server("x").streamable_http_app(session_idle_timeout=9, max_sessions=1, max_request_body_size=9)
+assert type(app).__module__ == "starlette.applications", type(app)
+assert app.routes[0].path == "/mcp"
+import mcp_types
+from mcp.server.auth.settings import AuthSettings
+from mcp.client.session import ClientSession
+"""
+
+
+def loaded(*, with_http: bool = False, then: str = "") -> set[str]:
+    """Return the modules of a process that has made itself ready to serve."""
+    script = LISTED.format(with_http=with_http, then=then)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout))
+
+
+def test_over_standard_input_nothing_of_the_web_and_no_client_is_loaded() -> None:
+    found = loaded()
+    assert "mcp.server.lowlevel.server" in found
+    unneeded = ("starlette.applications", "uvicorn", "httpx2", "mcp.client", "mcp.server.mcpserver", "tantivy", "apsw")
+    assert [name for name in unneeded if name in found] == []
+
+
+def test_what_was_left_out_is_loaded_when_it_is_used() -> None:
+    assert {"starlette.applications", "mcp.client.session"} <= loaded(then=SERVED)
+
+
+def test_over_http_the_whole_server_is_loaded() -> None:
+    found = loaded(with_http=True)
+    assert "mcp.server.streamable_http_manager" in found
+    assert "mcp.client" not in found
+
+
+def test_a_process_that_has_the_sdk_keeps_it() -> None:
+    """This one: the tests use the client."""
+    import mcp
+
+    from recollect.serve.mcp.sdk import load
+
+    before = dict(sys.modules)
+    load(with_http=False)
+    assert sys.modules["mcp"] is mcp
+    assert sys.modules == before

@@ -62,13 +62,16 @@ def listen(port: int) -> socket.socket:
     return bound
 
 
-def serve(app: ASGIApp, bound: socket.socket) -> None:
-    """Serve until SIGINT or SIGTERM. Blocks; call it in the main thread."""
+def serve(app: ASGIApp, bound: socket.socket, *, has_lifespan: bool = False) -> None:
+    """Serve until SIGINT or SIGTERM. Blocks; call it in the main thread.
+
+    has_lifespan: the application has something that runs as long as it does.
+    """
     config = uvicorn.Config(
         app,
         http="h11",
         ws="none",
-        lifespan="off",
+        lifespan="on" if has_lifespan else "off",
         loop="asyncio",
         log_config=None,
         access_log=False,

@@ -1,0 +1,305 @@
+"""The five tools: from arguments to the text of an answer. Synchronous, reads only, safe from many threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import Any
+
+from recollect.errors import UnknownName, UsageError
+from recollect.memory import Memory, SearchAnswer, clean, conversations
+from recollect.model.events import Event
+from recollect.serve.mcp.answering.cursors import Cursors, Position, mark_of, stale
+from recollect.serve.mcp.answering.lines import (
+    LEFT_OUT,
+    cited_line,
+    conversation_line,
+    event_head,
+    event_line,
+    event_text,
+    hit_line,
+    session_facts,
+    session_line,
+)
+from recollect.serve.mcp.answering.pages import Frame, fit, passage, size, whole, with_cursor
+from recollect.serve.mcp.answering.scopes import Caller, Confines, confines_of, filters_of, words_of
+from recollect.serve.mcp.arguments import (
+    DEFAULT_BYTES,
+    Confining,
+    ConversationArguments,
+    ListArguments,
+    OpenArguments,
+    SearchArguments,
+    SessionArguments,
+    read_arguments,
+)
+
+MAX_HITS = 100
+"""Every page of a search is cut from this many: what comes first depends on how many are asked for."""
+_LOOK_BACK = 64
+"""Sessions that may have come in since a list's page was shown; beyond, its cursor is stale."""
+_SAID_SHARE = 5
+"""What the first prompt and the last answer may each take of an answer: one part of so many."""
+_EVENTS_A_PAGE = 80
+_WIDEN = 'Look everywhere with scope "all".'
+
+
+class Desk:
+    """Answers the calls of one caller. notes: what else an answer must say, such as what is missing."""
+
+    def __init__(self, memory: Memory, cursors: Cursors, caller: Caller, notes: Sequence[str] = ()) -> None:
+        self._memory = memory
+        self._cursors = cursors
+        self._caller = caller
+        self._notes = tuple(notes)
+
+    def answer(self, tool: str, arguments: dict[str, Any] | None) -> str:
+        """Return the text of an answer.
+
+        Raises UsageError for arguments that cannot be, UnknownName for a tool, session or event that is not there,
+        StoreError where the memory cannot be read.
+        """
+        asked: dict[str, Callable[[dict[str, Any] | None], str]] = {
+            "search": lambda given: self.search(read_arguments(SearchArguments, given)),
+            "search_conversations": lambda given: self.conversations(read_arguments(ConversationArguments, given)),
+            "list_sessions": lambda given: self.sessions(read_arguments(ListArguments, given)),
+            "get_session": lambda given: self.session(read_arguments(SessionArguments, given)),
+            "open": lambda given: self.open(read_arguments(OpenArguments, given)),
+        }
+        if tool not in asked:
+            raise UnknownName("tool", tool, hint=f"there are {', '.join(asked)}")
+        return asked[tool](arguments)
+
+    # Searching
+
+    def search(self, asked: SearchArguments) -> str:
+        """Return cited events."""
+        confines = confines_of(self._memory, asked, self._caller)
+        start = self._cursors.read("search", asked, scope=confines.filters)
+        found = self._ask(asked, confines, MAX_HITS)
+        cites = [f"{hit.session_uid}#{hit.seq}" for hit in found.hits]
+        _check(start, cites)
+        shown = found.hits[start.offset : start.offset + asked.limit]
+        known = self._memory.recall.sessions(tuple(dict.fromkeys(hit.session_uid for hit in shown)))
+        lines = [hit_line(hit, known.get(hit.session_uid)) for hit in shown]
+        if not lines:
+            return self._nothing(asked, confines, found)
+        where = f" in {confines.words}" if confines.words else ""
+        heading = (
+            f"{_count(found.total, 'event')} match{_s(found.total)} ({found.match_level}){where}{_from(start.offset)}."
+        )
+        capped = f"only the best {MAX_HITS} are shown: use more telling words" if len(cites) == MAX_HITS else ""
+        notes = (*found.notes, *self._notes, capped, _WIDEN if confines.is_default else "")
+        page = fit(lines, Frame(heading, notes), max_bytes=asked.max_bytes)
+        end = start.offset + page.shown
+        go_on = Position(end, mark_of(*cites[:end])) if len(cites) > end else None
+        return self._with_next(page.text, "search", asked, go_on, scope=confines.filters)
+
+    def conversations(self, asked: ConversationArguments) -> str:
+        """Return ranked sessions with their best line each."""
+        confines = confines_of(self._memory, asked, self._caller)
+        start = self._cursors.read("search_conversations", asked, scope=confines.filters)
+        found = self._ask(asked, confines, MAX_HITS)
+        ranked = conversations(found.hits)
+        uids = [conversation.session_uid for conversation in ranked]
+        _check(start, uids)
+        shown = ranked[start.offset : start.offset + asked.limit]
+        known = self._memory.recall.sessions(tuple(c.session_uid for c in shown))
+        lines = [conversation_line(c, known.get(c.session_uid)) for c in shown]
+        if not lines:
+            return self._nothing(asked, confines, found)
+        where = f" in {confines.words}" if confines.words else ""
+        heading = f"{_count(len(ranked), 'session')} match{_s(len(ranked))}{where}, each with its best event{_from(start.offset)}."
+        notes = (*found.notes, *self._notes, _WIDEN if confines.is_default else "")
+        page = fit(lines, Frame(heading, notes), max_bytes=asked.max_bytes)
+        end = start.offset + page.shown
+        go_on = Position(end, mark_of(*uids[:end])) if len(uids) > end else None
+        return self._with_next(page.text, "search_conversations", asked, go_on, scope=confines.filters)
+
+    def _ask(self, asked: SearchArguments | ConversationArguments, confines: Confines, limit: int) -> SearchAnswer:
+        if not asked.query.strip():
+            raise UsageError("the query is empty", hint="list_sessions needs none")
+        filters = filters_of(self._memory, asked, confines)
+        # Filters first: a quote that the words leave open must not swallow them.
+        return self._memory.search(f"{filters} {words_of(asked.query)}".strip(), limit=limit, sync=False)
+
+    def _nothing(self, asked: SearchArguments | ConversationArguments, confines: Confines, found: SearchAnswer) -> str:
+        where = f" in {confines.words}" if confines.words else ""
+        elsewhere = ""
+        if confines.filters:
+            wide = self._ask(asked, Confines(), 1)
+            elsewhere = (
+                f'{wide.total:,} events match elsewhere: repeat with scope "all"{" and no repo" if asked.repo else ""}.'
+                if wide.hits
+                else "Nothing elsewhere either."
+            )
+        frame = Frame(f"Nothing found{where}. {elsewhere}", (*found.notes, *self._notes))
+        return whole([], frame, max_bytes=asked.max_bytes)
+
+    # Sessions
+
+    def sessions(self, asked: ListArguments) -> str:
+        """Return sessions, newest first."""
+        confines = confines_of(self._memory, asked, self._caller)
+        start = self._cursors.read("list_sessions", asked, scope=confines.filters)
+        where, after, before = self._memory.recall.confined(filters_of(self._memory, asked, confines))
+        offset = max(0, start.offset - 1)
+        page = self._memory.sessions(
+            where=where, after=after, before=before, limit=asked.limit + _LOOK_BACK, offset=offset, sync=False
+        )
+        sessions = list(page.sessions)
+        if start.offset:
+            # New sessions push the others down: go on behind the last one that was shown.
+            last = next((n for n, s in enumerate(sessions) if mark_of(s.session_uid) == start.mark), None)
+            if last is None:
+                raise stale()
+            sessions = sessions[last + 1 :]
+            offset += last + 1
+        words = f" in {confines.words}" if confines.words else ""
+        if not sessions:
+            return self._no_sessions(asked, confines)
+        heading = f"{_count(page.total, 'session')}{words}, newest first{_from(offset)}."
+        notes = (*self._notes, _WIDEN if confines.is_default else "")
+        lines = [session_line(session) for session in sessions[: asked.limit]]
+        shown = fit(lines, Frame(heading, notes), max_bytes=asked.max_bytes)
+        end = offset + shown.shown
+        go_on = Position(end, mark_of(sessions[shown.shown - 1].session_uid)) if end < page.total else None
+        return self._with_next(shown.text, "list_sessions", asked, go_on, scope=confines.filters)
+
+    def _no_sessions(self, asked: Confining, confines: Confines) -> str:
+        words = f" in {confines.words}" if confines.words else ""
+        elsewhere = ""
+        if confines.filters:
+            where, after, before = self._memory.recall.confined(filters_of(self._memory, asked, Confines()))
+            total = self._memory.sessions(where=where, after=after, before=before, limit=1, sync=False).total
+            elsewhere = f'{total:,} elsewhere: repeat with scope "all"{" and no repo" if asked.repo else ""}.'
+        return whole([], Frame(f"No sessions{words}. {elsewhere}", self._notes), max_bytes=asked.max_bytes)
+
+    def session(self, asked: SessionArguments) -> str:
+        """Return what a session was about; with a cursor, its events in order."""
+        session = self._memory.session(asked.session)
+        start = self._cursors.read("get_session", asked)
+        if start.offset:
+            return self._events(asked, session.session_uid, start.offset - 1)
+        uid = session.session_uid
+        over = self._memory.recall.overview(uid)
+        said = max(DEFAULT_BYTES, asked.max_bytes) // _SAID_SHARE
+        lines = [session_facts(session)]
+        if over.first_prompt is not None:
+            lines.append(cited_line(uid, over.first_prompt, "first prompt", limit=said))
+        if over.last_answer is not None:
+            lines.append(cited_line(uid, over.last_answer, "last answer", limit=said))
+        lines += [cited_line(uid, failure, "failed") for failure in over.failures]
+        lines += [f"{uid}#{f.seq} · edited {f.edits}×\n{passage(f.path, 200)}" for f in over.files]
+        failures = f"Failed tool calls: {over.failure_count}, the last {len(over.failures)} shown."
+        edited = f"Files edited: {len(over.files)}, the most edited first, as many as fit."
+        heading = " ".join(
+            ("Summary of one session.", failures if over.failure_count else "", edited if over.files else "")
+        )
+        partial = "" if over.is_whole else "the session is long: failures and files are those of its first part"
+        page = fit(lines, Frame(heading, (partial, *self._notes)), max_bytes=asked.max_bytes)
+        go_on = Position(1) if session.event_count else None
+        return self._with_next(page.text, "get_session", asked, go_on, what="Its events in order")
+
+    def _events(self, asked: SessionArguments, uid: str, first: int) -> str:
+        most = _EVENTS_A_PAGE * max(1, asked.max_bytes // DEFAULT_BYTES)
+        events = list(islice(self._memory.events(uid, first_seq=first, limit=most), most))
+        told = [event for event in events if event.kind not in LEFT_OUT]
+        heading = f"Events of {uid} from #{first}, in order; `open` shows one in full."
+        if not told:
+            return whole([], Frame(heading, ("there are no more events",)), max_bytes=asked.max_bytes)
+        page = fit([event_line(event) for event in told], Frame(heading, self._notes), max_bytes=asked.max_bytes)
+        is_last = page.shown == len(told) and len(events) < most
+        following = told[page.shown].seq if page.shown < len(told) else events[-1].seq + 1
+        return self._with_next(page.text, "get_session", asked, None if is_last else Position(following + 1))
+
+    # One event
+
+    def open(self, asked: OpenArguments) -> str:
+        """Return one event in full, in pages where it is long, with its neighbours on the first."""
+        uid, seq = self._cited(asked.id)
+        start = self._cursors.read("open", asked)
+        near = self._near(uid, seq, asked.around)
+        event = next((e for e in near if e.seq == seq), None)
+        if event is None:
+            raise UnknownName("event", passage(asked.id, 200), hint="get_session shows the events of a session")
+        text = clean(event_text(event))
+        mark = mark_of(text)
+        if start.offset and (start.mark != mark or start.offset >= len(text)):
+            raise stale()
+        before = [] if start.offset else [event_line(e) for e in near if e.seq < seq]
+        after = [] if start.offset else [event_line(e) for e in near if e.seq > seq]
+        heading = f"Event {uid}#{seq} from character {start.offset + 1} of {len(text)}"
+        frame = Frame(f"{heading}, with its neighbours." if before or after else f"{heading}.", self._notes)
+        head = event_head(event)
+        around = [*before, head, *after]
+        least = min(asked.max_bytes // 2, size(text) + 200)
+        while len(around) > 1 and sum(size(x) + 8 for x in around) + least > asked.max_bytes * 3 // 4:
+            # Neighbours give way to the event itself, those farthest from it first.
+            around.remove(before.pop(0) if len(before) >= len(after) else after.pop())
+        room = asked.max_bytes - size(whole(around, frame, max_bytes=asked.max_bytes)) - 160
+        shown = _beginning(text[start.offset :], max(200, room))
+        lines = [*before, f"{head}\n{shown}", *after]
+        page = whole(lines, frame, max_bytes=asked.max_bytes)
+        end = start.offset + len(shown)
+        go_on = Position(end, mark) if end < len(text) else None
+        return self._with_next(page, "open", asked, go_on, what="The rest of it")
+
+    def _cited(self, cited: str) -> tuple[str, int]:
+        name, mark, seq = cited.strip().rpartition("#")
+        if not mark or not seq.isdecimal() or not seq.isascii() or len(seq) > 9:
+            raise UsageError(f"{passage(cited, 100)} is no citation", hint="write session_uid#seq, as answers cite it")
+        return self._memory.session(name).session_uid, int(seq)
+
+    def _near(self, uid: str, seq: int, around: int) -> list[Event]:
+        """Return an event with so many told ones on each side."""
+        reach = 2 * around + 2
+        stream = self._memory.events(uid, first_seq=max(0, seq - reach), limit=2 * reach + 1)
+        told = [e for e in islice(stream, 2 * reach + 1) if e.kind not in LEFT_OUT or e.seq == seq]
+        before = [e for e in told if e.seq < seq][-around:] if around else []
+        return [*before, *(e for e in told if e.seq == seq), *[e for e in told if e.seq > seq][:around]]
+
+    def _with_next(
+        self,
+        text: str,
+        tool: str,
+        asked: Any,
+        position: Position | None,
+        *,
+        scope: str = "",
+        what: str = "More",
+    ) -> str:
+        if position is None:
+            return text
+        return with_cursor(text, self._cursors.write(tool, asked, position, scope=scope), what)
+
+
+def _check(start: Position, shown: Sequence[str]) -> None:
+    """Raise where what stood before a page is not what stood there when its cursor was made."""
+    if start.offset and (start.offset > len(shown) or mark_of(*shown[: start.offset]) != start.mark):
+        raise stale()
+
+
+def _beginning(text: str, room: int) -> str:
+    """Return as much of a text as takes `room` bytes when it is quoted, each further line with its mark."""
+    low, high = 0, min(len(text), room)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if size(text[:middle]) + 4 * text.count("\n", 0, middle) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return text[: max(1, low)]
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _s(count: int) -> str:
+    return "es" if count == 1 else ""
+
+
+def _from(offset: int) -> str:
+    """Say where a further page begins; the first one needs no word."""
+    return f"; these from number {offset + 1}" if offset else ""

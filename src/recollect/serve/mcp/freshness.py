@@ -1,0 +1,123 @@
+"""Keeps an open memory fresh while it is read: takes in what has changed beside the answers, never in front of them.
+
+The memory is loaded, with all that it imports, when it is first needed: a client has its tools before.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from recollect.errors import RecollectError
+
+if TYPE_CHECKING:
+    from recollect.memory import Coverage, Memory
+
+WAIT_S = 0.3
+"""How long an answer waits for what has just changed; after that it says that it does not have it."""
+FIRST_WAIT_S = 1.5
+"""The same for the first answer of a process, which has the most to catch up with."""
+
+REFRESH_EVERY_S = 2.0
+"""A process looks for new bytes at most this often (design, section 11)."""
+EMBED_EVERY_S = 60.0
+"""A process has missing vectors made at most this often; they are made by a process of their own."""
+
+
+class Freshness:
+    """One memory, opened when it is first needed. open_memory: may raise; the next call tries again."""
+
+    def __init__(
+        self, open_memory: Callable[[], Memory], *, wait_s: float = WAIT_S, first_wait_s: float = FIRST_WAIT_S
+    ) -> None:
+        self._open = open_memory
+        self._wait_s = wait_s
+        self._first_wait_s = first_wait_s
+        self._lock = threading.Lock()
+        self._opening = threading.Lock()
+        self._memory: Memory | None = None
+        self._running: threading.Thread | None = None
+        self._ended = threading.Event()
+        self._refreshed_at = -REFRESH_EVERY_S
+        self._embedded_at = -EMBED_EVERY_S
+        self._notes: tuple[str, ...] = ()
+        self._coverage: Coverage | None = None
+
+    def memory(self) -> Memory:
+        """Return the memory, opened. Raises what opening it raises."""
+        with self._opening:
+            if self._memory is None:
+                self._memory = self._open()
+            return self._memory
+
+    def start(self) -> None:
+        """Begin to look for what has changed, if nothing does so already. Never raises."""
+        with self._lock:
+            if self._running is None and time.monotonic() - self._refreshed_at > REFRESH_EVERY_S:
+                self._ended.clear()
+                # A daemon: a process whose caller has gone must not stay for it, and may be killed at any instruction.
+                self._running = threading.Thread(target=self._refresh, daemon=True)
+                self._running.start()
+
+    def refreshed(self) -> tuple[str, ...]:
+        """Look for what has changed, wait a moment for it, and return what an answer must say of what is missing.
+
+        Raises what opening the memory raises.
+        """
+        self.memory()
+        self.start()
+        is_fresh = self._ended.wait(self._wait_s if self._refreshed_at > 0 else self._first_wait_s)
+        with self._lock:
+            coverage, notes = self._coverage, self._notes
+        if coverage is None:
+            from recollect.memory import Coverage
+
+            coverage = Coverage()
+        sentence = coverage.sentence(is_refreshing=not is_fresh)
+        told = [note for note in notes if note not in coverage.notes]
+        return (*([sentence] if sentence else []), *told)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until nothing is taken in any more; tell whether that is so."""
+        with self._lock:
+            running = self._running
+        if running is not None:
+            running.join(seconds)
+        return running is None or not running.is_alive()
+
+    def close(self) -> None:
+        """Close the memory; it opens again by itself."""
+        with self._opening:
+            if self._memory is not None:
+                self._memory.close()
+
+    def _refresh(self) -> None:
+        notes: tuple[str, ...] = ()
+        coverage = None
+        try:
+            memory = self.memory()
+            notes = memory.refresh()
+            coverage = memory.recall.coverage()
+        except RecollectError as error:
+            notes = (f"not refreshed: {error}",)
+        except Exception as error:  # noqa: BLE001 - the loop that keeps fresh: what is stored is read on, and it says so
+            traceback.print_exception(error, file=sys.stderr)
+            notes = (f"not refreshed: a bug of Recollect, {type(error).__name__}",)
+        finally:
+            with self._lock:
+                self._notes, self._coverage = notes, coverage
+                self._refreshed_at = time.monotonic()
+                self._running = None
+            self._ended.set()
+        self._embed()
+
+    def _embed(self) -> None:
+        """Have missing vectors made; an answer does not wait for that either."""
+        if self._memory is None or time.monotonic() - self._embedded_at < EMBED_EVERY_S:
+            return
+        self._embedded_at = time.monotonic()
+        self._memory.embedding.start_in_background()

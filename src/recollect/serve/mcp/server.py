@@ -1,0 +1,152 @@
+"""The server on the official SDK: tools, instructions, and calls that are bounded and never break the connection."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import traceback
+import warnings
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+from weakref import WeakKeyDictionary
+
+import anyio
+import mcp_types as types
+from mcp.server.lowlevel.server import Server
+from mcp.shared.exceptions import MCPError
+
+from recollect import __version__
+from recollect.errors import RecollectError, UnknownName, UsageError
+from recollect.model.own import SERVER
+from recollect.serve.mcp.admission import Admission
+from recollect.serve.mcp.freshness import Freshness
+from recollect.serve.mcp.tools import INSTRUCTIONS, TOOLS, tool_json
+from recollect.serve.token import home_token
+
+# What answers a call is imported by the first call: a client has its tools before (see `sdk`).
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcp.server.context import ServerRequestContext
+
+    from recollect.serve.mcp.answering.cursors import Cursors
+
+ROOTS_WAIT_S = 1.0
+"""How long a client may take to say where it works; without an answer the folder of this process counts."""
+_ERROR_CHARS = 600
+_CODES = {UnknownName: "not_found", UsageError: "invalid_request"}
+
+
+class MemoryServer:
+    """One MCP server over one memory.
+
+    folder: where the caller works if its client does not say; "" where that is not this process's folder (HTTP).
+    """
+
+    def __init__(self, freshness: Freshness, *, folder: str = "", admission: Admission | None = None) -> None:
+        self._freshness = freshness
+        self._folder = folder
+        self._admission = admission or Admission()
+        self._cursors: Cursors | None = None
+        self._folders: WeakKeyDictionary[object, tuple[str, ...]] = WeakKeyDictionary()
+        """By connection."""
+        self._tools = [types.Tool.model_validate(tool_json(tool)) for tool in TOOLS]
+        self.protocol: Server[dict[str, Any]] = Server(
+            SERVER,
+            version=__version__,
+            title="Recollect",
+            instructions=INSTRUCTIONS,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+        )
+        # Traces of a local server go to nobody; the SDK's own look for a place to send them at every message.
+        self.protocol.middleware = []
+        self.protocol.add_notification_handler(
+            "notifications/roots/list_changed", types.NotificationParams, self._forget_folders
+        )
+
+    async def _list_tools(
+        self, _context: ServerRequestContext[dict[str, Any]], _params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        self._freshness.start()  # whoever lists tools is about to call one
+        return types.ListToolsResult(tools=self._tools)
+
+    async def _call_tool(
+        self, context: ServerRequestContext[dict[str, Any]], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        if all(params.name != tool.name for tool in TOOLS):
+            raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:80]!a}")
+        folders = await self._folders_of(context)
+
+        def answer() -> str:
+            from recollect.serve.mcp.answering.desk import Desk
+            from recollect.serve.mcp.answering.scopes import Caller
+
+            notes = self._freshness.refreshed()
+            memory = self._freshness.memory()
+            desk = Desk(memory, self._cursors_of(memory.home), Caller(folders), notes)
+            return desk.answer(params.name, params.arguments)
+
+        try:
+            return _said(await self._admission.run(answer))
+        except RecollectError as error:
+            code = next((name for kind, name in _CODES.items() if isinstance(error, kind)), error.code)
+            hint = f" ({error.hint})" if error.hint else ""
+            return _failed(code, f"{error}{hint}")
+        except Exception as error:  # noqa: BLE001 - the outermost frame of a call: a bug of ours must not end the session
+            traceback.print_exception(error, file=sys.stderr)
+            return _failed("internal_error", f"{type(error).__name__}; this is a bug of Recollect, please report it")
+
+    def _cursors_of(self, home: Path) -> Cursors:
+        from recollect.serve.mcp.answering.cursors import Cursors
+
+        if self._cursors is None:
+            try:
+                key = home_token(home).encode()
+            except RecollectError:
+                key = secrets.token_bytes(32)  # a home that cannot be written: cursors live as long as this process
+            self._cursors = Cursors(key)
+        return self._cursors
+
+    # Where the caller works
+
+    async def _folders_of(self, context: ServerRequestContext[dict[str, Any]]) -> tuple[str, ...]:
+        """Return the folders that the client says it works in, asked once a connection; else this process's."""
+        here = (self._folder,) if self._folder else ()
+        capabilities = context.session.client_capabilities
+        if capabilities is None or capabilities.roots is None or not context.session.can_send_request:
+            return here
+        key = context.session._connection
+        if key not in self._folders:
+            found: tuple[str, ...] = ()
+            with suppress(MCPError, TimeoutError, ValueError), anyio.move_on_after(ROOTS_WAIT_S):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # roots are on their way out of the protocol; clients have them
+                    answer = await context.session.list_roots()
+                found = tuple(path for root in answer.roots if (path := _path_of(str(root.uri))))
+            self._folders[key] = found
+        return self._folders[key] or here
+
+    async def _forget_folders(
+        self, context: ServerRequestContext[dict[str, Any]], _params: types.NotificationParams
+    ) -> None:
+        self._folders.pop(context.session._connection, None)
+
+
+def _said(text: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
+
+
+def _failed(code: str, message: str) -> types.CallToolResult:
+    from recollect.memory import clean
+
+    text = f"error {code}: {' '.join(clean(message, limit=_ERROR_CHARS).split())}"
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
+
+
+def _path_of(uri: str) -> str:
+    """Return the path of a `file:` URI, "" of any other."""
+    parts = urlsplit(uri)
+    return url2pathname(parts.path) if parts.scheme == "file" and parts.netloc in ("", "localhost") else ""

@@ -1,0 +1,55 @@
+"""The secret that a program on this machine shows before it may read the memory over HTTP."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from recollect.errors import StoreError
+
+NAME = "http-token"
+_BYTES = 32
+_MIN_CHARS = 32
+
+
+def home_token(home: Path) -> str:
+    """Return the token of a home, made at first use: a file that only its owner can read (0600).
+
+    Raises StoreError when it cannot be made or read.
+    """
+    path = home / NAME
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not path.exists():
+            _make(path)
+        token = path.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise StoreError(f"cannot read or make the token {path}: {error}") from error
+    if len(token) < _MIN_CHARS:
+        raise StoreError(f"{path} holds no token", hint="delete it; it is made anew")
+    return token
+
+
+def _make(path: Path) -> None:
+    """Write a token whole under another name first, so that nobody reads half of one; the first to make it wins."""
+    temporary = path.with_name(f"{NAME}.{os.getpid()}.{secrets.token_hex(4)}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(secrets.token_urlsafe(_BYTES) + "\n")
+        if os.name == "nt":
+            os.rename(temporary, path)
+        else:
+            os.link(temporary, path)
+    except FileExistsError:
+        return
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def is_token(shown: str, token: str) -> bool:
+    """Tell whether an `Authorization` header shows the token, in time that does not depend on where it differs."""
+    scheme, _space, given = shown.partition(" ")
+    is_bearer = scheme.lower() == "bearer"
+    return secrets.compare_digest(given.strip().encode("utf-8", "replace"), token.encode()) and is_bearer
