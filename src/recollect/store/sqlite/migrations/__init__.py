@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from recollect.store.sqlite.migrations import m0001_first, m0002_drift_and_trails
+from recollect.store.sqlite.migrations import (
+    m0001_first,
+    m0002_drift_and_trails,
+    m0003_own_and_firings,
+    m0004_derivation,
+)
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (m0001_first.STATEMENTS, m0002_drift_and_trails.STATEMENTS)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    m0001_first.STATEMENTS,
+    m0002_drift_and_trails.STATEMENTS,
+    m0003_own_and_firings.STATEMENTS,
+    m0004_derivation.STATEMENTS,
+)
 """Each is a tuple of single SQL statements; its position + 1 is the schema version that it makes."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -1,0 +1,117 @@
+"""The block that a session's start waits for: the whole process of `recollect context --hook`, start to exit."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from typing import Any
+
+from benchmarks.support import corpora
+from benchmarks.support.corpora import Corpus
+from benchmarks.support.measuring import spread
+from benchmarks.support.places import Places, parser, places
+from benchmarks.support.results import Section, publish
+from recollect import Memory
+from recollect.memory import EventFilter
+
+ROUNDS = 60
+MUST_MS, AIM_MS = 150, 60
+"""Design, section 10: p95 of the session-start context."""
+
+
+def measure(at: Places, options: argparse.Namespace) -> list[Section]:
+    """Measure every corpus; returns one section for each."""
+    chosen = [corpora.generated(folder.resolve()) for folder in options.corpus]
+    chosen = chosen or [corpora.generate(at, megabytes=300, sessions=600, seed=7)]
+    sections = []
+    for corpus in chosen:
+        print(f"context: {corpus.name}", file=sys.stderr)
+        figures = _measure_one(at, corpus)
+        sections.append(Section(f"context/{corpus.name}", f"Context: {corpus.name}", figures, render(figures)))
+    return sections
+
+
+def _measure_one(at: Places, corpus: Corpus) -> dict[str, Any]:
+    home = at.home(f"context-{corpus.folder.name}")
+    shutil.rmtree(home, ignore_errors=True)
+    try:
+        with Memory.open(home, config=corpus.config()) as memory:
+            memory.sync()
+            found = memory.sessions(where=EventFilter(is_subagent=False), limit=100_000, sync=False).sessions
+            cwd = Counter(s.cwd for s in found if s.cwd).most_common(1)[0][0]
+            longest = max(
+                (s for s in found if s.kind_counts.get("compaction")), key=_events, default=max(found, key=_events)
+            )
+            here = sum(s.cwd == cwd for s in found)
+            blocks = {
+                "start": memory.context(cwd=cwd),
+                "compact": memory.context(cwd=longest.cwd, event="compact", session=longest.session_uid),
+            }
+        native = longest.session_uid.partition(":")[2]
+        payloads = {
+            "start": {"cwd": cwd, "session_id": "none", "source": "startup"},
+            "compact": {"cwd": longest.cwd, "session_id": native, "source": "compact"},
+        }
+        agents = {"start": "claude", "compact": longest.agent}
+        rows = {
+            event: {
+                **spread(_run([sys.executable, "-m", "recollect", "context", "--hook", agents[event]], payload, home)),
+                "bytes": len(blocks[event].text.encode()),
+                "tokens": blocks[event].tokens,
+                "lines": len(blocks[event].lines),
+            }
+            for event, payload in payloads.items()
+        }
+        rows["python alone"] = spread(_run([sys.executable, "-c", "pass"], {}, home))
+        return {
+            "sessions": len(found),
+            "sessions_in_folder": here,
+            "events_of_session": longest.event_count,
+            "rows": rows,
+        }
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _events(session: Any) -> int:
+    return int(session.event_count)
+
+
+def _run(command: list[str], payload: dict[str, str], home: object) -> list[float]:
+    """Return the milliseconds of some runs, each a process of its own; the first, which warms caches, is left out."""
+    env = {**os.environ, "RECOLLECT_HOME": str(home)}
+    data = json.dumps(payload).encode()
+    taken = []
+    for _ in range(ROUNDS + 1):
+        started = time.perf_counter()
+        subprocess.run(command, input=data, env=env, stdout=subprocess.DEVNULL, check=True)
+        taken.append((time.perf_counter() - started) * 1000)
+    return taken[1:]
+
+
+def render(figures: dict[str, Any]) -> str:
+    """Return the figures as Markdown."""
+    lines = [
+        f"{figures['sessions']} root sessions, {figures['sessions_in_folder']} of them in the folder asked for; the "
+        f"compacted session has {figures['events_of_session']:,} events. Every run is a process of its own and writes "
+        "the log.",
+        "",
+        f"| event | p50 ms | p95 ms (must {MUST_MS}, aim {AIM_MS}) | max ms | block bytes | tokens at most | lines |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for event, row in figures["rows"].items():
+        block = (f"{row['bytes']:,}", f"{row['tokens']:,}", row["lines"]) if "bytes" in row else ("", "", "")
+        cells = (event, row["p50_ms"], row["p95_ms"], row["max_ms"], *block)
+        lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    made = parser(__doc__).parse_args()
+    publish(measure(places(made), made), dry=made.dry)

@@ -1,0 +1,176 @@
+"""What `memory.context` gives: the block that an agent is given by a hook, and the log of how often and to what use.
+
+A session's start waits for this: it loads neither the search engine nor the archive nor the writer, and it never fails.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from recollect.errors import RecollectError
+from recollect.recall.context.building import ContextBlock, build, ordered, room_of
+from recollect.recall.context.folders import folder_of
+from recollect.recall.context.sources import Asked, ContextEvent
+from recollect.store.recent import Firing
+from recollect.store.sqlite.connection import DATABASE_NAME
+from recollect.store.sqlite.recent import SqliteRecentReader
+
+if TYPE_CHECKING:
+    from recollect.config import Config
+    from recollect.recall.answers import SearchAnswer
+    from recollect.recall.context.usage import RecallStats
+
+BUDGET_TOKENS = 1200
+"""What `[context] budget_tokens` is where the configuration says nothing."""
+_SPOOL = "firings"
+_Damage = (RecollectError, msgspec.MsgspecError, OSError, ValueError)
+"""All that a database, a file or a folder can do to a reader."""
+
+
+class OpenMemory(Protocol):
+    """What the facet needs of an open memory."""
+
+    home: Path
+    env: Mapping[str, str]
+    config: Config
+
+    def search(self, query: str, *, limit: int | None = None, sync: bool = True) -> SearchAnswer: ...
+
+
+class ContextFacet:
+    """Builds blocks over one home and keeps the log of them. Opened and closed for every question; any thread."""
+
+    def __init__(self, home: Path, env: Mapping[str, str], *, search: Callable[[str], SearchAnswer] | None) -> None:
+        """search: answers a per-prompt question; None: prompts are not answered."""
+        self._home = home
+        self._env = env
+        self._search = search
+
+    @classmethod
+    def of(cls, memory: OpenMemory) -> ContextFacet:
+        """Return the facet of an open memory, with its configuration."""
+
+        def search(question: str) -> SearchAnswer:
+            return memory.search(question, limit=10, sync=False)
+
+        return cls(memory.home, memory.env, search=search if memory.config.context.per_prompt else None)
+
+    def block(
+        self, *, cwd: str = "", event: ContextEvent = "start", session: str = "", prompt: str = "",
+        budget: int = BUDGET_TOKENS,
+    ) -> ContextBlock:  # fmt: skip
+        """Return what there is to say; an empty block where that is nothing, or where the memory cannot be read.
+
+        cwd: where the agent works. session: the uid of the present session, which is left out at its start and asked
+        after a compaction. budget: LLM tokens. Never raises for what is stored: `notes` then has the error's code.
+        """
+        if not (self._home / DATABASE_NAME).exists():
+            return ContextBlock()
+        try:
+            reader = SqliteRecentReader(self._home)
+        except _Damage as error:
+            return ContextBlock(notes=(_code(error),))
+        try:
+            asked = Asked(reader, folder_of(cwd, self._env), session, room=room_of(budget))
+            if event == "prompt":
+                return self._about_prompt(asked, prompt, budget)
+            block = build(asked, ordered(event), budget=budget)
+            if event == "compact" and not block.text:  # not taken in yet: what it was told at its start is gone too
+                block = build(asked, ordered("start"), budget=budget)
+            return block
+        except _Damage as error:
+            return ContextBlock(notes=(_code(error),))
+        finally:
+            reader.close()
+
+    def record(self, block: ContextBlock, *, agent: str, event: str, session: str, took_us: int) -> bool:
+        """Log that an agent was given a block, or that there was nothing to say. Returns False where it is lost.
+
+        Straight to the database, without the ingest lock; where that is locked, read-only or gone, into the spool.
+        """
+        firing = Firing(
+            time.time_ns() // 1000, agent, session, event, block.repo, block.citations, block.identifiers,
+            block.tokens if block.text else 0, block.left_out, took_us, block.notes[0] if block.notes else "",
+        )  # fmt: skip
+        from recollect.store.sqlite.firings import append_firings
+
+        try:
+            append_firings(self._home, [firing])
+        except RecollectError:
+            return self._spool(firing)
+        return True
+
+    def stats(self) -> RecallStats:
+        """Return how often agents were given something, how often they used it, and how often they asked themselves.
+
+        Raises StoreError and its kinds.
+        """
+        from recollect.recall.context.usage import recall_stats
+        from recollect.store.sqlite.firings import count_own_calls, read_firings
+
+        self._drain()
+        waiting = [firing for _path, firing in self._spooled()]
+        if not (self._home / DATABASE_NAME).exists():
+            return recall_stats(waiting, [], None)
+        reader = SqliteRecentReader(self._home)
+        try:
+            return recall_stats([*read_firings(self._home), *waiting], count_own_calls(self._home), reader)
+        finally:
+            reader.close()
+
+    def _about_prompt(self, asked: Asked, prompt: str, budget: int) -> ContextBlock:
+        from recollect.recall.context.prompted import Prompted, question_of
+
+        question = question_of(prompt)
+        if self._search is None or not question or asked.folder is None:
+            return ContextBlock()
+        return build(asked, (Prompted(self._search(question)),), budget=budget)
+
+    def _spool(self, firing: Firing) -> bool:
+        """Keep a firing as a file until it can be stored. A home that is not there is not made for it."""
+        folder = self._home / "spool" / _SPOOL
+        try:
+            if not self._home.is_dir():
+                return False
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            name = f"{firing.at}-{os.getpid()}.json"
+            half = folder / f".{name}"
+            half.write_bytes(msgspec.json.encode(firing))
+            half.replace(folder / name)
+        except OSError:
+            return False
+        return True
+
+    def _spooled(self) -> list[tuple[Path, Firing]]:
+        """Return what waits in the spool. A file that cannot be read is left where it is."""
+        found: list[tuple[Path, Firing]] = []
+        for path in sorted((self._home / "spool" / _SPOOL).glob("*.json")):
+            try:
+                found.append((path, msgspec.json.decode(path.read_bytes(), type=Firing)))
+            except (OSError, msgspec.MsgspecError):
+                continue
+        return found
+
+    def _drain(self) -> None:
+        """Store what waits in the spool; what cannot be stored now waits on."""
+        from recollect.store.sqlite.firings import append_firings
+
+        waiting = self._spooled()
+        if not waiting:
+            return
+        try:
+            append_firings(self._home, [firing for _path, firing in waiting])
+        except RecollectError:
+            return
+        for path, _firing in waiting:
+            path.unlink(missing_ok=True)
+
+
+def _code(error: Exception) -> str:
+    return error.code if isinstance(error, RecollectError) else type(error).__name__

@@ -1,0 +1,90 @@
+"""The contract of a context source: something that has lines to say at an event. `ordered` is the only list of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Literal, NamedTuple, Protocol
+
+from recollect.store.recent import Folder, RecentReader, RecentSession
+
+ContextEvent = Literal["start", "compact", "prompt"]
+SESSIONS = 8
+"""At least so many sessions are looked at, and less than twice as many, see `window`."""
+LINE_TOKENS = 110
+"""What a line takes, about: a source is asked for as many lines as the budget has room for."""
+
+
+class Candidate(NamedTuple):
+    """One line that might be said.
+
+    text: without its citation. citation: `session_uid#seq`. ts: of what it tells, UTC microseconds, None if unknown.
+    worth: 0 to 1, what is said first when not all fits. identifiers: names in it that tell that it was used.
+    """
+
+    text: str
+    citation: str
+    ts: int | None
+    worth: float
+    identifiers: tuple[str, ...] = ()
+
+
+class Found(NamedTuple):
+    """What a source has to say: candidates in the order in which they are shown; how many it has beside them."""
+
+    candidates: Sequence[Candidate]
+    left_out: int = 0
+
+
+class Asked:
+    """What the sources are asked.
+
+    folder: None where it is not known. session: the present session's uid, "" where it is not known. room: how many
+    lines there is room for, about.
+    """
+
+    def __init__(self, reader: RecentReader, folder: Folder | None, session: str, *, room: int) -> None:
+        self.reader = reader
+        self.folder = folder
+        self.session = session
+        self.room = room
+
+    @cached_property
+    def sessions(self) -> tuple[list[RecentSession], int]:
+        """The newest root sessions in the folder but the present one, oldest first, and how many there are."""
+        if self.folder is None:
+            return [], 0
+        return self.reader.sessions_in(self.folder, except_uid=self.session, limit=2 * max(SESSIONS, self.room))
+
+
+class ContextSource(Protocol):
+    """One source. Pure but for what it reads through `Asked.reader`; the same store gives the same candidates.
+
+    What changes least comes first, within a source and among them: the beginning of the block then stays the same from
+    session to session, and what a model's host has cached of it stays valid.
+    """
+
+    @property
+    def name(self) -> str:
+        """How the source is called in notes."""
+        ...
+
+    @property
+    def heading(self) -> str:
+        """The line above its candidates."""
+        ...
+
+    def candidates(self, asked: Asked) -> Found:
+        """Return what there is to say."""
+        ...
+
+
+def window(sessions: Sequence[RecentSession], total: int, shown: int) -> Sequence[RecentSession]:
+    """Return the newest sessions, at least `shown` and less than twice as many.
+
+    The first one stays the same until `shown` further sessions have come: a new session is one more line at the end.
+    """
+    if total <= shown:
+        return sessions
+    first = (total - shown) // shown * shown
+    return sessions[max(0, len(sessions) - (total - first)) :]

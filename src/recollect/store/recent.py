@@ -1,0 +1,129 @@
+"""What the context for an agent reads of the store: few rows, no archive. Plain data; implemented by each backend.
+
+Apart from `store.ports`, so that a process that lives for one block loads nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from recollect.model.payloads import Payload
+from recollect.model.text import summary_of
+
+
+class Folder(NamedTuple):
+    """Where an agent works. path: the top of the repository, else the folder itself; as the system writes it.
+
+    names: what sessions that worked there may call their repository. is_repository: what lies below belongs to it too.
+    """
+
+    path: str
+    names: tuple[str, ...]
+    is_repository: bool
+
+
+class RecentSession(NamedTuple):
+    """One root session that worked in a folder. Times in UTC microseconds."""
+
+    session_uid: str
+    agent: str
+    title: str
+    branch: str
+    started_at: int | None
+    ended_at: int | None
+    turn_count: int
+    kind_counts: dict[str, int]
+
+
+class RecentEvent:
+    """One event, newest version, read when it is looked at.
+
+    is_failed: the result of a tool that failed. payload: what of it lies in the database; longer strings are empty.
+    summary: one line of at most 120 characters, also where the payload's text is not here.
+    """
+
+    __slots__ = ("_found", "_load", "is_failed", "is_sidechain", "kind", "seq", "ts")
+
+    def __init__(
+        self, seq: int, kind: str, ts: int | None, load: Callable[[], tuple[Payload, str]], *,
+        is_failed: bool = False, is_sidechain: bool = False,
+    ) -> None:  # fmt: skip
+        """load: returns the payload and its summary, "" where that can be made of the payload. Called once."""
+        self.seq = seq
+        self.kind = kind
+        self.ts = ts
+        self.is_failed = is_failed
+        self.is_sidechain = is_sidechain
+        self._load = load
+        self._found: tuple[Payload, str] | None = None
+
+    @property
+    def payload(self) -> Payload:
+        """What happened. Raises StoreCorrupt."""
+        if self._found is None:
+            self._found = self._load()
+        return self._found[0]
+
+    @property
+    def summary(self) -> str:
+        """What happened, on a line. Raises StoreCorrupt."""
+        payload = self.payload
+        return (self._found[1] if self._found is not None else "") or summary_of(payload)
+
+
+class Firing(NamedTuple):
+    """One time that an agent was given a block, or that there was nothing to say (no citations).
+
+    at: UTC microseconds. event: start, compact or prompt. session: its uid, "" where the agent did not say. citations:
+    what the block cites, `session_uid#seq`. identifiers: the names that its lines tell of. note: the code of the error
+    for which nothing could be said, else "".
+    """
+
+    at: int
+    agent: str
+    session: str
+    event: str
+    repo: str
+    citations: tuple[str, ...]
+    identifiers: tuple[str, ...]
+    tokens: int
+    left_out: int
+    took_us: int
+    note: str = ""
+
+
+class OwnCallCount(NamedTuple):
+    """How often an agent asked the memory itself. tool: as the agent names it, its shell's name for a command."""
+
+    agent: str
+    tool: str
+    calls: int
+
+
+class RecentReader(Protocol):
+    """Reads what a context is made of. One thread's; close it."""
+
+    def sessions_in(self, folder: Folder, *, except_uid: str, limit: int) -> tuple[list[RecentSession], int]:
+        """Return the newest root sessions that worked in a folder, oldest first, and how many there are.
+
+        Sessions of our own and those in which no person said anything are left out.
+        """
+        ...
+
+    def events(
+        self, uid: str, kinds: Sequence[str], *, before: int | None = None, limit: int, is_own: bool = False
+    ) -> list[RecentEvent]:
+        """Return a session's newest events of some kinds before a seq, in order of seq.
+
+        is_own False: but our own, that is, calls of the memory and what it answered; True: only those.
+        """
+        ...
+
+    def has_failures(self, uids: Sequence[str]) -> frozenset[str]:
+        """Return which of some sessions hold a failed tool result."""
+        ...
+
+    def close(self) -> None:
+        """Close the database."""
+        ...

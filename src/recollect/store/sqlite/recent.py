@@ -1,0 +1,142 @@
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""Reads what a context is made of. Loads no archive, no writer and no reader of whole events."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from recollect.errors import StoreCorrupt
+from recollect.model.payloads import KINDS, Payload
+from recollect.store.blocks import decode_entry, open_frame
+from recollect.store.bodies import payload_without_record
+from recollect.store.keys import SEQ_BITS
+from recollect.store.recent import Folder, RecentEvent, RecentSession
+from recollect.store.sqlite.bits import FAILED, HIDDEN, KIND_MASK, NOT_INDEXED, OWN, is_sidechain, kind_of_bits
+from recollect.store.sqlite.connection import REBUILD_HINT, open_database, store_errors
+from recollect.store.sqlite.session_facts import SessionFacts, decode_counts, decode_facts, is_below
+
+_LAST_SEQ = (1 << SEQ_BITS) - 1
+_RESULT = KINDS.index("tool_result")
+
+
+class SqliteRecentReader:
+    """Implements `store.recent.RecentReader` for the thread that made it."""
+
+    def __init__(self, home: Path) -> None:
+        """Raises SchemaTooNew, StoreCorrupt, StoreLocked, StoreError. The home must have a database."""
+        self._db = open_database(home, "read")
+        self._frames: dict[int, list[msgspec.Raw]] = {}
+        self._numbers: dict[str, int] = {}
+
+    def close(self) -> None:
+        """Close the database."""
+        with store_errors():
+            self._db.close()
+
+    def sessions_in(self, folder: Folder, *, except_uid: str, limit: int) -> tuple[list[RecentSession], int]:
+        """Return the newest root sessions of a folder, oldest first, and how many, see `store.recent.RecentReader`."""
+        marks = ", ".join("?" * len(folder.names)) or "NULL"
+        found: list[tuple[Any, ...]] = []
+        with store_errors():
+            # The facts are one packed value: where it has no such text at all, it need not be unpacked.
+            rows: Any = self._db.execute(
+                "SELECT number, uid, agent, repo, git_branch, started_at, ended_at, turn_count, kind_counts, facts "
+                f"FROM session WHERE parent_uid = '' AND turn_count > 0 AND uid <> ? AND (repo IN ({marks}) "
+                "OR instr(facts, ?) > 0) ORDER BY coalesce(started_at, ended_at, 0), number",
+                (except_uid, *folder.names, os.fsencode(folder.path)),
+            )
+            for row in rows:
+                facts = decode_facts(row[9])
+                if not facts.is_internal and _is_in(facts, row[3], folder):
+                    found.append((*row[:9], facts))
+        newest = found[-limit:]
+        self._numbers.update({row[1]: row[0] for row in newest})
+        return [_session(row) for row in newest], len(found)
+
+    def events(
+        self, uid: str, kinds: Sequence[str], *, before: int | None = None, limit: int, is_own: bool = False
+    ) -> list[RecentEvent]:
+        """Return a session's newest events of some kinds, in order of seq, see `store.recent.RecentReader`."""
+        number = self._number(uid)
+        if number is None:
+            return []
+        codes = ", ".join(str(KINDS.index(kind)) for kind in kinds)
+        last = _LAST_SEQ if before is None else before - 1
+        with store_errors():
+            rows: list[Any] = self._db.execute(
+                f"SELECT key, bits, ts, block, entry FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {HIDDEN} "
+                f"AND bits & {OWN} = {OWN if is_own else 0} AND bits & {KIND_MASK} IN ({codes}) "
+                "ORDER BY key DESC LIMIT ?",
+                (number << SEQ_BITS, (number << SEQ_BITS) + last, limit),
+            ).fetchall()
+            return [self._event(*row) for row in reversed(rows)]
+
+    def has_failures(self, uids: Sequence[str]) -> frozenset[str]:
+        """Return which of some sessions hold a failed tool result."""
+        found = set()
+        with store_errors():
+            for uid in uids:
+                number = self._number(uid)
+                if number is None:
+                    continue
+                statement = (
+                    f"SELECT EXISTS (SELECT 1 FROM event WHERE key BETWEEN ? AND ? AND bits & {KIND_MASK} = {_RESULT} "
+                    f"AND bits & {FAILED} AND NOT bits & {NOT_INDEXED})"
+                )
+                if self._db.execute(statement, (number << SEQ_BITS, (number << SEQ_BITS) + _LAST_SEQ)).get:
+                    found.add(uid)
+        return frozenset(found)
+
+    def _number(self, uid: str) -> int | None:
+        if uid not in self._numbers:
+            with store_errors():
+                row: Any = self._db.execute("SELECT number FROM session WHERE uid = ?", (uid,)).fetchone()
+            if row is None:
+                return None
+            self._numbers[uid] = row[0]
+        return self._numbers[uid]
+
+    def _event(self, key: int, bits: int, ts: int | None, block: int, entry: int) -> RecentEvent:
+        place = (key >> SEQ_BITS << SEQ_BITS) + block
+        return RecentEvent(
+            key & _LAST_SEQ,
+            kind_of_bits(bits),
+            ts,
+            partial(self._load, place, entry),
+            is_failed=bool(bits & FAILED),
+            is_sidechain=is_sidechain(bits),
+        )
+
+    def _load(self, place: int, entry: int) -> tuple[Payload, str]:
+        entries = self._frames.get(place)
+        if entries is None:
+            with store_errors():
+                data = self._db.execute("SELECT data FROM block WHERE key = ?", (place,)).get
+            entries = self._frames[place] = open_frame(data) if data else []
+        if entry >= len(entries):
+            raise StoreCorrupt("the body of a stored event is missing", hint=REBUILD_HINT)
+        stored = decode_entry(entries[entry])
+        return payload_without_record(stored.body), stored.summary
+
+
+def _is_in(facts: SessionFacts, repo: str, folder: Folder) -> bool:
+    """Tell whether a session worked in a folder: there or below, or in a repository of that name that is gone from
+    where it was (moved, another machine). Another repository of the same name that is still there is another one."""
+    worked_in = facts.repo_root or facts.cwd_first or facts.cwd
+    if not worked_in:
+        return repo in folder.names
+    if is_below(worked_in, folder.path):
+        return folder.is_repository or is_below(folder.path, worked_in)
+    return folder.is_repository and repo in folder.names and not os.path.isdir(worked_in)
+
+
+def _session(row: tuple[Any, ...]) -> RecentSession:
+    _number, uid, agent, _repo, branch, started, ended, turns, kinds, facts = row
+    title = facts.title or facts.first_human
+    return RecentSession(uid, agent, title, branch, started, ended, turns, decode_counts(kinds))
