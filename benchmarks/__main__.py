@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import adapters, ingest, recall, search, usage
-from benchmarks.places import parser, places
-from benchmarks.results import ORDER, publish
+from benchmarks import adapters, context, hooks, ingest, locomo, mcp, recall, search, usage, vectors
+from benchmarks.support.places import parser, places
+from benchmarks.support.results import ORDER, publish
 
 SCRIPTS = {
     "ingest": ingest.measure,
     "search": search.measure,
     "recall": recall.measure,
+    "locomo": locomo.measure,
+    "context": context.measure,
+    "vectors": vectors.measure,
     "usage": usage.measure,
     "adapters": adapters.measure,
+    "hooks": hooks.measure,
+    "mcp": mcp.measure,
 }
 
 

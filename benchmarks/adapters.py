@@ -16,8 +16,8 @@ import time
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from benchmarks.places import REPOSITORY, Places, parser, places
-from benchmarks.results import Section, publish
+from benchmarks.support.places import REPOSITORY, Places, parser, places
+from benchmarks.support.results import Section, publish
 from recollect.agents.base import Adapter
 from recollect.agents.registry import adapters
 from recollect.capture.discover import FoundSource, RootDir, discover

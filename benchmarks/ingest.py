@@ -18,12 +18,12 @@ from typing import Any
 
 import msgspec
 
-from benchmarks import corpora
-from benchmarks.corpora import Corpus
-from benchmarks.measuring import Run, spread, timed_ms
-from benchmarks.places import Places, load_script, parser, places
-from benchmarks.results import Section, publish
-from benchmarks.roofline import roofline
+from benchmarks.support import corpora
+from benchmarks.support.corpora import Corpus
+from benchmarks.support.measuring import Run, spread, timed_ms
+from benchmarks.support.places import Places, load_script, parser, places
+from benchmarks.support.results import Section, publish
+from benchmarks.support.roofline import roofline
 from recollect import Memory
 from recollect.config import config_toml
 
@@ -42,7 +42,7 @@ def cold_ingest(corpus: Corpus, home: Path) -> dict[str, Any]:
     source_bytes = sum(p.stat().st_size for p in files)
     bound = roofline(files)
     config = msgspec.json.encode(corpus.config()).decode()
-    run = Run([sys.executable, "-m", "benchmarks.one_sync", str(home), config])
+    run = Run([sys.executable, "-m", "benchmarks.support.one_sync", str(home), config])
     said = json.loads(run.output)
     report, storage = said["report"], said["storage"]
     stages = report["stage_seconds"]

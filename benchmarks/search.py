@@ -12,11 +12,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks import corpora
-from benchmarks.corpora import Corpus
-from benchmarks.measuring import spread
-from benchmarks.places import Places, parser, places
-from benchmarks.results import Section, publish
+from benchmarks.support import corpora
+from benchmarks.support.corpora import Corpus
+from benchmarks.support.measuring import spread
+from benchmarks.support.places import Places, parser, places
+from benchmarks.support.results import Section, publish
 from recollect import Memory
 from recollect.recall.answers import SearchAnswer
 

@@ -8,10 +8,10 @@ import shutil
 import sys
 from typing import Any
 
-from benchmarks import corpora
-from benchmarks.corpora import Corpus
-from benchmarks.places import Places, load_script, parser, places
-from benchmarks.results import Section, publish
+from benchmarks.support import corpora
+from benchmarks.support.corpora import Corpus
+from benchmarks.support.places import Places, load_script, parser, places
+from benchmarks.support.results import Section, publish
 from recollect import Memory
 from recollect.model.usage import UsageTotals
 

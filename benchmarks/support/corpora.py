@@ -6,10 +6,11 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.places import Places
+from benchmarks.support.places import Places
 from recollect.config import AgentConfig, Config
 
 FLOOD_TERMS = 3_000_000
@@ -78,8 +79,8 @@ def standard(places: Places, given: list[Path]) -> list[Corpus]:
     ]
 
 
-def real_paths(places: Places, *, only_real: bool) -> list[str]:
-    """Return the paths of Claude Code and Codex transcripts in the shared corpus, relative to it."""
+def real_paths(places: Places, *, only_real: bool, folders: Sequence[str] = ("claude-code", "codex")) -> list[str]:
+    """Return the paths of transcripts in these folders of the shared corpus, relative to it; no folders: all."""
     index = places.real_corpus / "index.json"
     if not index.is_file():
         raise FileNotFoundError(f"no {index}; name the folder with --shared")
@@ -87,7 +88,7 @@ def real_paths(places: Places, *, only_real: bool) -> list[str]:
     return [
         x["path"]
         for x in listed
-        if x["path"].split("/")[0] in ("claude-code", "codex") and (x.get("real") or not only_real)
+        if (not folders or x["path"].split("/")[0] in folders) and (x.get("real") or not only_real)
     ]
 
 
@@ -95,14 +96,25 @@ def real(places: Places, *, only_real: bool) -> Corpus:
     """Return the real transcripts of both agents, copied into the cache file by file."""
     name = "real transcripts" if only_real else "real transcripts and fixtures"
     folder = places.cache / "corpora" / ("real" if only_real else "real-and-fixtures")
-    for path in real_paths(places, only_real=only_real):
+    _copy(places, real_paths(places, only_real=only_real), folder)
+    for slug in ("claude-code", "codex"):
+        (folder / slug).mkdir(parents=True, exist_ok=True)
+    return Corpus(name, folder, {}, {"claude": folder / "claude-code", "codex": folder / "codex"})
+
+
+def real_of_every_agent(places: Places) -> Path:
+    """Return the folder of every agent's real transcripts, copied into the cache file by file."""
+    folder = places.cache / "corpora" / "real-of-every-agent"
+    _copy(places, real_paths(places, only_real=True, folders=()), folder)
+    return folder
+
+
+def _copy(places: Places, paths: Sequence[str], folder: Path) -> None:
+    for path in paths:
         target = folder / path
         if not target.is_file():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(places.real_corpus / path, target)
-    for slug in ("claude-code", "codex"):
-        (folder / slug).mkdir(parents=True, exist_ok=True)
-    return Corpus(name, folder, {}, {"claude": folder / "claude-code", "codex": folder / "codex"})
 
 
 def flood_term(number: int) -> str:

@@ -90,7 +90,7 @@ class Run:
     def __init__(self, command: Sequence[str], *, env: dict[str, str] | None = None) -> None:
         before = os.times()
         started = time.perf_counter()
-        child = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, cwd=Path(__file__).parent.parent)
+        child = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2])
         with watched_memory(child.pid) as self.memory:
             self.output = child.communicate()[0]
         self.wall_seconds = time.perf_counter() - started

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.measuring import machine
+from benchmarks.support.measuring import machine
 
-JSON_FILE = Path(__file__).parent / "results.json"
-PAGE = Path(__file__).parent / "results.md"
-ORDER = ("ingest", "search", "recall", "usage", "adapters")
+JSON_FILE = Path(__file__).parents[1] / "results.json"
+PAGE = Path(__file__).parents[1] / "results.md"
+ORDER = ("ingest", "search", "recall", "locomo", "context", "vectors", "usage", "adapters", "hooks", "mcp")
 
 
 class Section(NamedTuple):

@@ -13,7 +13,7 @@ import msgspec
 import zstandard
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from benchmarks.measuring import usable_cores
+from benchmarks.support.measuring import usable_cores
 
 CHUNK_BYTES = 256 * 1024
 PARTS = ("read", "split and hash", "decode", "compress", "seal")
