@@ -39,8 +39,9 @@ bench: $(VENV)/.dev ## measure; writes benchmarks/results.md and results.json
 goldens: $(VENV)/.dev ## rewrite the expected outputs of tests, to be reviewed as code
 	@RECOLLECT_UPDATE_GOLDENS=1 $(BIN)/python -m pytest -m golden; git --no-pager diff --stat -- tests
 
-docs: $(VENV)/.dev ## rewrite the generated pages
+docs: $(VENV)/.dev ## rewrite the generated pages and plug-ins
 	@$(BIN)/python scripts/generate_docs.py
+	@$(BIN)/python scripts/generate_plugins.py
 
 lock: $(VENV)/.lock ## resolve the dependencies again, with hashes for every platform
 	@$(BIN)/python scripts/lock_requirements.py --uv $(VENV)/lock

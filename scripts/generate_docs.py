@@ -29,6 +29,7 @@ unknown key or a wrong value is an error that names the key; nothing is silently
 | variable | effect |
 |---|---|
 | `RECOLLECT_HOME` | puts the memory and its configuration into one folder |
+| `RECOLLECT_BACKGROUND` | `0`: no command starts another process that outlives it (see [embedding](embedding.md)) |
 | the agents' own, such as `CLAUDE_CONFIG_DIR` and `CODEX_HOME` | honoured; `variables` below replaces them |
 
 Several homes of one agent feed one memory, here a second account and a mounted volume:

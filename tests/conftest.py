@@ -47,6 +47,7 @@ def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
     for variable in [name for name in os.environ if name.startswith("RECOLLECT_") and name not in _HOME_VARIABLES]:
         if variable not in ("RECOLLECT_SHARED", "RECOLLECT_UPDATE_GOLDENS"):
             monkeypatch.delenv(variable)
+    monkeypatch.setenv("RECOLLECT_BACKGROUND", "0")  # nothing outlives its test
     return home
 
 

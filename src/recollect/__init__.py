@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False  # a hook imports this package within milliseconds, and `typing` costs several
 if TYPE_CHECKING:
     from recollect.memory import Memory
 

@@ -167,6 +167,67 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=1000, description="Hits shown where a search names no limit (hits).")] = 10
 
 
+class EmbeddingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What makes vectors for the search by meaning, see docs/embedding.md. Nothing leaves the machine unless `api` is
+    set."""
+
+    model: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="'builtin': the one in the package. 'off': search by words alone. A folder: a stronger model on "
+            "this machine. With `api`: the name of the served model. Example: '~/models/potion-base-32M'.",
+        ),
+    ] = "builtin"
+    api: Annotated[
+        Literal["", "openai", "ollama"],
+        Meta(
+            description="How a server is asked for vectors: as OpenAI's `/embeddings` (many others understand that) or "
+            "as Ollama's `/api/embed`. The redacted text of messages is sent to it. Empty: no server."
+        ),
+    ] = ""
+    url: Annotated[
+        str,
+        Meta(
+            description="Address of the server, without the call's own path. Empty: 'http://127.0.0.1:11434' for "
+            "ollama; openai needs one. Example: 'https://api.openai.com/v1'."
+        ),
+    ] = ""
+    key_variable: Annotated[
+        str,
+        Meta(description="Environment variable that holds the server's key; the key itself never stands here."),
+    ] = ""
+    dimensions: Annotated[
+        int,
+        Meta(
+            ge=0, le=4096, description="Length of the vectors (numbers). 0: what the model gives; else it is asked for."
+        ),
+    ] = 0
+    timeout_s: Annotated[
+        int, Meta(ge=1, le=600, description="How long one call to the server may take in all (seconds).")
+    ] = 30
+    in_background: Annotated[
+        bool,
+        Meta(
+            description="Whether `sync` and `up --once` start the making of missing vectors when they are done. Off: "
+            "`recollect embed` makes them."
+        ),
+    ] = True
+
+
+class ContextConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What agents are given by hooks, see docs/context.md."""
+
+    budget_tokens: Annotated[
+        int,
+        Meta(ge=100, le=20_000, description="How long a block may be (LLM tokens, estimated so that it is never more)."),
+    ] = 1200
+    per_prompt: Annotated[
+        bool,
+        Meta(description="Whether a prompt is answered with what the memory surely has about it. Off: only searches."),
+    ] = False
+
+
 class IngestConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How sources are taken in."""
 
@@ -199,6 +260,10 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = {}
     repos: Annotated[ReposConfig, Meta(description="How repositories are grouped.")] = ReposConfig()
     search: Annotated[SearchConfig, Meta(description="Defaults of searching.")] = SearchConfig()
+    embedding: Annotated[EmbeddingConfig, Meta(description="What makes vectors for the search by meaning.")] = (
+        EmbeddingConfig()
+    )
+    context: Annotated[ContextConfig, Meta(description="What agents are given by hooks.")] = ContextConfig()
     ingest: Annotated[IngestConfig, Meta(description="How sources are taken in.")] = IngestConfig()
 
     def agent(self, slug: str) -> AgentConfig:

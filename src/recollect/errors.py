@@ -5,7 +5,9 @@ RecollectError            .code (stable), .retryable, .exit_code, .hint
 ├─ SourceError (3)        SourceUnavailable (retry) · SourceChanged (retry) · SourceRefused
 ├─ ArchiveError (3)       ArchiveCorrupt · KeyUnavailable (retry)
 ├─ StoreError (3)         StoreLocked (retry) · SchemaTooNew · StoreCorrupt · DiskFull (retry)
-├─ IndexUnavailable (3)   search falls back and says so; never fatal
+├─ IndexUnavailable (3)   search falls back and says so; never fatal. EmbeddingUnavailable
+├─ EndpointError (3)      EndpointUnavailable (retry) · EndpointRefused · EndpointUnusable
+├─ SettingsError (3)      SettingsInvalid · SettingsRefused · SettingsChanged (retry)
 └─ BrokenInvariant (3)    a bug of ours: says what was assumed
 
 Not errors: an unknown record (data), unreadable content (`Defect`), nothing found (an answer, exit code 1).
@@ -154,6 +156,70 @@ class IndexUnavailable(RecollectError):
     """The search index is missing, damaged or being rebuilt."""
 
     code = "index_unavailable"
+    retryable = True
+
+
+class EmbeddingUnavailable(IndexUnavailable):
+    """Texts cannot be turned into vectors: the model is missing, cannot be reached or answers nonsense."""
+
+    code = "embedding_unavailable"
+
+
+class EndpointError(RecollectError):
+    """An outside model cannot be used. `status`: of its HTTP answer, 0 without one."""
+
+    code = "endpoint"
+
+    def __init__(self, message: str, *, status: int = 0, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+
+
+class EndpointUnavailable(EndpointError):
+    """It cannot be reached, is too slow, too busy, or broken for now."""
+
+    code = "endpoint_unavailable"
+    retryable = True
+
+
+class EndpointRefused(EndpointError):
+    """It does not want this: a wrong key, an unknown model, a text too long. Trying again would not help."""
+
+    code = "endpoint_refused"
+
+
+class EndpointUnusable(EndpointError):
+    """It answered, but not with what was asked for."""
+
+    code = "endpoint_unusable"
+
+
+class SettingsError(RecollectError):
+    """An agent's settings cannot be changed now; they are as they were."""
+
+    code = "settings"
+
+
+class SettingsInvalid(SettingsError):
+    """A settings file is not what its agent could read (syntax, encoding); `line` counts from 1, 0 where unknown."""
+
+    code = "settings_invalid"
+
+    def __init__(self, message: str, *, line: int = 0, hint: str = "") -> None:
+        super().__init__(f"{message} (line {line})" if line else message, hint=hint)
+        self.line = line
+
+
+class SettingsRefused(SettingsError):
+    """A settings file holds something else in our place, or cannot be changed without changing what is not ours."""
+
+    code = "settings_refused"
+
+
+class SettingsChanged(SettingsError):
+    """A settings file changed between plan and writing."""
+
+    code = "settings_changed"
     retryable = True
 
 

@@ -1,42 +1,45 @@
 """Where the memory, its configuration and the demo live. Standard library only; nothing here touches the disk.
 
-Every function takes the environment as a mapping, so that a test or a tool can ask for another user's answer.
+Every function takes the environment as a mapping, so that a test or a tool can ask for another user's answer. A hook
+needs `home_text` only: `pathlib` and `typing` take longer to be imported than it may run, so they wait until used.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import sys
-from collections.abc import Mapping
-from pathlib import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
 
 HOME_VARIABLE = "RECOLLECT_HOME"
+BACKGROUND_VARIABLE = "RECOLLECT_BACKGROUND"
+"""Set to 0: nothing is started that outlives the command that starts it."""
 CONFIG_NAME = "config.toml"
-_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
 def user_home(env: Mapping[str, str] | None = None) -> Path:
     """Return the user's home directory: `HOME`, on Windows `USERPROFILE`, else what the system says."""
-    values = os.environ if env is None else env
-    named = values.get("USERPROFILE" if sys.platform == "win32" else "HOME")
-    return Path(named) if named else Path.home()
+    return _path(_user_home(os.environ if env is None else env))
 
 
 def expand(text: str, env: Mapping[str, str] | None = None) -> Path:
     """Return a path with a leading `~` and `$NAME` or `${NAME}` replaced; an unknown variable stays as written."""
-    values = os.environ if env is None else env
-    filled = _VARIABLE.sub(lambda m: values.get(m[1] or m[2], m[0]), text)
-    if filled == "~" or filled.startswith(("~/", "~\\")):
-        return user_home(values) / filled[2:]
-    return Path(filled)
+    return _path(_expanded(text, os.environ if env is None else env))
 
 
 def home_dir(env: Mapping[str, str] | None = None) -> Path:
     """Return the home of the memory: `RECOLLECT_HOME`, else `recollect` in the platform's data directory."""
+    return _path(home_text(env))
+
+
+def home_text(env: Mapping[str, str] | None = None) -> str:
+    """Return the home of the memory as text, as it is written in the environment."""
     values = os.environ if env is None else env
     named = values.get(HOME_VARIABLE)
-    return expand(named, values) if named else _data_dir(values) / "recollect"
+    return _expanded(named, values) if named else os.path.join(_data_dir(values), "recollect")
 
 
 def spool_dir(name: str, env: Mapping[str, str] | None = None) -> Path:
@@ -48,7 +51,7 @@ def config_file(env: Mapping[str, str] | None = None) -> Path:
     """Return the configuration file: inside `RECOLLECT_HOME` where set, else in the platform's config directory."""
     values = os.environ if env is None else env
     named = values.get(HOME_VARIABLE)
-    return expand(named, values) / CONFIG_NAME if named else _config_dir(values) / "recollect" / CONFIG_NAME
+    return expand(named, values) / CONFIG_NAME if named else _path(_config_dir(values)) / "recollect" / CONFIG_NAME
 
 
 def demo_home(env: Mapping[str, str] | None = None) -> Path:
@@ -57,23 +60,44 @@ def demo_home(env: Mapping[str, str] | None = None) -> Path:
     return home.with_name(f"{home.name or 'recollect'}-demo")
 
 
-def _data_dir(values: Mapping[str, str]) -> Path:
+def _path(text: str) -> Path:
+    from pathlib import Path
+
+    return Path(text)
+
+
+def _user_home(values: Mapping[str, str]) -> str:
+    return values.get("USERPROFILE" if sys.platform == "win32" else "HOME") or os.path.expanduser("~")
+
+
+def _expanded(text: str, values: Mapping[str, str]) -> str:
+    filled = text
+    if "$" in text:
+        import re
+
+        filled = re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda m: values.get(m[1] or m[2], m[0]), text)
+    if filled == "~" or filled.startswith(("~/", "~\\")):
+        return os.path.join(_user_home(values), filled[2:])
+    return filled
+
+
+def _data_dir(values: Mapping[str, str]) -> str:
     if sys.platform == "win32":
-        return Path(values.get("LOCALAPPDATA") or user_home(values) / "AppData" / "Local")
+        return values.get("LOCALAPPDATA") or os.path.join(_user_home(values), "AppData", "Local")
     if sys.platform == "darwin":
-        return user_home(values) / "Library" / "Application Support"
+        return os.path.join(_user_home(values), "Library", "Application Support")
     return _xdg(values, "XDG_DATA_HOME", ".local/share")
 
 
-def _config_dir(values: Mapping[str, str]) -> Path:
+def _config_dir(values: Mapping[str, str]) -> str:
     if sys.platform == "win32":
-        return Path(values.get("APPDATA") or user_home(values) / "AppData" / "Roaming")
+        return values.get("APPDATA") or os.path.join(_user_home(values), "AppData", "Roaming")
     if sys.platform == "darwin":
-        return user_home(values) / "Library" / "Application Support"
+        return os.path.join(_user_home(values), "Library", "Application Support")
     return _xdg(values, "XDG_CONFIG_HOME", ".config")
 
 
-def _xdg(values: Mapping[str, str], variable: str, default: str) -> Path:
+def _xdg(values: Mapping[str, str], variable: str, default: str) -> str:
     # The base directory specification tells programs to ignore a relative path in these variables.
     named = values.get(variable, "")
-    return Path(named) if named.startswith("/") else user_home(values) / default
+    return named if named.startswith("/") else os.path.join(_user_home(values), default)

@@ -91,7 +91,7 @@ def test_an_unknown_key_names_its_path_and_the_nearest_known_one() -> None:
 
 def test_an_unknown_table_names_the_known_ones() -> None:
     error = refusal("[serach]\nlimit = 3\n")
-    assert error.allowed == ("agents", "repos", "search", "ingest")
+    assert error.allowed == ("agents", "repos", "search", "embedding", "context", "ingest")
 
 
 def test_an_unknown_key_of_an_agent_is_found_in_its_table() -> None:

@@ -73,3 +73,32 @@ def test_the_shared_prefix_begins_both_the_word_and_its_stem(word: str) -> None:
     prefix = shared_prefix(word, stem(word))
     assert word.startswith(prefix)
     assert stem(word).startswith(prefix)
+
+
+def test_what_is_nearer_in_meaning_comes_first() -> None:
+    near = Candidate(1, 1, 1.0, "reply", has=1, exact=1, similarity=0.8)
+    far = Candidate(2 << 24, 2, 1.0, "reply", has=1, exact=1, similarity=0.2)
+    assert order({1: near, 2 << 24: far}) == [1, 2 << 24]
+
+
+def test_meaning_alone_does_not_beat_all_the_words() -> None:
+    said = Candidate(1, 1, 5.5, "reply", has=3, exact=3, similarity=0.4)
+    near = Candidate(2 << 24, 2, 0.0, "reply", similarity=0.7)
+    assert order({1: said, 2 << 24: near}) == [1, 2 << 24]
+
+
+def test_a_session_with_several_near_events_comes_before_one_with_a_single() -> None:
+    several = {k: Candidate(k, 1, 0.0, "reply", similarity=0.5) for k in range(5)}
+    single = {2 << 24: Candidate(2 << 24, 2, 0.0, "reply", similarity=0.5)}
+    assert order({**single, **several})[-1] == 2 << 24
+
+
+def test_neighbouring_talk_helps_more_than_neighbouring_tools() -> None:
+    def beside(voice: str, session: int) -> dict[int, Candidate]:
+        first = session << 24
+        asked = Candidate(first, session, 2.0, voice, has=2, exact=2)
+        reply = Candidate(first + 1, session, 1.0, "reply", has=1, exact=1, beside=(first,))
+        return {first: asked, first + 1: reply}
+
+    placed = order({**beside("tool_input", 1), **beside("prompt", 2)})
+    assert placed.index((2 << 24) + 1) < placed.index((1 << 24) + 1)

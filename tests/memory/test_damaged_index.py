@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.config import Config
+from recollect.config import Config, EmbeddingConfig
 from recollect.memory import Memory
 from recollect.testing.builders import ClaudeTranscript
 
@@ -20,7 +20,8 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
     transcript.user("where do the zebra stripes come from")
     for number in range(50):
         transcript.user(f"ordinary talk number{number}")
-    with Memory.open(tmp_path / "memory", config=Config(), env=env) as opened:
+    words_alone = Config(embedding=EmbeddingConfig(model="off"))
+    with Memory.open(tmp_path / "memory", config=words_alone, env=env) as opened:
         opened.sync()
         assert opened.search("zebra stripes", sync=False).hits
         yield opened

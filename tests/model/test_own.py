@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.model.own import BLOCK_TAG, is_own_tool, without_own_blocks
+from recollect.model.own import BLOCK_TAG, is_own_call, is_own_tool, without_own_blocks
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,42 @@ def test_a_block_of_ours_leaves_a_text_and_nothing_else_does() -> None:
 
 def test_a_block_that_was_cut_off_goes_to_the_end() -> None:
     assert without_own_blocks(f"kept <{BLOCK_TAG}>\nrecalled, but cut") == "kept "
+
+
+@pytest.mark.parametrize(
+    ("name", "canonical", "arguments"),
+    [
+        ("use_mcp_tool", "mcp", {"server_name": "recollect", "tool_name": "search", "arguments": "{}"}),
+        ("mcp", "other", {"server": "recollect", "tool": "open"}),
+        ("Bash", "shell", {"command": "recollect search 'the cart'"}),
+        ("shell", "shell", {"command": ["bash", "-lc", "cd /r && recollect --json show claude:a#1 | jq ."]}),
+        ("run_in_terminal", "shell", "NO_COLOR=1 ~/.local/bin/recollect timeline --repo shop"),
+        ("exec", "shell", {"cmd": "python3 -m recollect sessions"}),
+        ("exec", "shell", {"cmd": "make test; recollect context"}),
+    ],
+)
+def test_a_call_that_asks_the_memory_is_ours(name: str, canonical: str, arguments: object) -> None:
+    assert is_own_call(name, canonical, arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "canonical", "arguments"),
+    [
+        ("use_mcp_tool", "mcp", {"server_name": "files", "tool_name": "search", "arguments": {"path": "recollect"}}),
+        ("Bash", "shell", {"command": "pytest tests/recollect -q"}),
+        ("Bash", "shell", {"command": "grep -rn 'recollect search' docs"}),
+        ("Bash", "shell", {"command": "git commit -m 'recollect search finds more'"}),
+        ("Bash", "shell", {"command": "recollect sync && recollect doctor"}),
+        ("Bash", "shell", {"command": "pip install recollect"}),
+        ("Write", "edit", {"file_path": "a.md", "content": "recollect search x"}),
+        ("Bash", "shell", None),
+        ("Bash", "shell", {"command": 7}),
+    ],
+)
+def test_other_calls_are_not_ours(name: str, canonical: str, arguments: object) -> None:
+    assert not is_own_call(name, canonical, arguments)
+
+
+def test_a_block_inside_json_inside_json_is_ours_too() -> None:
+    escaped = f"\\u003c{BLOCK_TAG}\\u003e said \\u003c/{BLOCK_TAG}\\u003e"
+    assert without_own_blocks(f'{{"text": "kept {escaped} kept"}}') == '{"text": "kept  kept"}'

@@ -120,6 +120,15 @@ def _not_indexed_yet(world: World, _: pytest.MonkeyPatch) -> None:
     db.close()
 
 
+def _vectors_gone(world: World, _: pytest.MonkeyPatch) -> None:
+    shutil.rmtree(world.memory.home / "index/vectors")
+
+
+def _vectors_damaged(world: World, _: pytest.MonkeyPatch) -> None:
+    codes = next((world.memory.home / "index/vectors").rglob("codes"))
+    codes.write_bytes(codes.read_bytes()[:-1])
+
+
 def _older_parser(world: World, _: pytest.MonkeyPatch) -> None:
     db = apsw.Connection(str(world.memory.home / "memory.db"))
     db.execute("UPDATE source SET parser_version = 900").fetchall()
@@ -157,6 +166,8 @@ AILMENTS = (
     Ailment("archive", "fail", "damaged", _journal_damaged),
     Ailment("index", "fail", "missing", _shard_gone),
     Ailment("index", "warn", "not indexed yet", _not_indexed_yet),
+    Ailment("vectors", "warn", "0 of", _vectors_gone),
+    Ailment("vectors", "warn", "damaged", _vectors_damaged),
     Ailment("parsers", "warn", "older parser", _older_parser),
     Ailment("formats", "warn", "that no parser knows (claude 1)", _a_changed_format),
     Ailment("agent claude", "warn", "linked.jsonl", _link_out),
@@ -175,6 +186,7 @@ def test_every_check_of_doctor_can_fail(world: World, monkeypatch: pytest.Monkey
         world.claude().user(f"hello {i}")
     world.codex().turn("hello", "there")
     world.memory.sync()
+    world.memory.embedding.run()
     world.memory.close()
     healthy = checks_of(world)
     assert {check.state for check in healthy.values()} == {"ok"}

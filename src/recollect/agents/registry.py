@@ -22,7 +22,7 @@ import msgspec
 from recollect.agents.base import Adapter
 from recollect.agents.guard import GuardedAdapter, usable
 from recollect.errors import RecollectError, UnknownName
-from recollect.model.capabilities import AgentFacts
+from recollect.model.capabilities import HOOK_PLACE, AgentFacts
 from recollect.model.events import Draft
 from recollect.model.payloads import TokenUsage
 from recollect.model.records import Parsed, Record, SourceInfo
@@ -209,6 +209,16 @@ def adapters() -> dict[str, Adapter]:
         found[facts.slug] = NamesakeAdapter(facts, f"recollect.agents.{namesake.path}", spelling)
     _add_installed(found)
     return found
+
+
+def for_role(adapter: Adapter, role: str) -> Adapter:
+    """Return who reads an agent's sources of a role: the adapter itself, or the reader of what its hooks told."""
+    facts = adapter.facts
+    if role != HOOK_PLACE.role or facts.hooks is None:
+        return adapter
+    from recollect.agents.kit.hooks.reader import HookReader
+
+    return HookReader(facts, facts.hooks)
 
 
 def define(formats: Mapping[str, Mapping[str, Any]]) -> None:

@@ -47,8 +47,10 @@ REACH = 5
 Evidence (recall benchmark, dev split, 81 questions): looking at the next three events of any kind instead costs one
 question of the first hit and two of the first five; 4 to 16 events give the same.
 """
-WITH_NEIGHBOURS = 20
-"""The neighbours of this many of the best are looked at. 15 to 40 give the same figures; each costs time."""
+WITH_NEIGHBOURS = 30
+"""The neighbours of this many of the best are looked at."""
+NEAR_WITH_NEIGHBOURS = 5
+"""The neighbours of this many events found by meaning alone are looked at."""
 MAX_UNITS = 24
 """Units scored; further words of a very long question are left out."""
 _MASK_BITS = 24
@@ -86,6 +88,8 @@ class Candidate:
     """Keys of those two and three places away."""
     is_extra: bool = False
     """Looked at only because many hits are wanted: it gives its session nothing."""
+    similarity: float | None = None
+    """Of its meaning to the question's, -1..1; None where nothing is known of its meaning."""
 
 
 @dataclass(frozen=True)
@@ -153,10 +157,12 @@ def needs_text(unit: Unit, voice: str) -> bool:
 class CandidateSearch:
     """Runs one question over the shards."""
 
-    def __init__(self, shards: Sequence[Shard], wanted: Wanted, *, pool: int = POOL) -> None:
+    def __init__(self, shards: Sequence[Shard], wanted: Wanted, *, pool: int = POOL, near: Sequence[int] = ()) -> None:
+        """near: keys of events that are near in meaning, best first; they become candidates if the filters allow."""
         self._shards = shards
         self._wanted = wanted
         self._pool = pool
+        self._near = near
         self._units = wanted.all_units
         self._scored_queries: dict[str, Query | None] = {}
         self._given = frozenset(group[0] for group in wanted.must if len(group) == 1)
@@ -188,6 +194,11 @@ class CandidateSearch:
             by_shard.setdefault(pool[key].shard, set()).update(around)
             if place < POOL:
                 core.update(around)
+        for place, (key, shard) in enumerate(self._shards_of([key for key in self._near if key not in pool])):
+            reach = REACH if place < NEAR_WITH_NEIGHBOURS else 0
+            around = range(max(key - reach, 0), key + reach + 1)
+            by_shard.setdefault(shard, set()).update(around)
+            core.update(around)
         found: dict[int, Candidate] = {}
         for some in self._on_shards(
             lambda number: self._second_round(self._shards[number], sorted(by_shard[number])), list(by_shard)
@@ -195,10 +206,26 @@ class CandidateSearch:
             found.update(some)
         for key, candidate in found.items():
             candidate.is_extra = key not in core
-        _note_neighbours({key: candidate for key, candidate in found.items() if key in core})
-        found = {key: candidate for key, candidate in found.items() if candidate.has}
+        near = frozenset(self._near)
+        _note_neighbours({key: candidate for key, candidate in found.items() if key in core}, near)
+        found = {key: candidate for key, candidate in found.items() if candidate.has or key in near}
         self._give_scores(found, {key: pool[key].score for key in best})
         return found
+
+    def _shards_of(self, keys: Sequence[int]) -> list[tuple[int, int]]:
+        """Return (key, place of the shard that has it) in the order given; keys that are nowhere are left out."""
+        if not keys:
+            return []
+
+        def look(number: int) -> set[int]:
+            searcher = self._shards[number].searcher
+            result = searcher.search(unscored(_among(keys)), limit=len(keys) * 4, count=False)
+            return {int(key or 0) for key in searcher.fast_field_values(KEY, [address for _, address in result.hits])}
+
+        places = {
+            key: number for number, some in enumerate(self._on_shards(look, range(len(self._shards)))) for key in some
+        }
+        return [(key, places[key]) for key in keys if key in places]
 
     def _on_shards(self, do: Callable[[int], T], numbers: Sequence[int]) -> list[T]:
         """Do something on several shards, side by side where they are large: the engine lets go of the GIL."""
@@ -212,24 +239,16 @@ class CandidateSearch:
         return list(_threads().map(checked, numbers))
 
     def _give_scores(self, found: Mapping[int, Candidate], scores: Mapping[int, float]) -> None:
-        """The pool has its BM25. A neighbour gets what the pool's candidates have on average for the same rareness,
-        but no more than the last of the pool: it did not get in.
+        """The pool has its BM25 from the first round, its neighbours and what is near in meaning from the second.
 
-        What is asked for beyond POOL, because many hits are wanted, changes nothing of the order of the first.
-        scores: best first.
+        None of these has more than the last of the pool: it did not get in. What is asked for beyond POOL, because
+        many hits are wanted, changes nothing of the order of the first. scores: best first.
         """
-
-        def rareness(candidate: Candidate) -> float:
-            return sum(unit.idf for i, unit in enumerate(self._units) if candidate.has >> i & 1)
-
         first = dict(islice(scores.items(), POOL))
-        pool = [found[key] for key in first if key in found]
-        total = sum(rareness(candidate) for candidate in pool)
-        rate = sum(first[candidate.key] for candidate in pool) / total if total else 0.0
         last = min(first.values(), default=0.0)
         for key, candidate in found.items():
             is_scored = key in first or candidate.is_extra
-            candidate.score = scores[key] if is_scored else min(last, rate * rareness(candidate))
+            candidate.score = scores.get(key, 0.0) if is_scored else min(last, candidate.score)
 
     def _first_round(self) -> dict[int, _First]:
         pool: dict[int, _First] = {}
@@ -287,12 +306,24 @@ class CandidateSearch:
             result = shard.searcher.search(Query.boolean_query(clauses), len(keys) * 4, count=False)
             for (score, _), candidate in zip(result.hits, self._candidates(shard, result, found), strict=True):
                 _note_bits(candidate, [note for note, _ in asked], int(score))
+        self._score_among(shard, among, found)
         given = sum(1 << i for i, unit in enumerate(self._units) if unit in self._given)
         same = sum(1 << i for i, unit in enumerate(self._units) if has_one_form(unit))
         for candidate in found.values():
             candidate.has |= given | candidate.exact
             candidate.exact |= candidate.has & (same | given)
         return found
+
+    def _score_among(self, shard: Shard, among: Query, found: Mapping[int, Candidate]) -> None:
+        scored = self._scored(shard)
+        if scored is None:
+            return
+        query = Query.boolean_query([(Occur.Must, among), (Occur.Must, scored)])
+        result = shard.searcher.search(query, len(found) * 4 + 1, count=False)
+        keys = shard.searcher.fast_field_values(KEY, [address for _, address in result.hits])
+        for (score, _), key in zip(result.hits, keys, strict=True):
+            if (candidate := found.get(int(key or 0))) is not None:
+                candidate.score = max(candidate.score, float(score))
 
     def _questions(self, shard: Shard, among: Query) -> list[tuple[_Note, Query]]:
         """What is asked of each candidate: which units it has, which as typed, which neighbouring words together."""
@@ -377,9 +408,10 @@ class CandidateSearch:
 
 def _note_bits(candidate: Candidate, notes: Sequence[_Note], mask: int) -> None:
     together = 0
-    for i, (what, bit) in enumerate(notes):
-        if not mask >> i & 1:
-            continue
+    while mask:  # most neighbours have nothing
+        low = mask & -mask
+        what, bit = notes[low.bit_length() - 1]
+        mask ^= low
         if what == "has":
             candidate.has |= bit
         elif what == "exact":
@@ -389,12 +421,12 @@ def _note_bits(candidate: Candidate, notes: Sequence[_Note], mask: int) -> None:
     candidate.together = max(candidate.together, together)
 
 
-def _note_neighbours(found: Mapping[int, Candidate]) -> None:
+def _note_neighbours(found: Mapping[int, Candidate], near: frozenset[int]) -> None:
     """Tell each candidate the keys of its neighbours among the events that have text."""
     keys = sorted(found)
     for i, key in enumerate(keys):
         candidate = found[key]
-        if not candidate.has:
+        if not candidate.has and key not in near:
             continue
         first = max(key - REACH, key & ~_SEQ_MASK)
         last = min(key + REACH, key | _SEQ_MASK)

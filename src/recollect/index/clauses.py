@@ -135,7 +135,7 @@ class UnitClauses:
 
 def has_one_form(unit: Unit) -> bool:
     """Having it is having it as typed."""
-    return bool(unit.pieces) or len(unit.terms) == 1
+    return bool(unit.pieces) or (len(unit.terms) == 1 and not unit.respelled)
 
 
 def term_query(name: str, term: str) -> Query:

@@ -1,9 +1,8 @@
 """The order of candidates: every number that decides it is in `Weights`.
 
-Evidence for the values: 81 questions over 9,800 events of real Claude Code and Codex sessions (recall benchmark, dev
-split), swept one by one and kept round; a random search did no better on the half of the questions it had not seen, so
-that finer values would say nothing. The words of `intent_of` were written with the same questions in view, so that
-figures on them flatter. Figures and caveats: docs/query-language.md, "How good it is".
+Evidence for the values, what was tried and what lost: docs/recall-tuning.md. They were chosen on the development sets
+of two benchmarks and kept round. The words of `intent_of` were written with the same questions in view, so that figures
+on them flatter.
 """
 
 from __future__ import annotations
@@ -54,25 +53,35 @@ def intent_of(question: str) -> Intent:
 class Weights:
     """All parameters of the order. A candidate's score is
 
-        voice * (bm25 * (1 + coverage * covered²) + exact * covered_exactly + neighbours + session), in its period + 2
+        voice * (bm25 * (1 + coverage * covered²) + exact * covered_exactly + neighbours + session + meaning)
 
-    with bm25 divided by the sum of idf, so that scores lie near 0..2 whatever the length of the question.
+    and more in its period, with bm25 divided by the sum of idf, so that scores lie near 0..3 whatever the length of the
+    question, and with meaning made of cosine similarities.
     """
 
     coverage: float = 1.0
-    exact: float = 0.3
+    exact: float = 0.5
     together: float = 0.03
     """For each pair of the question's words standing together, at most four."""
-    next_to: float = 0.2
+    next_to: float = 0.1
     """Of the bm25 of the two events beside it."""
     near: float = 0.02
     """Of the bm25 of the events two and three places away."""
+    talk_next_to: float = 0.6
+    """The same where both are said, by a person or the agent: an answer leaves out the words of its question."""
+    talk_near: float = 0.3
+    meaning: float = 1.0
+    """Of its similarity to the question."""
+    unknown_meaning: float = 0.5
+    """What has no vector (tools) gets this share of the mean similarity of what has one."""
+    session_meaning: float = 1.5
+    """Of the mean similarity of the session's SESSION_MEANINGS nearest events: one near event may be an accident."""
     context: float = 0.1
     """For what the event and its neighbours cover together."""
-    session_coverage: float = 0.1
-    session_best: float = 0.02
+    session_coverage: float = 0.4
+    session_best: float = 0.1
     """Of the sum of the five best of the session, which long sessions cannot grow without end."""
-    in_period: float = 2.0
+    in_period: float = 5.0
     """A date said in passing prefers, strongly, but excludes nothing."""
     recency: float = 0.06
     """A share of the score, for an event of today; halved every 90 days. A decision and its reversal say nearly the
@@ -84,20 +93,20 @@ class Weights:
     asked: float = 0.5
     """For a prompt that is the question itself, asked again: what somebody once asked does not answer (arm "asked")."""
     reply: float = 1.0
-    prompt: float = 0.8
-    thinking: float = 0.95
-    shell: float = 0.9
-    edit: float = 0.7
+    prompt: float = 0.7
+    thinking: float = 0.9
+    shell: float = 1.0
+    edit: float = 0.5
     plan: float = 0.65
     tool_input: float = 0.9
-    tool_output: float = 0.55
+    tool_output: float = 0.7
     instructions: float = 1.0
     other: float = 0.3
     reason_talk: float = 2.0
     """Talk and thinking, asked why."""
-    command_shell: float = 1.8
+    command_shell: float = 2.0
     """Commands, asked for a command."""
-    output_result: float = 1.8
+    output_result: float = 2.0
     """Output, asked for a version, a number, a commit."""
 
 
@@ -108,6 +117,8 @@ _SAME_QUESTION = 0.9
 """The share of a question's rareness that a prompt holds word for word when it is that question."""
 _SEQ_MASK = (1 << SEQ_BITS) - 1
 _TALK = frozenset(("reply", "prompt", "thinking"))
+_SAID = frozenset(("reply", "prompt"))
+SESSION_MEANINGS = 5
 
 
 class Ranked(NamedTuple):
@@ -150,6 +161,7 @@ def rank(
     sessions: each candidate's session by its number. The number follows the order of arrival, which must not show.
     """
     asks = is_question(question)
+    meanings = _meanings(candidates, weights)
     units = wanted.all_units
     masses = Masses(units)
     scale = sum(u.idf for u in units if not u.is_absent) or 1.0
@@ -157,6 +169,7 @@ def rank(
     for candidate in candidates.values():
         by_session.setdefault(candidate.session, []).append(candidate)
     of_session = {number: _session_gain(members, masses, scale, weights) for number, members in by_session.items()}
+    session_meaning = {number: _session_meaning(members, meanings, weights) for number, members in by_session.items()}
     lengths = {number: 1.0 if asks else _length_factor(sessions.get(number), weights) for number in by_session}
     voices = _voices(intent_of(question), weights)
     ranked = [
@@ -165,7 +178,8 @@ def rank(
     placed = []
     for item in ranked:
         candidate = item.candidate
-        score = voices[candidate.voice] * (item.score + of_session[candidate.session] * item.covered)
+        meaning = weights.meaning * meanings.get(candidate.key, 0.0) + session_meaning[candidate.session]
+        score = voices[candidate.voice] * (item.score + of_session[candidate.session] * item.covered + meaning)
         score *= lengths[candidate.session] * (1 + weights.recency * _recency(candidate.ts, now_us))
         if asks and candidate.voice == "prompt" and masses.of(candidate.exact) > _SAME_QUESTION:
             score *= weights.asked
@@ -188,22 +202,23 @@ def _score(
 ) -> Ranked:
     covered = masses.of(candidate.has)
     bm25 = candidate.score / scale
-    beside = further = 0.0
+    neighbours = 0.0
     around = candidate.has
-    for key in candidate.beside:
-        if (neighbour := all_.get(key)) is not None:
-            around |= neighbour.has
-            beside += neighbour.score / scale
-    for key in candidate.further:
-        if (neighbour := all_.get(key)) is not None:
-            around |= neighbour.has
-            further += neighbour.score / scale
+    is_said = candidate.voice in _SAID
+    for keys, of_any, of_said in (
+        (candidate.beside, weights.next_to, weights.talk_next_to),
+        (candidate.further, weights.near, weights.talk_near),
+    ):
+        for key in keys:
+            if (neighbour := all_.get(key)) is not None:
+                around |= neighbour.has
+                share = of_said if is_said and neighbour.voice in _SAID else of_any
+                neighbours += share * neighbour.score / scale
     score = (
         bm25 * (1 + weights.coverage * covered * covered)
         + weights.exact * masses.of(candidate.exact)
         + weights.together * min(candidate.together, 4)
-        + weights.next_to * beside
-        + weights.near * further
+        + neighbours
         + weights.context * masses.of(around) * covered
     )
     return Ranked(candidate, score, covered)
@@ -214,6 +229,20 @@ def _session_gain(members: Sequence[Candidate], masses: Masses, scale: float, we
     best = sorted((m.score / scale for m in members), reverse=True)[:5]
     together = masses.of(reduce(or_, (m.has for m in members), 0))
     return weights.session_coverage * together + weights.session_best * sum(best)
+
+
+def _meanings(candidates: Mapping[int, Candidate], weights: Weights) -> dict[int, float]:
+    """Return what counts as each candidate's similarity; nothing where no similarity is known."""
+    known = {key: max(c.similarity, 0.0) for key, c in candidates.items() if c.similarity is not None}
+    if not known:
+        return {}
+    unknown = weights.unknown_meaning * sum(known.values()) / len(known)
+    return {key: known.get(key, unknown) for key in candidates}
+
+
+def _session_meaning(members: Sequence[Candidate], meanings: Mapping[int, float], weights: Weights) -> float:
+    best = sorted((meanings.get(m.key, 0.0) for m in members if not m.is_extra), reverse=True)[:SESSION_MEANINGS]
+    return weights.session_meaning * sum(best) / SESSION_MEANINGS
 
 
 def _voices(intent: Intent, weights: Weights) -> dict[str, float]:

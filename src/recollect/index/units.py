@@ -11,6 +11,7 @@ import tantivy
 
 from recollect.index.query.grammar import Clause
 from recollect.index.query.patterns import TermPattern
+from recollect.index.query.spelling import MAX_CORRECTED, nearest_term
 from recollect.index.schema import IDENT, INSTRUCTIONS, PATHS, PROSE, TEXT, schema
 from recollect.index.stems import STOP_WORDS, is_unspaced, shared_prefix, stem, terms_of
 from recollect.index.text_index import Shard, TextIndex
@@ -28,6 +29,8 @@ _POSSESSIVE = re.compile(r"['’]s\b")
 STEM_QUALITY = 0.75
 PART_WEIGHT = 0.4
 """A part of an identifier or other compound counts this much of a word: the whole is there besides."""
+RESPELLED_QUALITY = 0.6
+"""How much a corrected word counts against one as typed."""
 FOLD_QUALITY = 0.9
 """How much an inflected or accent-free form counts against the word as typed."""
 
@@ -54,6 +57,8 @@ class Unit:
     """True for an identifier in camelCase: those are indexed whole, wherever they stand."""
     part_of: str = ""
     """Label of the compound that this word is a part of."""
+    respelled: str = ""
+    """The term that is looked for instead, the word itself being nowhere."""
 
     @property
     def is_absent(self) -> bool:
@@ -70,6 +75,7 @@ class UnitReader:
         self._fields = (TEXT, INSTRUCTIONS) if with_instructions else (TEXT,)
         self._documents = sum(shard.documents for shard in shards)
         self.notes: list[str] = []
+        self._corrected = 0
 
     def words(self, clauses: Sequence[Clause]) -> list[Unit]:
         """Return the units of plain words: stop words are left out unless there is nothing else."""
@@ -141,7 +147,19 @@ class UnitReader:
             from recollect.index.preparation import fold_accents  # brings numpy, which few questions need
 
             terms.setdefault(fold_accents(word), FOLD_QUALITY)
-        return self._finish(Unit(clause, word, terms=tuple(terms.items()), part_of=part_of))
+        unit = self._finish(Unit(clause, word, terms=tuple(terms.items()), part_of=part_of))
+        return self._respelled(unit) if unit.is_absent and not part_of else unit
+
+    def _respelled(self, unit: Unit) -> Unit:
+        """Return the unit of the term that an absent word most likely means, with a note; else the unit itself."""
+        if self._corrected >= MAX_CORRECTED:
+            return unit
+        term = nearest_term(unit.label, self._shards)
+        if term is None:
+            return unit
+        self._corrected += 1
+        self.notes.append(f"no {unit.clause.text}; looked for {term}")
+        return self._finish(replace(unit, terms=((term, RESPELLED_QUALITY),), respelled=term))
 
     def _inflections(self, word: str, word_stem: str) -> list[str]:
         prefix = shared_prefix(word, word_stem)

@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 from recollect.archive.archive import Archive
 from recollect.config import Config
 from recollect.errors import UsageError
+from recollect.memory.embedding import EmbeddingFacet
 from recollect.model.sessions import Session
 from recollect.pipeline.report import SyncReport
 from recollect.store.ports import Reader
@@ -28,6 +29,8 @@ class OpenHome(Protocol):
     config: Config
     env: Mapping[str, str]
 
+    @property
+    def embedding(self) -> EmbeddingFacet: ...
     def reader(self) -> Reader: ...
     def archive(self) -> AbstractContextManager[Archive]: ...
     def session(self, uid: str) -> Session: ...
@@ -51,7 +54,7 @@ class UpkeepFacet:
     def doctor(self) -> DoctorReport:
         """Run every health check now. Never raises for what it finds; creates nothing."""
         m = self._memory
-        return Doctor(m.home, m.config, m.env, m.reader).run()
+        return Doctor(m.home, m.config, m.env, m.reader, vectors=m.embedding.coverage).run()
 
     def export(
         self,

@@ -20,6 +20,10 @@ The records of the last four are rows in one canonical encoding, see docs/data-m
 Claim = Literal["exact", "partly", "no"]
 
 
+DERIVATION = 1
+"""Raised when what is derived of every agent's events changes: which are our own, which failed."""
+
+
 class Table(msgspec.Struct, frozen=True, kw_only=True):
     """A table of an agent's database that may be read; nothing else of the database is.
 
@@ -133,6 +137,28 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     evidence: str
 
 
+WITNESS_LANE = 8
+"""From this lane on, a source only witnesses what the session's own sources should say: each of its events is shown
+only as long as no better lane says the same."""
+
+
+class HookFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is particular about the payloads that an agent gives to its hooks; fields are read in every known spelling.
+
+    shares_call_ids: a tool call has the same id in a payload and in the transcript. subagent: how the session of a
+    subagent is named, of its parent's and its own id ("{session}/agent-{agent}"); "" where it is told in the parent's.
+    """
+
+    shares_call_ids: bool
+    subagent: str = ""
+    has_other_prompts: bool = False
+    """Its prompt event also comes for what no person wrote; only `submitted_prompt` is sure to be a person's."""
+
+
+HOOK_PLACE = Place(role="hook", container="jsonl", patterns=("*.hooks.jsonl",), lane=WITNESS_LANE)
+"""The files in which payloads of hooks wait for a sync; see `pipeline.hook_drops`."""
+
+
 class AgentFacts(msgspec.Struct, frozen=True, kw_only=True):
     """All declared facts of one agent."""
 
@@ -147,6 +173,8 @@ class AgentFacts(msgspec.Struct, frozen=True, kw_only=True):
     documents): each is searched for secrets by itself, and the parser's state is stored sealed."""
     spools: tuple[str, ...] = ()
     """Folders below the memory's own `spool` into which a receiver of ours writes for this agent; roots like others."""
+    hooks: HookFacts | None = None
+    """Its hooks can be registered, and what they tell is taken in; None: it has none that are known."""
     is_per_repository: bool = False
     """Also looked for in the folders that other agents' sessions worked in (`.aider.chat.history.md`)."""
     is_configured: bool = False
@@ -155,3 +183,8 @@ class AgentFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Never looked for: `recollect import` takes what the user names."""
     parser_version: int
     """Raised with every change of what the parser gives; older derived rows are re-derived from the archive."""
+
+    @property
+    def derived_version(self) -> int:
+        """What derived rows carry: the parser's version, and that of the derivation that all agents share."""
+        return DERIVATION << 32 | self.parser_version

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from urllib.parse import quote, unquote
+
+# hashlib loads OpenSSL: who only names a session, as a hook does, goes without.
 
 _SAFE = "._:/-"
 _NATIVE_OK = re.compile(r"[A-Za-z0-9._:/-]+")
@@ -30,14 +31,31 @@ def record_event_id(native_session: str, record_sha256: bytes, occurrence: int) 
 
     occurrence: how many records with the same bytes stand before it in the same revision of the source.
     """
+    import hashlib
+
     h = hashlib.blake2b(digest_size=16, person=b"recollect.event")
     h.update(native_session.encode("utf-8", "surrogatepass"))
     h.update(b"\0" + record_sha256 + occurrence.to_bytes(4, "big"))
     return "r-" + h.hexdigest()
 
 
+OWN_CALL_ID = "hook:"
+"""How the id of a tool call begins that a witness had to make up; such a call is told by its tool and arguments."""
+
+
+def call_key(call_id: str) -> bytes:
+    """Return the 8-byte hash by which a tool's call and its result are joined, b"" without an id."""
+    if not call_id:
+        return b""
+    import hashlib
+
+    return hashlib.blake2b(call_id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
 def source_id(agent: str, key: str, ordinal: int) -> str:
     """Name a source: the agent, its key (what stays when the file moves) and its place among equal keys."""
+    import hashlib
+
     text = f"{agent}\0{key}\0{ordinal}".encode("utf-8", "surrogatepass")
     return "s-" + hashlib.blake2b(text, digest_size=10, person=b"recollect.source").hexdigest()
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from recollect.model.own import without_own_blocks
 from recollect.model.payloads import Lifecycle, Payload, SessionStart, UserMessage
 from recollect.model.text import one_line
 
@@ -42,6 +43,8 @@ class Session(msgspec.Struct, frozen=True):
     defect_count: int = 0
     source_bytes: int = 0
     sources: tuple[str, ...] = ()
+    is_witnessed: bool = False
+    """All that is known of it comes from hooks; its own transcript was never seen."""
     discovered_at: int | None = None
     ingested_at: int | None = None
     analyzed_at: int | None = None
@@ -84,7 +87,7 @@ class SessionPatch(msgspec.Struct, omit_defaults=True):
                 self.ended_at = ts
         if isinstance(payload, UserMessage):
             if not self.first_human and payload.text and payload.origin in ("human", "queued"):
-                self.first_human = one_line(payload.text)
+                self.first_human = one_line(without_own_blocks(payload.text))
         elif isinstance(payload, SessionStart):
             self._start(payload)
         elif isinstance(payload, Lifecycle):

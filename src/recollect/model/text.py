@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
+from recollect.model.own import without_own_blocks
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -78,8 +79,12 @@ _NOTHING: Searchable = ("other", "", ())
 
 
 def searchable(payload: Payload) -> Searchable:
-    """Return (class, text, paths) of a payload. Empty text and no paths: nothing to search."""
-    return _SEARCHABLE[type(payload)](payload)
+    """Return (class, text, paths) of a payload. Empty text and no paths: nothing to search.
+
+    Blocks of recalled text are left out: what was found once would be found again in every answer that quotes it.
+    """
+    text_class, text, paths = _SEARCHABLE[type(payload)](payload)
+    return text_class, without_own_blocks(text), paths
 
 
 def _user_text(p: UserMessage) -> Searchable:
@@ -142,7 +147,8 @@ def summary_of(payload: Payload) -> str:
 
 
 def _message_gist(p: UserMessage | AssistantMessage) -> str:
-    return one_line(p.text) if p.text else one_line(", ".join(f"[{part.type}]" for part in p.parts))
+    text = without_own_blocks(p.text)
+    return one_line(text) if text else one_line(", ".join(f"[{part.type}]" for part in p.parts))
 
 
 def _result_gist(p: ToolResult) -> str:

@@ -14,6 +14,8 @@ class Home:
         self.database = folder / "memory.db"
         self.archive = folder / "archive"
         self.index = folder / "index" / "text"
+        self.vectors = folder / "index" / "vectors"
+        self.logs = folder / "logs"
         self.keys = folder / "keys"
         self.rebuild = folder / "rebuild"
         self.spool = folder / "spool"
@@ -26,6 +28,10 @@ class Home:
     def index_bytes(self) -> int:
         """Return the bytes of the index on disk."""
         return _tree_bytes(self.folder / "index")
+
+    def vectors_bytes(self) -> int:
+        """Return the bytes of the vectors on disk; they are part of the index."""
+        return _tree_bytes(self.vectors)
 
     def size_bytes(self) -> int:
         """Return the bytes on disk of database, archive and index."""

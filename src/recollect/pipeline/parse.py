@@ -22,10 +22,11 @@ from recollect.model.ids import record_event_id, session_uid, source_id
 from recollect.model.payloads import KINDS, Payload
 from recollect.model.records import ZSTD_SUFFIXES, SourceInfo
 from recollect.model.text import summary_of
-from recollect.pipeline.work.derive import IS_SIDECHAIN, Deriver, Resume, hashes_of
+from recollect.pipeline.work.derive import Deriver, Resume, hashes_of
 from recollect.privacy.redact import Redactor
 from recollect.store.blocks import decode_block
 from recollect.store.bodies import hydrate
+from recollect.store.ports import FLAG_SIDECHAIN
 
 _PIECE_BYTES = 4 * 1024 * 1024
 _HEAD_BYTES = 64 * 1024
@@ -134,7 +135,7 @@ class _Parser:
                         ts_quality=_QUALITIES[draft.ts_quality],
                         role=_ROLES[draft.role],
                         turn_index=draft.turn,
-                        is_sidechain=bool(draft.flags & IS_SIDECHAIN),
+                        is_sidechain=bool(draft.flags & FLAG_SIDECHAIN),
                         summary=entry.summary or summary_of(payload),
                     )
                     self._seq[uid] += 1

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.agents.base import Adapter
+from recollect.agents.registry import for_role
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
 from recollect.capture.changes import Marks, compare, whole_marks
@@ -103,7 +104,8 @@ class Planner:
         self._report.skipped.append(Skipped(path, reason))
 
     def _key(self, item: FoundSource) -> str:
-        return self._adapter.source_key(SourceInfo.of(item.agent, item.place.role, item.relative))
+        reader = for_role(self._adapter, item.place.role)
+        return reader.source_key(SourceInfo.of(item.agent, item.place.role, item.relative))
 
     def _without_compressed_twins(self, found: Sequence[FoundSource]) -> list[FoundSource]:
         """Where the plain file and its compressed twin both exist, the plain one counts (format notes: Codex)."""
@@ -224,7 +226,7 @@ class Planner:
         closed = [place for place, is_open in places if not is_open]
         row = msgspec.structs.replace(row)
         self._observe(row, item)
-        is_stale = row.parser_version != self._adapter.facts.parser_version or not row.state
+        is_stale = row.parser_version != self._adapter.facts.derived_version or not row.state
         is_stale = is_stale or row.container == "patchlog"
         return SourceTask(
             source=row,

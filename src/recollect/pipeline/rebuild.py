@@ -13,7 +13,7 @@ from functools import partial
 
 import msgspec
 
-from recollect.agents.registry import adapters
+from recollect.agents.registry import adapters, for_role
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace, SealedChunk
 from recollect.archive.journal import JournalEntry
@@ -22,6 +22,7 @@ from recollect.capture.changes import marks_of
 from recollect.capture.records import is_appended, is_rows
 from recollect.capture.replay import Batch, replay
 from recollect.config import Config
+from recollect.errors import StoreError
 from recollect.index.writer import IndexWriterSet
 from recollect.model.records import SourceInfo
 from recollect.pipeline.home import Home
@@ -34,6 +35,7 @@ from recollect.pipeline.work.trail import next_revision, same_revision, trail_of
 from recollect.privacy.redact import Redactor
 from recollect.store.ports import Reader, SliceResult, SourceRow, Writer
 from recollect.store.sqlite import IngestLock, open_writer
+from recollect.store.sqlite.firings import copy_authored
 
 Progress = Callable[[int, int], None]
 READY = "READY"
@@ -64,7 +66,7 @@ def rebuild_all(
         new = Home(home.rebuild)
         report = SyncReport(agents={s: AgentSync(agent=s) for s in adapters()}, seconds=0, bytes=0, stored_bytes=0)
         archive = Archive.open(home.archive, keys, read_only=True)
-        writer = open_writer(new.folder, domains=config.repos.domains)
+        writer = open_writer(new.folder, domains=config.repos.domains, own_folder=home.folder)
         index = IndexWriterSet.open(new.index)
         try:
             ingester = Ingester(
@@ -76,10 +78,19 @@ def rebuild_all(
         finally:
             writer.close()
             archive.close()
+        _keep_authored(home, new)
         (new.folder / READY).touch()
         _finish_swap(home)
     finally:
         lock.release()
+
+
+def _keep_authored(home: Home, new: Home) -> None:
+    """Take over what exists in the old database alone. One that is too damaged to be read is why people rebuild."""
+    try:
+        copy_authored(home.folder, new.folder)
+    except StoreError:
+        shutil.copy2(home.database, home.database.with_suffix(".damaged.db"))
 
 
 def rebuild_index_of(home: Home, writer: Writer, reader: Reader) -> int:
@@ -157,7 +168,7 @@ def rederive_stale(writer: Writer, reader: Reader, archive: Archive, redactor: R
 
     From the archive, never from the agent's file. Events keep their seq; what the newer parser says replaces the old.
     """
-    current = {slug: adapter.facts.parser_version for slug, adapter in adapters().items()}
+    current = {slug: adapter.facts.derived_version for slug, adapter in adapters().items()}
     stale = [s for s in reader.sources() if s.records and s.parser_version != current.get(s.agent, s.parser_version)]
     for row in stale:
         with writer.transaction():
@@ -175,7 +186,7 @@ def _slices(
 ) -> Iterator[tuple[SliceResult, list[ChunkPlace]]]:
     """Yield a revision as slices, one for every batch of records; the last one carries its chunks and marks."""
     row = msgspec.structs.replace(revision.row)
-    adapter = adapters()[row.agent]
+    adapter = for_role(adapters()[row.agent], row.role)
     info = SourceInfo.of(row.agent, row.role, row.relative, row.session)
     state = adapter.begin(info)
     trail = trail_of(adapter, row)
@@ -201,7 +212,7 @@ def _slices(
         row = msgspec.structs.replace(
             row, records=index, committed_bytes=end, turn_index=turn,
             state=encode_state(adapter, state, archive.sealer),
-            parser_version=adapter.facts.parser_version, trail=deriver.trail,
+            parser_version=adapter.facts.derived_version, trail=deriver.trail,
         )  # fmt: skip
         yield (
             SliceResult(

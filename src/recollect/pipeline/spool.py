@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from recollect.agents.base import Adapter
 from recollect.model.timestamps import day_of
 from recollect.paths import spool_dir
+from recollect.pipeline.home import Home
+from recollect.pipeline.hook_drops.files import hooks_folder
 from recollect.store.ports import Reader
 
 _DAY_US = 86_400_000_000
 
 
-def clear_spool(reader: Reader, adapters: Iterable[Adapter], env: Mapping[str, str], *, now_us: int) -> int:
+def clear_spool(home: Home, reader: Reader, adapters: Iterable[Adapter], env: Mapping[str, str], *, now_us: int) -> int:
     """Delete the spool's files that were taken in whole; return how many.
 
     Files are named by their day. The last two days stay: a request that came at midnight may still be written.
@@ -21,7 +24,10 @@ def clear_spool(reader: Reader, adapters: Iterable[Adapter], env: Mapping[str, s
     kept_from = day_of(now_us - _DAY_US)
     count = 0
     for adapter in adapters:
-        folders = tuple(f"{spool_dir(name, env)}{os.sep}" for name in adapter.facts.spools)
+        spools = [spool_dir(name, env) for name in adapter.facts.spools]
+        if adapter.facts.hooks is not None:
+            spools.append(Path(hooks_folder(str(home.spool), adapter.facts.slug)))
+        folders = tuple(f"{folder}{os.sep}" for folder in spools)
         for row in reader.sources(adapter.facts.slug) if folders else ():
             day = os.path.basename(row.path).partition(".")[0]
             if row.status != "active" or not row.path.startswith(folders) or day >= kept_from:

@@ -21,6 +21,8 @@ from recollect.index.writer import IndexWriterSet
 from recollect.paths import expand as expand_path
 from recollect.pipeline.find import Finder, Named
 from recollect.pipeline.home import Home
+from recollect.pipeline.hook_drops.files import hooks_folder, sources_of_hooks
+from recollect.pipeline.hook_drops.taking import take_drops
 from recollect.pipeline.ingest import Ingester, Sinks
 from recollect.pipeline.mend import mend_index
 from recollect.pipeline.plan import Planned, Planner
@@ -88,8 +90,10 @@ def sync(
         if index is not None:
             _mend(writer, reader, index, report)
         _rederive_stale(writer, reader, Sinks(writer, archive, index), keys, report)
+        if request.imports is None:
+            report.notes += take_drops(str(home.spool), request.known, now_us=request.now_us())
         with timer.stage("discover"):
-            planned = _plan_all(Sinks(writer, archive, index), reader, request, report)
+            planned = _plan_all(Sinks(writer, archive, index), reader, request, report, spool=str(home.spool))
         planned, left = _bounded(planned, request.max_bytes)
         # A session's authority comes before what only adds to it; within a lane the oldest first.
         planned.sort(key=lambda p: p.task.source.lane)
@@ -98,7 +102,7 @@ def sync(
         ingester = Ingester(Sinks(writer, archive, index), report, now_us=request.now_us, timer=timer)
         if not _run(planned, ingester, home, keys, request):
             report.state = "interrupted"
-        clear_spool(reader, request.chosen(), request.env, now_us=request.now_us())
+        clear_spool(home, reader, request.chosen(), request.env, now_us=request.now_us())
     finally:
         if index is not None:
             _close_index(index, report)
@@ -120,7 +124,7 @@ def _open_index(home: Home, report: SyncReport) -> IndexWriterSet | None:
 
 def _rederive_stale(writer: Writer, reader: Reader, sinks: Sinks, keys: HomeKeys, report: SyncReport) -> None:
     """After an upgrade: what an older parser read is derived anew from the archive before anything is added to it."""
-    versions = {slug: a.facts.parser_version for slug, a in adapters().items()}
+    versions = {slug: a.facts.derived_version for slug, a in adapters().items()}
     if all(s.parser_version == versions.get(s.agent, s.parser_version) for s in reader.sources() if s.records):
         return
     from recollect.pipeline.rebuild import rederive_stale
@@ -152,7 +156,7 @@ def _close_index(index: IndexWriterSet, report: SyncReport) -> None:
         report.notes.append(f"the search index could not be written: {error}")
 
 
-def _plan_all(sinks: Sinks, reader: Reader, request: SyncRequest, report: SyncReport) -> list[Planned]:
+def _plan_all(sinks: Sinks, reader: Reader, request: SyncRequest, report: SyncReport, *, spool: str) -> list[Planned]:
     planned: list[Planned] = []
     writer = sinks.writer
     chosen = request.chosen()
@@ -164,9 +168,12 @@ def _plan_all(sinks: Sinks, reader: Reader, request: SyncRequest, report: SyncRe
         slice_bytes = request.config.ingest.slice_bytes
         planner = Planner(adapter, writer, line, archive=sinks.archive, slice_bytes=slice_bytes)
         found = finder.find(adapter, planner)
+        if request.imports is None and adapter.facts.hooks is not None:
+            found.sources += sources_of_hooks(spool, adapter.facts.slug)
         line.roots = tuple(root for root in found.roots if found.sources or root not in finder.shared_roots)
         line.skipped += [Skipped(r.path, r.reason, r.is_failure) for r in found.refused]
-        planned += planner.plan(found.sources, present_roots=[*found.roots, *finder.folders])
+        present = [*found.roots, *finder.folders, hooks_folder(spool, adapter.facts.slug)]
+        planned += planner.plan(found.sources, present_roots=present)
         if planner.touched:
             with writer.transaction():
                 for row in planner.touched:

@@ -1,28 +1,48 @@
-"""When to say that nothing is stored about a question.
+"""How sure an answer is, and when to say that nothing is stored about a question.
 
-An answer that is not about the question is worse than none. Two things tell: a name in the question that occurs
-nowhere in the memory, and a best event that holds too little of what was asked.
+An answer that is not about the question is worse than none. Four things tell: what share of the question's rareness
+occurs nowhere in the memory, what share of it is names (`Kubernetes`, `nginx`) that occur nowhere, how much of the
+whole the best event holds, and how near in meaning the nearest event is. A logistic model gives the confidence.
+
+Calibrated on the development sets of two benchmarks, see docs/recall-tuning.md: 20 questions about things that occur
+nowhere against 118 (agents' transcripts) and 997 (conversations) that can be answered, each group with the same weight.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from recollect.index.units import Unit
 
-ABSENT_NAME_SHARE = 0.15
-"""An absent name stops the search if it carries this share of the question's rareness."""
-ABSENT_WORD_SHARE = 0.42
-"""One ordinary absent word stops it at this share, being what the question is about."""
-ABSENT_WORDS_SHARE = 0.52
-"""Several together stop it at this share: below lie paraphrases, whose other words still find."""
+ABSTAIN_BELOW = 0.25
+"""Confidence below which a search answers that nothing is stored."""
+CERTAIN = 1.0
+"""Of an answer that has what was required: a quoted phrase, an identifier, a pattern."""
 MIN_COVERED = 0.15
-"""The best event must hold this share of the rareness of the words, absent ones counted."""
-# Evidence (recall benchmark, dev split): 20 questions about things that occur nowhere against 81 and 118 that can be
-# answered. All 20 have an absent name, or absent words of .32 to .88 of the rareness; of the answerable ones, none
-# that words alone bring into the first five exceeds the limits. They were chosen on these questions: elsewhere
-# they will do less well.
+"""Of pasted output, whose paths and numbers are new every time, the best event must hold this share of the rareness."""
+RESPELLED_SHARE = 0.5
+"""A corrected word counts as absent to this share: the correction may mean something else."""
+
+
+class _Model(NamedTuple):
+    """Of the logistic function: weights of the shares absent, of absent names, covered, and of the similarity."""
+
+    bias: float
+    absent: float
+    names: float
+    covered: float
+    similarity: float
+
+
+_FULL_DOCUMENTS = 20_000
+"""From so many documents on, that a word occurs nowhere says all it can: a small memory lacks many by accident."""
+_YEAR = re.compile(r"(?:19|20)\d\d")
+"""What happened in a year seldom names it."""
+_WITH_VECTORS = _Model(bias=2.5, absent=-8.0, names=-12.0, covered=1.0, similarity=2.0)
+_WORDS_ONLY = _Model(bias=3.5, absent=-8.0, names=-12.0, covered=1.0, similarity=0.0)
 
 _ONSETS = frozenset(
     (
@@ -41,28 +61,42 @@ def absent_names(units: Sequence[Unit], question: str) -> list[Unit]:
     return [u for u in units if u.is_absent and not u.part_of and not u.pieces and _is_name(u, question, first)]
 
 
-def has_nothing(units: Sequence[Unit], question: str, best_covered: float) -> list[str] | None:
-    """Return the absent words that make an answer pointless ([] where nothing fits well), or None to answer.
+class Judgement(NamedTuple):
+    """confidence: 0..1 that the answer is about the question. absent: what of it occurs nowhere, as typed."""
 
-    best_covered: the share of rareness, absent words left out, that the best event holds.
+    confidence: float
+    absent: tuple[str, ...] = ()
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether to say that nothing is stored."""
+        return self.confidence < ABSTAIN_BELOW
+
+
+def judge(
+    units: Sequence[Unit], question: str, *, covered: float, similarity: float | None, documents: int
+) -> Judgement:
+    """Tell how sure an answer to plain words is.
+
+    covered: the share of rareness, absent words left out, that the best event holds. similarity: of the nearest event;
+    None where nothing has vectors. documents: in the index.
     """
     whole = [u for u in units if not u.part_of]
     total = sum(u.idf for u in whole)
     if not total:
-        return None
-    absent = [u for u in whole if u.is_absent and not _is_hyphenated(u)]
-    share = sum(u.idf for u in absent) / total
-    if "\n" in question.strip():  # pasted output: its paths, addresses and numbers are new every time
-        return [u.label for u in absent] if best_covered < MIN_COVERED else None
+        return Judgement(CERTAIN)
+    absent = [u for u in whole if u.is_absent and not _is_hyphenated(u) and not _YEAR.fullmatch(u.label)]
+    if "\n" in question.strip():
+        return Judgement(CERTAIN if covered >= MIN_COVERED else 0.0, tuple(u.label for u in absent))
     names = absent_names(absent, question)
-    greatest = max((u.idf for u in absent), default=0.0) / total
-    if sum(u.idf for u in names) / total >= ABSENT_NAME_SHARE:
-        return [u.clause.text.strip(".,:;?!\"'`()") for u in names]
-    if greatest >= ABSENT_WORD_SHARE or share >= ABSENT_WORDS_SHARE:
-        return [u.label for u in absent]
-    if best_covered * (1 - share) < MIN_COVERED:
-        return [u.label for u in absent]
-    return None
+    respelled = sum(u.idf for u in whole if u.respelled) * RESPELLED_SHARE
+    share = (sum(u.idf for u in absent) + respelled) / total
+    model = _WORDS_ONLY if similarity is None else _WITH_VECTORS
+    missing = model.absent * share + model.names * sum(u.idf for u in names) / total
+    logit = model.bias + missing * min(1.0, math.log1p(documents) / math.log1p(_FULL_DOCUMENTS))
+    logit += model.covered * covered * (1 - share) + model.similarity * (similarity or 0.0)
+    said = tuple(u.clause.text.strip(".,:;?!\"'`()") for u in names) or tuple(u.label for u in absent)
+    return Judgement(1 / (1 + math.exp(-logit)), said)
 
 
 def _is_hyphenated(unit: Unit) -> bool:

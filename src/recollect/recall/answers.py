@@ -104,6 +104,18 @@ class StorageStats(msgspec.Struct, frozen=True):
         return self.database_bytes + self.archive_bytes + self.index_bytes
 
 
+class VectorStats(msgspec.Struct, frozen=True):
+    """How much of what was said can be searched by meaning. model: the embedder. covered, total: events that have
+    vectors, and that should. disk_bytes: of this and of earlier models. problem: why they cannot be used; "" if they
+    can."""
+
+    model: str
+    covered: int
+    total: int
+    disk_bytes: int
+    problem: str = ""
+
+
 class Stats(msgspec.Struct, frozen=True):
     """What is in the memory."""
 
@@ -118,3 +130,5 @@ class Stats(msgspec.Struct, frozen=True):
     redactions: dict[str, int]
     first_event: int | None
     last_event: int | None
+    vectors: VectorStats | None = None
+    """None where they are switched off."""

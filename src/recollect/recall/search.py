@@ -15,11 +15,12 @@ from recollect.index.candidates import POOL, Candidate, CandidateSearch, Wanted,
 from recollect.index.engine import DamagedShard
 from recollect.index.query.confining import Confinement
 from recollect.index.query.grammar import Clause, Question, parse
-from recollect.index.ranking import Masses, Ranked, rank
+from recollect.index.ranking import WEIGHTS, Masses, Ranked, Weights, rank
 from recollect.index.text_index import Shard, TextIndex
 from recollect.index.units import Unit, UnitReader
-from recollect.recall.abstaining import has_nothing
+from recollect.recall.abstaining import CERTAIN, Judgement, judge
 from recollect.recall.answers import Hit, MatchLevel, SearchAnswer
+from recollect.recall.meaning import NOTHING_NEAR, Meaning
 from recollect.recall.snippets import snippet
 from recollect.store.ports import SEQ_BITS, EventFilter, HitText, SessionKey
 
@@ -68,10 +69,18 @@ class Searcher:
     """Answers queries over one index and one store. Thread safe if the store is."""
 
     def __init__(
-        self, index: TextIndex, store: SearchStore, *, clock_ms: Callable[[], float] = lambda: time.perf_counter() * 1e3
+        self,
+        index: TextIndex,
+        store: SearchStore,
+        *,
+        meaning: Meaning | None = None,
+        weights: Weights = WEIGHTS,
+        clock_ms: Callable[[], float] = lambda: time.perf_counter() * 1e3,
     ) -> None:
         self._index = index
         self._store = store
+        self._meaning = meaning
+        self._weights = weights
         self._clock_ms = clock_ms
 
     def search(self, query: str, *, limit: int = 10, now_us: int) -> SearchAnswer:
@@ -137,8 +146,13 @@ class Searcher:
         return msgspec.structs.replace(answer, hits=hits, match_level="near", notes=notes)
 
     def _look(self, question: Question, wanted: Wanted, shards: Sequence[Shard], asked: _Asked) -> SearchAnswer:
-        searched = CandidateSearch(shards, wanted, pool=_pool(wanted, asked.limit))
+        near = self._meaning.near(question, wanted) if self._meaning is not None else NOTHING_NEAR
+        asked = asked._replace(notes=(*asked.notes, *near.notes))
+        searched = CandidateSearch(shards, wanted, pool=_pool(wanted, asked.limit), near=near.keys)
         candidates = searched.run()
+        if self._meaning is not None and near.keys:
+            for key, similarity in self._meaning.similarities(question, wanted, candidates).items():
+                candidates[key].similarity = similarity
         keys = self._store.session_keys(sorted({c.session for c in candidates.values()}))
         ranked = rank(
             {key: c for key, c in candidates.items() if c.session in keys},
@@ -146,11 +160,13 @@ class Searcher:
             question=question.text,
             sessions=keys,
             now_us=asked.now_us,
+            weights=self._weights,
         )
-        missing = has_nothing(wanted.units, question.text, max((r.covered for r in ranked), default=0.0))
-        if not ranked or (missing is not None and not wanted.must):
-            return _empty(question, [*asked.notes, _nothing_note(missing, wanted)], abstained=True)
-        return self._assemble(question, wanted, ranked, _Found(keys, searched.certain, searched.unverified, asked))
+        judged = _judgement(question, wanted, ranked, sum(shard.documents for shard in shards))
+        if not ranked or judged.is_nothing:
+            return _empty(question, [*asked.notes, _nothing_note(judged.absent, wanted)], abstained=True)
+        found = _Found(keys, searched.certain, searched.unverified, asked, judged.confidence, ranked[0].score)
+        return self._assemble(question, wanted, ranked, found)
 
     # Understanding.
 
@@ -200,7 +216,7 @@ class Searcher:
         in_session = _per_root(ranked, found.sessions)
         visible = _per_root((item.ranked for item in shown), found.sessions)
         masses = Masses(wanted.all_units)
-        hits = tuple(self._hit(item, wanted, masses, found.sessions, in_session, visible) for item in shown)
+        hits = tuple(self._hit(item, wanted, masses, found, in_session, visible) for item in shown)
         total = max(found.certain + picked.passed - picked.hidden, len(hits))
         if picked.looked_at < found.unverified:
             left = found.unverified - picked.looked_at
@@ -243,12 +259,12 @@ class Searcher:
         item: _Verified,
         wanted: Wanted,
         masses: Masses,
-        sessions: Mapping[int, SessionKey],
+        found: _Found,
         in_session: Mapping[str, int],
         visible: Mapping[str, int],
     ) -> Hit:
         candidate, text = item.ranked.candidate, item.text
-        session = sessions[candidate.session]
+        session = found.sessions[candidate.session]
         return Hit(
             session_uid=session.session_uid,
             event_id=text.event_id,
@@ -256,7 +272,7 @@ class Searcher:
             agent=session.agent,
             ts=text.ts,
             kind=text.kind,
-            score=round(item.ranked.score, 4),
+            score=round(found.confidence * item.ranked.score / max(found.best, 1e-9), 4),
             snippet=snippet(text.text or text.summary, _forms(wanted), _text_patterns(wanted)),
             match_level=_level(candidate.has, candidate.exact, wanted, masses),
             root_session_uid=session.root_uid,
@@ -276,12 +292,17 @@ class _Asked(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """certain: events that match; unverified: further ones whose text must tell."""
+    """certain: events that match; unverified: further ones whose text must tell. best: the score of the first.
+
+    The first hit is as sure as the answer, the others in proportion: one threshold fits every question.
+    """
 
     sessions: Mapping[int, SessionKey]
     certain: int
     unverified: int
     asked: _Asked
+    confidence: float
+    best: float
 
 
 class _Picked:
@@ -426,7 +447,7 @@ def _level(has: int, exact: int, wanted: Wanted, masses: Masses) -> MatchLevel:
         return "exact"
     if has & whole == whole:
         return "stemmed"
-    return "near" if masses.of(has) > 0 else "none"
+    return "near" if masses.of(has) > 0 else "semantic"
 
 
 def _best_level(hits: Sequence[Hit]) -> MatchLevel:
@@ -455,7 +476,16 @@ def _sameness(text: HitText, session: SessionKey) -> set[object]:
     return {(text.event_id, text.part), (where, said)}
 
 
-def _nothing_note(missing: Sequence[str] | None, wanted: Wanted) -> str:
+def _judgement(question: Question, wanted: Wanted, ranked: Sequence[Ranked], documents: int) -> Judgement:
+    """Tell how sure the answer is; what is required is there or not, so that a strict answer is certain."""
+    if wanted.must:
+        return Judgement(CERTAIN)
+    covered = max((r.covered for r in ranked), default=0.0)
+    similarity = max((r.candidate.similarity for r in ranked if r.candidate.similarity is not None), default=None)
+    return judge(wanted.units, question.text, covered=covered, similarity=similarity, documents=documents)
+
+
+def _nothing_note(missing: Sequence[str], wanted: Wanted) -> str:
     if missing:
         return "nothing found: nowhere in the memory is " + ", ".join(dict.fromkeys(missing))
     absent = [unit.clause.text for group in wanted.must if all(u.is_absent for u in group) for unit in group]

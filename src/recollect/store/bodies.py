@@ -11,7 +11,6 @@ as JSON and goes on inside it, because some agents write a tool's arguments as J
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable
@@ -39,6 +38,7 @@ Pointer = str
 
 _encoder = msgspec.json.Encoder()
 _decode_json = msgspec.json.Decoder().decode
+_light_decoder: msgspec.json.Decoder[tuple[Payload, msgspec.Raw]] = msgspec.json.Decoder(tuple[Payload, msgspec.Raw])
 _payload_decoder: msgspec.json.Decoder[Payload] = msgspec.json.Decoder(Payload)
 
 
@@ -129,6 +129,13 @@ def hydrate(body: bytes, read_record: Callable[[], bytes], redact: Callable[[str
     return payload
 
 
+def payload_without_record(body: bytes) -> Payload:
+    """Return the payload of a body without what lies in the archive: each such string is empty. Reads nothing."""
+    if is_whole(body):
+        return _payload_decoder.decode(body)
+    return _light_decoder.decode(body)[0]
+
+
 class _Record(NamedTuple):
     """A record as read again: its value and its text, or why there is none."""
 
@@ -166,6 +173,8 @@ def _read(read_record: Callable[[], bytes]) -> _Record:
 
 
 def _hash_of(text: str) -> str:
+    import hashlib  # brings OpenSSL, which who only reads does not need
+
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 

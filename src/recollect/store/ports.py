@@ -1,3 +1,4 @@
+# ruff: noqa: PLC0414  the codes that drafts are made of are a part of this contract
 """What the store takes and gives: typed protocols and plain data. No SQL, row or rowid is seen outside.
 
 Keys: an event's key is `session_number << 24 | seq`, an integer that the store gives at first sight; it is an
@@ -17,18 +18,12 @@ from recollect.model.events import Event
 from recollect.model.records import Defect
 from recollect.model.sessions import Session, SessionPatch
 from recollect.model.usage import UsageReport
-
-SEQ_BITS = 24
-"""Bits of an event key that hold the seq: at most 16,777,216 events in a session."""
-
-ROLES: tuple[str, ...] = ("user", "assistant", "tool", "system")
-"""Every role; the position is the code in `EventDraft.role`, so the order never changes."""
-
-TS_QUALITIES: tuple[str, ...] = ("exact", "inferred", "missing")
-"""Every quality of a time; the position is the code in `EventDraft.ts_quality`."""
-
-FLAG_SIDECHAIN = 1
-"""`EventDraft.flags`: the event belongs to a side conversation. Other bits are the store's own."""
+from recollect.store.keys import FLAG_FAILED as FLAG_FAILED
+from recollect.store.keys import FLAG_OWN as FLAG_OWN
+from recollect.store.keys import FLAG_SIDECHAIN as FLAG_SIDECHAIN
+from recollect.store.keys import ROLES as ROLES
+from recollect.store.keys import SEQ_BITS as SEQ_BITS
+from recollect.store.keys import TS_QUALITIES as TS_QUALITIES
 
 
 class SourceRow(msgspec.Struct):
@@ -93,6 +88,8 @@ class EventDraft(msgspec.Struct, array_like=True, gc=False):
     text_sha: bytes
     """8 bytes: hash of a user message's text, else b""."""
     replaces: tuple[str, int] | None
+    call: bytes = b""
+    """8 bytes: hash of the id of a tool's call, and of its result; else b""."""
 
 
 class RecordPlace(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -258,7 +255,7 @@ class HitText(NamedTuple):
     summary: str
     text: str
     is_hidden: bool
-    """True: replaced by a newer version, or a lower-lane view of another event; search leaves it out."""
+    """True: search leaves it out. Replaced by a newer version, a lower-lane view of another event, or our own."""
 
 
 class IndexEvent(NamedTuple):

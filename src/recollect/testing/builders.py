@@ -20,7 +20,9 @@ def stable_uuid(name: str) -> str:
 class ClaudeTranscript:
     """Writes one Claude Code session below a home (`CLAUDE_CONFIG_DIR`), a record at a time."""
 
-    def __init__(self, home: Path, name: str, *, cwd: str = "/w/demo", branch: str = "main") -> None:
+    def __init__(
+        self, home: Path, name: str, *, cwd: str = "/w/demo", branch: str = "main", start: datetime = _START
+    ) -> None:
         self.session = stable_uuid(name)
         self.cwd = cwd
         self.branch = branch
@@ -28,7 +30,7 @@ class ClaudeTranscript:
         self.path = home / "projects" / slug / f"{self.session}.jsonl"
         self._count = 0
         self._parent: str | None = None
-        self._at = _START
+        self._at = start
 
     @property
     def uid(self) -> str:

@@ -18,13 +18,19 @@ from recollect.capture.discover import discover, roots_of, shared_roots
 from recollect.capture.expand import database_problems
 from recollect.capture.files import read_head
 from recollect.capture.folders import sort_out
+from recollect.capture.hook_spool import BAD, REASONS, hook_spool
 from recollect.config import Config
-from recollect.errors import RecollectError
+from recollect.errors import IndexUnavailable, RecollectError
 from recollect.index.engine import shard_names
+from recollect.index.vectors.files import kept_models
+from recollect.index.vectors.vector_index import VectorCoverage
 from recollect.paths import expand
 from recollect.store.ports import Reader
 from recollect.store.sqlite import quick_check
 from recollect.upkeep.reports import Check, DoctorReport
+from recollect.upkeep.setup.checks import setup_checks
+from recollect.upkeep.setup.finding import this_machine
+from recollect.upkeep.setup.manifest import NAME as MANIFEST
 
 OLDEST_PYTHON = (3, 11)
 _LOW_DISK_BYTES = 500_000_000
@@ -33,12 +39,16 @@ _LOW_DISK_BYTES = 500_000_000
 class Doctor:
     """Runs the checks of one home. `open_reader` may raise; that is a finding."""
 
-    def __init__(self, folder: Path, config: Config, env: Mapping[str, str], open_reader: Callable[[], Reader]) -> None:
+    def __init__(
+        self, folder: Path, config: Config, env: Mapping[str, str], open_reader: Callable[[], Reader], *,
+        vectors: Callable[[], VectorCoverage | None],
+    ) -> None:  # fmt: skip
         self._folder = folder
         self._config = config
         self._known = adapters_with(config.formats())
         self._env = env
         self._open_reader = open_reader
+        self._vectors = vectors
 
     def run(self) -> DoctorReport:
         """Run every check and return what each found."""
@@ -54,6 +64,9 @@ class Doctor:
         else:
             yield self._keys()
             yield from self._stored()
+        hooks = self._hooks()
+        if hooks is not None:
+            yield hooks
         for adapter in self._known.values():
             check = self._agent(adapter)
             if check is not None:
@@ -61,8 +74,20 @@ class Doctor:
         for failure in failures(self._config.formats()):
             hint = f"the agent comes from {failure.source}; update or remove it"
             yield Check(f"agent {failure.slug}", "warn", f"cannot be loaded: {failure.reason}", hint)
+        yield from self._set_up()
         for folder in self._config.ingest.folders:
             yield self._folder_of_files(os.path.abspath(expand(folder, self._env)))
+
+    def _set_up(self) -> Iterator[Check]:
+        """Say of every agent that was set up whether that still holds."""
+        if not (self._folder / MANIFEST).exists():
+            return
+        try:
+            machine = this_machine(self._folder, self._env, answers_prompts=self._config.context.per_prompt)
+        except RecollectError as error:
+            yield Check("setup", "fail", str(error), error.hint)
+            return
+        yield from setup_checks(self._folder, machine)
 
     def _python(self) -> Check:
         here = f"{platform.python_version()} on {sys.platform}"
@@ -112,6 +137,7 @@ class Doctor:
         yield Check("database", "ok", "quick check passed")
         yield self._archive(reader)
         yield self._index(reader)
+        yield self._meaning()
         yield self._parsers(reader)
         yield self._drift(reader)
 
@@ -150,8 +176,25 @@ class Doctor:
             return Check("index", "warn", f"{_counted(waiting, 'change')} not indexed yet", "run `recollect sync`")
         return Check("index", "ok", f"{_counted(len(present), 'shard')}, in step with the database")
 
+    def _meaning(self) -> Check:
+        """Say how much can be searched by meaning; without vectors, a search answers from words."""
+        try:
+            found = self._vectors()
+        except IndexUnavailable as error:
+            return Check("vectors", "warn", f"{error}; searches go by words alone", error.hint)
+        except RecollectError as error:
+            return Check("vectors", "fail", str(error), error.hint)
+        if found is None:
+            return Check("vectors", "ok", "switched off in the configuration")
+        covered = f"{found.covered:,} of {_counted(found.total, 'event')} covered"
+        if not found.is_stale:
+            return Check("vectors", "ok", covered)
+        others = kept_models(self._folder / "index" / "vectors") if not found.covered else ()
+        made_by = f"; there are vectors of {', '.join(others)}" if others else ""
+        return Check("vectors", "warn", covered + made_by, "run `recollect embed`")
+
     def _parsers(self, reader: Reader) -> Check:
-        known = {slug: a.facts.parser_version for slug, a in self._known.items()}
+        known = {slug: a.facts.derived_version for slug, a in self._known.items()}
         read = [s for s in reader.sources() if s.records and s.parser_version]
         stale = [s for s in read if s.parser_version != known.get(s.agent, s.parser_version)]
         if stale:
@@ -170,6 +213,26 @@ class Doctor:
         named = ", ".join(f"{agent} {number}" for agent, number in sorted(by_agent.items()))
         text = f"{_counted(len(found), 'thing')} that no parser knows ({named}); all of it is kept and searchable"
         return Check("formats", "warn", text, "see `recollect agents --drift`; a newer Recollect may read more")
+
+    def _hooks(self) -> Check | None:
+        """Say what hooks left that waits or could not be taken, and why; None where no hook ever left anything."""
+        spool = self._folder / "spool"
+        found = hook_spool(str(spool))
+        if found is None:
+            return None
+        if not found.is_writable:
+            return Check("hooks", "fail", f"{spool} cannot be written: hooks keep nothing", f"chmod u+rwx {spool}")
+        waiting = f"{_counted(found.waiting, 'event')} of hooks waiting for the next sync"
+        if not found.aside:
+            return Check("hooks", "ok", waiting)
+        details = tuple(
+            f"{reason.replace('_', ' ')}: {number:,} ({REASONS.get(reason, 'of another version')})"
+            for reason, number in sorted(found.aside.items())
+        )
+        text = f"{waiting}; {_counted(sum(found.aside.values()), 'event')} not taken in: {'; '.join(details)}"
+        return Check(
+            "hooks", "warn", text, f"what was put aside lies in {spool / BAD}; delete it to forget it", details
+        )
 
     def _folder_of_files(self, folder: str) -> Check:
         """Say what of a named folder was not taken, and why; all of it in `details`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
+from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root
 
 _DESKTOP_HOME = "local-agent-mode-sessions/**"
 _DESKTOP = f"{_DESKTOP_HOME}/local_*/.claude/projects"
@@ -102,5 +102,6 @@ FACTS = AgentFacts(
         evidence="format notes: Claude Code; recorded transcripts of 1.0 to 2.1",
     ),
     carries_text=False,
+    hooks=HookFacts(shares_call_ids=True, subagent="{session}/agent-{agent}"),
     parser_version=1,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
+from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root
 
 SESSION = "session"
 CHECKPOINT = "checkpoint"
@@ -71,5 +71,6 @@ FACTS = AgentFacts(
         verified_on="2026-11-21",
         evidence="format notes: CodeWhale; reference: recall and MCP, section 5; one session of the agent's own tests",
     ),
+    hooks=HookFacts(shares_call_ids=True),
     parser_version=1,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
+from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root
 
 TRANSCRIPT = "transcript"
 TRANSCRIPT_ZST = "transcript_zst"
@@ -74,5 +74,6 @@ FACTS = AgentFacts(
         evidence="format notes: Codex",
     ),
     carries_text=False,
+    hooks=HookFacts(shares_call_ids=True),
     parser_version=2,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
+from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root
 
 EVENTS = "events"
 HISTORY = "history"
@@ -65,5 +65,6 @@ FACTS = AgentFacts(
         verified_on="2026-11-21",
         evidence="format notes: GitHub Copilot CLI; sanitised streams of 0.0.420, 1.0.11, 1.0.45, 1.0.71 and 1.0.77",
     ),
+    hooks=HookFacts(shares_call_ids=False),
     parser_version=1,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root, Table
+from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root, Table
 
 IDE = "ide"
 CLI_STORE = "cli_store"
@@ -107,5 +107,6 @@ FACTS = AgentFacts(
         verified_on="2026-11-21",
         evidence="format notes: Cursor; made-up rows and transcripts of other readers' tests, one empty store.db",
     ),
+    hooks=HookFacts(shares_call_ids=False),
     parser_version=1,
 )

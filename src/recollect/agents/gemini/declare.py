@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
+from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root
 
 FACTS = AgentFacts(
     slug="gemini",
@@ -56,5 +56,6 @@ FACTS = AgentFacts(
         verified_on="2026-11-21",
         evidence="format notes: Gemini CLI; recorded sessions of 0.16 to 0.22, sanitised ones of 0.40",
     ),
+    hooks=HookFacts(shares_call_ids=False),
     parser_version=1,
 )

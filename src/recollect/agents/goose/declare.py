@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root, Table
+from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root, Table
 
 _DATABASE = ("sessions.db",)
 
@@ -80,6 +80,7 @@ FACTS = AgentFacts(
         verified_on="2026-11-21",
         evidence="format notes: goose; the agent's published schema; fixtures of deja-vu",
     ),
+    hooks=HookFacts(shares_call_ids=False),
     parser_version=1,
 )
 """goose as data."""

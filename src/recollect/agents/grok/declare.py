@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
+from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root
 
 UPDATES = "updates"
 CHAT = "chat"
@@ -92,5 +92,6 @@ FACTS = AgentFacts(
         verified_on="2026-11-21",
         evidence="format notes: Grok Build; synthetic samples of chat_history, summary and updates",
     ),
+    hooks=HookFacts(shares_call_ids=True),
     parser_version=1,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root, Table
+from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root, Table
 
 _DATABASES = ("state.db", "profiles/*/state.db")
 """A profile is a home of its own below the first one."""
@@ -172,6 +172,7 @@ FACTS = AgentFacts(
         verified_on="2026-11-21",
         evidence="format notes: Hermes Agent; the published schema; fixtures of agent-sessions, moraine, deja-vu",
     ),
+    hooks=HookFacts(shares_call_ids=False),
     parser_version=1,
 )
 """Hermes Agent as data."""

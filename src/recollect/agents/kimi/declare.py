@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
+from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root
 
 _DESKTOP = "kimi-desktop/daimon-share/daimon/runtime/kimi-code/home"
 _CHORES = ("sessions/*/ctitle-*/**", "sessions/*/sklsum-*/**", "sessions/*/dvlt-*/**")
@@ -84,5 +84,6 @@ FACTS = AgentFacts(
         verified_on="2026-11-21",
         evidence="format notes: Kimi CLI; recorded contexts of 2025-10, fixtures of Kimi Code; kimi_cli/wire/types.py",
     ),
+    hooks=HookFacts(shares_call_ids=True),
     parser_version=1,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.model.capabilities import AgentFacts, Capabilities, Member, Place, Root, Table
+from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Member, Place, Root, Table
 
 TRANSCRIPT = "transcript"
 SESSION = "session"
@@ -108,5 +108,6 @@ FACTS = AgentFacts(
         verified_on="2026-11-21",
         evidence="format notes: opencode; fixtures of git-ai, agent-sessions, deja-vu and moraine",
     ),
+    hooks=HookFacts(shares_call_ids=True),
     parser_version=1,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
+from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root
 
 FACTS = AgentFacts(
     slug="pi",
@@ -59,5 +59,6 @@ FACTS = AgentFacts(
         verified_on="2026-11-21",
         evidence="format notes: pi; one recorded session of 1,019 records of format version 1, fixtures of version 3",
     ),
+    hooks=HookFacts(shares_call_ids=True),
     parser_version=1,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
+from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root
 
 FACTS = AgentFacts(
     slug="qwen",
@@ -60,5 +60,6 @@ FACTS = AgentFacts(
         verified_on="2026-11-21",
         evidence="format notes: Qwen Code; synthetic and sanitised transcripts of 0.19 to 0.21",
     ),
+    hooks=HookFacts(shares_call_ids=True, has_other_prompts=True),
     parser_version=1,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root, Table
+from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root, Table
 
 LOG = "log"
 SESSION = "session"
@@ -84,5 +84,6 @@ FACTS = AgentFacts(
         verified_on="2026-11-21",
         evidence="format notes: VS Code Copilot Chat; recorded sessions of the extension 0.31, 0.37 and 0.47",
     ),
+    hooks=HookFacts(shares_call_ids=True),
     parser_version=1,
 )

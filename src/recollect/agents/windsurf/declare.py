@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root, Table
+from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root, Table
 
 TRANSCRIPT = "transcript"
 HOOKS = "hooks"
@@ -61,5 +61,6 @@ FACTS = AgentFacts(
         verified_on="2026-11-21",
         evidence="format notes: Windsurf; one recorded transcript",
     ),
+    hooks=HookFacts(shares_call_ids=False),
     parser_version=1,
 )

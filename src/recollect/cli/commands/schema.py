@@ -43,8 +43,11 @@ def result_types() -> dict[str, Any]:
     from recollect.cli.views import ConfigView, ErrorView, SessionView
     from recollect.memory import (
         AgentView,
+        ContextBlock,
         DoctorReport,
+        EmbedReport,
         Exported,
+        RecallStats,
         SearchAnswer,
         SessionPage,
         Stats,
@@ -59,7 +62,9 @@ def result_types() -> dict[str, Any]:
     return {
         "agents": tuple[AgentView, ...],
         "config": ConfigView,
+        "context": ContextBlock,
         "doctor": DoctorReport,
+        "embed": EmbedReport,
         "error": ErrorView,
         "event": Event,
         "export": tuple[Exported, ...],
@@ -69,6 +74,7 @@ def result_types() -> dict[str, Any]:
         "sessions": SessionPage,
         "show": SessionView,
         "stats": Stats,
+        "stats-recall": RecallStats,
         "sync": SyncReport,
         "timeline": Timeline,
         "up": UpReport,

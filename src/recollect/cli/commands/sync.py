@@ -26,6 +26,7 @@ def command(agents: tuple[str, ...], force: bool, as_json: bool) -> int:
 
     with open_memory() as memory, ProgressLine() as progress:
         report = memory.sync(agents=agents, force=force, progress=progress)
+        memory.embedding.start_in_background()
     if as_json:
         write_json(report)
     else:

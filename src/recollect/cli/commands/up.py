@@ -38,6 +38,7 @@ def command(once: bool, as_json: bool) -> int:
     with open_memory() as memory:
         report = _take_in(memory)
         agents = [agent.slug for agent in memory.agents.list()]
+        memory.embedding.start_in_background()
     if (
         report.sync.state == "done"
         and not report.stats.sessions

@@ -15,8 +15,10 @@ from recollect.cli.terminal import safe_line
 from recollect.model.usage import UsageReport, UsageTotals
 
 if TYPE_CHECKING:
-    from recollect.memory import AgentView, Stats
+    from recollect.memory import AgentView, RecallStats, Stats
 
+_GIVEN = ("agent", "event", "spoke", "silent", "failed", "tokens", "used", "opened", "cited", "repeated", "unused", "?")
+_NOTE = "used: opened or cited by the agent, or a name of it repeated (perhaps by chance); ?: the session is not stored"
 _USAGE_COLUMNS = ("responses", "input", "cache read", "cache write", "output", "reasoning", "cost")
 
 
@@ -48,6 +50,11 @@ def print_stats(out: Console, stats: Stats) -> None:
     parts = ", ".join(f"{name} {size(part_bytes)}" for name, part_bytes in named)
     out.print()
     out.print(f"on disk {size(stored.total_bytes)}{share}: {parts}", soft_wrap=True)
+    if stats.vectors is not None:
+        covered = f"vectors of {stats.vectors.covered:,} of {plural(stats.vectors.total, 'event')}"
+        problem = f" ({stats.vectors.problem})" if stats.vectors.problem else ""
+        model = f", model {stats.vectors.model}, {size(stats.vectors.disk_bytes)}"
+        out.print(Text(safe_line(covered + problem + model)), soft_wrap=True)
     for name, counts in (("events", stats.kind_counts), ("defects", stats.defects), ("redacted", stats.redactions)):
         if counts:
             ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
@@ -95,3 +102,28 @@ def _usage_cells(t: UsageTotals) -> tuple[str, ...]:
     written = t.cache_write_5m_tokens + t.cache_write_1h_tokens
     figures = (t.responses, t.input_tokens, t.cache_read_tokens, written, t.output_tokens, t.reasoning_tokens)
     return (*(count(f) for f in figures), usd(t.cost_usd))
+
+
+def print_recall_stats(out: Console, stats: RecallStats) -> None:
+    """Print a line for each agent and event, then how often agents asked by themselves."""
+    if stats.given:
+        out.print(f"given by hooks since {stamp(stats.since)}")
+        rows = [
+            (
+                safe_line(g.agent), g.event,
+                *(count(n) for n in (g.spoke, g.silent, g.failed, g.tokens, g.used, g.opened, g.cited, g.repeated)),
+                count(g.unused), count(g.unknown),
+            )
+            for g in stats.given
+        ]  # fmt: skip
+        out.print(plain_table(_GIVEN, rows))
+        out.print(_NOTE, style="dim", soft_wrap=True)
+    else:
+        out.print("nothing was given by hooks yet; `recollect setup` registers them", soft_wrap=True)
+    out.print()
+    if stats.asked:
+        out.print("asked by agents themselves")
+        calls = [(safe_line(a.agent), safe_line(a.tool), count(a.count)) for a in stats.asked]
+        out.print(plain_table(("agent", "tool", "calls"), calls))
+    else:
+        out.print("no agent has asked by itself yet")

@@ -23,8 +23,10 @@ class ProgressLine:
     sync's progress; `bytes_done` suits work that has one stage.
     """
 
-    def __init__(self, work: str = "") -> None:
+    def __init__(self, work: str = "", *, counted: str = "") -> None:
+        """work: what `bytes_done` and `items_done` are about. counted: what it counts, where not bytes (`event`)."""
         self._work = work
+        self._counted = counted
         self._told = ""
         self._bar: Progress | None = None
         self._is_terminal = sys.stderr.isatty()
@@ -47,28 +49,40 @@ class ProgressLine:
         """Show how far work of one stage is, in bytes."""
         self._show(self._work, self._work, done, total)
 
+    def items_done(self, done: int, total: int) -> None:
+        """Show how far work of one stage is, in what is counted."""
+        self._show(self._work, self._work, done, total)
+
     def _show(self, stage: str, doing: str, done: int, total: int) -> None:
         if not total:
             return
         if self._is_terminal:
             if self._bar is None:
-                self._bar = _bar()
+                self._bar = _bar(in_bytes=not self._counted)
                 self._bar.add_task("", total=total)
                 self._bar.start()
             self._bar.update(self._bar.task_ids[0], completed=done, total=total, description=safe_line(doing)[:40])
         elif stage not in (self._told, "done"):
-            sys.stderr.write(f"{safe_line(doing)} ({size(total)})\n")
+            amount = plural(total, self._counted) if self._counted else size(total)
+            sys.stderr.write(f"{safe_line(doing)} ({amount})\n")
         self._told = stage
 
 
-def _bar() -> Progress:
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+def _bar(*, in_bytes: bool) -> Progress:
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
 
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
+        *((DownloadColumn(), TransferSpeedColumn()) if in_bytes else (MofNCompleteColumn(),)),
         TimeRemainingColumn(),
         console=error_console(),
         transient=True,

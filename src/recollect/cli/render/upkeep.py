@@ -1,4 +1,4 @@
-"""What sync, verify, doctor and export did, as text."""
+"""What sync, embed, verify, doctor and export did, as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ from recollect.cli.render.tables import plain_table
 from recollect.cli.terminal import safe_line
 
 if TYPE_CHECKING:
-    from recollect.memory import AgentSync, DoctorReport, Exported, LedgerDefect, SyncReport, VerifyReport
+    from recollect.memory import (
+        AgentSync,
+        DoctorReport,
+        EmbedReport,
+        Exported,
+        LedgerDefect,
+        SyncReport,
+        VerifyReport,
+    )
 
 SHOWN = 10
 """Skipped sources and defects listed one by one; the rest is counted. `--json` has all."""
@@ -152,3 +160,16 @@ def print_exported(out: Console, files: Sequence[Exported]) -> None:
     for file in files:
         holes = f", {plural(file.holes, 'hole')}" if file.holes else ""
         out.print(Text(f"{safe_line(file.path)}  ({file.format}, {size(file.bytes)}{holes})"), soft_wrap=True)
+
+
+def print_embedded(out: Console, report: EmbedReport) -> None:
+    """Print what was made, with which model, and how much is covered."""
+    if report.state in ("done", "interrupted") and report.embedder:
+        made = f"{plural(report.chunks, 'vector')} of {plural(report.events, 'event')} in {report.seconds:.1f} s"
+        out.print(f"{made}, model {safe_line(report.embedder)}", soft_wrap=True, markup=False)
+        out.print(f"{report.covered:,} of {plural(report.total, 'event')} covered", soft_wrap=True)
+    if report.state == "interrupted":
+        out.print("stopped; the next run goes on from here", soft_wrap=True)
+    if report.state == "removed":
+        out.print("vectors deleted", soft_wrap=True)
+    print_notes(out, report.notes)

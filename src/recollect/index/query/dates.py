@@ -29,8 +29,8 @@ _MONTH = "(" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\.?"
 _AGO = re.compile(r"(\d{1,5})\s*(h|hours?|d|days?|w|weeks?|m|months?|y|years?)(?:\s+ago)?")
 _CALENDAR = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 _DAY_MONTH = re.compile(rf"(?:on\s+)?(?:the\s+)?(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH},?\s+(\d{{4}})\b", re.I)
-_MONTH_DAY = re.compile(rf"(?:on\s+)?\b{_MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})\b", re.I)
-_MONTH_YEAR = re.compile(rf"(?:in\s+)?\b{_MONTH}\s+(\d{{4}})\b", re.I)
+_MONTH_DAY = re.compile(rf"(?:on\s+)?\b{_MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?(?:,\s*|\s+)(\d{{4}})\b", re.I)
+_MONTH_YEAR = re.compile(rf"(?:in\s+)?\b{_MONTH},?\s+(\d{{4}})\b", re.I)
 _ISO_DAY = re.compile(r"\b(\d{4})-(\d\d)(?:-(\d\d))?\b")
 _NEW_YEARS_EVE = re.compile(r"\bnew year['’]?s eve(?:\s+(?:of\s+)?(\d{4}))?", re.I)
 _RELATIVE = re.compile(r"\b(today|yesterday|(?:last|this) (?:week|month|year))\b", re.I)
@@ -65,8 +65,16 @@ def parse_date(text: str, now_us: int) -> Period | None:
     return _relative(text.replace("-", " "), now_us)
 
 
-def said_in_passing(text: str, now_us: int) -> tuple[Period | None, str]:
-    """Return (the first period that a question names in words, the question without those words)."""
+class Passing(NamedTuple):
+    """A date said in passing, and where: text[start:end]."""
+
+    period: Period
+    start: int
+    end: int
+
+
+def said_in_passing(text: str, now_us: int) -> Passing | None:
+    """Return the first period that a question names in words."""
     for pattern, order in ((_DAY_MONTH, "dmy"), (_MONTH_DAY, "mdy"), (_MONTH_YEAR, "my"), (_ISO_DAY, "iso")):
         found = pattern.search(text)
         if found is None:
@@ -77,15 +85,14 @@ def said_in_passing(text: str, now_us: int) -> tuple[Period | None, str]:
             parts = dict(zip(order, found.groups(), strict=True))
             period = _calendar(int(parts["y"]), _MONTHS[parts["m"].lower()], int(parts["d"]) if "d" in parts else None)
         if period is not None:
-            return period, text[: found.start()] + " " + text[found.end() :]
+            return Passing(period, *found.span())
     found = _NEW_YEARS_EVE.search(text)
     if found is not None:
-        year = int(found[1]) if found[1] else to_datetime(now_us).year - 1
-        return _calendar(year, 12, 31), text[: found.start()] + " " + text[found.end() :]
+        period = _calendar(int(found[1]) if found[1] else to_datetime(now_us).year - 1, 12, 31)
+        return Passing(period, *found.span()) if period is not None else None
     found = _RELATIVE.search(text)
-    if found is not None:
-        return _relative(found[1].lower(), now_us), text[: found.start()] + " " + text[found.end() :]
-    return None, text
+    period = _relative(found[1].lower(), now_us) if found is not None else None
+    return Passing(period, *found.span()) if found is not None and period is not None else None
 
 
 def _relative(text: str, now_us: int) -> Period | None:

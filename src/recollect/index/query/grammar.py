@@ -126,7 +126,7 @@ class _Reader:
             self._note(f"only the first {MAX_QUERY_CHARS} characters of the query were read")
         if "\n" in text.strip():
             return self._pasted(text)
-        around, rest = (None, text) if self._has_syntax(text) else said_in_passing(text, self._now_us)
+        around, rest = self._in_passing(text)
         count = 0
         for token in _TOKEN.finditer(rest):
             if token["space"] is not None or token["other"] is not None:
@@ -138,10 +138,19 @@ class _Reader:
             self._take(token)
         return self._question(text, around)
 
-    @staticmethod
-    def _has_syntax(text: str) -> bool:
-        """Dates inside filters and quotes mean what they say; only plain questions are read for dates in passing."""
-        return '"' in text or any(f"{name}:" in text.lower() for name in _FIELDS)
+    def _in_passing(self, text: str) -> tuple[Period | None, str]:
+        """Return the period that is named in passing, and the text without it.
+
+        Dates inside filters and quotes mean what they say, and a filter of time leaves nothing to prefer.
+        """
+        plain = list(text)
+        for token in _TOKEN.finditer(text):
+            if token["field"] is not None and token["field"].lower() in ("after", "before", "on"):
+                return None, text
+            if any(token[name] is not None for name in ("field", "phrase", "regex")):
+                plain[token.start() : token.end()] = "\0" * (token.end() - token.start())
+        said = said_in_passing("".join(plain), self._now_us)
+        return (said.period, f"{text[: said.start]} {text[said.end :]}") if said is not None else (None, text)
 
     def _take(self, token: re.Match[str]) -> None:
         is_not, is_must = token["sign"] == "-", token["sign"] == "+"

@@ -19,6 +19,8 @@ from recollect.capture.decode import guess_type, readable_text
 from recollect.errors import ArchiveError
 from recollect.index.documents import DocumentBuilder
 from recollect.model.events import Draft
+from recollect.model.ids import call_key
+from recollect.model.own import BLOCK_TAG, is_own_call, is_own_tool, without_own_blocks
 from recollect.model.payloads import (
     KINDS,
     AssistantMessage,
@@ -41,18 +43,27 @@ from recollect.pipeline.work.trail import Trail
 from recollect.privacy.redact import Redactor
 from recollect.store.blocks import BlockEntry, encode_block
 from recollect.store.bodies import LARGE_CHARS, encode_body, is_whole, large_strings
-from recollect.store.ports import BlobSighting, DriftCount, EventDraft, RecordPlace, SessionPart, UsageSighting
+from recollect.store.ports import (
+    FLAG_FAILED,
+    FLAG_OWN,
+    FLAG_SIDECHAIN,
+    BlobSighting,
+    DriftCount,
+    EventDraft,
+    RecordPlace,
+    SessionPart,
+    UsageSighting,
+)
 
 MAX_STATE_BYTES = 1024 * 1024
 KIND_CODE: dict[type, int] = {payload_type: code for code, payload_type in enumerate(get_args(Payload))}
 """The stored code of every payload type: its position in `KINDS`, which lists them in the order of the union."""
 _PROSE = (UserMessage, AssistantMessage, Thinking)
 """What people and models say stays whole in the store, however long; it outlives an eviction of the archive."""
-_Noted = tuple[str, bytes]
-_NOTHING: _Noted = ("", b"")
+_Noted = tuple[str, bytes, int]
+_NOTHING: _Noted = ("", b"", 0)
 _ROLE = {"user": 0, "assistant": 1, "tool": 2, "system": 3}
 _QUALITY = {"exact": 0, "inferred": 1, "missing": 2}
-IS_SIDECHAIN = 1
 _to_builtins = msgspec.to_builtins
 _encode = msgspec.json.Encoder().encode
 _sha256 = hashlib.sha256
@@ -194,6 +205,8 @@ class Deriver:
 
     def _emit_one(self, draft: Draft, payload: Payload, body: bytes, part_number: int, record: int) -> None:
         part = self._part_of(draft)
+        if type(payload) is UserMessage and BLOCK_TAG in payload.text:
+            payload, body = self._said_by_nobody(payload, body)
         if self._trail is not None and draft.session is None:
             self._follow(self._trail, draft, payload, record)
         ts = draft.ts
@@ -205,7 +218,8 @@ class Deriver:
         kind = KIND_CODE[type(payload)]
         part.kinds[kind] += 1
         noted = _NOTES[kind]
-        tool, text_sha = noted(self, part, payload, ts, record) if noted is not None else _NOTHING
+        tool, sha, flags = noted(self, part, payload, ts, record) if noted is not None else _NOTHING
+        is_own = flags & FLAG_OWN
         text_class, text, paths = searchable(payload)
         path = paths[0] if paths else ""
         event = EventDraft(
@@ -216,20 +230,29 @@ class Deriver:
             ts,
             _QUALITY[draft.ts_quality],
             self._turn,
-            IS_SIDECHAIN if draft.is_sidechain else 0,
+            flags | FLAG_SIDECHAIN if draft.is_sidechain else flags,
             draft.parent_id,
             record,
             tool,
             len(part.entries),
             (),
-            text_sha,
+            sha if kind == _USER else b"",
             draft.replaces,
+            b"" if kind == _USER else sha,
         )
         part.events.append(event)
         part.entries.append(BlockEntry(body, "" if is_whole(body) else summary_of(payload), path))
-        if self._documents is not None and (text or paths):
+        if self._documents is not None and (text or paths) and not is_own:
             ordinal = self._documents.add(text_class, text, paths, kind=KINDS[kind], tool=tool, ts=ts)
             self._indexed.append((event, ordinal))
+
+    @staticmethod
+    def _said_by_nobody(payload: UserMessage, body: bytes) -> tuple[UserMessage, bytes]:
+        """A message that is nothing but a block of ours was put there by a hook: no person's words, no turn."""
+        if payload.origin == "injected" or payload.parts or without_own_blocks(payload.text).strip():
+            return payload, body
+        injected = msgspec.structs.replace(payload, origin="injected")
+        return injected, _encode(injected)
 
     def _follow(self, trail: Trail, draft: Draft, payload: Payload, record: int) -> None:
         if isinstance(payload, UserMessage) and payload.origin != "injected":
@@ -249,12 +272,15 @@ class Deriver:
         return part
 
     def _note_call(self, _part: _Part, p: ToolCall, _ts: int | None, _record: int) -> _Noted:
-        return p.name, b""
+        return p.name, call_key(p.call_id), FLAG_OWN if is_own_call(p.name, p.canonical, p.arguments) else 0
 
     def _note_result(self, _part: _Part, p: ToolResult, _ts: int | None, record: int) -> _Noted:
         if p.parts:
             self._see_parts(p.parts, record)
-        return p.name, b""
+        flags = FLAG_FAILED if p.ok is False or p.exit_code else 0
+        if is_own_tool(p.name):
+            flags |= FLAG_OWN
+        return p.name, call_key(p.call_id), flags
 
     def _note_reply(self, part: _Part, p: AssistantMessage, _ts: int | None, record: int) -> _Noted:
         if p.model:
@@ -269,7 +295,8 @@ class Deriver:
             self._see_parts(p.parts, record)
         if p.origin != "injected":
             self._turn += 1
-        return "", hashlib.blake2b(p.text.strip().encode("utf-8", "replace"), digest_size=8).digest()
+        text = without_own_blocks(p.text).strip()
+        return "", hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), 0
 
     def _note_usage(self, part: _Part, p: TokenUsage, ts: int | None, _record: int) -> _Noted:
         part.usage.append(_sighting(len(part.events), p, ts))
@@ -353,8 +380,10 @@ _NOTERS: dict[type, Callable[[Deriver, _Part, Any, int | None, int], _Noted]] = 
     Lifecycle: Deriver._note_session,
     Unknown: Deriver._note_unknown,
 }
-"""What a payload tells about its session, usage and turns, and the (tool name, hash of a user's text) it gives."""
+"""What a payload tells about its session, usage and turns. Gives the tool's name, a hash (of a user's text, or of the
+id that joins a call and its result), and flags."""
 _NOTES = [_NOTERS.get(payload_type) for payload_type in KIND_CODE]
+_USER = KIND_CODE[UserMessage]
 
 
 def _sighting(event: int, p: TokenUsage, ts: int | None) -> UsageSighting:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from recollect.agents.base import Adapter
-from recollect.agents.registry import adapters
+from recollect.agents.registry import adapters, for_role
 from recollect.archive.archive import Archive
 from recollect.archive.chunking import closed_boundaries
 from recollect.archive.keys import HomeKeys
@@ -61,7 +61,7 @@ class Worker:
 
     def take(self, task: SourceTask) -> SliceDone:
         """Take one slice of one source. Raises SourceError."""
-        adapter = adapters()[task.source.agent]
+        adapter = for_role(adapters()[task.source.agent], task.source.role)
         row = task.source
         with open_found(
             task.path, adapter.facts.places, row.role, task.document, is_compressed=task.is_compressed
@@ -265,7 +265,7 @@ class _Slice:
                 hashes=ends.hashes,
             )
         row.state = encode_state(self._adapter, derived.state, self._worker.sealer)
-        row.parser_version = self._adapter.facts.parser_version
+        row.parser_version = self._adapter.facts.derived_version
         row.turn_index = derived.turn
         row.trail = deriver.trail
         self._mark(is_end=piece.is_end)
@@ -360,7 +360,7 @@ class _Slice:
         return Deriver(self._adapter, self._info(), self._worker.redactor, Resume(state, row.turn_index, trail))
 
     def _version(self) -> int:
-        return self._adapter.facts.parser_version
+        return self._adapter.facts.derived_version
 
     def _refold(self, state: Any) -> Any:
         """Rebuild the parser's state from the archive, never from the agent's file (design, section 5)."""

@@ -6,7 +6,7 @@ from typing import cast
 
 from recollect.model.events import Role, TsQuality
 from recollect.model.payloads import KINDS
-from recollect.store.ports import FLAG_SIDECHAIN, ROLES, TS_QUALITIES
+from recollect.store.keys import FLAG_FAILED, FLAG_OWN, FLAG_SIDECHAIN, ROLES, TS_QUALITIES
 
 KIND_MASK = 63
 FLAG_SHIFT = 10
@@ -22,6 +22,10 @@ FLAG_GONE = 16
 
 HIDDEN = (FLAG_REPLACED | FLAG_VIEW | FLAG_GONE) << FLAG_SHIFT
 STALE = FLAG_STALE << FLAG_SHIFT
+FAILED = FLAG_FAILED << FLAG_SHIFT
+OWN = FLAG_OWN << FLAG_SHIFT
+NOT_INDEXED = HIDDEN | OWN
+"""Not found by a search: hidden, or what the memory itself gave to an agent."""
 _SIDECHAIN = FLAG_SIDECHAIN << FLAG_SHIFT
 
 

@@ -1,4 +1,4 @@
-"""What writer and readers both ask: the chunks of a revision, the end of the change log."""
+"""What writer and readers both ask: the chunks of a revision, the change log's end and how far its consumers are."""
 
 from __future__ import annotations
 
@@ -25,3 +25,12 @@ def last_change(db: apsw.Connection) -> int:
     """Return the newest id that the change log ever gave, 0 when there is none."""
     found = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'change'").get
     return int(found or 0)
+
+
+def take_note(db: apsw.Connection, consumer: str, change_id: int) -> None:
+    """Record that a consumer of the change log has everything up to change_id; what all have is dropped from it."""
+    db.execute(
+        "INSERT INTO consumer VALUES (?, ?) ON CONFLICT DO UPDATE SET position = max(position, excluded.position)",
+        (consumer, change_id),
+    )
+    db.execute("DELETE FROM change WHERE id <= (SELECT min(position) FROM consumer)")

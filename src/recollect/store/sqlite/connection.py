@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -163,7 +162,7 @@ def _migrate(connection: apsw.Connection, number: int) -> None:
                 connection.execute(statement)
             if number == 1:
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                connection.execute("INSERT INTO meta VALUES ('home_id', ?)", (secrets.token_hex(16),))
+                connection.execute("INSERT INTO meta VALUES ('home_id', ?)", (os.urandom(16).hex(),))
             connection.execute(f"PRAGMA user_version = {number}")
         connection.execute("COMMIT")
     except BaseException:

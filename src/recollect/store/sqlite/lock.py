@@ -18,11 +18,14 @@ _held: weakref.WeakSet[IngestLock]
 
 
 class IngestLock:
-    """A held lock of `<home>/ingest.lock`; the file holds the pid of the holder."""
+    """A held lock of `<home>/ingest.lock`, or of another kind of work; the file holds the pid of the holder."""
 
-    def __init__(self, home: Path) -> None:
-        """Take the lock without waiting. Raises StoreLocked naming the holder's pid, StoreError."""
-        path = home / LOCK_NAME
+    def __init__(self, home: Path, *, name: str = LOCK_NAME, work: str = "ingesting into") -> None:
+        """Take the lock without waiting. name: of the file; work: what its holder does to the memory.
+
+        Raises StoreLocked naming the holder's pid, StoreError.
+        """
+        path = home / name
         try:
             home.mkdir(parents=True, exist_ok=True)
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -34,7 +37,7 @@ class IngestLock:
             holder = _holder(self._fd)
             self.release()
             raise StoreLocked(
-                f"another process{holder} is ingesting into this memory", hint="wait for it, or stop it"
+                f"another process{holder} is {work} this memory", hint="wait for it, or stop it"
             ) from None
         except OSError as error:
             self.release()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from recollect.model.own import INTERNAL_ORIGINATOR
 from recollect.model.sessions import SessionPatch
 
 _MODELS = 32
@@ -30,6 +31,8 @@ class SessionFacts(msgspec.Struct, omit_defaults=True):
     resumed_from: str = ""
     agent_name: str = ""
     models: list[str] = []
+    is_internal: bool = False
+    """A program of ours ran it: kept and shown, never remembered."""
 
     def take(self, patch: SessionPatch) -> None:
         """Merge a patch: the newest title, cwd and commit, the first of everything else."""
@@ -77,6 +80,25 @@ def repo_of(facts: SessionFacts) -> str:
 def domain_of(repo: str, domains: Mapping[str, str]) -> str:
     """Return the domain that the configuration gives a repository, "" where it gives none."""
     return domains.get(repo) or domains.get(repo.lower(), "")
+
+
+def is_internal(facts: SessionFacts, patch: SessionPatch, own_folders: Sequence[str]) -> bool:
+    """Tell whether a session is one of ours: begun by a program of ours, or in the memory's own folder."""
+    if facts.is_internal or INTERNAL_ORIGINATOR in (facts.originator, patch.originator):
+        return True
+    cwd = facts.cwd_first or patch.cwd_first or patch.cwd
+    return bool(cwd) and any(is_below(cwd, folder) for folder in own_folders)
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Tell whether a path is a folder or lies in it. Of Windows' paths neither slashes nor case count."""
+    path, folder = _comparable(path), _comparable(folder)
+    return path == folder or path.startswith(folder + "/")
+
+
+def _comparable(path: str) -> str:
+    is_windows = path[1:2] == ":" or path.startswith("\\\\")
+    return (path.replace("\\", "/").casefold() if is_windows else path).rstrip("/")
 
 
 def _main_tree(path: str) -> str:

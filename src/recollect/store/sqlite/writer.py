@@ -14,10 +14,12 @@ from recollect.archive.chunks import ChunkPlace
 from recollect.errors import BrokenInvariant
 from recollect.model.sessions import SessionPatch
 from recollect.store.ports import SEQ_BITS, SessionPart, SliceResult, SourceRow, WriteOutcome
-from recollect.store.sqlite.both_sides import last_change, revision_chunks
+from recollect.store.sqlite.bits import OWN
+from recollect.store.sqlite.both_sides import last_change, revision_chunks, take_note
 from recollect.store.sqlite.connection import Synchronous, open_database, store_errors
 from recollect.store.sqlite.event_ids import unpack_text
 from recollect.store.sqlite.lock import IngestLock
+from recollect.store.sqlite.session_facts import is_internal
 from recollect.store.sqlite.writing import ledger
 from recollect.store.sqlite.writing.intake import EventIntake, Taken, retire
 from recollect.store.sqlite.writing.ledger import SliceContext
@@ -29,7 +31,11 @@ _NO_PATCH = SessionPatch()
 
 
 def open_writer(
-    home: Path, *, domains: Mapping[str, str] | None = None, synchronous: Synchronous = "FULL"
+    home: Path,
+    *,
+    domains: Mapping[str, str] | None = None,
+    synchronous: Synchronous = "FULL",
+    own_folder: Path | None = None,
 ) -> SqliteWriter:
     """Return the home's writer, with the ingest lock held. Makes and migrates the database where needed.
 
@@ -37,12 +43,16 @@ def open_writer(
         domains: repository name to domain, from the configuration.
         synchronous: FULL survives a power cut; NORMAL may lose the last transactions then, which the next sync
             takes in again from the agents' files or the archive.
+        own_folder: sessions that begin in it are our own; by default the home.
     Raises:
         StoreLocked: another process is ingesting. SchemaTooNew, StoreCorrupt, DiskFull, StoreError: as named.
     """
     lock = IngestLock(home)
     try:
-        return SqliteWriter(open_database(home, "write", synchronous=synchronous), lock, domains or {})
+        folder = own_folder or home
+        own_folders = (str(folder.absolute()), str(folder.resolve()))
+        db = open_database(home, "write", synchronous=synchronous)
+        return SqliteWriter(db, lock, domains or {}, own_folders)
     except BaseException:
         lock.release()
         raise
@@ -51,10 +61,13 @@ def open_writer(
 class SqliteWriter:
     """Implements `store.ports.Writer`. Not thread safe; use it in the thread that opened it."""
 
-    def __init__(self, db: apsw.Connection, lock: IngestLock, domains: Mapping[str, str]) -> None:
+    def __init__(
+        self, db: apsw.Connection, lock: IngestLock, domains: Mapping[str, str], own_folders: tuple[str, ...]
+    ) -> None:
         self._db = db
         self._lock = lock
         self._domains = domains
+        self._own_folders = own_folders
         self._names: dict[str, int] = {}
         self._lanes: dict[int, int] = {}
 
@@ -146,12 +159,7 @@ class SqliteWriter:
     def acknowledge(self, consumer: str, change_id: int) -> None:
         """Record that a consumer has taken everything up to change_id; what all have taken is dropped."""
         with store_errors():
-            self._db.execute(
-                "INSERT INTO consumer VALUES (?, ?) ON CONFLICT DO UPDATE "
-                "SET position = max(position, excluded.position)",
-                (consumer, change_id),
-            )
-            self._db.execute("DELETE FROM change WHERE id <= (SELECT min(position) FROM consumer)")
+            take_note(self._db, consumer, change_id)
 
     def known_chunks(self, names: Sequence[bytes]) -> dict[bytes, ChunkPlace]:
         """Return where chunks lie that are stored already, by name."""
@@ -175,6 +183,9 @@ class SqliteWriter:
         db = self._db
         session = load_session(db, slice_.source.agent, part, observed_at)
         first_seq = session.next_seq
+        if not session.facts.is_internal and is_internal(session.facts, part.patch, self._own_folders):
+            session.facts.is_internal = True
+            self._disown(session, outcome)
         intake = EventIntake(db, at, session, intern=self._intern, lane_of=self._lane_of)
         taken = intake.take(part, slice_.records)
         if part.usage:
@@ -191,6 +202,16 @@ class SqliteWriter:
         outcome.stale_keys += taken.stale_keys
         if taken.new_events or taken.changed:
             outcome.sessions.append(session.uid)
+
+    def _disown(self, session: SessionRow, outcome: WriteOutcome) -> None:
+        """What is stored of a session that turns out to be one of ours leaves the index."""
+        span = (session.number << SEQ_BITS, (session.number << SEQ_BITS) + session.next_seq - 1)
+        rows: list[Any] = self._db.execute(
+            f"UPDATE event SET bits = bits | {OWN} WHERE key BETWEEN ? AND ? RETURNING key", span
+        ).fetchall()
+        keys = [key for (key,) in rows]
+        _log(self._db, session.number, _ranges(key & _SEQ_MASK for key in keys))
+        outcome.stale_keys += keys
 
     def _log_change(self, session: SessionRow, first_seq: int, taken: Taken) -> None:
         if taken.new_events:

@@ -19,7 +19,7 @@ from recollect.model.text import searchable, summary_of
 from recollect.store.blocks import BlockEntry, decode_entry, open_frame
 from recollect.store.bodies import hydrate
 from recollect.store.ports import SEQ_BITS, ChunkReader, HitText, IndexEvent, TextRedactor
-from recollect.store.sqlite.bits import HIDDEN, is_sidechain, kind_of_bits, quality_of_bits, role_of_bits
+from recollect.store.sqlite.bits import HIDDEN, NOT_INDEXED, is_sidechain, kind_of_bits, quality_of_bits, role_of_bits
 from recollect.store.sqlite.connection import REBUILD_HINT
 from recollect.store.sqlite.event_ids import unpack_event_id
 from recollect.store.sqlite.readers.filters import int_array
@@ -69,10 +69,14 @@ class EventReader:
         self._record: tuple[tuple[int, int, int], bytes] | None = None
 
     def in_range(
-        self, first_key: int, last_key: int, *, include_hidden: bool, limit: int | None = None
+        self, first_key: int, last_key: int, *, include_hidden: bool, limit: int | None = None, condition: str = ""
     ) -> Iterator[list[EventRow]]:
-        """Yield the rows of a range of keys in batches, in order; no read transaction stays open between them."""
+        """Yield the rows of a range of keys in batches, in order; no read transaction stays open between them.
+
+        condition: SQL of this package that the rows must meet besides.
+        """
         shown = "" if include_hidden else f"AND NOT bits & {HIDDEN} "
+        shown += f"AND {condition} " if condition else ""
         statement = f"SELECT {_COLUMNS} FROM event WHERE key BETWEEN ? AND ? {shown}ORDER BY key LIMIT ?"
         while limit is None or limit > 0:
             size = BATCH if limit is None else min(BATCH, limit)
@@ -178,15 +182,20 @@ class EventReader:
                 tool=row.tool or "",
                 summary=entry.summary or summary_of(payload),
                 text=text[:TEXT_CHARS],
-                is_hidden=bool(row.bits & HIDDEN),
+                is_hidden=bool(row.bits & NOT_INDEXED),
             )
         return found
+
+    def payloads(self, rows: Iterable[EventRow]) -> Iterator[tuple[EventRow, Payload]]:
+        """Yield rows with their whole, redacted payloads."""
+        for row in rows:
+            yield row, self._payload(row, self._entry(row))
 
     def index_events(self, rows: Sequence[EventRow]) -> Iterator[IndexEvent]:
         """Yield events for the index."""
         for row, event in zip(rows, self.events(rows, with_whole_sha=False), strict=True):
             shard = self._session(row.key)[1]
-            yield IndexEvent(row.key, row.key >> SEQ_BITS, shard, bool(row.bits & HIDDEN), event)
+            yield IndexEvent(row.key, row.key >> SEQ_BITS, shard, bool(row.bits & NOT_INDEXED), event)
 
     def summary(self, row: EventRow) -> str:
         """Return an event's summary."""

@@ -63,10 +63,12 @@ def find_sessions(db: apsw.Connection, name: str, *, limit: int = 100) -> list[i
 
 
 def _containing(db: apsw.Connection, column: str, wanted: tuple[str, ...]) -> list[str]:
-    """Return the values of a column that contain one of the texts, whatever the case."""
+    """Return the values of a column that contain one of the texts, or are one that begins with "=", in any case."""
     folded = [text.casefold() for text in wanted]
+    whole = {text[1:] for text in folded if text.startswith("=")}
+    parts = [text for text in folded if not text.startswith("=")]
     rows: Iterable[Any] = db.execute(f"SELECT DISTINCT {column} FROM session")
-    return [value for (value,) in rows if any(text in value.casefold() for text in folded)]
+    return [v for (v,) in rows if v.casefold() in whole or any(text in v.casefold() for text in parts)]
 
 
 def int_array(values: Iterable[int]) -> Any:

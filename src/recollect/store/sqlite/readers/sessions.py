@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
+from recollect.model.capabilities import WITNESS_LANE
 from recollect.model.ids import session_uid
 from recollect.model.sessions import Session
 from recollect.store.ports import AgentCounts, EventFilter, SessionKey, StoreStats
@@ -141,34 +142,49 @@ def _sums(db: apsw.Connection, statement: str) -> dict[str, int]:
 def _sessions(db: apsw.Connection, condition: str, values: list[Any]) -> list[Session]:
     rows: list[Any] = db.execute(f"SELECT {_COLUMNS} FROM session WHERE {condition}", values).fetchall()
     sources = _sources(db, [row[0] for row in rows])
-    return [_session(row, *sources.get(row[0], ((), 0, 0))) for row in rows]
+    return [_session(row, sources.get(row[0], _SourceFacts((), 0, 0, False))) for row in rows]
 
 
-def _sources(db: apsw.Connection, numbers: list[int]) -> dict[int, tuple[tuple[str, ...], int, int]]:
-    """Return (paths, bytes, defects) of sessions. Bytes and defects are those of the sources that are theirs alone.
+class _SourceFacts(NamedTuple):
+    """What a session's sources say of it."""
+
+    paths: tuple[str, ...]
+    size: int
+    defects: int
+    is_witnessed: bool
+
+
+def _sources(db: apsw.Connection, numbers: list[int]) -> dict[int, _SourceFacts]:
+    """Return what the sources of sessions say. Bytes and defects are those of the sources that are theirs alone.
 
     A prompt history gives events to many sessions: its path is listed, its bytes belong to none of them.
     """
     paths: dict[int, list[str]] = defaultdict(list)
     sizes: Counter[int] = Counter()
     defects: Counter[int] = Counter()
+    is_witnessed: dict[int, bool] = {}
     rows: Iterable[Any] = db.execute(
-        "SELECT session.number, source.path, source.session = native_id, coalesce(bytes_seen, 0), coalesce(defects, 0) "
+        "SELECT session.number, source.lane, source.path, source.session = native_id, coalesce(bytes_seen, 0), "
+        "coalesce(defects, 0) "
         "FROM session JOIN session_source ON session_source.session = session.number "
         "JOIN source ON source.number = session_source.source LEFT JOIN revision "
         "ON revision.source = source.number AND revision.revision = source.revision "
         "WHERE session.number IN (SELECT value FROM carray(?)) ORDER BY source.lane, source.number",
         (int_array(numbers),),
     )
-    for number, path, is_own, size, count in rows:
+    for number, lane, path, is_own, size, count in rows:
+        is_witnessed.setdefault(number, lane >= WITNESS_LANE)  # the best lane comes first
         paths[number].append(unpack_text(path))
         if is_own:
             sizes[number] += size
             defects[number] += count
-    return {number: (tuple(found), sizes[number], defects[number]) for number, found in paths.items()}
+    return {
+        number: _SourceFacts(tuple(found), sizes[number], defects[number], is_witnessed[number])
+        for number, found in paths.items()
+    }
 
 
-def _session(row: Any, paths: tuple[str, ...], source_bytes: int, defects: int) -> Session:
+def _session(row: Any, sources: _SourceFacts) -> Session:
     (_number, uid, agent, root, parent, repo, domain, branch, started, ended, events, turns, kinds, packed, *marks) = (
         row
     )
@@ -198,9 +214,10 @@ def _session(row: Any, paths: tuple[str, ...], source_bytes: int, defects: int) 
         event_count=events,
         turn_count=turns,
         kind_counts=decode_counts(kinds),
-        defect_count=defects,
-        source_bytes=source_bytes,
-        sources=paths,
+        defect_count=sources.defects,
+        source_bytes=sources.size,
+        sources=sources.paths,
+        is_witnessed=sources.is_witnessed,
         discovered_at=marks[0],
         ingested_at=marks[1],
         analyzed_at=marks[2],

@@ -10,6 +10,7 @@ from typing import Any
 import apsw
 import msgspec
 
+from recollect.model.capabilities import WITNESS_LANE
 from recollect.store.blocks import (
     FRAME_BYTES,
     SMALL_FRAME_BYTES,
@@ -29,12 +30,15 @@ from recollect.store.sqlite.bits import (
     FLAG_VIEW,
     HIDDEN,
     KIND_MASK,
+    OWN,
     STALE,
 )
 from recollect.store.sqlite.event_ids import pack_event_id
 from recollect.store.sqlite.writing.ledger import SliceContext
 from recollect.store.sqlite.writing.naming import SHA_BYTES, KnownEvent, Naming
+from recollect.store.sqlite.writing.own_calls import OwnCalls
 from recollect.store.sqlite.writing.session_rows import SessionRow
+from recollect.store.sqlite.writing.witnesses import Witnesses
 
 _INSERT = "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _REFRESH = (
@@ -90,6 +94,8 @@ class EventIntake:
     def take(self, part: SessionPart, records: list[RecordPlace]) -> Taken:
         """Store a part's events and bodies and return what changed."""
         out = self._out
+        own = OwnCalls(self._db, self._session, self._at.source)
+        own.mark(part.events)
         self._sort_out(part, records)
         self._store_bodies(part)
         self._db.executemany(_INSERT, self._rows)
@@ -106,6 +112,14 @@ class EventIntake:
         for key, by_key in sorted(self._replaced, key=_by_whom):  # the last to replace an event names itself
             self._hide(key, _REPLACED)
             self._db.execute("INSERT OR REPLACE INTO replacement VALUES (?, ?)", (key, by_key))
+        for key in own.answered_before(self._base + self._session.next_seq):
+            self._db.execute("UPDATE event SET bits = bits | ? WHERE key = ?", (OWN, key))
+            out.stale_keys.append(key)
+            out.changed.append(key)
+        new = [(row[0], draft) for row, draft in zip(self._rows, self._drafts, strict=True)]
+        witnesses = Witnesses(self._db, self._session, lane=self._at.lane, lane_of=self._lane_of)
+        for key in witnesses.views(part.events, new, part.block):
+            self._hide(key, _VIEW)
         self._collect_docs()
         out.new_events = len(self._rows)
         self._session.next_seq += len(self._rows)
@@ -234,10 +248,11 @@ class EventIntake:
         """Register a user message; return the flag of a view when a transcript (lane 0) says the same.
 
         A transcript's message hides what a prompt history said before it, so that the order of arrival is no matter.
+        What witnesses say is settled later, see `Witnesses`.
         """
         session, lane = self._session, self._at.lane
         self._said.append((session.number, text_sha, key, lane))
-        if session.is_new:
+        if session.is_new or lane >= WITNESS_LANE:
             return 0
         others: list[Any] = self._db.execute(
             "SELECT key, lane FROM said WHERE session = ? AND text_sha = ?", (session.number, text_sha)
@@ -245,7 +260,7 @@ class EventIntake:
         if lane:
             return _VIEW if any(other == 0 for _key, other in others) else 0
         for other_key, other_lane in others:
-            if other_lane:
+            if 0 < other_lane < WITNESS_LANE:
                 self._hide(other_key, _VIEW)
         return 0
 

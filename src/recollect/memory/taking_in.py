@@ -1,0 +1,228 @@
+"""Taking in: how a memory gets what agents wrote. Everything that writes holds the ingest lock."""
+
+from __future__ import annotations
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from recollect.config import Config
+from recollect.errors import IndexUnavailable, RecollectError, SourceUnavailable, StoreError, StoreLocked
+from recollect.index.text_index import TextIndex
+from recollect.paths import HOME_VARIABLE
+from recollect.pipeline.home import Home
+from recollect.store.ports import Reader
+from recollect.store.sqlite import SqliteWriter, open_writer
+
+# A search must start quickly: what only taking in needs is imported there.
+if TYPE_CHECKING:
+    from recollect.archive.archive import Archive
+    from recollect.archive.keys import HomeKeys
+    from recollect.memory.upkeep import Progress
+    from recollect.pipeline.report import ProgressCallback, SyncReport
+    from recollect.pipeline.sync import SyncRequest
+
+REFRESH_EVERY_S = 2.0
+"""A process looks for new bytes at most this often when it reads (design, section 11)."""
+REFRESH_BYTES = 64_000_000
+"""A refresh on read takes in at most this much, the newest first; the rest waits for `sync`."""
+LARGE_SYNC_BYTES = 64_000_000
+"""After a sync of more than this the vocabularies for infix questions are made at once, not at the first of them."""
+
+
+class TakesIn(ABC):
+    """The side of a memory that writes. `Memory` is the other one."""
+
+    def __init__(self, home: Path, config: Config, env: Mapping[str, str]) -> None:
+        self.home = home
+        self.config = config
+        self.env: Mapping[str, str] = {**env, HOME_VARIABLE: str(home)}
+        self.last_sync: SyncReport | None = None
+        """What the last refresh on read of this process found."""
+        self._folders = Home(home)
+        self._lock = threading.RLock()
+        self._refreshing = threading.Lock()
+        self._refreshed_at = -REFRESH_EVERY_S
+        self._index: TextIndex | None = None
+
+    @abstractmethod
+    def reader(self) -> Reader:
+        """Return the shared reader of the store."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close files and connections. Opening again is done by itself."""
+
+    def sync(
+        self, *, agents: Sequence[str] = (), force: bool = False, progress: ProgressCallback | None = None
+    ) -> SyncReport:
+        """Take in everything new or changed. force: derive what is stored anew from the archive first.
+
+        When another process is ingesting, returns at once with state "busy".
+        Raises UnknownName for an agent that does not exist, StoreError or ArchiveError when the home
+        cannot be written.
+        """
+        from recollect.pipeline.report import SyncReport
+        from recollect.pipeline.sync import SyncRequest, sync
+
+        request = SyncRequest(self.config, agents=agents, env=self.env, progress=progress, now_us=now_us)
+        try:
+            if force and (self.home / "memory.db").exists():
+                return self.rebuild("all", request=request)
+            with self._writing() as (writer, archive, keys):
+                report = sync(self._folders, writer, self.reader(), archive, keys, request)
+                self._make_vocabularies(report)
+                return report
+        except StoreLocked as error:
+            return SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0, state="busy", notes=[str(error)])
+
+    def take_in(
+        self, paths: Sequence[Path], *, agents: Sequence[str] = (), progress: ProgressCallback | None = None
+    ) -> SyncReport:
+        """Take in files and folders that the user names: transcripts in any layout, exports of conversations.
+
+        A zip archive is unpacked for the time. agents: whose the files are, where their content does not tell.
+        Raises SourceError for a path that is not there or an archive that cannot be unpacked, before anything is taken
+        in; else as `sync`.
+        """
+        from recollect.capture.unpack import is_zip, unpacked
+        from recollect.pipeline.find import Named
+        from recollect.pipeline.report import SyncReport
+        from recollect.pipeline.sync import SyncRequest, sync
+
+        for path in paths:
+            if not path.exists():
+                raise SourceUnavailable(f"{path} is not there")
+        try:
+            archives = [path for path in paths if is_zip(path)]
+            plain = [str(path.absolute()) for path in paths if path not in archives]
+            request = SyncRequest(self.config, agents=agents, env=self.env, progress=progress, now_us=now_us)
+            with (
+                self._writing() as (writer, archive, keys),
+                unpacked(archives, self._folders.unpacking) as shown_as,
+            ):
+                request.imports = Named((*plain, *shown_as), is_all=True, shown_as=shown_as)
+                report = sync(self._folders, writer, self.reader(), archive, keys, request)
+                self._make_vocabularies(report)
+                return report
+        except StoreLocked as error:
+            return SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0, state="busy", notes=[str(error)])
+
+    def refresh(self) -> tuple[str, ...]:
+        """Take in what has changed, at most every 2 seconds; return notes on what could not be done.
+
+        Never raises for a home that is busy, full or read-only: what is stored is read on.
+        """
+        if not self._refreshing.acquire(blocking=False):
+            return ()
+        try:
+            from recollect.pipeline.sync import SyncRequest, sync
+
+            now = time.monotonic()
+            if now - self._refreshed_at < REFRESH_EVERY_S:
+                return ()
+            request = SyncRequest(self.config, env=self.env, max_bytes=REFRESH_BYTES, now_us=now_us)
+            try:
+                with self._writing() as (writer, archive, keys):
+                    report = sync(self._folders, writer, self.reader(), archive, keys, request)
+            except StoreLocked:
+                return ("catching up: another process is ingesting, this is what is stored so far",)
+            except RecollectError as error:
+                return (f"not refreshed: {error}",)
+            finally:
+                self._refreshed_at = time.monotonic()
+            self.last_sync = report
+            if self._index is not None and self._index.damaged:  # found by a question since
+                report.notes.append(self._mend(self._index.damaged))
+            return tuple(report.notes)
+        finally:
+            self._refreshing.release()
+
+    def rebuild(
+        self, what: Literal["index", "all"], *, progress: Progress | None = None, request: SyncRequest | None = None
+    ) -> SyncReport:
+        """Derive the index, or everything, anew; then take in what is new. Raises StoreLocked."""
+        from recollect.archive.keys import load_keys
+        from recollect.pipeline.rebuild import rebuild_all, rebuild_index_of
+        from recollect.pipeline.sync import SyncRequest, sync
+
+        request = request or SyncRequest(self.config, env=self.env, now_us=now_us)
+        if what == "all":
+            keys = load_keys(self._folders.keys)
+            self.close()
+            rebuild_all(self._folders, keys, self.config, now_us=now_us, progress=progress)
+            self.close()
+        with self._writing() as (writer, archive, keys):
+            if what == "index":
+                rebuild_index_of(self._folders, writer, self.reader())
+            report = sync(self._folders, writer, self.reader(), archive, keys, request)
+            self._make_vocabularies(report)
+            return report
+
+    @contextmanager
+    def _writing(self) -> Iterator[tuple[SqliteWriter, Archive, HomeKeys]]:
+        """Hold the ingest lock with everything that writing needs open."""
+        from recollect.archive.archive import Archive
+        from recollect.archive.keys import load_keys, load_or_create_keys
+        from recollect.pipeline.rebuild import finish_swap
+
+        make_home(self.home)
+        finish_swap(self._folders)
+        writer = open_writer(self.home, domains=self.config.repos.domains)
+        try:
+            has_archive = (self._folders.archive / "journal.log").exists()
+            keys = load_keys(self._folders.keys) if has_archive else load_or_create_keys(self._folders.keys)
+            archive = Archive.open(self._folders.archive, keys)
+            try:
+                yield writer, archive, keys
+            finally:
+                archive.close()
+        finally:
+            writer.close()
+
+    def _mend(self, damaged: Sequence[str]) -> str:
+        """Make shards anew that cannot be read; return a note on how that went. Never raises for a home in use."""
+        from recollect.index.engine import set_aside
+        from recollect.index.writer import IndexWriterSet
+        from recollect.pipeline.mend import mend_index
+
+        try:
+            with self._writing() as (writer, _archive, _keys):
+                with self._lock:
+                    self._index = None
+                for name in damaged:
+                    if (self._folders.index / name).exists():
+                        set_aside(self._folders.index / name)
+                with IndexWriterSet.open(self._folders.index) as index:
+                    count = mend_index(writer, self.reader(), index)
+        except RecollectError as error:
+            return f"the search index could not be mended: {error}"
+        return f"a damaged part of the search index was made anew: {count:,} events"
+
+    def _make_vocabularies(self, report: SyncReport) -> None:
+        """The first infix question after a large sync would otherwise wait for them. Optional, so never an error."""
+        if report.bytes <= LARGE_SYNC_BYTES:
+            return
+        try:
+            TextIndex.open(self._folders.index).build_vocabularies()
+        except IndexUnavailable as error:
+            report.notes.append(f"words for infix questions could not be listed: {error}")
+
+
+def make_home(folder: Path) -> None:
+    """Make a home folder, private to its owner. Raises StoreError when that cannot be done."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StoreError(
+            f"cannot make the memory's folder {folder}: {error.strerror}", hint="set RECOLLECT_HOME to another place"
+        ) from error
+
+
+def now_us() -> int:
+    """Return the time, UTC microseconds: the one clock of a memory."""
+    return time.time_ns() // 1000
