@@ -175,8 +175,8 @@ class EmbeddingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         str,
         Meta(
             min_length=1,
-            description="'builtin': the one in the package. 'off': search by words alone. A folder: a stronger model on "
-            "this machine. With `api`: the name of the served model. Example: '~/models/potion-base-32M'.",
+            description="'builtin': the one in the package. 'off': search by words alone. A folder: a stronger model "
+            "on this machine. With `api`: the name of the served model. Example: '~/models/potion-base-32M'.",
         ),
     ] = "builtin"
     api: Annotated[
@@ -220,7 +220,9 @@ class ContextConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     budget_tokens: Annotated[
         int,
-        Meta(ge=100, le=20_000, description="How long a block may be (LLM tokens, estimated so that it is never more)."),
+        Meta(
+            ge=100, le=20_000, description="How long a block may be (LLM tokens, estimated so that it is never more)."
+        ),
     ] = 1200
     per_prompt: Annotated[
         bool,

@@ -1,8 +1,9 @@
 """The daemon's socket, as a hook uses it: one line of JSON each way, over a Unix socket that only its user can reach.
 
 Question: `{"version": 1, "kind": "context" | "flush" | "ended", "agent", "event", "session", "cwd", "source",
-"prompt"}`; texts, "" where the payload did not say. Answer: `{"version": 1, "text": "…"}`, "" for nothing to say. A daemon answers every
-kind that it does not know with an empty text; a hook takes every answer that it does not understand for none.
+"prompt"}`; texts, "" where the payload did not say. Answer: `{"version": 1, "text": "…"}`, "" for nothing to say. A
+daemon answers every kind that it does not know with an empty text; a hook takes every answer that it does not
+understand for none.
 
 The socket is `run/hook.sock` in the memory's home. `run` belongs to the user and is closed to others (0700); the
 socket is the user's own. Otherwise nothing is sent: a prompt must not reach somebody else.

@@ -34,7 +34,8 @@ def command(
 ) -> int:
     """Make the vectors that searching by meaning needs.
 
-    Only what has none yet is embedded. `sync` starts this by itself in the background. It can be stopped at any time and goes on where it was.
+    Only what has none yet is embedded. `sync` starts this by itself in the background. It can be stopped at any time
+    and goes on where it was.
 
     \b
     Examples:

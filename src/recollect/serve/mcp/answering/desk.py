@@ -109,7 +109,8 @@ class Desk:
         if not lines:
             return self._nothing(asked, confines, found)
         where = f" in {confines.words}" if confines.words else ""
-        heading = f"{_count(len(ranked), 'session')} match{_s(len(ranked))}{where}, each with its best event{_from(start.offset)}."
+        many = _count(len(ranked), "session")
+        heading = f"{many} match{_s(len(ranked))}{where}, each with its best event{_from(start.offset)}."
         notes = (*found.notes, *self._notes, _WIDEN if confines.is_default else "")
         page = fit(lines, Frame(heading, notes), max_bytes=asked.max_bytes)
         end = start.offset + page.shown
