@@ -69,6 +69,22 @@ def test_over_http_the_whole_server_is_loaded() -> None:
     assert "mcp.client" not in found
 
 
+def test_an_sdk_of_another_layout_is_loaded_whole() -> None:
+    """What is put off is known of one version; another must work as well, if more slowly."""
+    script = """
+from recollect.serve.mcp import sdk
+def elsewhere():
+    raise ImportError("no such module in this version")
+sdk._defer_models = elsewhere
+sdk.load(with_http=False)
+import mcp, mcp.server.lowlevel.server
+assert "mcp.client.session" in __import__("sys").modules
+mcp.server.lowlevel.server.Server("x").streamable_http_app()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_process_that_has_the_sdk_keeps_it() -> None:
     """This one: the tests use the client."""
     import mcp

@@ -8,6 +8,7 @@ arguments, or an instance). What cannot be loaded is in `failures`, for `recolle
 
 from __future__ import annotations
 
+import difflib
 import glob
 import os
 import sys
@@ -270,7 +271,9 @@ def adapter(name: str, known: Mapping[str, Adapter] | None = None) -> Adapter:
     for a in known.values():
         if wanted == a.facts.slug or wanted in a.facts.aliases:
             return a
-    raise UnknownName("agent", name, nearest=tuple(known), hint="`recollect agents` lists them")
+    spellings = {spelling: a.facts.slug for a in known.values() for spelling in (a.facts.slug, *a.facts.aliases)}
+    near = tuple(dict.fromkeys(spellings[found] for found in difflib.get_close_matches(wanted, spellings)))
+    raise UnknownName("agent", name, nearest=near, hint="`recollect agents --all` lists them")
 
 
 _failed: list[Failure] = []
