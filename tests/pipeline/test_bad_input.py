@@ -102,8 +102,8 @@ def test_a_file_that_vanishes_between_planning_and_reading_is_skipped(
     two.user("vanishes")
     plan_all = module._plan_all
 
-    def plan_then_delete(*args: Any) -> Any:
-        planned = plan_all(*args)
+    def plan_then_delete(*args: Any, **named: Any) -> Any:
+        planned = plan_all(*args, **named)
         two.path.unlink()
         return planned
 
@@ -238,8 +238,8 @@ def test_a_file_that_shrinks_between_planning_and_reading_is_left_for_the_next_s
     one.user("one more")
     plan_all = module._plan_all
 
-    def plan_then_truncate(*args: Any) -> Any:
-        planned = plan_all(*args)
+    def plan_then_truncate(*args: Any, **named: Any) -> Any:
+        planned = plan_all(*args, **named)
         one.path.write_bytes(before[:300])
         return planned
 

@@ -170,7 +170,7 @@ def test_a_moved_program_replaces_what_the_old_one_wrote(desk: Desk) -> None:
     desk.do("claude")
     settings = (desk.home / ".claude" / "settings.json").read_text()
     assert old.recollect not in settings
-    assert settings.count("/new/python") == 3
+    assert settings.count("/new/python") == 4  # start, compact, flush, end
     assert old.recollect not in (desk.home / ".claude.json").read_text()
     desk.do("claude", OUT)
     assert desk.tree() == nothing

@@ -17,8 +17,11 @@ from recollect.model.usage import UsageReport, UsageTotals
 if TYPE_CHECKING:
     from recollect.memory import AgentView, RecallStats, Stats
 
-_GIVEN = ("agent", "event", "spoke", "silent", "failed", "tokens", "used", "opened", "cited", "repeated", "unused", "?")
-_NOTE = "used: opened or cited by the agent, or a name of it repeated (perhaps by chance); ?: the session is not stored"
+_GIVEN = ("agent", "event", "spoke", "silent", "failed", "tokens", "used", "unused", "?")
+_NOTE = (
+    "used: opened or cited by the agent, or a name of it repeated (perhaps by chance), each apart with --json; "
+    "?: the session is not stored"
+)
 _USAGE_COLUMNS = ("responses", "input", "cache read", "cache write", "output", "reasoning", "cost")
 
 
@@ -111,12 +114,11 @@ def print_recall_stats(out: Console, stats: RecallStats) -> None:
         rows = [
             (
                 safe_line(g.agent), g.event,
-                *(count(n) for n in (g.spoke, g.silent, g.failed, g.tokens, g.used, g.opened, g.cited, g.repeated)),
-                count(g.unused), count(g.unknown),
+                *(count(n) for n in (g.spoke, g.silent, g.failed, g.tokens, g.used, g.unused, g.unknown)),
             )
             for g in stats.given
         ]  # fmt: skip
-        out.print(plain_table(_GIVEN, rows))
+        out.print(plain_table(_GIVEN, rows, words=2))
         out.print(_NOTE, style="dim", soft_wrap=True)
     else:
         out.print("nothing was given by hooks yet; `recollect setup` registers them", soft_wrap=True)
