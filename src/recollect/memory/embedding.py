@@ -162,6 +162,15 @@ class EmbeddingFacet:
                 self._embedder.close()
             self._feed = self._index = self._embedder = None
 
+    def begin(self, *, max_seconds: float) -> None:
+        """Make the first vectors now, for so long, where the model is the package's own; a small history then has all.
+
+        Never raises, as `start_in_background`, which is for the rest.
+        """
+        if self._config.model == "builtin" and not self._config.api:
+            with contextlib.suppress(RecollectError, OSError):
+                self.run(max_seconds=max_seconds)
+
     def start_in_background(self) -> bool:
         """Start `recollect embed --background` apart from this process; False where there is nothing to start.
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 RECENT_SESSIONS = 50
 EXAMPLE_HITS = 3
 EXAMPLE_TRIES = 5
+FIRST_VECTORS_S = 2.0
+"""So that the first questions about a small history are answered by meaning too."""
 
 
 @click.command()
@@ -60,6 +62,8 @@ def _take_in(memory: Memory, *, demo_home: str = "") -> UpReport:
 
     with ProgressLine() as progress:
         sync = memory.sync(progress=progress)
+        if sync.state == "done":
+            memory.embedding.begin(max_seconds=FIRST_VECTORS_S)
     return UpReport(sync=sync, stats=memory.stats(), example=_example(memory), demo_home=demo_home)
 
 
