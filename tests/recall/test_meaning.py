@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from recollect import Memory
 from recollect.config import Config, EmbeddingConfig
+from recollect.index.candidates import POOL
 from recollect.testing.builders import ClaudeTranscript
 
 QUESTION = "automobile engine repair"
@@ -61,6 +63,23 @@ def test_what_asks_for_words_gets_words(memory: Memory, query: str) -> None:
     found = memory.search(query, sync=False)
     assert found.hits
     assert all(hit.match_level != "semantic" for hit in found.hits)
+
+
+def test_what_is_near_and_not_among_the_best_by_its_words_is_found_for_its_meaning(
+    tmp_path: Path, memory: Memory
+) -> None:
+    # Another month is another part of the index, where the near one is among the best: not among those of all.
+    said = f"On the way back we asked about the pipeline as well, and heard of it. {ANSWER}"
+    late = ClaudeTranscript(tmp_path / "claude", "late", cwd="/w/garage", start=datetime(2025, 1, 5, tzinfo=UTC))
+    late.assistant(said)
+    many = ClaudeTranscript(tmp_path / "claude", "pipelines", cwd="/w/ci")
+    for number in range(POOL + 20):
+        many.assistant(f"pipeline {number}")
+    memory.sync(agents=("claude",))
+    query = f"pipeline {QUESTION}"
+    assert not answers(memory, query)
+    memory.embedding.run()
+    assert any(said in hit.snippet for hit in memory.search(query, sync=False).hits)
 
 
 def test_missing_and_stale_vectors_are_said_once_and_the_words_still_answer(tmp_path: Path, memory: Memory) -> None:

@@ -194,7 +194,10 @@ class CandidateSearch:
             by_shard.setdefault(pool[key].shard, set()).update(around)
             if place < POOL:
                 core.update(around)
-        for place, (key, shard) in enumerate(self._shards_of([key for key in self._near if key not in pool])):
+        # One found by its words too, but not among the best of them, is taken for its meaning.
+        taken = set(best[:POOL])
+        near_only = [key for key in self._near if key not in taken]
+        for place, (key, shard) in enumerate(self._shards_of(near_only)):
             reach = REACH if place < NEAR_WITH_NEIGHBOURS else 0
             around = range(max(key - reach, 0), key + reach + 1)
             by_shard.setdefault(shard, set()).update(around)

@@ -74,7 +74,7 @@ class Weights:
     """Of its similarity to the question."""
     unknown_meaning: float = 0.5
     """What has no vector (tools) gets this share of the mean similarity of what has one."""
-    session_meaning: float = 1.5
+    session_meaning: float = 1.75
     """Of the mean similarity of the session's SESSION_MEANINGS nearest events: one near event may be an accident."""
     context: float = 0.1
     """For what the event and its neighbours cover together."""
@@ -93,8 +93,8 @@ class Weights:
     asked: float = 0.5
     """For a prompt that is the question itself, asked again: what somebody once asked does not answer (arm "asked")."""
     reply: float = 1.0
-    prompt: float = 0.7
-    thinking: float = 0.9
+    prompt: float = 0.6
+    thinking: float = 0.85
     shell: float = 1.0
     edit: float = 0.5
     plan: float = 0.65
