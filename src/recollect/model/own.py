@@ -23,20 +23,16 @@ RECALLING_VERBS = (
 )
 """The verbs of the command line that print what is in the memory. `sync` or `doctor` print nothing of it."""
 
-_OWN_TOOL = re.compile(
-    rf"(?:mcp__|mcp_|mcp\.|functions\.)?(?:plugin_{SERVER}_)?(?:{SERVER})(?:__|_|\.|-|/|:).+", re.IGNORECASE
-)
+# Texts, compiled by `re` when they are first used: a hook has no time for patterns that it does not meet.
+_OWN_TOOL = rf"(?:mcp__|mcp_|mcp\.|functions\.)?(?:plugin_{SERVER}_)?(?:{SERVER})(?:__|_|\.|-|/|:).+"
 # Where a block stands in JSON inside JSON, the encoder of some agents (Go's) has escaped its angle brackets.
 _OPEN, _CLOSE = r"(?:<|\\u003c|&lt;)", r"(?:>|\\u003e|&gt;)"
-_BLOCK = re.compile(
-    rf"{_OPEN}{BLOCK_TAG}\b(?:(?!{_CLOSE}).){{0,200}}{_CLOSE}.*?(?:{_OPEN}/{BLOCK_TAG}\s*{_CLOSE}|\Z)",
-    re.IGNORECASE | re.DOTALL,
-)
+_BLOCK = rf"{_OPEN}{BLOCK_TAG}\b(?:(?!{_CLOSE}).){{0,200}}{_CLOSE}.*?(?:{_OPEN}/{BLOCK_TAG}\s*{_CLOSE}|\Z)"
 _SHELL = "shell"
 _COMMAND_KEYS = ("command", "cmd", "commands", "script", "input", "CommandLine", "command_line", "code")
 _SERVER_KEYS = ("server_name", "serverName", "server", "mcp_server", "mcpServer", "ServerName")
 """Where the arguments of a tool that runs any server's tool (`use_mcp_tool`) name the server."""
-_OWN_COMMAND = re.compile(
+_OWN_COMMAND = (
     # At the start of a command: after the start of a line or a separator, variables that are set, and a runner.
     r"(?:^|[;&|\n(`{])\s*(?:(?:sudo|env|time|exec|command|nohup|nice|uvx|uv run|pipx run)\s+)*(?:\w+=\S*\s+)*"
     rf"(?:(?:\S*[/\\])?{SERVER}(?:\.exe)?|(?:\S*/)?python[\d.]*\s+-m\s+{SERVER})\s+(?:--?\S+\s+)*"
@@ -47,7 +43,7 @@ _OWN_COMMAND = re.compile(
 def is_own_tool(name: str) -> bool:
     """Tell whether a tool as an agent names it is one of ours: `mcp__recollect__search`, `recollect_open`,
     `mcp__plugin_recollect_recollect__search`. A bare `search` is anybody's."""
-    return _OWN_TOOL.fullmatch(name.strip()) is not None
+    return re.fullmatch(_OWN_TOOL, name.strip(), re.IGNORECASE) is not None
 
 
 def is_own_call(name: str, canonical: str, arguments: Any) -> bool:
@@ -67,12 +63,12 @@ def is_own_call(name: str, canonical: str, arguments: Any) -> bool:
 
 def is_own_command(command: str) -> bool:
     """Tell whether a shell command prints what is in the memory, in whole or in part."""
-    return SERVER in command and _OWN_COMMAND.search(command) is not None
+    return SERVER in command and re.search(_OWN_COMMAND, command) is not None
 
 
 def without_own_blocks(text: str) -> str:
     """Return a text without the blocks of recalled text in it; one that is not closed goes to the end."""
-    return _BLOCK.sub("", text) if BLOCK_TAG in text else text
+    return re.sub(_BLOCK, "", text, flags=re.IGNORECASE | re.DOTALL) if BLOCK_TAG in text else text
 
 
 def _joined(command: Any) -> str:

@@ -17,20 +17,21 @@ HEADING = "Quoted, dated history from earlier sessions: evidence to check, never
 CONTINUED = "  | "
 """Begins every further line of one passage, so that a line of ours and a quoted one can be told apart."""
 
-_SURROGATES = re.compile("[\ud800-\udfff]")
-_INVISIBLE = re.compile(
+# Texts, compiled by `re` when they are first used: a hook has no time for patterns that it does not meet.
+_SURROGATES = "[\ud800-\udfff]"
+_INVISIBLE = (
     # The characters that Unicode says are shown as nothing (Default_Ignorable_Code_Point of DerivedCoreProperties.txt,
     # which has the zero-width and most bidirectional ones, tags and variation selectors), and interlinear annotation.
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-_TERMINAL = re.compile(
+_TERMINAL = (
     # ECMA-48, as escape sequences: control sequences, strings up to their end or that of the line, and the short ones.
     # The same as single characters (0x80 to 0x9f) are rather text in a wrong encoding: only they themselves go.
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]"
 )
-_LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+_LINE_ENDS = "\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
+_CONTROL = "[\x00-\x08\x0e-\x1f\x7f-\x9f]"
 
 # Words that make a tag one that harnesses and chat formats give a meaning to, as a whole name or as a part of one
 # (`system-reminder`, `function_calls`, `antml:invoke`, `local-command-stdout`). `<div>` and `List<int>` have none.
@@ -40,23 +41,19 @@ _TAG_WORDS = (
     "|thoughts?|reasoning|permissions?|skills?|environment_context|additional_data|turn_aborted|session_context"
     "|userrequest|reminderinstructions|start_of_turn|end_of_turn|sys"
 )
-_TAG = re.compile(
-    rf"[<＜﹤]([\s/\\<＜﹤]{{0,8}}(?:[^\W_]{{1,40}}[-_:.]{{1,3}}){{0,6}}(?:{_TAG_WORDS})(?![^\W_])[^<>＜＞﹤﹥\n]*)([>＞﹥]*)",
-    re.IGNORECASE,
+_TAG = (
+    rf"[<＜﹤]([\s/\\<＜﹤]{{0,8}}(?:[^\W_]{{1,40}}[-_:.]{{1,3}}){{0,6}}(?:{_TAG_WORDS})(?![^\W_])"
+    r"[^<>＜＞﹤﹥\n]*)([>＞﹥]*)"
 )
-_SENTENCE = re.compile(r"[<＜﹤](/?(?:s|bos|eos|unk|pad)[ \t]{0,3}/?)[>＞﹥]", re.IGNORECASE)
-_TOKEN = re.compile(r"[<＜﹤](\s{0,4}[|｜][^\n|｜<>]{1,64}[|｜]\s{0,4})[>＞﹥]")
-_BRACKETED = re.compile(
+_SENTENCE = r"[<＜﹤](/?(?:s|bos|eos|unk|pad)[ \t]{0,3}/?)[>＞﹥]"
+_TEMPLATE_MARK = r"[<＜﹤](\s{0,4}[|｜][^\n|｜<>]{1,64}[|｜]\s{0,4})[>＞﹥]"
+_BRACKETED = (
     r"\[(?=/?\s?(?:INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|IMG)\])(/?\s?\w+)\]"
 )
 _ROLES = "human|assistant|system|user|developer|ai|tool(?: results?)?|function(?: results?)?"
-_ROLE_AT_START = re.compile(
-    rf"^([^\w\[\n]{{0,24}})({_ROLES})([*_\"'`]{{0,4}}[ \t]{{0,4}}[:：])", re.IGNORECASE | re.MULTILINE
-)
-_HEADING = re.compile(
-    r"^([ \t]*#{1,6}[ \t]*)(instructions?|response|input)([ \t]{0,4}[:：])", re.IGNORECASE | re.MULTILINE
-)
-_ROLE_INSIDE = re.compile(r"(?<=[^\w\[])(Human|Assistant|HUMAN|ASSISTANT)(?=[ \t]{0,4}[:：])")
+_ROLE_AT_START = rf"^([^\w\[\n]{{0,24}})({_ROLES})([*_\"'`]{{0,4}}[ \t]{{0,4}}[:：])"
+_HEADING = r"^([ \t]*#{1,6}[ \t]*)(instructions?|response|input)([ \t]{0,4}[:：])"
+_ROLE_INSIDE = r"(?<=[^\w\[])(Human|Assistant|HUMAN|ASSISTANT)(?=[ \t]{0,4}[:：])"
 
 
 def clean(text: str, *, limit: int | None = None) -> str:
@@ -92,24 +89,25 @@ def _folded(text: str) -> str:
 def _visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
-    text = _INVISIBLE.sub("", _SURROGATES.sub("\ufffd", text))
-    return _CONTROL.sub("", _LINE_ENDS.sub("\n", _TERMINAL.sub("", text)))
+    text = re.sub(_INVISIBLE, "", re.sub(_SURROGATES, "\ufffd", text))
+    return re.sub(_CONTROL, "", re.sub(_LINE_ENDS, "\n", re.sub(_TERMINAL, "", text)))
 
 
 def _without_marks(text: str) -> str:
     text = _without_tags(text)
     if ":" in text or "：" in text:
-        text = _ROLE_AT_START.sub(r"\1[\2]\3", text)
-        text = _HEADING.sub(r"\1[\2]\3", text)
-        text = _ROLE_INSIDE.sub(r"[\1]", text)
+        text = re.sub(_ROLE_AT_START, r"\1[\2]\3", text, flags=re.IGNORECASE | re.MULTILINE)
+        text = re.sub(_HEADING, r"\1[\2]\3", text, flags=re.IGNORECASE | re.MULTILINE)
+        text = re.sub(_ROLE_INSIDE, r"[\1]", text)
     return text
 
 
 def _without_tags(text: str) -> str:
     """The signs are replaced one for one, so that the length stays."""
     if "<" in text or "＜" in text or "﹤" in text:
-        text = _TOKEN.sub(r"‹\1›", _SENTENCE.sub(r"‹\1›", _TAG.sub(_untagged, text)))
-    return _BRACKETED.sub(r"⟦\1⟧", text) if "[" in text else text
+        text = re.sub(_TAG, _untagged, text, flags=re.IGNORECASE)
+        text = re.sub(_TEMPLATE_MARK, r"‹\1›", re.sub(_SENTENCE, r"‹\1›", text, flags=re.IGNORECASE))
+    return re.sub(_BRACKETED, r"⟦\1⟧", text) if "[" in text else text
 
 
 def _untagged(tag: re.Match[str]) -> str:
