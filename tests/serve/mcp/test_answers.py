@@ -286,7 +286,9 @@ def test_a_cursor_of_an_answer_that_has_changed_is_stale(machine: Machine) -> No
         listed = _CURSOR.search(asked("list_sessions", limit=1))
         assert found is not None
         assert listed is not None
-        machine.claude("newer").user("checkout checkout checkout checkout: the checkout")
+        newer = machine.claude("newer")
+        newer.user("checkout?")
+        newer.assistant("checkout checkout checkout checkout: the checkout")
         memory.sync()
         with pytest.raises(UsageError, match="stale"):
             asked("search", query="checkout", limit=1, cursor=found[1])
