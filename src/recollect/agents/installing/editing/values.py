@@ -151,7 +151,8 @@ def _reached(data: Any, path: tuple[str, ...]) -> Mapping[str, Any] | None:
             return None
         if not isinstance(here, Mapping):
             raise SettingsRefused(f"{shown(path[:done]) or 'the document'} is not a table")
-    return here  # type: ignore[no-any-return]
+    reached: Mapping[str, Any] = here
+    return reached
 
 
 def _chain(data: Any, path: tuple[str, ...]) -> Iterator[dict[str, Any]]:
