@@ -67,6 +67,7 @@ class EventReader:
         self._uids: dict[int, tuple[str, str]] = {}
         self._source_ids: dict[int, str] = {}
         self._record: tuple[tuple[int, int, int], bytes] | None = None
+        self._hash: tuple[tuple[int, int, int], str] | None = None
 
     def in_range(
         self, first_key: int, last_key: int, *, include_hidden: bool, limit: int | None = None, condition: str = ""
@@ -224,10 +225,17 @@ class EventReader:
         sha = row.sha.hex()
         if with_whole_sha and self._archive is not None:
             try:
-                sha = hashlib.sha256(self._read(row)).hexdigest()
+                sha = self._whole_sha(row)
             except ArchiveError:
                 sha = row.sha.hex()
         return SourceLocation(self._source_id(row.source), row.revision, row.offset, row.length, row.record, sha)
+
+    def _whole_sha(self, row: EventRow) -> str:
+        """Return the hash of an event's record; the many events of one large record share it. Raises ArchiveError."""
+        place = (row.source, row.revision, row.record)
+        if self._hash is None or self._hash[0] != place:
+            self._hash = (place, hashlib.sha256(self._read(row)).hexdigest())
+        return self._hash[1]
 
     def _entry(self, row: EventRow) -> BlockEntry:
         key = (row.key >> SEQ_BITS << SEQ_BITS) + row.block
