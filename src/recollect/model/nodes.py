@@ -1,0 +1,219 @@
+"""What is distilled of sessions: typed nodes that say where they come from.
+
+Kinds, ids and status: docs/distill.md. A node is made of events alone; the same events give the same nodes with the
+same ids. Ranges are half-open, in characters of the redacted `payload.text` of a message.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from recollect.model.events import SourceLocation
+
+NODE_SCHEMA_VERSION = 1
+
+Status = Literal["observed", "derived", "ranked", "hypothesis"]
+"""observed: verbatim; derived: a pure function of what was observed; ranked: statistical; hypothesis: said by a model."""
+Polarity = Literal["adopt", "reject", "ban", "reverse", "prefer"]
+Speaker = Literal["human", "assistant"]
+MarkerCategory = Literal["choice", "rejection", "ban", "preference", "reversal", "rule", "confirmation"]
+Strength = Literal["strong", "soft"]
+EvidenceRole = Literal["statement", "proposal", "confirmation", "context", "edit", "command", "test", "added"]
+Relation = Literal["produced", "supersedes", "contradicts", "reverses"]
+
+
+class Evidence(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A range of one event that a node rests on. start = end = 0: the whole event. `seq` is for display, in no id."""
+
+    session_uid: str
+    event_id: str
+    part: int
+    role: EvidenceRole
+    location: SourceLocation
+    seq: int = 0
+    start: int = 0
+    end: int = 0
+
+
+class Marker(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A rule of the gate that fired: where, and on which words. `language` is that of the pack, "" for own rules."""
+
+    rule: str
+    category: MarkerCategory
+    strength: Strength
+    text: str
+    start: int
+    end: int
+    language: str = ""
+
+
+class _Node(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="node", kw_only=True):
+    """What every node has. `ts` in UTC microseconds; `location` is that of its first evidence.
+
+    confidence: 0 to 1, a sum of `features` (name → contribution) that a function in `distill` documents.
+    """
+
+    id: str
+    session_uid: str
+    location: SourceLocation
+    ts: int | None = None
+    turn_index: int = 0
+    status: Status = "derived"
+    confidence: float = 1.0
+    features: dict[str, float] = {}
+    evidence: tuple[Evidence, ...] = ()
+    schema_version: int = NODE_SCHEMA_VERSION
+
+
+class Conversation(_Node, frozen=True, tag="conversation"):
+    """A verbatim range of talk in which the gate found something; its text is the redacted text, word for word."""
+
+    text: str = ""
+    first_turn: int = 0
+    last_turn: int = 0
+    markers: tuple[Marker, ...] = ()
+
+
+class Option(msgspec.Struct, frozen=True, gc=False):
+    """Something that could be chosen, in the words of the speaker."""
+
+    text: str
+    is_chosen: bool
+
+
+class Decision(_Node, frozen=True, tag="decision"):
+    """What was decided, by whom, of which options, and why.
+
+    statement: the deciding words verbatim. question: what was to be decided, "" where nobody said it. scope: "session",
+    "repo", "user" or "path". conversation: id of the node that it was found in.
+    """
+
+    statement: str = ""
+    polarity: Polarity = "adopt"
+    speaker: Speaker = "human"
+    question: str = ""
+    options: tuple[Option, ...] = ()
+    rationale: str = ""
+    consequences: str = ""
+    scope: Literal["session", "repo", "user", "path"] = "repo"
+    paths: tuple[str, ...] = ()
+    language: str = ""
+    markers: tuple[Marker, ...] = ()
+    conversation: str = ""
+    origin: Literal["transcript", "added"] = "transcript"
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The options taken."""
+        return tuple(o.text for o in self.options if o.is_chosen)
+
+    @property
+    def rejected(self) -> tuple[str, ...]:
+        """The options turned down or forbidden."""
+        return tuple(o.text for o in self.options if not o.is_chosen)
+
+
+class EditRef(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """One edit of an episode; its content stays in the event. added, removed: lines, None where nobody knows."""
+
+    path: str
+    operation: str
+    evidence: Evidence
+    added: int | None = None
+    removed: int | None = None
+
+
+class CommandRef(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A shell command that belongs to an episode, its first line. ok None: nobody said."""
+
+    command: str
+    evidence: Evidence
+    ok: bool | None = None
+    exit_code: int | None = None
+
+
+class RunOfTests(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A test run that belongs to an episode; counts None where the output does not say."""
+
+    framework: str
+    evidence: Evidence
+    ok: bool | None = None
+    passed: int | None = None
+    failed: int | None = None
+
+
+class Episode(_Node, frozen=True, tag="episode"):
+    """A coherent group of edits, with the commands and tests that belong to it and the state of the repository then."""
+
+    paths: tuple[str, ...] = ()
+    edits: tuple[EditRef, ...] = ()
+    commands: tuple[CommandRef, ...] = ()
+    tests: tuple[RunOfTests, ...] = ()
+    cwd: str = ""
+    repo_root: str = ""
+    git_branch: str = ""
+    git_commit: str = ""
+    started_at: int | None = None
+    ended_at: int | None = None
+    outcome: Literal["success", "fail", "unknown"] = "unknown"
+    outcome_reasons: tuple[str, ...] = ()
+    commits: tuple[str, ...] = ()
+    """Hashes of commits made in it, as far as the output of git said."""
+
+
+class Binding(_Node, frozen=True, tag="binding"):
+    """A decision or conversation led to an episode. PROV: used(session, source), was_generated_by(episode, session).
+
+    t_use <= t_gen holds where both are known; on ties and without times the canonical order holds.
+    """
+
+    source: str = ""
+    episode: str = ""
+    relation: Relation = "produced"
+    used_session: str = ""
+    generated_session: str = ""
+    t_use: int | None = None
+    t_gen: int | None = None
+
+
+Node = Conversation | Decision | Episode | Binding
+"""The tagged union of all nodes."""
+
+NODE_KINDS: tuple[str, ...] = ("conversation", "decision", "episode", "binding")
+"""Every kind; the position is the stored code, so the order never changes and new kinds go to the end."""
+
+
+class Link(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A relation between two decisions, mostly of different sessions: `newer` supersedes, reverses or contradicts
+    `older`. since: time of the newer one, UTC microseconds."""
+
+    newer: str
+    older: str
+    relation: Relation
+    since: int | None = None
+    confidence: float = 1.0
+    features: dict[str, float] = {}
+
+
+DecisionState = Literal["holds", "superseded", "reversed", "contradicted", "revoked"]
+
+
+def kind_of_node(node: Node) -> str:
+    """Return the kind of a node, for example "decision"."""
+    return str(node.__struct_config__.tag)
+
+
+def node_id(kind: str, *parts: str | int) -> str:
+    """Return `<kind>:<20 hex digits>`: a hash of the kind, the scheme version and the parts (event keys and ranges).
+
+    Never of redacted text, which better detectors may change (design, section 11).
+    """
+    import hashlib  # brings OpenSSL, which who only reads does not need
+
+    h = hashlib.blake2b(digest_size=10, person=b"recollect.node")
+    for item in (kind, NODE_SCHEMA_VERSION, *parts):
+        data = str(item).encode("utf-8", "surrogatepass")
+        h.update(len(data).to_bytes(4, "big") + data)
+    return f"{kind}:{h.hexdigest()}"

@@ -1,0 +1,108 @@
+"""Signals: deterministic observations over the events of one session. Definitions: docs/distill.md."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from recollect.model.nodes import Evidence
+
+
+class _Signal(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="signal", kw_only=True):
+    """What every signal has: the session, the event where it is seen first, and the time of that (UTC microseconds).
+
+    evidence: the event itself first, then those that explain it (the failed call before a retry …).
+    """
+
+    session_uid: str
+    ts: int | None = None
+    turn_index: int = 0
+    evidence: tuple[Evidence, ...] = ()
+
+
+class TestRun(_Signal, frozen=True, tag="test_run"):
+    """Tests were run. framework: "pytest", "jest", "cargo" …, "" where only the command tells; counts as printed."""
+
+    framework: str = ""
+    command: str = ""
+    ok: bool | None = None
+    passed: int | None = None
+    failed: int | None = None
+    errors: int | None = None
+    skipped: int | None = None
+
+
+class ErrorSeen(_Signal, frozen=True, tag="error"):
+    """A failed result, a non-zero exit, an API error or a failed update. fingerprint: 16 hex digits, equal for errors
+    that differ only in numbers, paths, ids and times; sample: the telling line as it stood."""
+
+    fingerprint: str = ""
+    sample: str = ""
+    tool: str = ""
+    source: Literal["result", "exit", "api", "update"] = "result"
+    exit_code: int | None = None
+
+
+class Retry(_Signal, frozen=True, tag="retry"):
+    """The same canonical tool on the same target after an error, or the agent's own retry event (target "")."""
+
+    tool: str = ""
+    target: str = ""
+    attempt: int = 2
+    ok: bool | None = None
+
+
+class HumanIntervention(_Signal, frozen=True, tag="human_intervention"):
+    """An interrupt, a denied permission, or a human message while the agent was at work."""
+
+    reason: Literal["interrupt", "denied", "message"] = "message"
+
+
+class EditSeen(_Signal, frozen=True, tag="edit"):
+    """A file was edited, successfully as far as is known."""
+
+    path: str = ""
+    operation: str = ""
+
+
+class Completion(_Signal, frozen=True, tag="completion"):
+    """The agent closed a request: a reply that ends a turn in which it worked."""
+
+
+class Abandoned(_Signal, frozen=True, tag="abandoned"):
+    """The session was left in mid-work. reason: what was left open."""
+
+    reason: str = ""
+
+
+class ContextPressure(_Signal, frozen=True, tag="context_pressure"):
+    """The context was compacted, or was said to be nearly full."""
+
+    trigger: str = ""
+    tokens_before: int | None = None
+
+
+class Loop(_Signal, frozen=True, tag="loop"):
+    """The same failing call again and again: `count` times in a row without anything else working in between."""
+
+    tool: str = ""
+    target: str = ""
+    count: int = 3
+    fingerprint: str = ""
+
+
+Signal = (
+    TestRun | ErrorSeen | Retry | HumanIntervention | EditSeen | Completion | Abandoned | ContextPressure | Loop
+)
+"""The tagged union of all signals."""
+
+SIGNAL_KINDS: tuple[str, ...] = (
+    "test_run", "error", "retry", "human_intervention", "edit", "completion", "abandoned", "context_pressure", "loop",
+)  # fmt: skip
+"""Every kind; the position is the stored code, so the order never changes and new kinds go to the end."""
+
+
+def kind_of_signal(signal: Signal) -> str:
+    """Return the kind of a signal, for example "retry"."""
+    return str(signal.__struct_config__.tag)

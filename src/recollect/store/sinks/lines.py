@@ -1,0 +1,125 @@
+"""A file of JSON lines that only grows, together with a small file beside it that says how much of it counts."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from recollect.errors import DiskFull, StoreCorrupt, StoreError
+from recollect.store.sinks.contract import Item, Offsets
+from recollect.store.sqlite.lock import IngestLock
+
+_encode = msgspec.json.Encoder().encode
+_NO_SPACE = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+
+
+class _Mark(msgspec.Struct, frozen=True):
+    """What the file beside the lines holds: bytes of the lines that count, and the offsets that belong to them."""
+
+    bytes: int
+    offsets: dict[str, int] = {}
+
+
+class LinesSink:
+    """Appends one line an item to `path`; `path`.offsets says how far that went.
+
+    Lines are written and synced first, then the mark is replaced. What stands behind the mark was never finished, so
+    opening cuts it off: the file belongs to its sink. One writer at a time; made private to its owner.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open or make the file. Raises StoreLocked while another process writes it, StoreCorrupt for a broken mark,
+        StoreError."""
+        self._path = path
+        self._mark_path = path.with_name(path.name + ".offsets")
+        self._lock = IngestLock(path.parent, name=path.name + ".lock", work="writing to the file of")
+        try:
+            with _file_errors(path):
+                self._file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+            try:
+                with _file_errors(path):
+                    self._mark = self._read_mark()
+                    os.ftruncate(self._file, self._mark.bytes)
+                    os.lseek(self._file, 0, os.SEEK_END)
+            except BaseException:
+                os.close(self._file)
+                raise
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def offsets(self) -> dict[str, int]:
+        """Return what the last whole `write` said, {} for a new file."""
+        return dict(self._mark.offsets)
+
+    def write(self, items: Sequence[Item], offsets: Offsets) -> None:
+        """Append the items and keep the offsets, or nothing of both. Raises DiskFull, StoreError."""
+        data = b"".join(_encode(item) + b"\n" for item in items)
+        mark = _Mark(self._mark.bytes + len(data), {**self._mark.offsets, **offsets})
+        with _file_errors(self._path):
+            try:
+                _write_all(self._file, data)
+                os.fsync(self._file)
+                self._replace_mark(mark)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._file, self._mark.bytes)
+                    os.lseek(self._file, 0, os.SEEK_END)
+                raise
+        self._mark = mark
+
+    def close(self) -> None:
+        """Close the file. Harmless when done twice."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+        self._lock.release()
+
+    def _read_mark(self) -> _Mark:
+        size = os.fstat(self._file).st_size
+        try:
+            mark = msgspec.json.decode(self._mark_path.read_bytes(), type=_Mark)
+        except FileNotFoundError:
+            mark = _Mark(size)  # lines of before are somebody's own: they stay
+            self._replace_mark(mark)
+            return mark
+        except (OSError, msgspec.MsgspecError) as error:
+            raise StoreCorrupt(
+                f"{self._mark_path} cannot be read ({error})", hint="delete it, and all that is in the file counts"
+            ) from error
+        if mark.bytes > size:
+            raise StoreCorrupt(
+                f"{self._path} is shorter than what was written to it",
+                hint=f"delete it and {self._mark_path.name} to begin anew",
+            )
+        return mark
+
+    def _replace_mark(self, mark: _Mark) -> None:
+        new = self._mark_path.with_name(self._mark_path.name + ".new")
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
+        try:
+            _write_all(descriptor, _encode(mark))
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(new, self._mark_path)
+
+
+@contextlib.contextmanager
+def _file_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        kind = DiskFull if error.errno in _NO_SPACE else StoreError
+        raise kind(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

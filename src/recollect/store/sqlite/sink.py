@@ -1,0 +1,91 @@
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""A database of its own for distilled things, for programs that read SQLite. Not the memory's database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+
+from recollect.errors import StoreError
+from recollect.store.sinks.contract import Item, Offsets, Retracted, id_of_item, kind_of_item
+from recollect.store.sqlite.connection import BUSY_TIMEOUT_MS, store_errors
+
+APPLICATION_ID = 0x5245_434E
+"""`RECN`: Recollect's nodes."""
+SINK_VERSION = 1
+_NODES = "('conversation', 'decision', 'episode', 'binding')"
+_OTHERS = "('event', 'digest', 'conversation', 'decision', 'episode', 'binding')"
+_STATEMENTS = (
+    """CREATE TABLE item (
+        kind TEXT NOT NULL,
+        id TEXT NOT NULL,
+        session_uid TEXT NOT NULL,
+        json TEXT NOT NULL,
+        PRIMARY KEY (kind, id)
+    ) WITHOUT ROWID""",
+    "CREATE INDEX item_session ON item (session_uid)",
+    "CREATE TABLE position (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE VIEW events AS SELECT session_uid, id, json FROM item WHERE kind = 'event'",
+    "CREATE VIEW digests AS SELECT session_uid, json FROM item WHERE kind = 'digest'",
+    f"CREATE VIEW nodes AS SELECT session_uid, kind, id, json FROM item WHERE kind IN {_NODES}",
+    f"CREATE VIEW signals AS SELECT session_uid, kind, json FROM item WHERE kind NOT IN {_OTHERS}",
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    f"PRAGMA user_version = {SINK_VERSION}",
+)
+_encode = msgspec.json.Encoder().encode
+
+
+class SqliteSink:
+    """Keeps each item once, by kind and id, as JSON text; the newest wins. Views: events, nodes, signals, digests."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or make the database. Raises StoreError for another program's file, StoreLocked, StoreCorrupt."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{path} cannot be made: {error.strerror}") from error
+        with store_errors():
+            self._db = apsw.Connection(str(path))
+            try:
+                self._db.set_busy_timeout(BUSY_TIMEOUT_MS)
+                self._prepare(path)
+            except BaseException:
+                self._db.close()
+                raise
+
+    def offsets(self) -> dict[str, int]:
+        """Return what the last whole `write` said, {} for a new database."""
+        with store_errors():
+            rows: list[Any] = self._db.execute("SELECT name, value FROM position").fetchall()
+            return dict(rows)
+
+    def write(self, items: Sequence[Item], offsets: Offsets) -> None:
+        """Keep the items and the offsets in one transaction. Raises DiskFull, StoreLocked, StoreError."""
+        with store_errors(), self._db:
+            for item in items:
+                if isinstance(item, Retracted):
+                    self._db.execute(f"DELETE FROM item WHERE id = ? AND kind IN {_NODES}", (item.id,))
+                    continue
+                row = (kind_of_item(item), id_of_item(item), item.session_uid, _encode(item).decode())
+                self._db.execute("INSERT OR REPLACE INTO item VALUES (?, ?, ?, ?)", row)
+            self._db.executemany("INSERT OR REPLACE INTO position VALUES (?, ?)", list(offsets.items()))
+
+    def close(self) -> None:
+        """Close the database. Harmless when done twice."""
+        self._db.close()
+
+    def _prepare(self, path: Path) -> None:
+        with self._db:
+            if self._db.pragma("application_id") == APPLICATION_ID:
+                version = self._db.pragma("user_version")
+                if version != SINK_VERSION:
+                    raise StoreError(f"{path} has form {version}, this version writes {SINK_VERSION}")
+                return
+            if self._db.execute("SELECT count(*) FROM sqlite_schema").get:
+                raise StoreError(f"{path} is the database of another program", hint="name a new file")
+            for statement in _STATEMENTS:
+                self._db.execute(statement)
