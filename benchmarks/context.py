@@ -1,4 +1,4 @@
-"""The block that a session's start waits for: the whole process of `recollect context --hook`, start to exit."""
+"""The block that a session's start waits for: `recollect context --hook` and the registered hook, start to exit."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 from benchmarks.support import corpora
@@ -17,7 +18,9 @@ from benchmarks.support.corpora import Corpus
 from benchmarks.support.measuring import spread
 from benchmarks.support.places import Places, parser, places
 from benchmarks.support.results import Section, publish
-from recollect import Memory
+from benchmarks.support.worked_in import worked_in
+from recollect import Memory, ready
+from recollect.hook import __main__ as hook
 from recollect.memory import EventFilter
 
 ROUNDS = 60
@@ -41,7 +44,8 @@ def _measure_one(at: Places, corpus: Corpus) -> dict[str, Any]:
     home = at.home(f"context-{corpus.folder.name}")
     shutil.rmtree(home, ignore_errors=True)
     try:
-        with Memory.open(home, config=corpus.config()) as memory:
+        repository, transcripts = worked_in(at.home(f"context-{corpus.folder.name}-worked-in").resolve())
+        with Memory.open(home, config=corpus.config(claude=transcripts)) as memory:
             memory.sync()
             found = memory.sessions(where=EventFilter(is_subagent=False), limit=100_000, sync=False).sessions
             cwd = Counter(s.cwd for s in found if s.cwd).most_common(1)[0][0]
@@ -53,6 +57,7 @@ def _measure_one(at: Places, corpus: Corpus) -> dict[str, Any]:
                 "start": memory.context(cwd=cwd),
                 "compact": memory.context(cwd=longest.cwd, event="compact", session=longest.session_uid),
             }
+            here_ready = memory.context(cwd=str(repository))
         native = longest.session_uid.partition(":")[2]
         payloads = {
             "start": {"cwd": cwd, "session_id": "none", "source": "startup"},
@@ -68,6 +73,13 @@ def _measure_one(at: Places, corpus: Corpus) -> dict[str, Any]:
             }
             for event, payload in payloads.items()
         }
+        # As registered, without a daemon: with a block that was made ready, and without.
+        command = [sys.executable, "-I", "-S", hook.__file__, "claude", "start", str(home / "spool"), _program()]
+        payload = {"cwd": str(repository), "session_id": "none", "source": "startup"}
+        size = {"bytes": len(here_ready.text.encode()), "tokens": here_ready.tokens, "lines": len(here_ready.lines)}
+        rows["start, as registered, a block is ready"] = {**spread(_run(command, payload, home)), **size}
+        shutil.rmtree(home / ready.FOLDER)
+        rows["start, as registered, none is"] = {**spread(_run(command, payload, home)), **size}
         rows["python alone"] = spread(_run([sys.executable, "-c", "pass"], {}, home))
         return {
             "sessions": len(found),
@@ -77,6 +89,10 @@ def _measure_one(at: Places, corpus: Corpus) -> dict[str, Any]:
         }
     finally:
         shutil.rmtree(home, ignore_errors=True)
+
+
+def _program() -> str:
+    return str(Path(sys.executable).with_name("recollect"))
 
 
 def _events(session: Any) -> int:

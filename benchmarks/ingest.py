@@ -25,7 +25,7 @@ from benchmarks.support.places import Places, load_script, parser, places
 from benchmarks.support.results import Section, publish
 from benchmarks.support.roofline import roofline
 from recollect import Memory
-from recollect.config import config_toml
+from recollect.config import Config, config_toml
 
 APPENDS = 40
 STARTS = 15
@@ -34,14 +34,14 @@ MUST_PEAK_MB = 400
 MUST_STORE_SHARE = 0.50
 
 
-def cold_ingest(corpus: Corpus, home: Path) -> dict[str, Any]:
-    """Take everything into an empty home, in a process of its own."""
+def cold_ingest(corpus: Corpus, home: Path, *, settings: Config | None = None) -> dict[str, Any]:
+    """Take everything into an empty home, in a process of its own. settings: in place of the corpus' own."""
     shutil.rmtree(home, ignore_errors=True)
     home.parent.mkdir(parents=True, exist_ok=True)
     files = corpus.files()
     source_bytes = sum(p.stat().st_size for p in files)
     bound = roofline(files)
-    config = msgspec.json.encode(corpus.config()).decode()
+    config = msgspec.json.encode(settings or corpus.config()).decode()
     run = Run([sys.executable, "-m", "benchmarks.support.one_sync", str(home), config])
     said = json.loads(run.output)
     report, storage = said["report"], said["storage"]

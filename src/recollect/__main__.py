@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> int:
-    """Run the command line and return its exit code. A hook is handed over before anything else is imported."""
+    """Run the command line and return its exit code. What an agent waits for is handed over before that is imported."""
     if sys.argv[1:2] == ["hook"] and not {"-h", "--help", "--json"}.intersection(sys.argv[2:]):
         from recollect.hook.__main__ import main as hook
 
@@ -17,9 +17,24 @@ def main() -> int:
         options = options_of(sys.argv[2:])
         if options is not None:
             return answer_hook(options)
+    if sys.argv[1:] == ["mcp"]:
+        return _serve()
     from recollect.cli.main import run
 
     return run(sys.argv[1:])
+
+
+def _serve() -> int:
+    """`recollect mcp` as agents start it: without the command line, but what goes wrong is told as by any verb."""
+    try:
+        from recollect.serve.mcp.running import serve_stdio
+
+        serve_stdio()
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - handed to the outermost frame
+        from recollect.cli.main import told
+
+        return told(error, as_json=False)
+    return 0
 
 
 if __name__ == "__main__":

@@ -230,6 +230,75 @@ class ContextConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = False
 
 
+class DistillConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When and how sessions are analysed, see docs/distill.md."""
+
+    enabled: Annotated[
+        bool,
+        Meta(
+            description="Whether `sync` and `up` analyse sessions that have ended: digests, signals, decisions. Off: "
+            "what was found stays, and nothing is added."
+        ),
+    ] = True
+    idle_seconds: Annotated[
+        int,
+        Meta(
+            ge=0, le=604_800,
+            description="A session in which nothing happened for so long is analysed also where its end is not written "
+            "(seconds).",
+        ),
+    ] = 300  # fmt: skip
+    task_patterns: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Regular expressions that find the task a session worked on, in branch, title, first prompt, "
+            "commits and paths: groups named `repo` and `number` make `repo#number`, `number` alone `#number`, else the "
+            "whole match is it. Empty: those that ship. Example: ['OPS-\\d+']."
+        ),
+    ] = ()
+
+
+class GateRuleConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A rule for what may be a decision. One with the id of a shipped rule replaces it."""
+
+    id: Annotated[str, Meta(min_length=1, description="Names the rule. Example: 'own.rfc'.")]
+    category: Annotated[
+        Literal["choice", "rejection", "ban", "preference", "reversal", "rule", "confirmation"],
+        Meta(description="What the words do."),
+    ] = "choice"
+    pattern: Annotated[
+        str,
+        Meta(
+            description="Regular expression, in any case, in what a person or the model says. Empty: takes the shipped "
+            "rule of that id out."
+        ),
+    ] = ""
+    strength: Annotated[
+        Literal["strong", "soft"], Meta(description="soft: needs further words beside it to be a decision.")
+    ] = "strong"
+
+
+class GateConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What may be a decision."""
+
+    rules: Annotated[
+        tuple[GateRuleConfig, ...],
+        Meta(description="Rules beside those that ship, or in their place (docs/distill.md): `[[gate.rules]]` tables."),
+    ] = ()
+
+
+class InfraConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What counts as infrastructure in reports."""
+
+    tools: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Tools, as the agent names them (`*` stands for any characters), whose calls are overhead "
+            "rather than work. Example: ['mcp__*', 'ToolSearch']."
+        ),
+    ] = ("mcp__*", "mcp_*", "use_mcp_tool", "access_mcp_resource")
+
+
 class IngestConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How sources are taken in."""
 
@@ -267,6 +336,9 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     )
     context: Annotated[ContextConfig, Meta(description="What agents are given by hooks.")] = ContextConfig()
     ingest: Annotated[IngestConfig, Meta(description="How sources are taken in.")] = IngestConfig()
+    distill: Annotated[DistillConfig, Meta(description="When and how sessions are analysed.")] = DistillConfig()
+    gate: Annotated[GateConfig, Meta(description="What may be a decision.")] = GateConfig()
+    infra: Annotated[InfraConfig, Meta(description="What counts as infrastructure in reports.")] = InfraConfig()
 
     def agent(self, slug: str) -> AgentConfig:
         """Return the settings of one agent; the defaults where the file has none."""
@@ -363,13 +435,37 @@ def _table(name: str, value: msgspec.Struct, with_docs: bool) -> list[str]:
         docs = _doc_lines(hint) if with_docs else []
         field = getattr(value, key)
         kind = _plain(type_info(hint))
-        if not isinstance(kind, StructType):
+        tables = _tables_in(kind)
+        if tables is not None:
+            inner += docs
+            if not field and with_docs:
+                inner += _as_comments(_listed(f"{name}.{key}", _example_of(tables), with_docs))
+            for entry in field:
+                inner += _listed(f"{name}.{key}", entry, with_docs)
+        elif not isinstance(kind, StructType):
             lines += [*docs, f"{key} = {_literal(field)}"]
         elif field is not None:
             inner += [*docs, *_table(f"{name}.{key}", field, with_docs)]
         elif with_docs:
             inner += [*docs, *_as_comments(_table(f"{name}.{key}", kind.cls(), with_docs))]
     return lines + inner
+
+
+def _listed(name: str, value: msgspec.Struct, with_docs: bool) -> list[str]:
+    """Return a table of a list of tables."""
+    return [f"[[{name}]]", *_table(name, value, with_docs)[1:]]
+
+
+def _tables_in(kind: Type) -> StructType | None:
+    """Return the type of the tables in a list of tables, None for anything else."""
+    item = _plain(kind.item_type) if isinstance(kind, VarTupleType) else None
+    return item if isinstance(item, StructType) else None
+
+
+def _example_of(kind: StructType) -> msgspec.Struct:
+    """Return a table to show: its defaults, and an empty text for what must be given."""
+    example: msgspec.Struct = kind.cls(**{field.name: "" for field in kind.fields if field.required})
+    return example
 
 
 def _as_comments(lines: list[str]) -> list[str]:
@@ -381,9 +477,8 @@ def _doc_lines(hint: Any) -> list[str]:
     info = type_info(hint)
     text = next((m.description or "" for m in getattr(hint, "__metadata__", ()) if isinstance(m, Meta)), "")
     inner = _plain(info)
-    if not isinstance(inner, StructType) and not (
-        isinstance(inner, DictType) and isinstance(inner.value_type, StructType)
-    ):
+    is_table = isinstance(inner, StructType) or _tables_in(inner) is not None
+    if not is_table and not (isinstance(inner, DictType) and isinstance(inner.value_type, StructType)):
         text += f" Allowed: {_allowed(inner)}."
     words, lines = text.split(), ["#"]
     for word in words:
@@ -431,7 +526,7 @@ def _plain(info: Type) -> Type:
 
 
 def _members(value: Any, info: Type) -> Iterator[tuple[str, Any, Type]]:
-    """Give (key, value, type) of the known members of a table."""
+    """Give (key, value, type) of the known members of a table; those of a list of tables are numbered from 1."""
     if isinstance(info, StructType) and isinstance(value, dict):
         for field in info.fields:
             if field.encode_name in value:
@@ -439,6 +534,9 @@ def _members(value: Any, info: Type) -> Iterator[tuple[str, Any, Type]]:
     elif isinstance(info, DictType) and isinstance(value, dict):
         for key, item in value.items():
             yield key, item, _plain(info.value_type)
+    elif isinstance(value, list) and (table := _tables_in(info)) is not None:
+        for number, item in enumerate(value, 1):
+            yield str(number), item, table
 
 
 def _unknown_keys(value: Any, info: Type, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
@@ -469,12 +567,15 @@ def _fits(value: Any, info: Type) -> bool:
         case IntType(ge=low, le=high):
             whole = isinstance(value, int) and not isinstance(value, bool)
             return whole and (low is None or value >= low) and (high is None or value <= high)
-        case StrType():
-            return isinstance(value, str)
+        case StrType(min_length=least):
+            return isinstance(value, str) and len(value) >= (least or 0)
         case LiteralType(values=values):
             return value in values
         case VarTupleType(item_type=item):
             return isinstance(value, list) and all(_fits(v, _plain(item)) for v in value)
+        case StructType(fields=fields):
+            whole = isinstance(value, dict) and all(field.encode_name in value for field in fields if field.required)
+            return whole and all(_fits(v, kind) for _, v, kind in _members(value, info))
         case _:
             return isinstance(value, dict) and all(_fits(v, kind) for _, v, kind in _members(value, info))
 
@@ -485,13 +586,15 @@ def _allowed(info: Type) -> str:
             return "true or false"
         case IntType(ge=low, le=high):
             return f"a whole number from {low} to {high}"
-        case StrType():
-            return "a string in quotes"
+        case StrType(min_length=least):
+            return "a string in quotes" + (", not empty" if least else "")
         case LiteralType(values=values):
             return "one of " + ", ".join(map(_literal, values))
         case VarTupleType(item_type=item):
             return f"a list, each item {_allowed(_plain(item))}"
         case DictType(value_type=item):
             return f"a table, each value {_allowed(_plain(item))}"
+        case StructType(fields=fields) if needed := [f"`{field.encode_name}`" for field in fields if field.required]:
+            return f"a table with {', '.join(needed)}"
         case _:
             return "a table"

@@ -1,7 +1,7 @@
 """Where the memory, its configuration and the demo live. Standard library only; nothing here touches the disk.
 
 Every function takes the environment as a mapping, so that a test or a tool can ask for another user's answer. A hook
-needs `home_text` only: `pathlib` and `typing` take longer to be imported than it may run, so they wait until used.
+needs only what gives text: `pathlib` and `typing` take longer to be imported than it may run, so they wait until used.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HOME_VARIABLE = "RECOLLECT_HOME"
+STORE_VARIABLE = "HELIX_STORE_DB"
+"""The absolute path of a memory's database: another program's word for which memory is meant (docs/correlation.md)."""
+DATABASE_NAME = "memory.db"
 BACKGROUND_VARIABLE = "RECOLLECT_BACKGROUND"
 """Set to 0: nothing is started that outlives the command that starts it."""
 CONFIG_NAME = "config.toml"
@@ -31,7 +34,8 @@ def expand(text: str, env: Mapping[str, str] | None = None) -> Path:
 
 
 def home_dir(env: Mapping[str, str] | None = None) -> Path:
-    """Return the home of the memory: `RECOLLECT_HOME`, else `recollect` in the platform's data directory."""
+    """Return the home of the memory: `RECOLLECT_HOME`, else the folder of the database that `HELIX_STORE_DB` names, else
+    `recollect` in the platform's data directory."""
     return _path(home_text(env))
 
 
@@ -39,7 +43,15 @@ def home_text(env: Mapping[str, str] | None = None) -> str:
     """Return the home of the memory as text, as it is written in the environment."""
     values = os.environ if env is None else env
     named = values.get(HOME_VARIABLE)
-    return _expanded(named, values) if named else os.path.join(_data_dir(values), "recollect")
+    if named:
+        return _expanded(named, values)
+    return home_of_store(values) or os.path.join(_data_dir(values), "recollect")
+
+
+def home_of_store(values: Mapping[str, str]) -> str:
+    """Return the home that `HELIX_STORE_DB` names, "" where it names none: another file, or a relative path."""
+    folder, name = os.path.split(values.get(STORE_VARIABLE, ""))
+    return folder if name == DATABASE_NAME and os.path.isabs(folder) else ""
 
 
 def spool_dir(name: str, env: Mapping[str, str] | None = None) -> Path:
@@ -49,9 +61,15 @@ def spool_dir(name: str, env: Mapping[str, str] | None = None) -> Path:
 
 def config_file(env: Mapping[str, str] | None = None) -> Path:
     """Return the configuration file: inside `RECOLLECT_HOME` where set, else in the platform's config directory."""
+    return _path(config_text(env))
+
+
+def config_text(env: Mapping[str, str] | None = None) -> str:
+    """Return the configuration file as text, as it is written in the environment."""
     values = os.environ if env is None else env
     named = values.get(HOME_VARIABLE)
-    return expand(named, values) / CONFIG_NAME if named else _path(_config_dir(values)) / "recollect" / CONFIG_NAME
+    folder = _expanded(named, values) if named else os.path.join(_config_dir(values), "recollect")
+    return os.path.join(folder, CONFIG_NAME)
 
 
 def demo_home(env: Mapping[str, str] | None = None) -> Path:

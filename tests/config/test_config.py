@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 from recollect.config import (
     AgentConfig,
     Config,
+    DistillConfig,
     FormatConfig,
+    GateConfig,
+    GateRuleConfig,
     IngestConfig,
     ReposConfig,
     SearchConfig,
@@ -33,6 +36,13 @@ FORMATS = st.builds(
     role=TEXT,
     skip=st.lists(TEXT, max_size=3).map(tuple),
 )
+RULES = st.builds(
+    GateRuleConfig,
+    id=TEXT.filter(bool),
+    category=st.sampled_from(("choice", "rejection", "ban")),
+    pattern=TEXT,
+    strength=st.sampled_from(("strong", "soft")),
+)
 CONFIGS = st.builds(
     Config,
     agents=st.dictionaries(
@@ -49,6 +59,8 @@ CONFIGS = st.builds(
     repos=st.builds(ReposConfig, domains=st.dictionaries(TEXT, TEXT, max_size=3)),
     search=st.builds(SearchConfig, limit=st.integers(1, 1000)),
     ingest=st.builds(IngestConfig, workers=st.integers(0, 256), slice_bytes=st.integers(1 << 16, 1 << 26)),
+    distill=st.builds(DistillConfig, enabled=st.booleans(), task_patterns=st.lists(TEXT, max_size=2).map(tuple)),
+    gate=st.builds(GateConfig, rules=st.lists(RULES, max_size=3).map(tuple)),
 )
 
 
@@ -91,7 +103,7 @@ def test_an_unknown_key_names_its_path_and_the_nearest_known_one() -> None:
 
 def test_an_unknown_table_names_the_known_ones() -> None:
     error = refusal("[serach]\nlimit = 3\n")
-    assert error.allowed == ("agents", "repos", "search", "embedding", "context", "ingest")
+    assert error.allowed == ("agents", "repos", "search", "embedding", "context", "ingest", "distill", "gate", "infra")
 
 
 def test_an_unknown_key_of_an_agent_is_found_in_its_table() -> None:
@@ -104,6 +116,18 @@ def test_an_unknown_key_of_a_format_is_found_in_its_table() -> None:
     assert "did you mean `agents.a.format.role`" in str(error)
 
 
+def test_rules_are_tables_in_a_list() -> None:
+    config = parse_config(tomllib.loads('[[gate.rules]]\nid = "a"\npattern = "x"\n[[gate.rules]]\nid = "b"\n'))
+    assert config.gate.rules == (GateRuleConfig("a", pattern="x"), GateRuleConfig("b"))
+    assert config == parse_config(tomllib.loads(config_toml(config)))
+
+
+def test_an_unknown_key_of_a_rule_is_found_in_its_table() -> None:
+    error = refusal('[[gate.rules]]\nid = "a"\npatern = "x"\n')
+    assert error.key == "gate.rules.1.patern"
+    assert "did you mean `gate.rules.1.pattern`" in str(error)
+
+
 def test_formats_are_given_as_plain_values() -> None:
     config = parse_config(tomllib.loads('[agents.a.format]\nrole = "who"\n[agents.b]\n'))
     assert list(config.formats()) == ["a"]
@@ -111,6 +135,7 @@ def test_formats_are_given_as_plain_values() -> None:
     assert config == parse_config(tomllib.loads(config_toml(config)))
 
 
+STRENGTHS = 'one of "soft", "strong"'
 CONTAINERS = 'one of "jsonl", "snapshot", "sqlite", "text"'
 
 
@@ -129,6 +154,11 @@ CONTAINERS = 'one of "jsonl", "snapshot", "sqlite", "text"'
         ("[agents.a.format]\npatterns = [1]", "agents.a.format.patterns", "a list, each item a string in quotes"),
         ("[agents.a]\nformat = 3", "agents.a.format", "a table"),
         ("[agents.a.variables]\nX = 1", "agents.a.variables.X", "a string in quotes"),
+        ("[distill]\nidle_seconds = -1", "distill.idle_seconds", "a whole number from 0 to 604800"),
+        ('[[gate.rules]]\npattern = "x"', "gate.rules.1", "a table with `id`"),
+        ('[[gate.rules]]\nid = ""', "gate.rules.1.id", "a string in quotes, not empty"),
+        ('[[gate.rules]]\nid = "a"\n[[gate.rules]]\nid = "b"\nstrength = "huge"', "gate.rules.2.strength", STRENGTHS),
+        ("[gate]\nrules = 3", "gate.rules", "a list, each item a table with `id`"),
         ("agents = 3", "agents", "a table, each value a table"),
         ("[repos]\ndomains = 2026-01-01", "repos.domains", "a table, each value a string in quotes"),
     ],

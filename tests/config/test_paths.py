@@ -86,3 +86,21 @@ def test_expand_replaces_the_home_and_known_variables(text: str, expected: str) 
 
 def test_the_functions_take_the_process_environment_by_default(isolated_home: Path) -> None:
     assert paths.home_dir() == isolated_home / "recollect"
+
+
+def test_another_programs_word_for_the_memory_is_its_database() -> None:
+    assert paths.home_dir({**HOME, "HELIX_STORE_DB": "/srv/memory/memory.db"}) == Path("/srv/memory")
+
+
+def test_recollect_home_comes_before_another_programs_word() -> None:
+    env = {**HOME, "RECOLLECT_HOME": "/srv/own", "HELIX_STORE_DB": "/srv/memory/memory.db"}
+    assert paths.home_dir(env) == Path("/srv/own")
+
+
+@pytest.mark.parametrize("text", ["memory.db", "srv/memory.db", "/srv/other.db", "/srv/memory", "", "/"])
+def test_a_word_that_names_no_memory_is_ignored(text: str) -> None:
+    assert paths.home_dir({**HOME, "HELIX_STORE_DB": text}) == paths.home_dir(HOME)
+
+
+def test_the_configuration_stays_where_it_is() -> None:
+    assert paths.config_file({**HOME, "HELIX_STORE_DB": "/srv/memory/memory.db"}) == paths.config_file(HOME)

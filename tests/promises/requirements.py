@@ -75,7 +75,30 @@ REQUIREMENTS = (
     Requirement(
         "deterministic.nodes",
         "The same holds for nodes and digests.",
-        deferred="there are no nodes and digests yet",
+        (
+            "promises/test_deterministic.py::test_nodes_and_digests_do_not_depend_on_cuts_slices_or_the_home",
+            "promises/test_deterministic.py::test_a_rebuild_gives_the_same_nodes_and_when_they_were_recorded",
+            "pipeline/distill/test_distilling.py::test_in_whatever_pieces_it_came_the_nodes_are_the_same",
+            "pipeline/distill/test_distilling.py::test_a_rebuild_without_the_old_database_says_the_same",
+            "pipeline/distill/test_distilling.py::test_a_session_of_two_sources_has_one_order_whichever_came_first",
+        ),
+    ),
+    Requirement(
+        "deterministic.evidence",
+        "Every node names the exact bytes that it was made of, and `verify` says where that does not hold.",
+        (
+            "promises/test_lossless.py::test_verify_names_a_node_whose_evidence_is_not_what_it_was",
+            "pipeline/distill/test_distilling.py::test_an_analysis_gives_decisions_with_episodes_and_evidence",
+        ),
+    ),
+    Requirement(
+        "deterministic.history",
+        "What was decided stays: what is not given any more is revoked, not deleted, also through a rebuild.",
+        (
+            "pipeline/distill/test_distilling.py::test_a_decision_whose_words_changed_is_revoked_and_not_deleted",
+            "pipeline/distill/test_distilling.py::test_a_rebuild_says_the_same_and_keeps_what_was_revoked_and_added",
+            "recall/test_decisions.py::test_what_was_known_at_a_time_is_what_had_been_taken_in_by_then",
+        ),
     ),
     Requirement(
         "crash_safe.killed",
@@ -84,12 +107,14 @@ REQUIREMENTS = (
             "faults/test_kill.py::test_kill_9_at_random_moments_leaves_the_same_memory_in_the_end",
             "faults/test_kill.py::test_an_interrupted_sync_keeps_what_it_has_and_says_so",
             "pipeline/test_bad_input.py::test_a_full_disk_is_said_in_one_line_and_nothing_stored_is_lost",
+            "pipeline/distill/test_distilling.py::test_killed_at_any_step_it_goes_on_and_comes_to_the_same",
         ),
     ),
     Requirement(
         "crash_safe.idempotent",
         "A step that has nothing to do writes nothing.",
         (
+            "pipeline/distill/test_distilling.py::test_the_same_run_twice_changes_nothing",
             "pipeline/test_sync.py::test_a_second_sync_writes_nothing",
             "histories/test_histories.py::test_any_history_of_files_is_kept_and_told_once",
         ),
@@ -134,6 +159,7 @@ REQUIREMENTS = (
             "promises/test_private.py::test_no_cell_of_the_database_holds_a_secret",
             "promises/test_private.py::test_no_verb_shows_a_secret",
             "promises/test_private.py::test_no_export_but_raw_holds_a_secret",
+            "promises/test_private.py::test_no_digest_node_or_signal_holds_a_secret",
         ),
     ),
     Requirement(

@@ -6,6 +6,7 @@ import random
 import tempfile
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,6 +45,61 @@ def write_codex(root: Path, turns: int = 4, words: str = "") -> Path:
 
 
 WRITERS = pytest.mark.parametrize("write", [write_claude, write_codex])
+
+
+def meaning(memory: Memory, *, with_times: bool = False) -> list[object]:
+    """Return every digest and node, as bytes; with_times: and when each was recorded."""
+    uids = sorted(session.session_uid for session in memory.sessions(limit=1000, sync=False).sessions)
+    nodes = [(msgspec.json.encode(k.node), k.recorded_at if with_times else 0) for k in memory.nodes(with_revoked=True)]
+    return [*(msgspec.json.encode(memory.digest(uid)) for uid in uids), *nodes]
+
+
+def write_decisions(root: Path) -> Path:
+    """Write a session in which something is decided, edited, tried, and decided again."""
+    one = ClaudeTranscript(root / "claude", "one")
+    one.user("Use Postgres instead of MySQL because it has better JSON support.")
+    one.write("/w/demo/postgres.py", "import psycopg\n" * 400)
+    one.tool("Bash", {"command": "pytest -q"}, "1 failed, 2 passed in 0.1s", is_error=True)
+    one.write("/w/demo/test_postgres.py", "assert True\n")
+    one.tool("Bash", {"command": "pytest -q"}, "3 passed in 0.1s")
+    one.assistant("Done. I chose a connection pool rather than one connection, because requests overlap.")
+    one.user("Never commit to main. Actually, let's go back to MySQL after all.")
+    one.assistant("Understood, MySQL it is.")
+    return one.path
+
+
+def test_nodes_and_digests_do_not_depend_on_cuts_slices_or_the_home(tmp_path: Path) -> None:
+    whole = write_decisions(tmp_path / "whole")
+    with Memory.open(tmp_path / "whole" / "memory", config=Config(), env=env_of(tmp_path / "whole")) as memory:
+        memory.sync()
+        expected = meaning(memory)
+    assert any(b'"node":"decision"' in node for node, _ in expected[1:])  # type: ignore[attr-defined, misc]
+    data = whole.read_bytes()
+    for name, config, ends in (
+        ("small", SMALL_SLICES, [len(data)]),
+        ("pieces", Config(), [*range(0, len(data), 1500), len(data)]),
+        ("elsewhere", Config(), [len(data)]),
+    ):
+        root = tmp_path / name
+        path = root / "claude" / whole.relative_to(tmp_path / "whole" / "claude")
+        path.parent.mkdir(parents=True)
+        with Memory.open(root / "memory", config=config, env=env_of(root)) as memory:
+            for end in ends:
+                path.write_bytes(data[:end])
+                memory.sync()
+            assert meaning(memory) == expected, name
+
+
+def test_a_rebuild_gives_the_same_nodes_and_when_they_were_recorded(tmp_path: Path) -> None:
+    path = write_decisions(tmp_path)
+    data = path.read_bytes()
+    with Memory.open(tmp_path / "memory", config=Config(), env=env_of(tmp_path)) as memory:
+        for end in (len(data) // 2, len(data)):
+            path.write_bytes(data[:end])
+            memory.sync()
+        expected = meaning(memory, with_times=True)
+        memory.rebuild("all")
+        assert meaning(memory, with_times=True) == expected
 
 
 def everything(memory: Memory) -> dict[str, list[Event]]:

@@ -135,6 +135,25 @@ def _older_parser(world: World, _: pytest.MonkeyPatch) -> None:
     db.close()
 
 
+def _analysed_by_other_rules(world: World, _: pytest.MonkeyPatch) -> None:
+    db = apsw.Connection(str(world.memory.home / "memory.db"))
+    db.execute("UPDATE analysis SET scheme = 0").fetchall()
+    db.close()
+
+
+def _long_unanalysed(world: World, _: pytest.MonkeyPatch) -> None:
+    db = apsw.Connection(str(world.memory.home / "memory.db"))
+    db.execute("DELETE FROM analysis").fetchall()
+    db.execute("UPDATE session SET ingested_at = ended_at").fetchall()
+    db.close()
+
+
+def _analyses_gone(world: World, _: pytest.MonkeyPatch) -> None:
+    db = apsw.Connection(str(world.memory.home / "memory.db"))
+    db.execute("DROP TABLE waiting").fetchall()
+    db.close()
+
+
 def _a_changed_format(world: World, _: pytest.MonkeyPatch) -> None:
     transcript = world.claude()
     transcript.raw(b'{"type":"from_the_future","sessionId":"x","uuid":"u"}\n')
@@ -169,6 +188,9 @@ AILMENTS = (
     Ailment("vectors", "warn", "0 of", _vectors_gone),
     Ailment("vectors", "warn", "damaged", _vectors_damaged),
     Ailment("parsers", "warn", "older parser", _older_parser),
+    Ailment("analyses", "warn", "by other rules", _analysed_by_other_rules),
+    Ailment("analyses", "warn", "the longest for", _long_unanalysed),
+    Ailment("analyses", "fail", "waiting", _analyses_gone),
     Ailment("formats", "warn", "that no parser knows (claude 1)", _a_changed_format),
     Ailment("agent claude", "warn", "linked.jsonl", _link_out),
     Ailment("agent codex", "warn", "no sessions", _no_codex_sessions),

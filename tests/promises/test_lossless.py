@@ -6,12 +6,16 @@ import json
 import tempfile
 from pathlib import Path
 
+import apsw
+import msgspec
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.config import Config
-from recollect.memory import Memory
+from recollect.memory import Memory, NewDecision
+from recollect.model.nodes import Decision
+from recollect.store.sqlite.distilled.packing import pack_node
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from recollect.testing.strategies import any_transcript
 from tests.pipeline.conftest import World
@@ -138,3 +142,26 @@ def test_verify_names_the_source_that_lost_bytes(world: World) -> None:
     assert not report.ok
     assert [Path(d.path) for d in report.defects if d.is_loss and d.code == "chunk_unreadable"] == [two.path]
     assert {Path(x.path): x.is_ok for x in report.ledgers} == {one.path: True, two.path: False}
+
+
+def test_verify_names_a_node_whose_evidence_is_not_what_it_was(world: World) -> None:
+    world.claude().user("Use Postgres instead of MySQL because it has better JSON support.")
+    memory = world.memory
+    memory.sync()
+    added = memory.decisions_facet.add(NewDecision("We keep it small")).decision
+    sound = memory.upkeep.verify()
+    assert sound.ok
+    nodes = [item.node for item in memory.nodes()]
+    assert sound.nodes == len(nodes) + 1
+    found = next(node for node in nodes if isinstance(node, Decision))
+    elsewhere = msgspec.structs.replace(found.location, offset_bytes=found.location.offset_bytes + 1)
+    bent = msgspec.structs.replace(found, location=elsewhere)
+    other = msgspec.structs.replace(added, statement="We keep it large")
+    db = apsw.Connection(str(memory.home / "memory.db"))
+    db.execute("UPDATE node SET data = ? WHERE id = ?", (pack_node(bent), found.id)).fetchall()
+    db.execute("UPDATE added_decision SET json = ?", (msgspec.json.encode(other).decode(),)).fetchall()
+    db.close()
+    report = memory.upkeep.verify()
+    assert not report.ok
+    named = [d.detail.partition(" ")[0].rstrip(":") for d in report.defects if d.code == "node_without_evidence"]
+    assert sorted(named) == sorted([found.id, added.id])

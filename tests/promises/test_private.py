@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
+import msgspec
 import pytest
 import zstandard
 
@@ -18,6 +19,8 @@ from recollect.cli.main import run
 from recollect.cli.verbs import VERBS
 from recollect.config import Config
 from recollect.memory import ExportFormat, Memory
+from recollect.model.signals import SIGNAL_KINDS
+from recollect.store.distilled import NodeFilter
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from tests.privacy.planted_secrets import PLANTED
 
@@ -107,6 +110,18 @@ def _cells(database: Path) -> Iterator[tuple[str, bytes]]:
     db.close()
 
 
+def test_no_digest_node_or_signal_holds_a_secret(planted: Planted) -> None:
+    with planted.open() as memory:
+        memory.distilling.run()
+        uids = (planted.claude.uid, planted.codex.uid)
+        digests = [memory.digest(uid) for uid in uids]
+        signals = list(memory.distilled().signals(SIGNAL_KINDS, NodeFilter()))
+        told = [*digests, *(item.node for item in memory.nodes()), *(s for item in signals for s in item.signals)]
+    assert None not in digests
+    assert len(told) > len(uids)
+    assert [(item, seen) for item in told if (seen := seen_in(msgspec.json.encode(item)))] == []
+
+
 SHOWING = [verb.name for verb in VERBS if verb.name != "otlp"]
 """All but the receiver, which shows nothing that is stored and serves until it is stopped."""
 
@@ -143,6 +158,8 @@ def _ways(planted: Planted, verb: str, folder: Path) -> list[list[str]]:
         "timeline": [["--limit", "5000"]],
         "usage": [["--by", "session"]],
         "schema": [["event"]],
+        "digest": [[uid] for uid in sessions],
+        "decisions": [["--state", "all", "--limit", "5000"]],
         "agents": [["--all"], ["--drift"]],
         "import": [[str(planted.claude.path)]],
         "parse": [[str(planted.claude.path)], [str(planted.codex.path)]],

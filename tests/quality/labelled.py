@@ -89,11 +89,13 @@ def answered_by(turn: LabelledTurn, proposal: Proposal, events: Iterable[Event])
     return _text(events, AssistantMessage, turn.session_uid, proposal)
 
 
-def _text(events: Iterable[Event], kind: type, session_uid: str, at: Proposal) -> str | None:
+def _text(
+    events: Iterable[Event], kind: type[UserMessage | AssistantMessage], session_uid: str, at: Proposal
+) -> str | None:
     for event in events:
         is_there = (event.session_uid, event.location.record_index, event.part) == (session_uid, at.record, at.part)
         if is_there and isinstance(event.payload, kind) and at.quote in event.payload.text:
-            return str(event.payload.text)
+            return event.payload.text
     return None
 
 

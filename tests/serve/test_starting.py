@@ -63,6 +63,45 @@ def test_what_was_left_out_is_loaded_when_it_is_used() -> None:
     assert {"starlette.applications", "mcp.client.session"} <= loaded(then=SERVED)
 
 
+VERSIONS = """
+from mcp_types import methods
+from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
+import pydantic, mcp_types
+def versions():
+    return sorted(name for name in sys.modules if name.startswith("mcp_types._v"))
+assert versions() == [], versions()
+methods.validate_client_request("tools/list", "2025-11-25", {})
+assert versions() == ["mcp_types._v2025_11_25"], versions()
+from mcp_types import _v2026_07_28 as newest
+assert isinstance(newest.CallToolResult, type)
+assert "defer_build" not in pydantic.BaseModel.model_config
+tables = (methods.CLIENT_REQUESTS, methods.CLIENT_NOTIFICATIONS, methods.SERVER_REQUESTS,
+          methods.SERVER_NOTIFICATIONS, methods.SERVER_RESULTS, methods.CLIENT_RESULTS)
+schemas = {repr(key): methods._adapter(model).json_schema() for table in tables for key, model in table.items()}
+"""
+WHOLE = """
+import json, sys
+from mcp_types import methods
+tables = (methods.CLIENT_REQUESTS, methods.CLIENT_NOTIFICATIONS, methods.SERVER_REQUESTS,
+          methods.SERVER_NOTIFICATIONS, methods.SERVER_RESULTS, methods.CLIENT_RESULTS)
+schemas = {repr(key): methods._adapter(model).json_schema() for table in tables for key, model in table.items()}
+print(json.dumps(schemas, sort_keys=True))
+"""
+
+
+def test_a_versions_models_are_loaded_when_a_client_speaks_it_and_are_the_same() -> None:
+    """Every message of every version is checked by the same rules as where the SDK is loaded as it is."""
+    in_part = LISTED.format(with_http=False, then=f"{VERSIONS}\nprint(json.dumps(schemas, sort_keys=True)); sys.exit()")
+    said = [
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        for script in (in_part, WHOLE)
+    ]
+    assert [done.stderr for done in said] == ["", ""]
+    schemas = json.loads(said[0].stdout)
+    assert len(schemas) > 50
+    assert schemas == json.loads(said[1].stdout)
+
+
 def test_over_http_the_whole_server_is_loaded() -> None:
     found = loaded(with_http=True)
     assert "mcp.server.streamable_http_manager" in found
@@ -75,7 +114,7 @@ def test_an_sdk_of_another_layout_is_loaded_whole() -> None:
 from recollect.serve.mcp import sdk
 def elsewhere():
     raise ImportError("no such module in this version")
-sdk._defer_models = elsewhere
+sdk._deferred_models = elsewhere
 sdk.load(with_http=False)
 import mcp, mcp.server.lowlevel.server
 assert "mcp.client.session" in __import__("sys").modules

@@ -64,18 +64,25 @@ def group(ctx: click.Context) -> None:
 
 def run(argv: Sequence[str]) -> int:
     """Run one command line (without the program's name) and return the exit code. Never raises, except SystemExit."""
-    as_json = "--json" in argv
     try:
         code = _invoke(argv)
         sys.stdout.flush()
         return code
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost frame
+        return told(error, as_json="--json" in argv)
+
+
+def told(error: BaseException, *, as_json: bool) -> int:
+    """Tell what ended a command and return its exit code. Raises what is no error, such as SystemExit."""
+    try:
+        raise error
     except click.exceptions.Exit as done:
         return done.exit_code
-    except click.ClickException as error:
-        message, hint = describe_usage(error)
+    except click.ClickException as wrong:
+        message, hint = describe_usage(wrong)
         return report_error(UsageError(message, hint=hint), as_json=as_json)
-    except RecollectError as error:
-        return report_error(error, as_json=as_json)
+    except RecollectError as ours:
+        return report_error(ours, as_json=as_json)
     except BrokenPipeError:
         # The reader (head, less) has seen enough. Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -83,8 +90,8 @@ def run(argv: Sequence[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         sys.stderr.write("recollect: interrupted; what was stored stays\n")
         return INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - the outermost frame: a bug of ours becomes one line and a log
-        return report_bug(error, as_json=as_json)
+    except Exception as bug:  # noqa: BLE001 - the outermost frame: a bug of ours becomes one line and a log
+        return report_bug(bug, as_json=as_json)
 
 
 def _invoke(argv: Sequence[str]) -> int:

@@ -60,6 +60,14 @@ def _when(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+as_option = click.option(
+    "--as", "agent", metavar="SLUG", help="The agent that wrote it, where the content doesn't tell."
+)
+sink_option = click.option(
+    "--sink",
+    metavar="ndjson:FILE|sqlite:FILE",
+    help="Write there instead of standard output; what was written is never doubled or torn.",
+)
 no_sync_option = click.option(
     "--no-sync", is_flag=True, help="Answer from what is stored; don't look for changes first."
 )
@@ -81,6 +89,13 @@ def range_options(command: Command) -> Command:
     command = click.option("--before", metavar="WHEN", callback=_when, help="Only before this time.")(command)
     text = f"Only from this time on: {WHEN_FORMS}."
     return click.option("--after", metavar="WHEN", callback=_when, help=text)(command)
+
+
+def when_option(name: str, text: str, *, default: str | None = None) -> Callable[[Command], Command]:
+    """Return an option that takes a time, as `--after` does."""
+    return click.option(
+        name, metavar="WHEN", callback=_when, default=default, show_default=default is not None, help=text
+    )
 
 
 def limit_option(default: int | None, what: str) -> Callable[[Command], Command]:

@@ -23,9 +23,13 @@ VERBS: tuple[Verb, ...] = (
     Verb("sessions", "find", "List sessions, newest first."),
     Verb("show", "find", "Show a session, or one event with its neighbours."),
     Verb("timeline", "find", "Show what happened, in order, one line per event."),
+    Verb("decisions", "find", "Show what was decided and what became of it, or add a decision."),
+    Verb("blame", "find", "Show which session, turn and decision led to a line."),
     Verb("context", "find", "Show what an agent is given when a session starts here."),
+    Verb("digest", "learn", "Show what one session came to."),
+    Verb("retro", "learn", "Look back: outcomes, cost, errors and their fixes, decisions."),
     Verb("usage", "learn", "Show tokens and cost."),
-    Verb("stats", "learn", "Show what is in the memory, or how agents use it."),
+    Verb("stats", "learn", "Show what is in the memory, how agents use it, or what sessions came to."),
     Verb("agents", "plug in", "List the agents that can be read and where their history is."),
     Verb("setup", "plug in", "Let your agents use this memory, or stop it."),
     Verb("mcp", "plug in", "Let agents search and read the memory (MCP)."),
@@ -38,7 +42,10 @@ VERBS: tuple[Verb, ...] = (
     Verb("rebuild", "look after", "Derive the index, or everything, again from the archive."),
     Verb("config", "look after", "Show the configuration in force."),
     Verb("schema", "look after", "Print the JSON Schema of a result."),
-    Verb("parse", "pipes", "Turn a transcript into events as NDJSON, without a memory."),
+    Verb("redact", "look after", "Write any text with its secrets replaced by markers."),
+    Verb("parse", "pipes", "Turn a transcript into events, or what they mean."),
+    Verb("replay", "pipes", "Play a transcript back as it grew."),
+    Verb("watch", "pipes", "Follow transcripts as they grow."),
 )
 
 

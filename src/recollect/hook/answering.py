@@ -1,4 +1,5 @@
-"""Finds an answer: the daemon's, else that of `recollect context`, else the empty one.
+"""Finds an answer: at a session's start the one made ready for it, else the daemon's, else that of `recollect context`,
+else the empty one.
 
 Before a compaction and at the end of a session there is nothing to say. What was said must be in the memory when it is
 asked for, though: without a daemon, a sync is started that nobody waits for.
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 
-from recollect.hook.answers import answer_with, empty_answer, is_valid, takes_context
+from recollect.hook.answers import answer_with, empty_answer, form_of, is_valid, takes_context
 from recollect.hook.request import Request, request
 
 TYPE_CHECKING = False
@@ -48,6 +49,10 @@ def answer(call: Call, *, seconds: float) -> bytes:
     # A session that begins again after a compaction is told by its source; one hook for both is enough.
     event = "compact" if call.event == "start" and said.source == "compact" else call.event
     is_asking = takes_context(call.agent, event)
+    if is_asking and event == "start":
+        ready = _take_ready(call, said, began)
+        if ready is not None:
+            return answer_with(call.agent, event, ready)
     if is_asking or event in _TAKING_IN:
         text = _ask_daemon(call, event, said)
         if text is not None:
@@ -59,6 +64,20 @@ def answer(call: Call, *, seconds: float) -> bytes:
     rest = seconds - (time.monotonic() - began) - _RESERVE_S
     made = _run_context(call, event, rest)
     return made if is_valid(call.agent, event, made) else empty_answer(call.agent, event)
+
+
+def _take_ready(call: Call, said: Request, began: float) -> str | None:
+    """Return the text that was made ready for this session's start, and log it; None where there is none."""
+    from recollect.hook.at_once import log_firing, ready_block
+
+    most = form_of(call.agent).max_chars
+    given = ready_block(
+        call.home, _environment(call.home), agent=call.agent, session=said.session, cwd=said.cwd, max_chars=most
+    )
+    if given is None:
+        return None
+    log_firing(call.home, call.agent, given, took_us=round((time.monotonic() - began) * 1e6))
+    return given.text
 
 
 def _ask_daemon(call: Call, event: str, said: Request) -> str | None:

@@ -24,7 +24,11 @@ Intent = Literal["reason", "command", "output", "other"]
 
 _REASON = re.compile(r"\W*(?:and |but |so )?why\b", re.I)
 _ASKING = re.compile(r"\W*(?:how|what|when|where|which|who|why|does|do|did|is|are|was|were|can|should)\b", re.I)
-_NOUN = r"\b(?:which|what)(?:\s+\S+){0,3}?\s+"
+_NOUN = (
+    r"\b(?:which|what)(?!\s+(?:the|an?|this|that|these|those|my|our|your|its|their|we|you|i|it|they)\b)"
+    r"(?:\s+\S+){0,3}?\s+"
+)
+"""What is asked for by its name. `on which the version blocks` asks for nothing: an article begins a clause."""
 _OUTPUT = re.compile(_NOUN + r"(?:versions?|release|commit|host ?name|number|count)\b|\bhow many\b", re.I)
 _COMMAND = re.compile(
     _NOUN + r"(?:commands?|invocation|script|options?|flags?|subject line)\b"
@@ -119,6 +123,9 @@ _SEQ_MASK = (1 << SEQ_BITS) - 1
 _TALK = frozenset(("reply", "prompt", "thinking"))
 _SAID = frozenset(("reply", "prompt"))
 SESSION_MEANINGS = 5
+SEAT = 3
+"""The session nearest in meaning has a hit after at most so many others: words that other sessions have by accident
+may keep it off the page, and where a question shares no word with its answer they do (docs/recall-tuning.md)."""
 
 
 class Ranked(NamedTuple):
@@ -186,6 +193,15 @@ def rank(
         placed.append(Ranked(candidate, score + (weights.in_period if candidate.in_period else 0.0), item.covered))
     placed.sort(key=lambda item: _place(item, sessions))
     return placed
+
+
+def seated(ranked: list[Ranked], session: int | None) -> list[Ranked]:
+    """Return the ranked with the session's best in place SEAT at the latest, with the score of what stood there."""
+    at = next((i for i, item in enumerate(ranked) if item.candidate.session == session), 0)
+    if at <= SEAT:
+        return ranked
+    item = ranked[at]._replace(score=ranked[SEAT].score)
+    return [*ranked[:SEAT], item, *ranked[SEAT:at], *ranked[at + 1 :]]
 
 
 def _place(item: Ranked, sessions: Mapping[int, SessionKey]) -> tuple[float, bool, int, str, int]:

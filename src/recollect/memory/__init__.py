@@ -10,18 +10,38 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from recollect.capture.otlp import Signal
+    from recollect.distill.retro.report import DayLine, ErrorLine, Retro
     from recollect.memory.agents import AgentsFacet, AgentView
     from recollect.memory.context import ContextFacet
+    from recollect.memory.distilled.blaming import BlameAnswer, BlameQuestion, repository_of
+    from recollect.memory.distilled.deciding import DecisionsFacet, NewDecision
+    from recollect.memory.distilled.running import DistillingFacet
     from recollect.memory.door import Memory
     from recollect.memory.embedding import EmbeddingFacet
+    from recollect.memory.pipes.explaining import Explanation, explained
+    from recollect.memory.pipes.playing import Changes, items_of, play
+    from recollect.memory.pipes.reading import (
+        Meaning,
+        Reading,
+        as_file,
+        as_growing_file,
+        events_of,
+        mean,
+        read_path,
+        stages_of,
+    )
+    from recollect.memory.pipes.redacting import redact_stream
+    from recollect.memory.pipes.verifying import FileVerifyReport, verify_path
+    from recollect.memory.pipes.watching import EVERY_S, Wanted, Watcher
     from recollect.memory.recalling import RecallFacet
     from recollect.memory.setup import PreparedSetup, SetupFacet
     from recollect.memory.spool import Spooled, SpoolFacet
     from recollect.memory.upkeep import UpkeepFacet
     from recollect.memory.usage import UsageFacet
     from recollect.model.usage import UsageReport, UsageRow, UsageTotals
+    from recollect.pipeline.distill.running import DistillReport
     from recollect.pipeline.embed import EmbedReport
-    from recollect.pipeline.parse import parse_file
+    from recollect.pipeline.parse import Recognised, parse_file
     from recollect.pipeline.report import AgentSync, ProgressCallback, Skipped, SyncProgress, SyncReport
     from recollect.recall.answers import (
         AgentStats,
@@ -39,9 +59,14 @@ if TYPE_CHECKING:
     from recollect.recall.context.usage import RecallStats
     from recollect.recall.conversations import Conversation, conversations
     from recollect.recall.coverage import Coverage
+    from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, DecisionView
     from recollect.recall.overview import Cited, Overview
     from recollect.recall.quoting import CONTINUED, clean, quoted
+    from recollect.store.distilled import KeptNode, KeptSignals
     from recollect.store.ports import DriftRow, EventFilter, UsageBy
+    from recollect.store.sinks.contract import Given, Item, Offsets, Retracted, Sink
+    from recollect.store.sinks.database import SqliteSink
+    from recollect.store.sinks.lines import LinesSink
     from recollect.upkeep.reports import (
         Check,
         DoctorReport,
@@ -57,30 +82,46 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "recollect.capture.otlp": "Signal",
+    "recollect.distill.retro.report": "DayLine ErrorLine Retro",
     "recollect.memory.agents": "AgentView AgentsFacet",
     "recollect.memory.context": "ContextFacet",
+    "recollect.memory.distilled.deciding": "DecisionsFacet NewDecision",
+    "recollect.memory.distilled.running": "DistillingFacet",
+    "recollect.memory.distilled.blaming": "BlameAnswer BlameQuestion repository_of",
     "recollect.memory.door": "Memory",
     "recollect.memory.embedding": "EmbeddingFacet",
+    "recollect.memory.pipes.explaining": "Explanation explained",
+    "recollect.memory.pipes.playing": "Changes items_of play",
+    "recollect.memory.pipes.reading": "Meaning Reading as_file as_growing_file events_of mean read_path stages_of",
+    "recollect.memory.pipes.redacting": "redact_stream",
+    "recollect.memory.pipes.verifying": "FileVerifyReport verify_path",
+    "recollect.memory.pipes.watching": "EVERY_S Wanted Watcher",
     "recollect.memory.recalling": "RecallFacet",
     "recollect.memory.setup": "PreparedSetup SetupFacet",
     "recollect.memory.spool": "SpoolFacet Spooled",
     "recollect.memory.upkeep": "UpkeepFacet",
     "recollect.memory.usage": "UsageFacet",
     "recollect.model.usage": "UsageReport UsageRow UsageTotals",
+    "recollect.pipeline.distill.running": "DistillReport",
     "recollect.pipeline.embed": "EmbedReport",
-    "recollect.pipeline.parse": "parse_file",
+    "recollect.pipeline.parse": "Recognised parse_file",
     "recollect.pipeline.report": "AgentSync ProgressCallback Skipped SyncProgress SyncReport",
     "recollect.recall.answers": (
         "AgentStats Hit SearchAnswer SessionPage Stats StorageStats Timeline TimelineEntry VectorStats"
     ),
     "recollect.recall.conversations": "Conversation conversations",
     "recollect.recall.coverage": "Coverage",
+    "recollect.recall.decisions": "DecisionQuestion DecisionView DecisionsAnswer",
     "recollect.recall.overview": "Cited Overview",
     "recollect.recall.quoting": "CONTINUED clean quoted",
     "recollect.recall.context.building": "ContextBlock",
     "recollect.recall.context.sources": "ContextEvent",
     "recollect.recall.context.usage": "RecallStats",
+    "recollect.store.distilled": "KeptNode KeptSignals",
     "recollect.store.ports": "DriftRow EventFilter UsageBy",
+    "recollect.store.sinks.contract": "Given Item Offsets Retracted Sink",
+    "recollect.store.sinks.lines": "LinesSink",
+    "recollect.store.sinks.database": "SqliteSink",
     "recollect.upkeep.reports": "Check DoctorReport ExportFormat Exported LedgerDefect SourceLedger VerifyReport",
     "recollect.upkeep.setup.manifest": "Mode",
     "recollect.upkeep.setup.plans": "Step",
@@ -90,11 +131,15 @@ _PLACES = {name: module for module, names in _NAMES.items() for name in names.sp
 
 __all__ = [
     "CONTINUED",
+    "EVERY_S",
     "AgentReport",
     "AgentStats",
     "AgentSync",
     "AgentView",
     "AgentsFacet",
+    "BlameAnswer",
+    "BlameQuestion",
+    "Changes",
     "Check",
     "Cited",
     "ContextBlock",
@@ -102,31 +147,55 @@ __all__ = [
     "ContextFacet",
     "Conversation",
     "Coverage",
+    "DayLine",
+    "DecisionQuestion",
+    "DecisionView",
+    "DecisionsAnswer",
+    "DecisionsFacet",
+    "DistillReport",
+    "DistillingFacet",
     "DoctorReport",
     "DriftRow",
     "EmbedReport",
     "EmbeddingFacet",
+    "ErrorLine",
     "EventFilter",
+    "Explanation",
     "ExportFormat",
     "Exported",
+    "FileVerifyReport",
+    "Given",
     "Hit",
+    "Item",
+    "KeptNode",
+    "KeptSignals",
     "LedgerDefect",
+    "LinesSink",
+    "Meaning",
     "Memory",
     "Mode",
+    "NewDecision",
+    "Offsets",
     "Overview",
     "PreparedSetup",
     "ProgressCallback",
+    "Reading",
     "RecallFacet",
     "RecallStats",
+    "Recognised",
+    "Retracted",
+    "Retro",
     "SearchAnswer",
     "SessionPage",
     "SetupFacet",
     "SetupReport",
     "Signal",
+    "Sink",
     "Skipped",
     "SourceLedger",
     "SpoolFacet",
     "Spooled",
+    "SqliteSink",
     "Stats",
     "Step",
     "StorageStats",
@@ -142,10 +211,24 @@ __all__ = [
     "UsageTotals",
     "VectorStats",
     "VerifyReport",
+    "Wanted",
+    "Watcher",
+    "as_file",
+    "as_growing_file",
     "clean",
     "conversations",
+    "events_of",
+    "explained",
+    "items_of",
+    "mean",
     "parse_file",
+    "play",
     "quoted",
+    "read_path",
+    "redact_stream",
+    "repository_of",
+    "stages_of",
+    "verify_path",
 ]
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from recollect.errors import RecollectError
-from recollect.recall.context.building import ContextBlock, build, ordered, room_of
+from recollect.recall.context.building import ContextBlock, block_of, build, room_of
 from recollect.recall.context.folders import folder_of
 from recollect.recall.context.sources import Asked, ContextEvent
 from recollect.store.recent import Firing
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BUDGET_TOKENS = 1200
 """What `[context] budget_tokens` is where the configuration says nothing."""
 _SPOOL = "firings"
-_Damage = (RecollectError, msgspec.MsgspecError, OSError, ValueError)
+DAMAGE = (RecollectError, msgspec.MsgspecError, OSError, ValueError)
 """All that a database, a file or a folder can do to a reader."""
 
 
@@ -74,17 +74,17 @@ class ContextFacet:
             return ContextBlock()
         try:
             reader = SqliteRecentReader(self._home)
-        except _Damage as error:
+        except DAMAGE as error:
             return ContextBlock(notes=(_code(error),))
         try:
-            asked = Asked(reader, folder_of(cwd, self._env), session, room=room_of(budget))
+            folder = folder_of(cwd, self._env)
             if event == "prompt":
-                return self._about_prompt(asked, prompt, budget)
-            block = build(asked, ordered(event), budget=budget)
+                return self._about_prompt(Asked(reader, folder, session, room=room_of(budget)), prompt, budget)
+            block = block_of(reader, folder, event=event, session=session, budget=budget)
             if event == "compact" and not block.text:  # not taken in yet: what it was told at its start is gone too
-                block = build(asked, ordered("start"), budget=budget)
+                block = block_of(reader, folder, event="start", session=session, budget=budget)
             return block
-        except _Damage as error:
+        except DAMAGE as error:
             return ContextBlock(notes=(_code(error),))
         finally:
             reader.close()
@@ -114,7 +114,7 @@ class ContextFacet:
         from recollect.recall.context.usage import recall_stats
         from recollect.store.sqlite.firings import count_own_calls, read_firings
 
-        self._drain()
+        self.take_spooled()
         waiting = [firing for _path, firing in self._spooled()]
         if not (self._home / DATABASE_NAME).exists():
             return recall_stats(waiting, [], None)
@@ -157,7 +157,7 @@ class ContextFacet:
                 continue
         return found
 
-    def _drain(self) -> None:
+    def take_spooled(self) -> None:
         """Store what waits in the spool; what cannot be stored now waits on."""
         from recollect.store.sqlite.firings import append_firings
 

@@ -14,9 +14,10 @@ import msgspec
 from recollect.config import Config, load_config
 from recollect.errors import IndexUnavailable, UnknownName
 from recollect.index.text_index import TextIndex
+from recollect.memory.distilled.telling import TellsMeaning
 from recollect.memory.lazily import LazyArchive, LazyRedactor
 from recollect.memory.taking_in import TakesIn, make_home, now_us
-from recollect.paths import config_file, home_dir
+from recollect.paths import config_file, home_dir, home_of_store
 from recollect.recall.answers import AgentStats, SearchAnswer, SessionPage, Stats, StorageStats, Timeline, TimelineEntry
 from recollect.recall.meaning import Meaning
 from recollect.recall.search import Searcher
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.index.vectors import VectorIndex
     from recollect.memory.agents import AgentsFacet
+    from recollect.memory.distilled.deciding import DecisionsFacet
+    from recollect.memory.distilled.running import DistillingFacet
     from recollect.memory.embedding import EmbeddingFacet
     from recollect.memory.recalling import RecallFacet
     from recollect.memory.setup import SetupFacet
@@ -41,11 +44,12 @@ if TYPE_CHECKING:
     from recollect.store.feed import TextFeed
 
 
-class Memory(TakesIn):
+class Memory(TakesIn, TellsMeaning):
     """The memory of one home. Use `Memory.open`; close it, or use it as a context manager."""
 
     def __init__(self, home: Path, config: Config, env: Mapping[str, str]) -> None:
-        super().__init__(home, config, env)
+        TakesIn.__init__(self, home, config, env)
+        TellsMeaning.__init__(self)
         self.notes: list[str] = []
         self._reader: Reader | None = None
         self._reader_archive: LazyArchive | None = None
@@ -65,7 +69,8 @@ class Memory(TakesIn):
         folder = home_dir(values) if home is None else Path(home)
         if config is None:
             own = folder / "config.toml"
-            config = load_config(own if home is not None and own.exists() else config_file(values))
+            is_named = home is not None or folder == Path(home_of_store(values) or os.devnull)
+            config = load_config(own if is_named and own.exists() else config_file(values))
         formats = config.formats()
         if formats:
             from recollect.agents.registry import define
@@ -84,6 +89,7 @@ class Memory(TakesIn):
         with self._lock:
             if self._embedding is not None:
                 self._embedding.close()
+            self._close_distilled()
             if self._reader is not None:
                 self._reader.close()
             if self._reader_archive is not None:
@@ -213,6 +219,20 @@ class Memory(TakesIn):
             if self._embedding is None:
                 self._embedding = EmbeddingFacet(self._folders, self.config, self.env, open_feed=self._open_feed)
             return self._embedding
+
+    @property
+    def distilling(self) -> DistillingFacet:
+        """Analyse sessions: digests, signals, decisions."""
+        from recollect.memory.distilled.running import DistillingFacet
+
+        return DistillingFacet(self, now_us)
+
+    @property
+    def decisions_facet(self) -> DecisionsFacet:
+        """Ask for decisions, and add one that was taken elsewhere."""
+        from recollect.memory.distilled.deciding import DecisionsFacet
+
+        return DecisionsFacet(self, now_us)
 
     @property
     def spool(self) -> SpoolFacet:

@@ -6,9 +6,11 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from recollect.config import Config
 from recollect.errors import IndexUnavailable, RecollectError, SourceUnavailable, StoreError, StoreLocked
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from recollect.memory.upkeep import Progress
     from recollect.pipeline.report import ProgressCallback, SyncReport
     from recollect.pipeline.sync import SyncRequest
+    from recollect.recall.context.ready import ReadyBlocks
 
 REFRESH_EVERY_S = 2.0
 """A process looks for new bytes at most this often when it reads (design, section 11)."""
@@ -73,10 +76,12 @@ class TakesIn(ABC):
         try:
             if force and (self.home / "memory.db").exists():
                 return self.rebuild("all", request=request)
-            with self._writing() as (writer, archive, keys):
+            with self.writing() as (writer, archive, keys):
                 report = sync(self._folders, writer, self.reader(), archive, keys, request)
                 self._make_vocabularies(report)
-                return report
+                self._distill((writer, archive, keys), request, report)
+            self._make_ready(report)
+            return report
         except StoreLocked as error:
             return SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0, state="busy", notes=[str(error)])
 
@@ -102,13 +107,15 @@ class TakesIn(ABC):
             plain = [str(path.absolute()) for path in paths if path not in archives]
             request = SyncRequest(self.config, agents=agents, env=self.env, progress=progress, now_us=now_us)
             with (
-                self._writing() as (writer, archive, keys),
+                self.writing() as (writer, archive, keys),
                 unpacked(archives, self._folders.unpacking) as shown_as,
             ):
                 request.imports = Named((*plain, *shown_as), is_all=True, shown_as=shown_as)
                 report = sync(self._folders, writer, self.reader(), archive, keys, request)
                 self._make_vocabularies(report)
-                return report
+                self._distill((writer, archive, keys), request, report)
+            self._make_ready(report)
+            return report
         except StoreLocked as error:
             return SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0, state="busy", notes=[str(error)])
 
@@ -127,7 +134,7 @@ class TakesIn(ABC):
                 return ()
             request = SyncRequest(self.config, env=self.env, max_bytes=REFRESH_BYTES, now_us=now_us)
             try:
-                with self._writing() as (writer, archive, keys):
+                with self.writing() as (writer, archive, keys):
                     report = sync(self._folders, writer, self.reader(), archive, keys, request)
             except StoreLocked:
                 return ("catching up: another process is ingesting, this is what is stored so far",)
@@ -156,16 +163,18 @@ class TakesIn(ABC):
             self.close()
             rebuild_all(self._folders, keys, self.config, now_us=now_us, progress=progress)
             self.close()
-        with self._writing() as (writer, archive, keys):
+        with self.writing() as (writer, archive, keys):
             if what == "index":
                 rebuild_index_of(self._folders, writer, self.reader())
             report = sync(self._folders, writer, self.reader(), archive, keys, request)
             self._make_vocabularies(report)
-            return report
+            self._distill((writer, archive, keys), request, report)
+        self._make_ready(report)
+        return report
 
     @contextmanager
-    def _writing(self) -> Iterator[tuple[SqliteWriter, Archive, HomeKeys]]:
-        """Hold the ingest lock with everything that writing needs open."""
+    def writing(self) -> Iterator[tuple[SqliteWriter, Archive, HomeKeys]]:
+        """Hold the ingest lock with everything that writing needs open. Raises StoreLocked, StoreError."""
         from recollect.archive.archive import Archive
         from recollect.archive.keys import load_keys, load_or_create_keys
         from recollect.pipeline.rebuild import finish_swap
@@ -179,6 +188,7 @@ class TakesIn(ABC):
             archive = Archive.open(self._folders.archive, keys)
             try:
                 yield writer, archive, keys
+                self._settle(writer)
             finally:
                 archive.close()
         finally:
@@ -191,7 +201,7 @@ class TakesIn(ABC):
         from recollect.pipeline.mend import mend_index
 
         try:
-            with self._writing() as (writer, _archive, _keys):
+            with self.writing() as (writer, _archive, _keys):
                 with self._lock:
                     self._index = None
                 for name in damaged:
@@ -202,6 +212,36 @@ class TakesIn(ABC):
         except RecollectError as error:
             return f"the search index could not be mended: {error}"
         return f"a damaged part of the search index was made anew: {count:,} events"
+
+    def _settle(self, writer: SqliteWriter) -> None:
+        """What was ready and still holds is ready again. Where that fails nothing is: `_make_ready` then says why."""
+        with suppress(OSError, ValueError, RecollectError, msgspec.MsgspecError):
+            self._ready().settle(writer.withdrawn, writer.touched)
+
+    def _make_ready(self, report: SyncReport) -> None:
+        """Have answers for sessions that start, and take in how often such were given. Optional, so never an error."""
+        from recollect.memory.context import DAMAGE, ContextFacet
+
+        try:
+            self._ready().make()
+        except DAMAGE as error:
+            report.notes.append(f"the context for a session's start could not be made ready: {error}")
+        ContextFacet(self.home, self.env, search=None).take_spooled()
+
+    def _ready(self) -> ReadyBlocks:
+        from recollect.recall.context.ready import ReadyBlocks
+
+        return ReadyBlocks(self.home, self.config.context, self.env)
+
+    def _distill(
+        self, opened: tuple[SqliteWriter, Archive, HomeKeys], request: SyncRequest, report: SyncReport
+    ) -> None:
+        """Analyse the sessions that have ended. What was taken in stays whatever comes of it; the report says so."""
+        if not self.config.distill.enabled or report.state == "interrupted":
+            return
+        from recollect.memory.distilled.running import distill_after
+
+        distill_after(self, opened, request, report)
 
     def _make_vocabularies(self, report: SyncReport) -> None:
         """The first infix question after a large sync would otherwise wait for them. Optional, so never an error."""

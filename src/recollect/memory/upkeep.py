@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from itertools import chain
 from pathlib import Path
 from typing import Literal, Protocol
 
 from recollect.archive.archive import Archive
 from recollect.config import Config
 from recollect.errors import UsageError
+from recollect.memory.distilled.running import DistillingFacet
 from recollect.memory.embedding import EmbeddingFacet
 from recollect.model.sessions import Session
 from recollect.pipeline.report import SyncReport
+from recollect.store.distilled import DistilledReader, NodeFilter
 from recollect.store.ports import Reader
 from recollect.upkeep.doctor import Doctor
 from recollect.upkeep.export import export, raw_bytes, raw_files, render
@@ -31,7 +34,10 @@ class OpenHome(Protocol):
 
     @property
     def embedding(self) -> EmbeddingFacet: ...
+    @property
+    def distilling(self) -> DistillingFacet: ...
     def reader(self) -> Reader: ...
+    def distilled(self) -> DistilledReader: ...
     def archive(self) -> AbstractContextManager[Archive]: ...
     def session(self, uid: str) -> Session: ...
     def rebuild(self, what: Literal["index", "all"], *, progress: Progress | None = None) -> SyncReport: ...
@@ -49,12 +55,15 @@ class UpkeepFacet:
         if next(reader.ledgers(), None) is None:  # nothing was ever taken in: there is no archive, and no key either
             return VerifyReport(True, 0, 0, 0, 0, 0, 0, 0, (), (), 0.0)
         with self._memory.archive() as archive:
-            return verify(reader, archive, progress=progress)
+            kept = (item.node for item in self._memory.distilled().nodes(NodeFilter(with_revoked=True)))
+            added = (item.decision for item in self._memory.distilled().decisions() if item.decision.origin == "added")
+            return verify(reader, archive, nodes=chain(kept, added), progress=progress)
 
     def doctor(self) -> DoctorReport:
         """Run every health check now. Never raises for what it finds; creates nothing."""
         m = self._memory
-        return Doctor(m.home, m.config, m.env, m.reader, vectors=m.embedding.coverage).run()
+        distilled = m.distilling.health
+        return Doctor(m.home, m.config, m.env, m.reader, vectors=m.embedding.coverage, distilled=distilled).run()
 
     def export(
         self,

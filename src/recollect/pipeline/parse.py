@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -20,13 +21,13 @@ from recollect.errors import SourceRefused
 from recollect.model.events import Event, Role, SourceLocation, TsQuality
 from recollect.model.ids import record_event_id, session_uid, source_id
 from recollect.model.payloads import KINDS, Payload
-from recollect.model.records import ZSTD_SUFFIXES, SourceInfo
+from recollect.model.records import ZSTD_SUFFIXES, Defect, SourceInfo
 from recollect.model.text import summary_of
 from recollect.pipeline.work.derive import Deriver, Resume, hashes_of
 from recollect.privacy.redact import Redactor
-from recollect.store.blocks import decode_block
+from recollect.store.blocks import BlockEntry, decode_block
 from recollect.store.bodies import hydrate
-from recollect.store.ports import FLAG_SIDECHAIN
+from recollect.store.ports import FLAG_SIDECHAIN, EventDraft, RecordPlace
 
 _PIECE_BYTES = 4 * 1024 * 1024
 _HEAD_BYTES = 64 * 1024
@@ -48,98 +49,138 @@ def recognise(path: Path, head: bytes, known: Mapping[str, Adapter]) -> tuple[Ad
     )
 
 
+class Recognised(NamedTuple):
+    """Which agent wrote a file, in which of its forms, and how that was told."""
+
+    adapter: Adapter
+    role: str
+    is_told_by_content: bool
+
+    @property
+    def container(self) -> str:
+        """The way the file is written, see `model.capabilities.Container`."""
+        places = self.adapter.facts.places
+        return next((p.container_name for p in places if p.role == self.role), "jsonl")
+
+
+def recognise_file(path: Path, head: bytes, *, agent: str | None, known: Mapping[str, Adapter]) -> Recognised:
+    """Return whose a file is. agent None: the content decides. Raises UnknownName, SourceRefused."""
+    if agent is None:
+        return Recognised(*recognise(path, head, known), True)
+    chosen = find_adapter(agent, known)
+    return Recognised(chosen, chosen.recognise(path.name, head) or chosen.facts.places[0].role, False)
+
+
 def parse_file(
-    path: Path, *, agent: str | None = None, formats: Mapping[str, Mapping[str, Any]] | None = None
-) -> Iterator[Event]:
-    """Yield the redacted events of one file in order, with seq from 0 for each session.
+    path: Path, *, agent: str | None = None, formats: Mapping[str, Mapping[str, Any]] | None = None,
+    redact: bool = True, told: Callable[[Recognised], None] | None = None,
+) -> Iterator[Event]:  # fmt: skip
+    """Yield the events of one file in order, with seq from 0 for each session.
 
     agent None: the content decides. formats: of the agents that a configuration describes (`Config.formats`).
+    redact False: secrets stay as they stand in the file; no surface offers that. told: is given whose the file is.
     Raises UnknownName, SourceUnavailable, SourceRefused.
     """
-    known = adapters_with(formats or {})
     with open_source(str(path), is_compressed=path.name.endswith(ZSTD_SUFFIXES)) as source:
         head = source.read_at(0, _HEAD_BYTES)
-        if agent is None:
-            chosen, role = recognise(path, head, known)
-        else:
-            chosen = find_adapter(agent, known)
-            role = chosen.recognise(path.name, head) or chosen.facts.places[0].role
-        container = next((p.container_name for p in chosen.facts.places if p.role == role), "jsonl")
-        info = SourceInfo(chosen.facts.slug, role, path.name)
-        info = msgspec.structs.replace(info, session=chosen.identify(info, head))
-        yield from _Parser(chosen, info).events(replay(_pieces(source), container))
+        found = recognise_file(path, head, agent=agent, known=adapters_with(formats or {}))
+        if told is not None:
+            told(found)
+        parser = FileParser(found, path.name, head, redact=redact)
+        for batch in replay(_pieces(source), found.container):
+            yield from parser.take(batch)
 
 
-def _pieces(source: SourceFile) -> Iterator[bytes]:
-    offset = 0
-    while piece := source.read_at(offset, _PIECE_BYTES):
+@contextmanager
+def pieces_of(path: Path, size: int = _PIECE_BYTES, *, start: int = 0) -> Iterator[Iterator[bytes]]:
+    """Yield the bytes of a file from `start` on, in pieces of at most `size`.
+
+    Raises SourceUnavailable, SourceRefused.
+    """
+    with open_source(str(path), is_compressed=path.name.endswith(ZSTD_SUFFIXES)) as source:
+        yield _pieces(source, size, start)
+
+
+def _pieces(source: SourceFile, size: int = _PIECE_BYTES, offset: int = 0) -> Iterator[bytes]:
+    while piece := source.read_at(offset, size):
         offset += len(piece)
         yield piece
 
 
-class _Parser:
-    """Numbers what a deriver gives, as the store would."""
+class FileParser:
+    """Turns the records of one file into events, batch by batch, and numbers them as the store would."""
 
-    def __init__(self, adapter: Adapter, info: SourceInfo) -> None:
-        self._adapter = adapter
-        self._info = info
-        self._redactor = Redactor(hashlib.sha256(b"recollect parse").digest())
+    def __init__(self, found: Recognised, name: str, head: bytes, *, redact: bool = True) -> None:
+        """name, head: of the file; they say its session where its records do not."""
+        self._adapter = found.adapter
+        info = SourceInfo(found.adapter.facts.slug, found.role, name)
+        self._info = msgspec.structs.replace(info, session=found.adapter.identify(info, head))
+        key = hashlib.sha256(b"recollect parse").digest()
+        self._redactor = Redactor(key) if redact else Redactor(key, ())
         self._seq: Counter[str] = Counter()
         self._seen: Counter[bytes] = Counter()
-        self._source_id = source_id(info.agent, adapter.source_key(info), 0)
+        self._source_id = source_id(self._info.agent, self._adapter.source_key(self._info), 0)
+        self._state = self._adapter.begin(self._info)
+        self._turn = 0
+        self.records = 0
+        """How many records were taken."""
+        self.defects: list[Defect] = []
+        self.replaced: dict[tuple[str, str, int], str] = {}
+        """The events that a later one stands for, by (session, event id, part), and the id of that one."""
 
-    def events(self, batches: Iterator[Batch]) -> Iterator[Event]:
-        """Yield the events of all batches."""
-        state = self._adapter.begin(self._info)
-        turn = index = 0
-        for batch in batches:
-            deriver = Deriver(self._adapter, self._info, self._redactor, Resume(state, turn), documents=False)
-            if batch.giant is not None:
-                g = batch.giant
-                deriver.add_giant(g.head, offset=g.start, length=g.end - g.start, index=index, sha256=g.sha256)
-            else:
-                deriver.add_lines(
-                    batch.lines, hashes_of(batch.lines), base=batch.base, first_index=index, data=batch.data
-                )
-            derived = deriver.finish()
-            state, turn = derived.state, derived.turn
-            occurrences: dict[int, int] = {}
-            for i, place in enumerate(derived.records):
-                occurrences[i] = self._seen[place.sha256]
-                self._seen[place.sha256] += 1
-            for part in derived.sessions:
-                uid = session_uid(self._info.agent, part.native_id)
-                entries = decode_block(part.block)
-                for draft in part.events:
-                    place = derived.records[draft.record]
-                    raw = b""
-                    if batch.giant is None:
-                        raw = batch.lines[draft.record].raw
-                    entry = entries[draft.body]
-                    payload = hydrate(entry.body, partial(bytes, raw), self._redact)
-                    event_id = draft.event_id or record_event_id(
-                        part.native_id, place.sha256, occurrences[draft.record]
-                    )
-                    yield Event(
-                        session_uid=uid,
-                        seq=self._seq[uid],
-                        event_id=event_id,
-                        part=draft.part,
-                        kind=KINDS[draft.kind],
-                        payload=payload,
-                        location=SourceLocation(
-                            self._source_id, 1, place.offset, place.length, place.index, place.sha256.hex()
-                        ),
-                        parent_id=draft.parent_id,
-                        ts=draft.ts,
-                        ts_quality=_QUALITIES[draft.ts_quality],
-                        role=_ROLES[draft.role],
-                        turn_index=draft.turn,
-                        is_sidechain=bool(draft.flags & FLAG_SIDECHAIN),
-                        summary=entry.summary or summary_of(payload),
-                    )
-                    self._seq[uid] += 1
-            index += len(derived.records)
+    def take(self, batch: Batch) -> Iterator[Event]:
+        """Yield the events of the next batch."""
+        deriver = Deriver(
+            self._adapter, self._info, self._redactor, Resume(self._state, self._turn), documents=False
+        )  # fmt: skip
+        if batch.giant is not None:
+            g = batch.giant
+            deriver.add_giant(g.head, offset=g.start, length=g.end - g.start, index=self.records, sha256=g.sha256)
+        else:
+            deriver.add_lines(
+                batch.lines, hashes_of(batch.lines), base=batch.base, first_index=self.records, data=batch.data
+            )
+        derived = deriver.finish()
+        self._state, self._turn = derived.state, derived.turn
+        self.defects += derived.defects
+        self.records += len(derived.records)
+        occurrences: dict[int, int] = {}
+        for i, place in enumerate(derived.records):
+            occurrences[i] = self._seen[place.sha256]
+            self._seen[place.sha256] += 1
+        for part in derived.sessions:
+            entries = decode_block(part.block)
+            for draft in part.events:
+                place = derived.records[draft.record]
+                raw = batch.lines[draft.record].raw if batch.giant is None else b""
+                event_id = draft.event_id or record_event_id(part.native_id, place.sha256, occurrences[draft.record])
+                if draft.replaces is not None:
+                    self.replaced[session_uid(self._info.agent, part.native_id), *draft.replaces] = event_id
+                yield self._event(part.native_id, draft, place, entries[draft.body], event_id, raw)
+
+    def _event(
+        self, native_id: str, draft: EventDraft, place: RecordPlace, entry: BlockEntry, event_id: str, raw: bytes
+    ) -> Event:
+        uid = session_uid(self._info.agent, native_id)
+        payload = hydrate(entry.body, partial(bytes, raw), self._redact)
+        seq = self._seq[uid]
+        self._seq[uid] += 1
+        return Event(
+            session_uid=uid,
+            seq=seq,
+            event_id=event_id,
+            part=draft.part,
+            kind=KINDS[draft.kind],
+            payload=payload,
+            location=SourceLocation(self._source_id, 1, place.offset, place.length, place.index, place.sha256.hex()),
+            parent_id=draft.parent_id,
+            ts=draft.ts,
+            ts_quality=_QUALITIES[draft.ts_quality],
+            role=_ROLES[draft.role],
+            turn_index=draft.turn,
+            is_sidechain=bool(draft.flags & FLAG_SIDECHAIN),
+            summary=entry.summary or summary_of(payload),
+        )
 
     def _redact(self, text: str) -> str:
         return self._redactor.redact_text(text)[0]

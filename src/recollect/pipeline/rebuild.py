@@ -49,6 +49,13 @@ class _Revision(msgspec.Struct):
     row: SourceRow
     chunks: list[tuple[ChunkPlace, bool]]
     committed_bytes: int
+    observations: list[tuple[int, int]] = []
+    """Up to which byte it was seen when, from the journal."""
+
+    def observe(self, entry: JournalEntry) -> None:
+        """Take an entry's time. An entry that begins again where another one did stands in its place (a crash)."""
+        kept = [seen for seen in self.observations if seen[0] <= entry.from_bytes]
+        self.observations = [*kept, (entry.to_bytes, entry.observed_at)]
 
 
 def rebuild_all(
@@ -139,6 +146,7 @@ def revisions_of(archive: Archive) -> list[_Revision]:
             known.chunks = known.chunks[: entry.keep_chunks] + list(entry.chunks)
             known.committed_bytes = entry.to_bytes
             known.row.path, known.row.relative = entry.path, entry.relative
+        found[key].observe(entry)
     return list(found.values())
 
 
@@ -219,7 +227,7 @@ def _slices(
                 source=row, from_bytes=committed, to_bytes=end, bytes_seen=end, records=derived.records,
                 sessions=derived.sessions, defects=derived.defects, blobs=derived.blobs, chunks=[], keep_chunks=0,
                 unknown_count=derived.unknown_count, redactions=derived.redactions,
-                drift=derived.drift, is_new_revision=committed == 0, is_last=False,
+                drift=derived.drift, is_new_revision=committed == 0, is_last=False, observations=[],
             ),
             [],
         )  # fmt: skip
@@ -237,6 +245,7 @@ def _slices(
         SliceResult(
             source=row, from_bytes=committed, to_bytes=committed, bytes_seen=seen, records=[], sessions=[],
             defects=[], blobs=[], chunks=chunks, keep_chunks=0, is_new_revision=committed == 0 and not index,
+            observations=revision.observations,
         ),
         places,
     )  # fmt: skip

@@ -9,9 +9,9 @@ import msgspec
 
 
 class SyncProgress(msgspec.Struct, frozen=True):
-    """How far a running sync is. total_bytes is known after discovery."""
+    """How far a running sync is. total_bytes is known after discovery. While distilling, sources are sessions."""
 
-    stage: Literal["discover", "ingest", "index", "done"]
+    stage: Literal["discover", "ingest", "index", "distill", "done"]
     done_bytes: int
     total_bytes: int
     done_sources: int
@@ -73,6 +73,10 @@ class SyncReport(msgspec.Struct):
     """Files in folders that users named which are of no known agent, or were refused."""
     stage_seconds: dict[str, float] = {}
     """CPU seconds per stage, summed over processes."""
+    distilled_sessions: int = 0
+    """Sessions that were analysed."""
+    waiting_sessions: int = 0
+    """Sessions under way, which are analysed when they have ended."""
 
     @property
     def events(self) -> int:

@@ -217,7 +217,7 @@ def _run(planned: list[Planned], ingester: Ingester, home: Home, keys: HomeKeys,
     meter = _Meter(planned, request.progress)
     answers = _answers(planned, meter.total_bytes, home, keys, request)
     is_whole = True
-    with _interruptible() as stop:
+    with interruptible() as stop:
         try:
             for answer in answers:
                 finished = ingester.take_answer(answer)
@@ -271,8 +271,8 @@ def _answers(
 
 
 @contextmanager
-def _interruptible() -> Iterator[threading.Event]:
-    """Turn the first Ctrl-C or SIGTERM into a request to stop after the slice under way; a second one raises."""
+def interruptible() -> Iterator[threading.Event]:
+    """Turn the first Ctrl-C or SIGTERM into a request to stop after what is under way; a second one raises."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop

@@ -18,10 +18,14 @@ NO_VECTORS = "searched by words only: no vectors have been made yet (`recollect 
 
 
 class Nearness(NamedTuple):
-    """What is near to a question. keys: of events, best first. notes: what could not be looked at, and why."""
+    """What is near to a question. keys: of events, best first. notes: what could not be looked at, and why.
+
+    session: the number of the session nearest as a whole.
+    """
 
     keys: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    session: int | None = None
 
 
 NOTHING_NEAR = Nearness()
@@ -43,7 +47,7 @@ class Meaning:
             vectors = self._vectors()
             if vectors is None:
                 return NOTHING_NEAR
-            found = vectors.nearest(text, limit=NEAREST, sessions=wanted.confinement.sessions)
+            found = vectors.near(text, limit=NEAREST, sessions=wanted.confinement.sessions)
             coverage = vectors.coverage()
         except (IndexUnavailable, EmbeddingUnavailable) as error:
             return Nearness((), (f"searched by words only: {error}",))
@@ -53,7 +57,7 @@ class Meaning:
         if coverage.is_stale:
             missing = coverage.total - coverage.covered
             notes = (f"{missing:,} of {coverage.total:,} messages have no vectors yet: found by their words only",)
-        return Nearness(tuple(near.key for near in found), notes)
+        return Nearness(tuple(near.key for near in found.events), notes, found.session)
 
     def similarities(self, question: Question, wanted: Wanted, keys: Iterable[int]) -> Mapping[int, float]:
         """Return how near events are, by key; those without vectors are left out."""

@@ -15,12 +15,13 @@ from recollect.index.candidates import POOL, Candidate, CandidateSearch, Wanted,
 from recollect.index.engine import DamagedShard
 from recollect.index.query.confining import Confinement
 from recollect.index.query.grammar import Clause, Question, parse
-from recollect.index.ranking import WEIGHTS, Masses, Ranked, Weights, rank
+from recollect.index.ranking import WEIGHTS, Masses, Ranked, Weights, is_question, rank, seated
 from recollect.index.text_index import Shard, TextIndex
 from recollect.index.units import Unit, UnitReader
 from recollect.recall.abstaining import CERTAIN, Judgement, judge
 from recollect.recall.answers import Hit, MatchLevel, SearchAnswer
 from recollect.recall.meaning import NOTHING_NEAR, Meaning
+from recollect.recall.narration import LOOKED_AT, after_answers
 from recollect.recall.snippets import snippet
 from recollect.store.ports import SEQ_BITS, EventFilter, HitText, SessionKey
 
@@ -165,7 +166,14 @@ class Searcher:
         judged = _judgement(question, wanted, ranked, sum(shard.documents for shard in shards))
         if not ranked or judged.is_nothing:
             return _empty(question, [*asked.notes, _nothing_note(judged.absent, wanted)], abstained=True)
-        found = _Found(keys, searched.certain, searched.unverified, asked, judged.confidence, ranked[0].score)
+        texts: Mapping[int, HitText] = {}
+        if is_question(question.text):
+            texts = self._store.texts([item.candidate.key for item in ranked[:LOOKED_AT]])
+            ranked = after_answers(ranked, texts)
+        if not question.is_confined:
+            ranked = seated(ranked, near.session)
+        best = ranked[0].score
+        found = _Found(keys, searched.certain, searched.unverified, asked, judged.confidence, best, texts)
         return self._assemble(question, wanted, ranked, found)
 
     # Understanding.
@@ -248,9 +256,10 @@ class Searcher:
                 if picked.has_room(root) or (picked.looks_at_all and _is_open(wanted, item.candidate)):
                     batch.append(item)
             fetched += len(batch)
-            texts = self._store.texts([item.candidate.key for item in batch])
-            for item in batch:
-                text = texts.get(item.candidate.key)
+            keys = [item.candidate.key for item in batch]
+            texts = self._store.texts([key for key in keys if key not in found.texts])
+            for item, key in zip(batch, keys, strict=True):
+                text = found.texts.get(key) or texts.get(key)
                 if text is not None:
                     picked.take(item, text, wanted, found.sessions[item.candidate.session])
 
@@ -293,6 +302,7 @@ class _Asked(NamedTuple):
 
 class _Found(NamedTuple):
     """certain: events that match; unverified: further ones whose text must tell. best: the score of the first.
+    texts: by key, as far as they were read.
 
     The first hit is as sure as the answer, the others in proportion: one threshold fits every question.
     """
@@ -303,6 +313,7 @@ class _Found(NamedTuple):
     asked: _Asked
     confidence: float
     best: float
+    texts: Mapping[int, HitText]
 
 
 class _Picked:

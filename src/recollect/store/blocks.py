@@ -56,6 +56,7 @@ class _Local(threading.local):
 _local = _Local()
 _encode = msgspec.msgpack.Encoder().encode
 _decode_frame = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
+_decode_entries = msgspec.msgpack.Decoder(list[BlockEntry]).decode
 _decode_entry = msgspec.msgpack.Decoder(BlockEntry).decode
 _decode_frames = msgspec.msgpack.Decoder(list[Frame]).decode
 
@@ -97,6 +98,14 @@ def decode_block(block: bytes) -> list[BlockEntry]:
 def decode_frame(data: bytes) -> list[BlockEntry]:
     """Return the entries of one frame. Raises StoreCorrupt."""
     return [decode_entry(entry) for entry in open_frame(data)]
+
+
+def decode_frame_at_once(data: bytes) -> list[BlockEntry]:
+    """Return the entries of one frame, for readers that want all of them. Raises StoreCorrupt."""
+    try:
+        return _decode_entries(_local.decompress(data, max_output_size=_MAX_PLAIN_BYTES))
+    except (zstandard.ZstdError, msgspec.DecodeError) as error:
+        raise StoreCorrupt(f"a block of event bodies is damaged: {error}", hint=_HINT) from error
 
 
 def open_frame(data: bytes) -> list[msgspec.Raw]:

@@ -174,6 +174,9 @@ class SliceResult(msgspec.Struct):
     is_last: bool = True
     timings: dict[str, float] = {}
     drift: list[DriftCount] = []
+    observations: list[tuple[int, int]] | None = None
+    """Of slices from the archive: up to which byte the revision was seen when (to_bytes, UTC microseconds), from the
+    journal. None: it is seen now."""
 
 
 class IndexDoc(msgspec.Struct, frozen=True, array_like=True, gc=False):

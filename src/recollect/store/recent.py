@@ -72,6 +72,21 @@ class RecentEvent:
         return (self._found[1] if self._found is not None else "") or summary_of(payload)
 
 
+class RecentDecision(NamedTuple):
+    """A decision that holds, as a line tells it. citation: `session_uid#seq`, "" for one without a session."""
+
+    statement: str
+    polarity: str
+    speaker: str
+    chosen: tuple[str, ...]
+    rejected: tuple[str, ...]
+    rationale: str
+    paths: tuple[str, ...]
+    citation: str
+    ts: int | None
+    confidence: float
+
+
 class Firing(NamedTuple):
     """One time that an agent was given a block, or that there was nothing to say (no citations).
 
@@ -122,6 +137,10 @@ class RecentReader(Protocol):
 
     def has_failures(self, uids: Sequence[str]) -> frozenset[str]:
         """Return which of some sessions hold a failed tool result."""
+        ...
+
+    def decisions_in(self, folder: Folder) -> list[RecentDecision]:
+        """Return the decisions that hold in a folder, the newest first; of very many the newest."""
         ...
 
     def close(self) -> None:

@@ -45,13 +45,20 @@ class ClaudeTranscript:
         """Append an answer with its token usage; return the record's uuid."""
         return self._reply([{"type": "text", "text": text}], output_tokens, model)
 
-    def tool(self, name: str, arguments: dict[str, Any], result: str, *, is_error: bool = False) -> tuple[str, str]:
-        """Append a tool call and its result; return both uuids."""
+    def tool(
+        self, name: str, arguments: dict[str, Any], result: str, *, is_error: bool = False, **fields: Any
+    ) -> tuple[str, str]:
+        """Append a tool call and its result; return both uuids. fields: of the result's record."""
         call_id = f"toolu_{self._count}"
         call = {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
         first = self._reply([call], 10, "claude-sonnet-4-5-20250929")
         block = {"type": "tool_result", "tool_use_id": call_id, "content": result, "is_error": is_error}
-        return first, self._message("user", {"role": "user", "content": [block]}, {})
+        return first, self._message("user", {"role": "user", "content": [block]}, fields)
+
+    def write(self, path: str, content: str) -> tuple[str, str]:
+        """Append a call that writes a new file, with what the agent notes of it; return both uuids."""
+        noted = {"type": "create", "filePath": path, "content": content, "structuredPatch": []}
+        return self.tool("Write", {"file_path": path, "content": content}, "File created", toolUseResult=noted)
 
     def raw(self, data: bytes) -> None:
         """Append bytes as they are."""

@@ -27,12 +27,14 @@ from recollect.index.vectors.vector_index import VectorCoverage
 from recollect.paths import expand
 from recollect.store.ports import Reader
 from recollect.store.sqlite import quick_check
-from recollect.upkeep.reports import Check, DoctorReport
+from recollect.upkeep.reports import Check, DistillHealth, DoctorReport
 from recollect.upkeep.setup.checks import setup_checks
 from recollect.upkeep.setup.finding import this_machine
 from recollect.upkeep.setup.manifest import NAME as MANIFEST
 
 OLDEST_PYTHON = (3, 11)
+LONG_S = 24 * 3600
+"""A session that could be analysed for so long and is not is worth a warning."""
 _LOW_DISK_BYTES = 500_000_000
 
 
@@ -41,7 +43,7 @@ class Doctor:
 
     def __init__(
         self, folder: Path, config: Config, env: Mapping[str, str], open_reader: Callable[[], Reader], *,
-        vectors: Callable[[], VectorCoverage | None],
+        vectors: Callable[[], VectorCoverage | None], distilled: Callable[[], DistillHealth],
     ) -> None:  # fmt: skip
         self._folder = folder
         self._config = config
@@ -49,6 +51,7 @@ class Doctor:
         self._env = env
         self._open_reader = open_reader
         self._vectors = vectors
+        self._distilled = distilled
 
     def run(self) -> DoctorReport:
         """Run every check and return what each found."""
@@ -138,6 +141,7 @@ class Doctor:
         yield self._archive(reader)
         yield self._index(reader)
         yield self._meaning()
+        yield self._analyses()
         yield self._parsers(reader)
         yield self._drift(reader)
 
@@ -213,6 +217,25 @@ class Doctor:
         named = ", ".join(f"{agent} {number}" for agent, number in sorted(by_agent.items()))
         text = f"{_counted(len(found), 'thing')} that no parser knows ({named}); all of it is kept and searchable"
         return Check("formats", "warn", text, "see `recollect agents --drift`; a newer Recollect may read more")
+
+    def _analyses(self) -> Check:
+        """Say how many sessions wait to be analysed, and whether one of them has waited long."""
+        if not self._config.distill.enabled:
+            return Check("analyses", "ok", "switched off in the configuration")
+        try:
+            found = self._distilled()
+        except RecollectError as error:
+            return Check("analyses", "fail", str(error), error.hint)
+        text = f"{_counted(found.analysed, 'session')} analysed, {found.waiting:,} waiting"
+        text += f", {found.under_way:,} under way" if found.under_way else ""
+        if found.unfit:
+            text += f"; {found.unfit:,} by other rules than those in force"
+            return Check("analyses", "warn", text, "run `recollect sync`: they are analysed again")
+        if found.waited_s > LONG_S:
+            days = found.waited_s / 86_400
+            text += f"; the longest for {days:.0f} {'day' if round(days) == 1 else 'days'}"
+            return Check("analyses", "warn", text, "run `recollect sync`; its notes say what cannot be analysed")
+        return Check("analyses", "ok", text)
 
     def _hooks(self) -> Check | None:
         """Say what hooks left that waits or could not be taken, and why; None where no hook ever left anything."""

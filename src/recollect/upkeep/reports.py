@@ -55,6 +55,8 @@ class VerifyReport(msgspec.Struct, frozen=True):
     defects: tuple[LedgerDefect, ...]
     ledgers: tuple[SourceLedger, ...]
     seconds: float
+    nodes: int = 0
+    """Nodes whose evidence was read again."""
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -73,6 +75,17 @@ class DoctorReport(msgspec.Struct, frozen=True):
 
     ok: bool
     checks: tuple[Check, ...]
+
+
+class DistillHealth(msgspec.Struct, frozen=True):
+    """How far distilling is, in sessions. unfit: analysed by other rules than those in force. waited_s: how long the
+    longest waiting one could have been analysed, 0 without one."""
+
+    analysed: int
+    waiting: int
+    under_way: int
+    unfit: int
+    waited_s: float
 
 
 ExportFormat = Literal["raw", "events", "claude-jsonl", "markdown"]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from recollect.archive.archive import Archive
 from recollect.capture.replay import replay
 from recollect.errors import ArchiveError
+from recollect.model.nodes import Node
 from recollect.store.ports import EventPlace, LedgerRow, Reader, SourceRow
+from recollect.upkeep.provenance import ProvenanceCheck
 from recollect.upkeep.reports import LedgerDefect, SourceLedger, VerifyReport
 
 Progress = Callable[[int, int], None]
@@ -18,12 +20,15 @@ Progress = Callable[[int, int], None]
 _MAX_DEFECTS = 2000
 
 
-def verify(reader: Reader, archive: Archive, *, progress: Progress | None = None) -> VerifyReport:
+def verify(
+    reader: Reader, archive: Archive, *, nodes: Iterable[Node] = (), progress: Progress | None = None
+) -> VerifyReport:
     """Read everything back, recompute every hash, and compare with what the ingester counted.
 
     Chunks are unsealed (which proves them against their keyed names), each revision is put together and split
     into records again; the number of bytes and records must be what came in, and the bytes of every stored
-    event's record must have the hash that was stored with it. ok means: nothing that was stored is missing or damaged.
+    event's record must have the hash that was stored with it. Every location that one of `nodes` names must lead to the
+    bytes that its hash names. ok means: nothing that was stored is missing or damaged.
     """
     started = time.perf_counter()
     rows = list(reader.ledgers())
@@ -43,6 +48,9 @@ def verify(reader: Reader, archive: Archive, *, progress: Progress | None = None
         done += sum(r.bytes_seen for r in revisions)
         if progress is not None:
             progress(done, total)
+    provenance = ProvenanceCheck(reader, archive)
+    provenance.take(nodes)
+    defects += provenance.defects
     for row_ in reader.defects(limit=_MAX_DEFECTS):
         defects.append(
             LedgerDefect(
@@ -64,6 +72,7 @@ def verify(reader: Reader, archive: Archive, *, progress: Progress | None = None
         unknown=sum(x.unknown for x in ledgers),
         bytes=sum(x.bytes_out for x in ledgers),
         chunks=chunks,
+        nodes=provenance.nodes,
         defects=tuple(defects),
         ledgers=tuple(ledgers),
         seconds=time.perf_counter() - started,

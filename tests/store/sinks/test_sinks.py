@@ -22,8 +22,8 @@ from recollect.model.events import SourceLocation
 from recollect.model.nodes import Decision
 from recollect.model.signals import Retry
 from recollect.store.sinks.contract import Retracted, Sink, id_of_item, kind_of_item
+from recollect.store.sinks.database import SqliteSink
 from recollect.store.sinks.lines import LinesSink
-from recollect.store.sqlite.sink import SqliteSink
 
 PLACE = SourceLocation("s-1", 1, 0, 10, 0, "00" * 32)
 

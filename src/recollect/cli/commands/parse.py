@@ -2,50 +2,70 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from recollect.cli.options import json_option
-from recollect.cli.terminal import encode_json
-from recollect.errors import SourceUnavailable
+from recollect.cli.options import as_option, json_option, sink_option
+from recollect.cli.pipes import Meant, config_of_user, input_path, meant_options, print_lines, told_on_stderr, writing
+
+if TYPE_CHECKING:
+    from recollect.memory import Item, Reading
 
 
 @click.command()
 @click.argument("file", metavar="FILE|-")
-@click.option("--as", "agent", metavar="SLUG", help="The agent that wrote it, where the content doesn't tell.")
+@as_option
+@meant_options
+@click.option("--explain", is_flag=True, help="Give every message with the rules that fired on it, and where.")
+@sink_option
 @json_option
-def command(file: str, agent: str | None, as_json: bool) -> int:
-    """Turn a transcript into events as NDJSON, without a memory.
+def command(
+    file: str, agent: str | None, explain: bool, sink: str | None, as_json: bool, **meant: Unpack[Meant]
+) -> int:
+    """Turn a transcript into events, or what they mean.
 
-    One event per line, redacted like everything Recollect shows. --json is accepted and changes nothing.
+    NDJSON, one item a line, without a memory. FILE: a transcript of any agent, a folder, a database or an export; -
+    reads from a pipe. Redacted like everything Recollect shows. Whose the transcript is, its content tells; standard
+    error says so. --json is accepted and changes nothing.
 
     \b
-    Example:
+    Examples:
       recollect parse session.jsonl | head -3
+      recollect parse session.jsonl --nodes | jq 'select(.node == "decision") | .statement'
+      recollect parse session.jsonl --nodes --explain
     """
-    if file != "-":
-        return _print_events(Path(file), agent)
-    with tempfile.TemporaryDirectory(prefix="recollect-") as folder:
-        copy = Path(folder) / "stdin.jsonl"
-        with copy.open("wb") as out:
-            shutil.copyfileobj(sys.stdin.buffer, out)
-        return _print_events(copy, agent)
+    with input_path(file) as path:
+        is_plain = not (explain or any(meant.values()))
+        if is_plain and sink is None:
+            return _print_events(path, agent)
+        from recollect.memory import Changes, explained, items_of, mean, read_path, stages_of
+
+        config = config_of_user()
+        reading = read_path(path, agent=agent, config=config, told=told_on_stderr)
+        stages = stages_of(config)
+        if explain:
+            print_lines(explained(reading.events, stages=stages))
+        with writing(sink) as out:
+            if any(meant.values()):
+                items = items_of(mean(reading.events, stages=stages), **meant)
+                out.write(Changes(out.given()).take(items, reading.events), {})
+            elif is_plain:
+                # All of it at once: a second run finds by the offset that it is there already.
+                name, size = str(path.resolve()), reading.bytes
+                if out.offsets().get(name) != size:
+                    start = out.offsets().get(name, 0)
+                    out.write(_from(reading, start), {name: size})
+    return 0 if reading.events else 1
+
+
+def _from(reading: Reading, start: int) -> list[Item]:
+    """Return the events whose records begin at an offset or behind it."""
+    return [e for events in reading.events.values() for e in events if e.location.offset_bytes >= start]
 
 
 def _print_events(path: Path, agent: str | None) -> int:
-    from recollect.config import load_config
-    from recollect.memory import parse_file
+    from recollect.memory import events_of
 
-    if path.is_dir():
-        raise SourceUnavailable(f"{path} is a directory", hint="name one transcript file")
-    out = sys.stdout.buffer
-    found = False
-    for event in parse_file(path, agent=agent, formats=load_config().formats()):
-        out.write(encode_json(event) + b"\n")
-        found = True
-    out.flush()
-    return 0 if found else 1
+    return 0 if print_lines(events_of(path, agent=agent, config=config_of_user(), told=told_on_stderr)) else 1

@@ -44,6 +44,7 @@ def result_types() -> dict[str, Any]:
     from recollect.memory import (
         AgentView,
         ContextBlock,
+        DecisionsAnswer,
         DoctorReport,
         EmbedReport,
         Exported,
@@ -55,24 +56,31 @@ def result_types() -> dict[str, Any]:
         Timeline,
         VerifyReport,
     )
+    from recollect.model.digests import Digest
     from recollect.model.events import Event
+    from recollect.model.nodes import Node
     from recollect.model.sessions import Session
+    from recollect.model.signals import Signal
     from recollect.model.usage import UsageReport
 
     return {
         "agents": tuple[AgentView, ...],
         "config": ConfigView,
         "context": ContextBlock,
+        "decisions": DecisionsAnswer,
+        "digest": Digest,
         "doctor": DoctorReport,
         "embed": EmbedReport,
         "error": ErrorView,
         "event": Event,
         "export": tuple[Exported, ...],
+        "node": Node,
         "rebuild": SyncReport,
         "search": SearchAnswer,
         "session": Session,
         "sessions": SessionPage,
         "show": SessionView,
+        "signal": Signal,
         "stats": Stats,
         "stats-recall": RecallStats,
         "sync": SyncReport,

@@ -6,29 +6,44 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.cli.options import json_option, open_memory
+from recollect.cli.options import json_option, no_sync_option, now_us, open_memory, parse_when, repo_option, when_option
 from recollect.cli.terminal import console, write_json
+from recollect.errors import UsageError
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
 
+SINCE = "7d"
+
 
 @click.command()
-@click.argument("what", required=False, type=click.Choice(["recall"]), metavar="[recall]")
+@click.argument("what", required=False, type=click.Choice(["recall", "sessions"]), metavar="[recall|sessions]")
+@when_option("--since", f"sessions: begin with this time.  [default: {SINCE}]")
+@when_option("--until", "sessions: end before this time; by default now.")
+@repo_option
+@no_sync_option
 @json_option
-def command(what: str | None, as_json: bool) -> int:
-    """Show what is in the memory, or how agents use it.
+def command(
+    what: str | None, since: int | None, until: int | None, repos: tuple[str, ...], no_sync: bool, as_json: bool
+) -> int:
+    """Show what is in the memory, how agents use it, or what sessions came to.
 
     `recall`: how often agents were given something, how often they used it, and how often they asked by themselves.
+    `sessions`: outcomes, cost, errors, retries, decisions of a span, as figures; `recollect retro` tells them.
 
     \b
     Examples:
       recollect stats --json
       recollect stats recall
+      recollect stats sessions --since 30d --json
     """
+    if what != "sessions" and (since is not None or until is not None or repos):
+        raise UsageError("--since, --until and --repo are for `recollect stats sessions`")
     with open_memory() as memory:
         if what == "recall":
             return _show_recall(memory, as_json=as_json)
+        if what == "sessions":
+            return _show_sessions(memory, (since, until), repos, as_json=as_json, no_sync=no_sync)
         stats = memory.stats()
     if as_json:
         write_json(stats)
@@ -50,3 +65,20 @@ def _show_recall(memory: Memory, *, as_json: bool) -> int:
 
         print_recall_stats(console(), recalled)
     return 0
+
+
+def _show_sessions(
+    memory: Memory, span: tuple[int | None, int | None], repos: tuple[str, ...], *, as_json: bool, no_sync: bool
+) -> int:
+    from datetime import datetime
+
+    since, until = span
+    begin = since if since is not None else parse_when(SINCE, datetime.now())
+    retro = memory.retro(since=begin or 0, until=until or now_us(), repos=repos, sync=not no_sync)
+    if as_json:
+        write_json(retro)
+    else:
+        from recollect.cli.render.retro.figures import print_figures
+
+        print_figures(console(), retro)
+    return 1 if retro.is_empty else 0

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import click
 
-from recollect.cli.options import json_option, open_memory
+from recollect.cli.options import as_option, json_option, open_memory
 from recollect.cli.terminal import console, write_json
 
 
 @click.command()
+@click.argument("file", metavar="[FILE|-]", required=False)
+@as_option
 @json_option
-def command(as_json: bool) -> int:
+def command(file: str | None, agent: str | None, as_json: bool) -> int:
     """Prove that every stored byte and record can be given back.
 
-    Reads the whole archive, recomputes every hash, and holds what came in against what can come out.
+    Reads the whole archive, recomputes every hash, and holds what came in against what can come out. With FILE: checks
+    that transcript alone, without a memory: that every byte is accounted for, and that reading and distilling it give
+    the same however it is cut.
 
     \b
-    Example:
+    Examples:
       recollect verify
+      recollect verify session.jsonl
     """
+    if file is not None:
+        return _verify_file(file, agent, as_json=as_json)
+    if agent is not None:
+        raise click.UsageError("--as goes with a FILE")
     from recollect.cli.render.progress import ProgressLine
 
     with open_memory() as memory, ProgressLine("verifying") as progress:
@@ -29,4 +38,20 @@ def command(as_json: bool) -> int:
         from recollect.cli.render.upkeep import print_verify
 
         print_verify(console(), report)
+    return 0 if report.ok else 3
+
+
+def _verify_file(file: str, agent: str | None, *, as_json: bool) -> int:
+    from recollect.cli.pipes import config_of_user, input_path
+    from recollect.memory import stages_of, verify_path
+
+    config = config_of_user()
+    with input_path(file) as path:
+        report = verify_path(path, agent=agent, config=config, stages=stages_of(config))
+    if as_json:
+        write_json(report)
+    else:
+        from recollect.cli.render.pipes import print_file_verify
+
+        print_file_verify(console(), report)
     return 0 if report.ok else 3

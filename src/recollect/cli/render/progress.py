@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
     from recollect.memory import SyncProgress
 
-_STAGES = {"discover": "looking for sessions", "ingest": "taking in", "index": "indexing", "done": "done"}
+_STAGES = {
+    "discover": "looking for sessions", "ingest": "taking in", "index": "indexing", "distill": "distilling",
+    "done": "done",
+}  # fmt: skip
 
 
 class ProgressLine:
@@ -29,6 +32,7 @@ class ProgressLine:
         self._counted = counted
         self._told = ""
         self._bar: Progress | None = None
+        self._bar_counts = ""
         self._is_terminal = sys.stderr.isatty()
 
     def __enter__(self) -> ProgressLine:
@@ -43,7 +47,10 @@ class ProgressLine:
         doing = f"{_STAGES[at.stage]} {at.current}".rstrip()
         if at.stage == "ingest" and not self._is_terminal:
             doing = f"{_STAGES[at.stage]} {plural(at.total_sources, 'source')}"
-        self._show(at.stage, doing, at.done_bytes, at.total_bytes)
+        if at.stage == "distill":
+            self._show(at.stage, doing, at.done_sources, at.total_sources, counted="session")
+        else:
+            self._show(at.stage, doing, at.done_bytes, at.total_bytes)
 
     def bytes_done(self, done: int, total: int) -> None:
         """Show how far work of one stage is, in bytes."""
@@ -53,17 +60,22 @@ class ProgressLine:
         """Show how far work of one stage is, in what is counted."""
         self._show(self._work, self._work, done, total)
 
-    def _show(self, stage: str, doing: str, done: int, total: int) -> None:
+    def _show(self, stage: str, doing: str, done: int, total: int, *, counted: str = "") -> None:
         if not total:
             return
+        counted = counted or self._counted
         if self._is_terminal:
+            if self._bar is not None and self._bar_counts != counted:
+                self._bar.stop()
+                self._bar = None
             if self._bar is None:
-                self._bar = _bar(in_bytes=not self._counted)
+                self._bar_counts = counted
+                self._bar = _bar(in_bytes=not counted)
                 self._bar.add_task("", total=total)
                 self._bar.start()
             self._bar.update(self._bar.task_ids[0], completed=done, total=total, description=safe_line(doing)[:40])
         elif stage not in (self._told, "done"):
-            amount = plural(total, self._counted) if self._counted else size(total)
+            amount = plural(total, counted) if counted else size(total)
             sys.stderr.write(f"{safe_line(doing)} ({amount})\n")
         self._told = stage
 

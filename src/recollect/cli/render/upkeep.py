@@ -81,7 +81,10 @@ def sync_line(report: SyncReport) -> str:
     """Return the sum of a sync: `12 new events, 3.1 MB in, 0.9 MB stored, 0.4 s (8 MB/s)`."""
     events = f"{report.events:,} new event{'' if report.events == 1 else 's'}"
     speed = f" ({report.megabytes_per_second:.0f} MB/s)" if report.bytes >= 1_000_000 else ""
-    return f"{events}, {size(report.bytes)} in, {size(report.stored_bytes)} stored, {report.seconds:.1f} s{speed}"
+    sums = f"{events}, {size(report.bytes)} in, {size(report.stored_bytes)} stored, {report.seconds:.1f} s{speed}"
+    if report.distilled_sessions:
+        sums += f"; {plural(report.distilled_sessions, 'session')} distilled"
+    return sums
 
 
 def print_rebuilt(out: Console, report: SyncReport, what: str) -> None:

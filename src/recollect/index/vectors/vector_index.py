@@ -41,6 +41,13 @@ class Near(NamedTuple):
     similarity: float
 
 
+class Neighbourhood(NamedTuple):
+    """What is near to a question. events: best first. session: the number of the session nearest as a whole."""
+
+    events: list[Near]
+    session: int | None
+
+
 class VectorCoverage(NamedTuple):
     """How much of what should have vectors has them, in events. is_stale: some are missing or out of date."""
 
@@ -85,13 +92,18 @@ class VectorIndex:
             IndexUnavailable: the files are damaged or of another model.
             EmbeddingUnavailable: the question cannot be embedded.
         """
+        return self.near(query, limit=limit, sessions=sessions).events
+
+    def near(self, query: str, *, limit: int, sessions: frozenset[int] | None = None) -> Neighbourhood:
+        """Return the nearest events and the nearest session. Arguments and errors as of `nearest`."""
         rows = self.rows()
         if rows is None or not rows.count or limit < 1:
-            return []
+            return Neighbourhood([], None)
         vector = self._embedded(query, rows)
         if not vector.any():
-            return []
-        return [Near(*found) for found in rows.nearest(vector, limit=limit, sessions=sessions)]
+            return Neighbourhood([], None)
+        found = rows.nearest(vector, limit=limit, sessions=sessions)
+        return Neighbourhood([Near(*event) for event in found.events], found.session)
 
     def similarities(self, query: str, keys: Iterable[int]) -> dict[int, float]:
         """Return the similarity of given events; those without vectors are left out. Raises as `nearest`."""

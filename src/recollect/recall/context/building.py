@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import msgspec
 
 from recollect.recall.context.compacted import EditedFiles, Plan, Requests, StillFailing
+from recollect.recall.context.decided import DecidedHere
 from recollect.recall.context.failures import FailuresHere, Fixed, Unfixed
 from recollect.recall.context.sources import LINE_TOKENS, Asked, Candidate, ContextEvent, ContextSource
 from recollect.recall.context.tokens import tokens_of
 from recollect.recall.context.worked_on import WorkedOn
 from recollect.recall.quoting import clean, quoted
+from recollect.store.recent import Folder, RecentReader
 
 LINE_CHARS = 700
 """One line, its citation left out, is cut here."""
@@ -46,7 +48,14 @@ def ordered(event: ContextEvent) -> tuple[ContextSource, ...]:
     here = FailuresHere()
     if event == "compact":
         return (Requests(), EditedFiles(), StillFailing(), Plan())
-    return (Fixed(here), Unfixed(here), WorkedOn())
+    return (DecidedHere(), Fixed(here), Unfixed(here), WorkedOn())
+
+
+def block_of(
+    reader: RecentReader, folder: Folder | None, *, event: ContextEvent, session: str, budget: int
+) -> ContextBlock:
+    """Return what the sources of an event have to say, but a prompt's. Raises what the reader raises."""
+    return build(Asked(reader, folder, session, room=room_of(budget)), ordered(event), budget=budget)
 
 
 def build(asked: Asked, sources: Sequence[ContextSource], *, budget: int) -> ContextBlock:

@@ -2,8 +2,9 @@
 
 `import mcp` loads the client, the authorisation flows and a second server framework, and the server itself all of its
 HTTP side: together a good part of the time until a client has its tools (benchmarks/mcp.py). What is not needed is
-imported when it is first called. Nothing of the SDK is replaced; without its HTTP side, only the default values of
-`Server.streamable_http_app` are missing, which such a process has no use for.
+imported when it is first called, a protocol version's models when a client speaks it. Nothing of the SDK is replaced;
+without its HTTP side, only the default values of `Server.streamable_http_app` are missing, which such a process has no
+use for.
 """
 
 from __future__ import annotations
@@ -12,12 +13,18 @@ import importlib
 import importlib.util
 import os
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
 _SERVER = "mcp.server.lowlevel.server"
 _PACKAGES = ("mcp", "mcp_types")
 _SHELLS = ("mcp", "mcp.server")
+_METHODS = "mcp_types.methods"
+_VERSIONS = ("mcp_types._v2025_11_25", "mcp_types._v2026_07_28")
+"""What `mcp_types.methods` imports: the models of the messages as each version of the protocol has them. It only puts
+them into tables by version, from which they are taken when a message of that version is checked."""
 _ONLY_HTTP = (
     "starlette.applications",
     "starlette.middleware",
@@ -44,7 +51,7 @@ def load(*, with_http: bool) -> None:
         return
     try:
         _load_in_part(with_http=with_http)
-    except (ImportError, AttributeError, TypeError):
+    except (ImportError, AttributeError, TypeError, LookupError):
         for name in [name for name in sys.modules if name.partition(".")[0] in _PACKAGES]:
             del sys.modules[name]
         importlib.import_module(_SERVER)
@@ -55,14 +62,47 @@ def _load_in_part(*, with_http: bool) -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     for name in _SHELLS:
         _shell(name)
-    _defer_models()
     later = () if with_http else tuple(name for name in _ONLY_HTTP if name not in sys.modules)
-    sys.modules.update({name: _Later(name) for name in later})
+    with _deferred_models():
+        with _standing_in({name: _LaterModels(name) for name in _VERSIONS}):
+            importlib.import_module(_METHODS)
+        with _standing_in({name: _Later(name) for name in later}):
+            importlib.import_module(_SERVER)
+
+
+@contextmanager
+def _standing_in(modules: Mapping[str, ModuleType]) -> Iterator[None]:
+    """Let modules stand for others, while one is imported that only takes names of them."""
+    sys.modules.update(modules)
     try:
-        importlib.import_module(_SERVER)
+        yield
     finally:
-        for name in later:
-            sys.modules.pop(name, None)
+        for name, module in modules.items():
+            if sys.modules.get(name) is module:
+                del sys.modules[name]
+            parent, _dot, own = name.rpartition(".")
+            if vars(sys.modules.get(parent, module)).get(own) is module:  # where an import has put it
+                delattr(sys.modules[parent], own)
+
+
+@contextmanager
+def _deferred_models() -> Iterator[None]:
+    """Have the models and adapters that are made meanwhile built when they are used: a session uses few of them.
+
+    `defer_build` is of pydantic's configuration and changes no result. Models inherit it from their bases; adapters of
+    unions have no base, so for them it is the default of the argument.
+    """
+    from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+    defaults = TypeAdapter.__init__.__kwdefaults__ or {}
+    before = defaults["config"]
+    BaseModel.model_config["defer_build"] = True
+    defaults["config"] = ConfigDict(defer_build=True)
+    try:
+        yield
+    finally:
+        BaseModel.model_config.pop("defer_build", None)
+        defaults["config"] = before
 
 
 class _Later(ModuleType):
@@ -76,6 +116,41 @@ class _Later(ModuleType):
             return getattr(importlib.import_module(self.__name__), name)(*args, **named)
 
         return called
+
+
+class _LaterModels(ModuleType):
+    """Stands for a module of models while another puts them into tables."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        model = self.__dict__[name] = _LaterModel(self.__name__, name)
+        return model
+
+
+class _LaterModel:
+    """Stands for one model, or a union of some, in a table: the module is imported when it is used to check a message.
+
+    That is done by its own methods, or by a `TypeAdapter` of it: both come to the model itself.
+    """
+
+    def __init__(self, module: str, name: str) -> None:
+        self._place = module, name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._model(), name)
+
+    def __get_pydantic_core_schema__(self, _source: object, handler: Any) -> Any:
+        return handler.generate_schema(self._model())
+
+    def _model(self) -> Any:
+        module, name = self._place
+        if module not in sys.modules:
+            with _deferred_models():
+                importlib.import_module(module)
+        return getattr(sys.modules[module], name)
 
 
 class _Shell(ModuleType):
@@ -102,18 +177,3 @@ def _shell(name: str) -> None:
     parent, _dot, own = name.rpartition(".")
     if parent:
         setattr(sys.modules[parent], own, shell)
-
-
-def _defer_models() -> None:
-    """Have the models of each protocol version built when they are used: a session uses those of one.
-
-    `defer_build` is of pydantic's configuration and changes no result.
-    """
-    _shell("mcp_types")
-    try:
-        from mcp_types._wire_base import WireModel
-    except ImportError:
-        return
-    finally:
-        del sys.modules["mcp_types"]
-    WireModel.model_config["defer_build"] = True

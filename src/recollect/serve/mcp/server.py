@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import sys
 import traceback
@@ -9,7 +10,6 @@ import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 from weakref import WeakKeyDictionary
 
 import anyio
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 ROOTS_WAIT_S = 1.0
 """How long a client may take to say where it works; without an answer the folder of this process counts."""
+LISTED_S = 0.05
+"""How long after the question for the tools the memory is opened: by then the answer is on its way."""
 _ERROR_CHARS = 600
 _CODES = {UnknownName: "not_found", UsageError: "invalid_request"}
 
@@ -70,7 +72,8 @@ class MemoryServer:
     async def _list_tools(
         self, _context: ServerRequestContext[dict[str, Any]], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        self._freshness.start()  # whoever lists tools is about to call one
+        # Whoever lists tools is about to call one. What that loads would stand in front of this answer, though.
+        asyncio.get_running_loop().call_later(LISTED_S, self._freshness.start)
         return types.ListToolsResult(tools=self._tools)
 
     async def _call_tool(
@@ -148,5 +151,7 @@ def _failed(code: str, message: str) -> types.CallToolResult:
 
 def _path_of(uri: str) -> str:
     """Return the path of a `file:` URI, "" of any other."""
+    from urllib.request import url2pathname  # which brings a client of HTTP along
+
     parts = urlsplit(uri)
     return url2pathname(parts.path) if parts.scheme == "file" and parts.netloc in ("", "localhost") else ""

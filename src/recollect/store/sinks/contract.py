@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 import msgspec
 
@@ -27,6 +27,10 @@ Offsets = Mapping[str, int]
 """How far each input was read when something was written, by a name that the writer chooses."""
 
 
+Given = tuple[str, bytes]
+"""What a sink holds of one item: its session, and the fingerprint of its JSON."""
+
+
 class Sink(Protocol):
     """Takes items and, in the same step, how far the inputs were read that gave them.
 
@@ -38,6 +42,11 @@ class Sink(Protocol):
         """Return what the last whole `write` said, {} for a new sink."""
         ...
 
+    def given(self) -> dict[str, Given]:
+        """Return what was written and not retracted, by `id_of_item`, events left out: who writes again gives only
+        what is new or changed."""
+        ...
+
     def write(self, items: Sequence[Item], offsets: Offsets) -> None:
         """Keep all items and the offsets, or nothing of both. Raises StoreError."""
         ...
@@ -45,6 +54,17 @@ class Sink(Protocol):
     def close(self) -> None:
         """Give the sink free."""
         ...
+
+
+encode_item = msgspec.json.Encoder(order="deterministic").encode
+"""Gives the JSON of an item as every sink writes it."""
+
+
+def fingerprint(data: bytes) -> bytes:
+    """Return 16 bytes that tell two JSON texts apart."""
+    import hashlib  # brings OpenSSL, which who only reads does not need
+
+    return hashlib.blake2b(data, digest_size=16).digest()
 
 
 def kind_of_item(item: Item) -> str:
@@ -64,5 +84,21 @@ def id_of_item(item: Item) -> str:
         return f"{item.session_uid}/{item.event_id}/{item.part}"
     if isinstance(item, Digest):
         return item.session_uid
-    places = ";".join(f"{e.event_id}/{e.part}" for e in item.evidence)
-    return f"{item.session_uid}/{kind_of_item(item)}/{places}"
+    return _signal_id(item.session_uid, kind_of_item(item), [(e.event_id, e.part) for e in item.evidence])
+
+
+def id_of_json(value: Mapping[str, Any]) -> str | None:
+    """Return the id of an item decoded from JSON, as `id_of_item` gives it; None for an event or a stranger."""
+    uid = value.get("session_uid")
+    if not isinstance(uid, str):
+        return None
+    if "node" in value:
+        return str(value.get("id", ""))
+    if "signal" in value:
+        places = [(e["event_id"], e["part"]) for e in value.get("evidence", ())]
+        return _signal_id(uid, str(value["signal"]), places)
+    return uid if "flavor" in value else None
+
+
+def _signal_id(uid: str, kind: str, places: Iterable[tuple[str, int]]) -> str:
+    return f"{uid}/{kind}/" + ";".join(f"{event_id}/{part}" for event_id, part in places)

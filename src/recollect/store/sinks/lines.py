@@ -7,14 +7,15 @@ import errno
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from recollect.errors import DiskFull, StoreCorrupt, StoreError
-from recollect.store.sinks.contract import Item, Offsets
+from recollect.store.sinks.contract import Given, Item, Offsets, encode_item, fingerprint, id_of_json
 from recollect.store.sqlite.lock import IngestLock
 
-_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
 _NO_SPACE = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
@@ -57,9 +58,26 @@ class LinesSink:
         """Return what the last whole `write` said, {} for a new file."""
         return dict(self._mark.offsets)
 
+    def given(self) -> dict[str, Given]:
+        """Return what was written and not retracted, read from the file; lines of somebody else are passed over."""
+        found: dict[str, Given] = {}
+        with _file_errors(self._path), self._path.open("rb") as file:
+            for line in file:
+                data = line.rstrip(b"\n")
+                try:
+                    value = _decode(data)
+                    name = id_of_json(value)
+                except (msgspec.MsgspecError, KeyError, TypeError, UnicodeError):
+                    continue
+                if name is not None and value.get("node") == "retracted":
+                    found.pop(name, None)
+                elif name is not None:
+                    found[name] = (value["session_uid"], fingerprint(data))
+        return found
+
     def write(self, items: Sequence[Item], offsets: Offsets) -> None:
         """Append the items and keep the offsets, or nothing of both. Raises DiskFull, StoreError."""
-        data = b"".join(_encode(item) + b"\n" for item in items)
+        data = b"".join(encode_item(item) + b"\n" for item in items)
         mark = _Mark(self._mark.bytes + len(data), {**self._mark.offsets, **offsets})
         with _file_errors(self._path):
             try:
@@ -103,7 +121,7 @@ class LinesSink:
         new = self._mark_path.with_name(self._mark_path.name + ".new")
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
         try:
-            _write_all(descriptor, _encode(mark))
+            _write_all(descriptor, msgspec.json.encode(mark))
             os.fsync(descriptor)
         finally:
             os.close(descriptor)

@@ -75,7 +75,12 @@ def count_own_calls(home: Path) -> list[OwnCallCount]:
     return [OwnCallCount(*row) for row in rows]
 
 
-def copy_authored(old: Path, new: Path, tables: Sequence[str] = ("meta", "firing")) -> None:
+KEPT_TABLES = ("meta", "firing", "added_decision", "analysis", "digest", "signal", "node", "link")
+"""Authored and distilled ones. The sessions of the latter are all due then: what they still say is said again, what
+they do not say any more is revoked, and what was revoked before stays so."""
+
+
+def copy_authored(old: Path, new: Path, tables: Sequence[str] = KEPT_TABLES) -> None:
     """Copy what exists nowhere else into a database that was derived anew. Raises StoreError and its kinds.
 
     A database of before a table was made has nothing of it; one that is not there has nothing at all.

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from recollect.model.payloads import KINDS, Payload
 from recollect.store.blocks import decode_entry, open_frame
 from recollect.store.bodies import payload_without_record
 from recollect.store.keys import SEQ_BITS
-from recollect.store.recent import Folder, RecentEvent, RecentSession
+from recollect.store.recent import Folder, RecentDecision, RecentEvent, RecentSession
 from recollect.store.sqlite.bits import FAILED, HIDDEN, KIND_MASK, NOT_INDEXED, OWN, is_sidechain, kind_of_bits
 from recollect.store.sqlite.connection import REBUILD_HINT, open_database, store_errors
 from recollect.store.sqlite.session_facts import SessionFacts, decode_counts, decode_facts, is_below
@@ -33,6 +33,8 @@ class SqliteRecentReader:
         self._db = open_database(home, "read")
         self._frames: dict[int, list[msgspec.Raw]] = {}
         self._numbers: dict[str, int] = {}
+        self.looked_at: dict[str, bool] = {}
+        """The folders of which it counted whether they are there, and whether they were."""
 
     def close(self) -> None:
         """Close the database."""
@@ -53,7 +55,7 @@ class SqliteRecentReader:
             )
             for row in rows:
                 facts = decode_facts(row[9])
-                if not facts.is_internal and _is_in(facts, row[3], folder):
+                if not facts.is_internal and self._is_in(facts, row[3], folder):
                     found.append((*row[:9], facts))
         newest = found[-limit:]
         self._numbers.update({row[1]: row[0] for row in newest})
@@ -93,6 +95,57 @@ class SqliteRecentReader:
                     found.add(uid)
         return frozenset(found)
 
+    def decisions_in(self, folder: Folder) -> list[RecentDecision]:
+        """Return the decisions that hold in a folder, the newest first."""
+        from recollect.store.sqlite.distilled.held import held_decisions
+
+        with store_errors():
+            return held_decisions(self._db, folder, lambda uid: self._is_here(uid, folder))
+
+    def uids_in(self, folder: Folder) -> list[str]:
+        """Return all root sessions that `sessions_in` counts."""
+        return [session.session_uid for session in self.sessions_in(folder, except_uid="", limit=_LAST_SEQ)[0]]
+
+    def newest_folders(self, *, limit: int) -> list[str]:
+        """Return the folders in which the root sessions that ended last worked, the newest first."""
+        with store_errors():
+            rows: Any = self._db.execute(
+                "SELECT facts FROM session WHERE parent_uid = '' AND turn_count > 0 AND ended_at IS NOT NULL "
+                "ORDER BY ended_at DESC LIMIT ?",
+                (limit,),
+            ).fetchall()
+            facts = [decode_facts(row[0]) for row in rows]
+        return list(dict.fromkeys(f.cwd_first or f.cwd or f.repo_root for f in facts if not f.is_internal))
+
+    def may_concern(self, folder: Folder, uids: Collection[str], numbers: Collection[int]) -> bool:
+        """Tell whether one of some sessions is among uids, or could be counted to a folder now."""
+        with store_errors():
+            for number in numbers:
+                found = self._db.execute("SELECT uid, repo, facts FROM session WHERE number = ?", (number,))
+                row: Any = found.fetchone()
+                if row is None or row[0] in uids or row[1] in folder.names:
+                    return True
+                if is_below(_worked_in(decode_facts(row[2])), folder.path):
+                    return True
+        return False
+
+    def _is_here(self, uid: str, folder: Folder) -> bool:
+        row: Any = self._db.execute("SELECT repo, facts FROM session WHERE uid = ?", (uid,)).fetchone()
+        return row is not None and self._is_in(decode_facts(row[1]), row[0], folder)
+
+    def _is_in(self, facts: SessionFacts, repo: str, folder: Folder) -> bool:
+        """Tell whether a session worked in a folder: there or below, or in a repository of that name that is gone from
+        where it was (moved, another machine). Another repository of the same name that is there is another one."""
+        worked_in = _worked_in(facts)
+        if not worked_in:
+            return repo in folder.names
+        if is_below(worked_in, folder.path):
+            return folder.is_repository or is_below(folder.path, worked_in)
+        if not folder.is_repository or repo not in folder.names:
+            return False
+        is_there = self.looked_at[worked_in] = os.path.isdir(worked_in)
+        return not is_there
+
     def _number(self, uid: str) -> int | None:
         if uid not in self._numbers:
             with store_errors():
@@ -125,15 +178,8 @@ class SqliteRecentReader:
         return payload_without_record(stored.body), stored.summary
 
 
-def _is_in(facts: SessionFacts, repo: str, folder: Folder) -> bool:
-    """Tell whether a session worked in a folder: there or below, or in a repository of that name that is gone from
-    where it was (moved, another machine). Another repository of the same name that is still there is another one."""
-    worked_in = facts.repo_root or facts.cwd_first or facts.cwd
-    if not worked_in:
-        return repo in folder.names
-    if is_below(worked_in, folder.path):
-        return folder.is_repository or is_below(folder.path, worked_in)
-    return folder.is_repository and repo in folder.names and not os.path.isdir(worked_in)
+def _worked_in(facts: SessionFacts) -> str:
+    return facts.repo_root or facts.cwd_first or facts.cwd
 
 
 def _session(row: tuple[Any, ...]) -> RecentSession:

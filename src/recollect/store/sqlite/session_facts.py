@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from recollect.model.own import INTERNAL_ORIGINATOR
+from recollect.model.repos import repo_name
 from recollect.model.sessions import SessionPatch
 
 _MODELS = 32
-_WORKTREE = re.compile(r"/\.(?:claude/)?worktrees(?:/|$)")
 
 
 class SessionFacts(msgspec.Struct, omit_defaults=True):
@@ -65,16 +64,8 @@ def encode_counts(counts: dict[str, int]) -> str:
 
 
 def repo_of(facts: SessionFacts) -> str:
-    """Return the name of the repository that a session worked in, "" where nothing tells.
-
-    The last part of the git top level, else of the remote, else of the directory it started in; a worktree below
-    `.claude/worktrees` or `.worktrees` counts as the repository it hangs in.
-    """
-    if facts.repo_root:
-        return _last_part(_main_tree(facts.repo_root))
-    if facts.git_remote:
-        return _last_part(re.sub(r"[?#].*", "", facts.git_remote).replace(":", "/")).removesuffix(".git")
-    return _last_part(_main_tree(facts.cwd_first or facts.cwd))
+    """Return the name of the repository that a session worked in, see `model.repos.repo_name`."""
+    return repo_name(facts.repo_root, facts.git_remote, facts.cwd_first or facts.cwd)
 
 
 def domain_of(repo: str, domains: Mapping[str, str]) -> str:
@@ -99,13 +90,3 @@ def is_below(path: str, folder: str) -> bool:
 def _comparable(path: str) -> str:
     is_windows = path[1:2] == ":" or path.startswith("\\\\")
     return (path.replace("\\", "/").casefold() if is_windows else path).rstrip("/")
-
-
-def _main_tree(path: str) -> str:
-    slashed = path.replace("\\", "/")
-    found = _WORKTREE.search(slashed)
-    return slashed[: found.start()] if found and found.start() else slashed
-
-
-def _last_part(path: str) -> str:
-    return path.replace("\\", "/").rstrip("/").rpartition("/")[2]

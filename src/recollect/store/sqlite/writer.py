@@ -11,12 +11,14 @@ from typing import Any
 import apsw
 
 from recollect.archive.chunks import ChunkPlace
-from recollect.errors import BrokenInvariant
+from recollect.errors import BrokenInvariant, StoreError
 from recollect.model.sessions import SessionPatch
+from recollect.ready import withdraw
 from recollect.store.ports import SEQ_BITS, SessionPart, SliceResult, SourceRow, WriteOutcome
 from recollect.store.sqlite.bits import OWN
 from recollect.store.sqlite.both_sides import last_change, revision_chunks, take_note
 from recollect.store.sqlite.connection import Synchronous, open_database, store_errors
+from recollect.store.sqlite.distilled.writing import SqliteDistilledWriter
 from recollect.store.sqlite.event_ids import unpack_text
 from recollect.store.sqlite.lock import IngestLock
 from recollect.store.sqlite.session_facts import is_internal
@@ -52,7 +54,7 @@ def open_writer(
         folder = own_folder or home
         own_folders = (str(folder.absolute()), str(folder.resolve()))
         db = open_database(home, "write", synchronous=synchronous)
-        return SqliteWriter(db, lock, domains or {}, own_folders)
+        return SqliteWriter(db, lock, domains or {}, own_folders, home)
     except BaseException:
         lock.release()
         raise
@@ -62,14 +64,23 @@ class SqliteWriter:
     """Implements `store.ports.Writer`. Not thread safe; use it in the thread that opened it."""
 
     def __init__(
-        self, db: apsw.Connection, lock: IngestLock, domains: Mapping[str, str], own_folders: tuple[str, ...]
-    ) -> None:
+        self, db: apsw.Connection, lock: IngestLock, domains: Mapping[str, str], own_folders: tuple[str, ...],
+        home: Path,
+    ) -> None:  # fmt: skip
+        self.touched: set[int] = set()
+        """Numbers of the sessions of which something was written that can be told again: who adds a method that
+        writes such a thing adds to it. See `recollect.ready`."""
+        self.withdrawn: bytes | None = None
+        """The stamp of ready blocks that the first transaction took away, b"" where there was none; None before it."""
+        self._home = home
         self._db = db
         self._lock = lock
         self._domains = domains
         self._own_folders = own_folders
         self._names: dict[str, int] = {}
         self._lanes: dict[int, int] = {}
+        self.distilled = SqliteDistilledWriter(db, self.touched)
+        """Keeps what was distilled, inside this writer's transactions."""
 
     def __enter__(self) -> SqliteWriter:
         return self
@@ -106,6 +117,8 @@ class SqliteWriter:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """One short transaction; everything inside is kept or nothing. Does not nest."""
+        if self.withdrawn is None:
+            self.withdrawn = self._withdraw()
         with store_errors():
             self._db.execute("BEGIN IMMEDIATE")
         try:
@@ -141,6 +154,7 @@ class SqliteWriter:
                     observed_at=observed_at,
                 )
                 ledger.save_blobs(self._db, at, slice_)
+            ledger.save_observations(self._db, at, slice_, observed_at)
             if at.is_refreshing and slice_.is_last:
                 self._end_refresh(at, outcome)
         return outcome
@@ -182,6 +196,7 @@ class SqliteWriter:
     ) -> None:
         db = self._db
         session = load_session(db, slice_.source.agent, part, observed_at)
+        self.touched.add(session.number)
         first_seq = session.next_seq
         if not session.facts.is_internal and is_internal(session.facts, part.patch, self._own_folders):
             session.facts.is_internal = True
@@ -225,6 +240,7 @@ class SqliteWriter:
         for key, bits in ledger.stale_events(self._db, at):
             by_session.setdefault(key >> SEQ_BITS, []).append((key, bits))
         for number, events in by_session.items():
+            self.touched.add(number)
             found: Any = self._db.execute("SELECT agent, native_id FROM session WHERE number = ?", (number,)).fetchone()
             agent, native_id = found[0], unpack_text(found[1])
             session = load_session(self._db, agent, SessionPart(native_id, _NO_PATCH, [], b""), 0)
@@ -233,6 +249,12 @@ class SqliteWriter:
             _log(self._db, number, _ranges(key & _SEQ_MASK for key, _bits in events))
             outcome.stale_keys += [key for key, _bits in events]
         ledger.end_refresh(self._db, at)
+
+    def _withdraw(self) -> bytes:
+        try:
+            return withdraw(str(self._home))
+        except OSError as error:
+            raise StoreError(f"the memory's folder cannot be written: {error}") from error
 
     def _intern(self, text: str) -> int:
         """Return the number of a tool's or a model's name."""

@@ -7,6 +7,7 @@ from recollect.store.sqlite.migrations import (
     m0002_drift_and_trails,
     m0003_own_and_firings,
     m0004_derivation,
+    m0005_distilled,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -14,6 +15,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     m0002_drift_and_trails.STATEMENTS,
     m0003_own_and_firings.STATEMENTS,
     m0004_derivation.STATEMENTS,
+    m0005_distilled.STATEMENTS,
 )
 """Each is a tuple of single SQL statements; its position + 1 is the schema version that it makes."""
 

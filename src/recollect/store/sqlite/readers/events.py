@@ -17,7 +17,7 @@ from recollect.model.events import Event, SourceLocation
 from recollect.model.payloads import Payload
 from recollect.model.text import searchable, summary_of
 from recollect.store.blocks import BlockEntry, decode_entry, open_frame
-from recollect.store.bodies import hydrate
+from recollect.store.bodies import hydrate, is_whole
 from recollect.store.ports import SEQ_BITS, ChunkReader, HitText, IndexEvent, TextRedactor
 from recollect.store.sqlite.bits import HIDDEN, NOT_INDEXED, is_sidechain, kind_of_bits, quality_of_bits, role_of_bits
 from recollect.store.sqlite.connection import REBUILD_HINT
@@ -95,7 +95,7 @@ class EventReader:
     ) -> Iterator[list[EventRow]]:
         """Yield the rows of a session in batches; a newer version of an event stands where its first version stood."""
         first, last = (number << SEQ_BITS) + first_seq, (number + 1 << SEQ_BITS) - 1
-        places = {} if include_hidden else self._first_versions(number)
+        places = {} if include_hidden else self.first_versions(number)
         if not places:
             yield from self.in_range(first, last, include_hidden=include_hidden, limit=limit)
             return
@@ -112,7 +112,7 @@ class EventReader:
             rows = {row.key: row for row in self.by_key(batch)}
             yield [rows[key] for key in batch if key in rows]
 
-    def _first_versions(self, number: int) -> dict[int, int]:
+    def first_versions(self, number: int) -> dict[int, int]:
         """Return the key of the first version of every event of a session that replaced another."""
         pairs: list[Any] = self._db.execute(
             "SELECT key, by_key FROM replacement WHERE key BETWEEN ? AND ? ORDER BY key",
@@ -186,6 +186,11 @@ class EventReader:
                 is_hidden=bool(row.bits & NOT_INDEXED),
             )
         return found
+
+    def whole_payload(self, row: EventRow) -> Payload | None:
+        """Return an event's whole, redacted payload; None where a light one lacks nothing."""
+        entry = self._entry(row)
+        return None if is_whole(entry.body) else self._payload(row, entry)
 
     def payloads(self, rows: Iterable[EventRow]) -> Iterator[tuple[EventRow, Payload]]:
         """Yield rows with their whole, redacted payloads."""

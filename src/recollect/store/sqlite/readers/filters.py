@@ -31,7 +31,7 @@ def session_condition(
         terms.append(_is_one_of("agent", (agent.lower() for agent in where.agents), values))
     for column, wanted in (("repo", where.repos), ("git_branch", where.branches)):
         if wanted:
-            terms.append(_is_one_of(column, _containing(db, column, wanted), values))
+            terms.append(_is_one_of(column, containing(db, column, wanted), values))
     if where.sessions:
         numbers = {number for name in where.sessions for number in find_sessions(db, name)}
         terms.append("number IN (SELECT value FROM carray(?))")
@@ -62,12 +62,12 @@ def find_sessions(db: apsw.Connection, name: str, *, limit: int = 100) -> list[i
     return [number for (number,) in rows]
 
 
-def _containing(db: apsw.Connection, column: str, wanted: tuple[str, ...]) -> list[str]:
+def containing(db: apsw.Connection, column: str, wanted: tuple[str, ...], *, table: str = "session") -> list[str]:
     """Return the values of a column that contain one of the texts, or are one that begins with "=", in any case."""
     folded = [text.casefold() for text in wanted]
     whole = {text[1:] for text in folded if text.startswith("=")}
     parts = [text for text in folded if not text.startswith("=")]
-    rows: Iterable[Any] = db.execute(f"SELECT DISTINCT {column} FROM session")
+    rows: Iterable[Any] = db.execute(f"SELECT DISTINCT {column} FROM {table}")
     return [v for (v,) in rows if v.casefold() in whole or any(text in v.casefold() for text in parts)]
 
 

@@ -23,8 +23,9 @@ from recollect.store.sqlite.session_facts import SessionFacts, decode_counts, de
 
 _COLUMNS = (
     "number, uid, agent, root_uid, parent_uid, repo, domain, git_branch, started_at, ended_at, event_count, "
-    "turn_count, kind_counts, facts, discovered_at, ingested_at, analyzed_at, evicted_at"
+    "turn_count, kind_counts, facts, discovered_at, ingested_at, analyzed_at, evicted_at, outcome, outcome_reason"
 )
+NOT_ANALYSED = "not analysed yet"
 _NEWEST_FIRST = "ORDER BY coalesce(ended_at, started_at, 0) DESC, uid"
 
 
@@ -32,6 +33,11 @@ def read_session(db: apsw.Connection, name: str) -> Session | None:
     """Return the session with this uid, or the only one whose uid or native id begins so."""
     numbers = find_sessions(db, name, limit=2)
     return _sessions(db, "number = ?", [numbers[0]])[0] if len(numbers) == 1 else None
+
+
+def session_of_number(db: apsw.Connection, number: int) -> Session:
+    """Return a stored session by its number."""
+    return _sessions(db, "number = ?", [number])[0]
 
 
 def nearest_sessions(db: apsw.Connection, name: str, limit: int) -> tuple[str, ...]:
@@ -222,4 +228,6 @@ def _session(row: Any, sources: _SourceFacts) -> Session:
         ingested_at=marks[1],
         analyzed_at=marks[2],
         evicted_at=marks[3],
+        outcome=marks[4],
+        outcome_reason=marks[5] if marks[2] is not None else NOT_ANALYSED,
     )

@@ -157,6 +157,28 @@ def count_slice(
         )
 
 
+def save_observations(db: apsw.Connection, at: SliceContext, slice_: SliceResult, observed_at: int) -> None:
+    """Store up to which byte the revision was seen when; what was seen before stays as it is.
+
+    A derivation from the archive brings what the journal says of that, once; live, a slice was seen now.
+    """
+    found = slice_.observations
+    for to_bytes, seen_at in [(slice_.to_bytes, observed_at)] if found is None else found:
+        last = db.execute(
+            "SELECT to_bytes, observed_at FROM observation WHERE source = ? AND revision = ? "
+            "ORDER BY to_bytes DESC LIMIT 1",
+            (at.source, at.revision),
+        ).fetchone()
+        if last is not None and to_bytes <= last[0]:
+            continue
+        if last is not None and seen_at == last[1]:
+            db.execute(
+                "DELETE FROM observation WHERE source = ? AND revision = ? AND to_bytes = ?",
+                (at.source, at.revision, last[0]),
+            )
+        db.execute("INSERT INTO observation VALUES (?, ?, ?, ?)", (at.source, at.revision, to_bytes, seen_at))
+
+
 def save_blobs(db: apsw.Connection, at: SliceContext, slice_: SliceResult) -> None:
     """Store where large blobs are, each hash once."""
     db.executemany(

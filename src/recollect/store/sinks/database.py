@@ -8,10 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-import msgspec
 
 from recollect.errors import StoreError
-from recollect.store.sinks.contract import Item, Offsets, Retracted, id_of_item, kind_of_item
+from recollect.store.sinks.contract import (
+    Given,
+    Item,
+    Offsets,
+    Retracted,
+    encode_item,
+    fingerprint,
+    id_of_item,
+    kind_of_item,
+)
 from recollect.store.sqlite.connection import BUSY_TIMEOUT_MS, store_errors
 
 APPLICATION_ID = 0x5245_434E
@@ -36,7 +44,6 @@ _STATEMENTS = (
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {SINK_VERSION}",
 )
-_encode = msgspec.json.Encoder().encode
 
 
 class SqliteSink:
@@ -63,6 +70,12 @@ class SqliteSink:
             rows: list[Any] = self._db.execute("SELECT name, value FROM position").fetchall()
             return dict(rows)
 
+    def given(self) -> dict[str, Given]:
+        """Return what was written and not retracted."""
+        with store_errors():
+            rows = self._db.execute("SELECT id, session_uid, json FROM item WHERE kind <> 'event'")
+            return {str(name): (str(uid), fingerprint(str(text).encode())) for name, uid, text in rows}
+
     def write(self, items: Sequence[Item], offsets: Offsets) -> None:
         """Keep the items and the offsets in one transaction. Raises DiskFull, StoreLocked, StoreError."""
         with store_errors(), self._db:
@@ -70,7 +83,7 @@ class SqliteSink:
                 if isinstance(item, Retracted):
                     self._db.execute(f"DELETE FROM item WHERE id = ? AND kind IN {_NODES}", (item.id,))
                     continue
-                row = (kind_of_item(item), id_of_item(item), item.session_uid, _encode(item).decode())
+                row = (kind_of_item(item), id_of_item(item), item.session_uid, encode_item(item).decode())
                 self._db.execute("INSERT OR REPLACE INTO item VALUES (?, ?, ?, ?)", row)
             self._db.executemany("INSERT OR REPLACE INTO position VALUES (?, ?)", list(offsets.items()))
 

@@ -1,0 +1,150 @@
+"""How many bindings of decisions with edits are right, beside what a person judged of them.
+
+Every file with a judged pair (tests/quality/labels/bindings.ndjson) is distilled whole, as `recollect decisions` sees
+it. A binding and a judged pair are the same where the deciding words overlap and the edit is one of the episode's.
+Bindings that nobody judged are counted and, with --unjudged, listed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from benchmarks.support.places import REPOSITORY, Places, parser, places
+from benchmarks.support.results import Section, publish
+from recollect.distill.preparing import analyse, default_stages
+from recollect.distill.stream import by_session
+from recollect.memory import parse_file
+from recollect.model.nodes import Binding, Conversation, Decision, Episode
+
+LABELS = REPOSITORY / "tests" / "quality" / "labels" / "bindings.ndjson"
+BAR = 0.95
+Label = dict[str, Any]
+
+
+class Bound(NamedTuple):
+    """A binding with its two ends, and the judged pair that it is, None for none."""
+
+    file: str
+    binding: Binding
+    source: Decision | Conversation
+    episode: Episode
+    label: Label | None
+
+
+def labels_of() -> list[Label]:
+    """Return the judged pairs. Raises FileNotFoundError."""
+    return [json.loads(line) for line in LABELS.read_text("utf-8").splitlines() if line.strip()]
+
+
+def bound_in(at: Places, labels: Sequence[Label]) -> Iterator[Bound]:
+    """Yield the bindings of every session of the files with a judged pair; a session that several files hold once."""
+    stages = default_stages()
+    seen: set[str] = set()
+    for file in sorted({label["file"] for label in labels}):
+        path = at.real_corpus / file
+        if not path.is_file():
+            continue
+        for uid, events in by_session(parse_file(path)).items():
+            nodes = analyse(events, stages=stages).nodes
+            by_id = {node.id: node for node in nodes}
+            for node in nodes:
+                if isinstance(node, Binding) and node.id not in seen:
+                    seen.add(node.id)
+                    source, episode = by_id[node.source], by_id[node.episode]
+                    assert isinstance(source, Decision | Conversation)
+                    assert isinstance(episode, Episode)
+                    of_session = [label for label in labels if label["session_uid"] == uid]
+                    judged = next((label for label in of_session if is_same(label, source, episode)), None)
+                    yield Bound(file, node, source, episode, judged)
+
+
+def is_same(label: Label, source: Decision | Conversation, episode: Episode) -> bool:
+    """Say whether a judged pair is of these two nodes."""
+    said, edited = label["source"], label["episode"]
+    places = {(e.event_id, e.part): e for e in source.evidence}
+    evidence = places.get((said["event_id"], said["part"]))
+    if evidence is None:
+        return False
+    end = evidence.end or sys.maxsize
+    is_there = evidence.start < max(said["end"], said["start"] + 1) and said["start"] < end
+    edits = {(e.evidence.event_id, e.evidence.part) for e in episode.edits}
+    return is_there and (edited["event_id"], edited["part"]) in edits
+
+
+def figures_of(bound: Sequence[Bound]) -> dict[str, Any]:
+    """Return how many bindings there are, how many of them were judged, and how many of those are right."""
+    judged = [b for b in bound if b.label is not None]
+    right = sum(b.label["is_right"] for b in judged if b.label)
+    return {
+        "bindings": len(bound),
+        "judged": len(judged),
+        "right": right,
+        "precision": round(right / len(judged), 4) if judged else None,
+    }
+
+
+def found_again(bound: Sequence[Bound], labels: Sequence[Label]) -> dict[str, int]:
+    """Return how many of the right pairs are bound: a lower bound of recall, as nobody looked for all pairs."""
+    found = {b.label["id"] for b in bound if b.label is not None}
+    right = [label for label in labels if label["is_right"]]
+    return {"right_pairs": len(right), "bound": sum(label["id"] in found for label in right)}
+
+
+def text_of(figures: dict[str, Any]) -> str:
+    """Return the figures as Markdown."""
+    lines = ["| split | bindings | judged | right | precision | bar |", "|---|---:|---:|---:|---:|---:|"]
+    for split, row in figures["splits"].items():
+        precision = "-" if row["precision"] is None else f"{row['precision']:.3f}"
+        lines.append(f"| {split} | {row['bindings']} | {row['judged']} | {row['right']} | {precision} | {BAR:.2f} |")
+    pairs = figures["pairs"]
+    lines += ["", f"Of {pairs['right_pairs']} pairs that are judged right, {pairs['bound']} are bound."]
+    return "\n".join(lines)
+
+
+def measure(at: Places, options: argparse.Namespace) -> list[Section]:
+    """Bind every file with a judged pair; returns one section."""
+    labels = labels_of()
+    if not at.real_corpus.is_dir():
+        raise FileNotFoundError(f"no {at.real_corpus}; name the folder with --shared")
+    bound = list(bound_in(at, labels))
+    splits = {
+        split: figures_of([b for b in bound if split in ("all", split_of(b.binding.session_uid))])
+        for split in ("dev", "test", "all")
+    }
+    if getattr(options, "unjudged", False):
+        for b in bound:
+            if b.label is None:
+                print(unjudged(b), file=sys.stderr)
+    figures = {"splits": splits, "pairs": found_again(bound, labels), "bar": BAR}
+    title = "Bindings of decisions with edits, against judged pairs"
+    return [Section("distill_bindings/real", title, figures, text_of(figures))]
+
+
+def split_of(session_uid: str) -> str:
+    """Return the half that a session falls into: by the first hex digit of its hash."""
+    return "dev" if hashlib.sha256(session_uid.encode()).hexdigest()[0] < "8" else "test"
+
+
+def unjudged(bound: Bound) -> str:
+    """Return a line for a person who is to judge a binding."""
+    said = bound.source.statement if isinstance(bound.source, Decision) else bound.source.text
+    names = "+".join(sorted(bound.binding.features))
+    return f"{bound.file} {bound.binding.id} {names}: {said[:160]!r} -> {', '.join(bound.episode.paths)[:120]}"
+
+
+def main() -> int:
+    """Measure and publish."""
+    made = parser(__doc__)
+    made.add_argument("--unjudged", action="store_true", help="list the bindings that nobody judged")
+    options = made.parse_args()
+    publish(measure(places(options), options), dry=options.dry)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

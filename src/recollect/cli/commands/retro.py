@@ -1,0 +1,89 @@
+"""`recollect retro`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from recollect.cli.options import json_option, no_sync_option, now_us, open_memory, repo_option, when_option
+from recollect.cli.terminal import write_bytes, write_json
+from recollect.errors import SourceUnavailable, UsageError
+
+if TYPE_CHECKING:
+    from recollect.memory import Retro
+
+_SUFFIXES = (".md", ".html")
+
+
+@click.command()
+@when_option("--since", "Begin with this time.", default="7d")
+@when_option("--until", "End before this time; by default now.")
+@repo_option
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE.md|FILE.html", help="Write it to a file.")
+@no_sync_option
+@json_option
+def command(
+    since: int, until: int | None, repos: tuple[str, ...], out: Path | None, no_sync: bool, as_json: bool
+) -> int:
+    """Look back: outcomes, cost, errors and their fixes, decisions.
+
+    Markdown on stdout, each line with its evidence (`recollect show` opens it). A page of HTML has plots too, and
+    beside a file of Markdown they are written as images. Says so, with exit code 1, where nothing happened.
+
+    \b
+    Examples:
+      recollect retro --since 30d --repo shop-api
+      recollect retro --since 2026-11-01 --out november.html
+    """
+    if out is not None and out.suffix.lower() not in _SUFFIXES:
+        raise UsageError(f"--out {out} is neither {' nor '.join(_SUFFIXES)}", hint="name FILE.html or FILE.md")
+    end = until if until is not None else now_us()
+    if end <= since:
+        raise UsageError("--until is not after --since")
+    with open_memory() as memory:
+        retro = memory.retro(since=since, until=end, repos=repos, sync=not no_sync)
+    written = _write(out, retro) if out is not None and not retro.is_empty else []
+    if as_json:
+        write_json(retro)
+    elif retro.is_empty:
+        from recollect.cli.render.figures import stamp
+
+        click.echo(f"nothing happened from {stamp(since)} to {stamp(end)}")
+    elif written:
+        click.echo("\n".join(f"wrote {path}" for path in written))
+    else:
+        from recollect.cli.render.retro.document import document_of
+        from recollect.cli.render.retro.markdown import to_markdown
+
+        write_bytes(to_markdown(document_of(retro)).encode("utf-8", "backslashreplace"))
+    return 1 if retro.is_empty else 0
+
+
+def _write(out: Path, retro: Retro) -> list[Path]:
+    """Write the report and return the files. Raises SourceUnavailable where that cannot be done."""
+    from recollect.cli.render.retro.document import document_of
+    from recollect.cli.render.retro.markdown import to_markdown
+    from recollect.cli.render.retro.page import to_page
+    from recollect.cli.render.retro.plots import draw, standing_alone
+
+    document = document_of(retro)
+    plots, why_none = draw(retro)
+    if why_none:
+        document = document._replace(notes=(*document.notes, why_none))
+    files: dict[Path, str] = {}
+    if out.suffix.lower() == ".html":
+        files[out] = to_page(document, plots)
+    else:
+        images = {name: out.with_name(f"{out.stem}-{name}.svg") for name in plots}
+        files[out] = to_markdown(document, plots={name: path.name for name, path in images.items()})
+        files.update((images[name], standing_alone(svg)) for name, svg in plots.items())
+    try:
+        for path, text in files.items():
+            path.write_text(text, "utf-8", errors="backslashreplace", newline="\n")
+    except OSError as error:
+        where = os.fspath(error.filename or out)
+        raise SourceUnavailable(f"cannot write {where}: {error.strerror}") from error
+    return list(files)

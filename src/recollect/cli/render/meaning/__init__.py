@@ -1,0 +1,1 @@
+"""What sessions mean, as text."""

@@ -1,0 +1,1 @@
+"""A retrospective for people: as Markdown, and as one page of HTML with plots."""

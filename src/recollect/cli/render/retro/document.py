@@ -1,0 +1,368 @@
+"""A retrospective as sections of tables: what Markdown and HTML have in common. Texts are plain, never markup."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from recollect.cli.render.figures import count, plural, stamp, usd
+from recollect.cli.terminal import safe_line
+from recollect.model.timestamps import to_iso
+
+if TYPE_CHECKING:
+    from recollect.memory import ErrorLine, Retro
+    from recollect.model.usage import UsageTotals
+
+SHOWN = 20
+"""Lines of a table; the JSON has more."""
+TEXT_CHARS = 160
+
+Kind = Literal["text", "code", "figure"]
+PlotName = Literal["outcomes", "cost", "trouble", "files"]
+
+
+class Proof(NamedTuple):
+    """Where something is shown. citation: `session_uid#seq`, a session or a node; command: what shows it; label: what
+    is there, "" for the thing itself."""
+
+    command: str
+    citation: str = ""
+    label: str = ""
+
+
+class Row(NamedTuple):
+    """A line of a table, a cell for each column, and its evidence."""
+
+    cells: tuple[str, ...]
+    evidence: tuple[Proof, ...] = ()
+
+
+class Table(NamedTuple):
+    """columns: their names and what they hold. more: what the table leaves out, "" for nothing."""
+
+    columns: tuple[tuple[str, Kind], ...]
+    rows: tuple[Row, ...]
+    more: str = ""
+
+
+class Section(NamedTuple):
+    """A heading, what is said before the tables, the name of its plot ("" for none), and tables."""
+
+    title: str
+    lead: tuple[str, ...] = ()
+    plot: PlotName | Literal[""] = ""
+    tables: tuple[Table, ...] = ()
+
+
+class Document(NamedTuple):
+    """A whole report."""
+
+    title: str
+    notes: tuple[str, ...]
+    sections: tuple[Section, ...]
+
+
+def document_of(retro: Retro) -> Document:
+    """Return what there is to tell; sections with nothing in them say so in a line."""
+    where = f" · {', '.join(retro.repos)}" if retro.repos else ""
+    title = f"Retrospective {stamp(retro.since)} to {stamp(retro.until)}{where}"
+    return Document(
+        safe_line(title),
+        tuple(safe_line(note) for note in (*retro.notes, *retro.spent.notes)),
+        (
+            _in_short(retro), _outcomes(retro), _cost(retro), _errors(retro), _retries(retro), _interventions(retro),
+            _files(retro), _decisions(retro), _tests(retro), _overhead(retro), _sessions(retro),
+        ),
+    )  # fmt: skip
+
+
+def proof(citation: str, label: str = "") -> Proof:
+    """Return the evidence that a citation names, with the command that shows it."""
+    if citation.startswith("decision:"):
+        return Proof("recollect decisions", citation, label)
+    return Proof(f"recollect show {shlex.quote(citation)}", citation, label)
+
+
+def _proofs(citations: Iterable[str], label: str = "") -> tuple[Proof, ...]:
+    return tuple(proof(citation, label) for citation in citations if citation)
+
+
+def _asked(retro: Retro, verb: str, *options: str) -> tuple[Proof, ...]:
+    """Return the command that gives a figure of the whole span."""
+    within = ["--after", to_iso(retro.since), "--before", to_iso(retro.until)]
+    repos = [word for repo in retro.repos for word in ("--repo", repo)]
+    return (Proof(shlex.join(["recollect", verb, *options, *within, *repos])),)
+
+
+def _table(
+    columns: Sequence[tuple[str, Kind]], rows: Iterable[Row], *, left_out: int = 0, what: str = "line"
+) -> tuple[Table, ...]:
+    given = list(rows)
+    if not given:
+        return ()
+    hidden = max(0, len(given) - SHOWN) + left_out
+    more = f"{plural(hidden, f'more {what}')}; `--json` has more of them" if hidden else ""
+    cleaned = (row._replace(cells=tuple(_short(cell) for cell in row.cells)) for row in given[:SHOWN])
+    return (Table(tuple(columns), tuple(cleaned), more),)
+
+
+def _short(text: str) -> str:
+    line = safe_line(text)
+    return line if len(line) <= TEXT_CHARS else line[: TEXT_CHARS - 1].rstrip() + "…"
+
+
+def _left_out(retro: Retro, name: str) -> int:
+    return retro.unlisted[name].lines if name in retro.unlisted else 0
+
+
+def _in_short(retro: Retro) -> Section:
+    t, spent = retro.totals, retro.spent.total
+    subagents = f", {count(t.subagent_sessions)} of them subagents" if t.subagent_sessions else ""
+    tokens = f"{count(spent.input_tokens)} in, {count(spent.output_tokens)} out, {count(_cached(spent))} cached"
+    decided = retro.decided
+    share = f"{retro.overhead.share:.1%} of {plural(retro.overhead.calls, 'call')}"
+    rows = [
+        Row(("sessions", f"{count(t.sessions)}{subagents}"), _asked(retro, "sessions")),
+        Row(("turns", count(t.turns)), _asked(retro, "sessions")),
+        Row(("time in sessions", duration(t.wall_clock_s)), _asked(retro, "sessions")),
+        Row(("tokens", tokens), _asked(retro, "usage", "--by", "total")),
+        Row(("cost", usd(spent.cost_usd)), _asked(retro, "usage", "--by", "total")),
+        Row(
+            ("errors", f"{count(t.errors)}, {count(t.errors_fixed)} of them fixed in the session"),
+            _first(retro.errors),
+        ),
+        Row(("retries", count(t.retries)), _first(retro.retries)),
+        Row(("interventions", count(t.interventions)), _first(retro.interventions)),
+        Row(("edits", f"{count(t.edits)} in {plural(t.files, 'file')}"), _first(retro.files)),
+        Row(("test runs", count(t.test_runs)), _first(retro.tests)),
+        Row(
+            ("decisions", f"{count(decided.made)} made, {count(decided.reversed)} reversed"), _first(decided.decisions)
+        ),
+        Row(("infrastructure", share), _first(retro.overhead.tools)),
+    ]
+    return Section("In short", tables=_table((("", "text"), ("", "text")), rows))
+
+
+def _first(lines: Sequence[object]) -> tuple[Proof, ...]:
+    """Return the first evidence of the first line of a list."""
+    return _proofs(getattr(lines[0], "evidence", ())[:1]) if lines else ()
+
+
+def _outcomes(retro: Retro) -> Section:
+    total = retro.totals.sessions or 1
+    rows = (
+        Row((line.outcome, count(line.sessions), f"{line.sessions / total:.0%}"), _proofs(line.evidence))
+        for line in retro.outcomes
+    )
+    bad = [line for line in retro.sessions if line.outcome in ("fail", "abandoned")]
+    failed = (
+        Row((stamp(line.ended_at), line.outcome, line.repo, line.title, line.reason), _proofs(line.evidence))
+        for line in bad
+    )
+    columns: tuple[tuple[str, Kind], ...] = (
+        ("ended", "text"), ("outcome", "text"), ("repo", "text"), ("session", "text"), ("why", "text")
+    )  # fmt: skip
+    tables = (*_table((("outcome", "text"), ("sessions", "figure"), ("share", "figure")), rows),
+              *_table(columns, failed, what="session"))  # fmt: skip
+    return Section("Outcomes", () if tables else ("no sessions",), "outcomes", tables)
+
+
+def _cost(retro: Retro) -> Section:
+    by_model = (
+        Row((row.key, *_usage(row.totals)), _asked(retro, "usage", "--by", "model")) for row in retro.spent.by_model
+    )
+    by_repo = (
+        Row((line.repo or "(none)", count(sum(line.sessions.values())), *_usage(line.totals)), _proofs(line.evidence))
+        for line in retro.repositories
+    )
+    dear = sorted(retro.sessions, key=lambda s: (-(s.cost_usd or 0.0), -(s.input_tokens + s.output_tokens)))[:5]
+    by_session = (
+        Row((s.title, s.repo, usd(s.cost_usd), count(s.input_tokens), count(s.output_tokens), count(s.cache_tokens)),
+            _proofs((s.session_uid,)))
+        for s in dear if s.input_tokens or s.output_tokens
+    )  # fmt: skip
+    figures: tuple[tuple[str, Kind], ...] = (
+        ("cost", "figure"), ("input", "figure"), ("output", "figure"), ("cached", "figure")
+    )  # fmt: skip
+    tables = (
+        *_table((("model", "text"), *figures), by_model, what="model"),
+        *_table(
+            (("repo", "text"), ("sessions", "figure"), *figures), by_repo, left_out=_left_out(retro, "repositories")
+        ),
+        *_table((("dearest sessions", "text"), ("repo", "text"), *figures), by_session),
+    )
+    lead = f"total {usd(retro.spent.total.cost_usd)}, {plural(retro.spent.total.responses, 'response')}"
+    dated = f"; prices as of {retro.spent.prices_on}" if retro.spent.prices_on else ""
+    return Section("Cost", (lead + dated,) if retro.spent.total.responses else ("no usage",), "cost", tables)
+
+
+def _usage(t: UsageTotals) -> tuple[str, ...]:
+    return usd(t.cost_usd), count(t.input_tokens), count(t.output_tokens), count(_cached(t))
+
+
+def _cached(t: UsageTotals) -> int:
+    return t.cache_read_tokens + t.cache_write_5m_tokens + t.cache_write_1h_tokens
+
+
+def _errors(retro: Retro) -> Section:
+    rows = [_error_row(line) for line in retro.errors]
+    columns: tuple[tuple[str, Kind], ...] = (
+        ("error", "code"), ("tool", "text"), ("times", "figure"), ("sessions", "figure"), ("fixed", "figure"),
+        ("fixed by", "text"),
+    )  # fmt: skip
+    lead = (
+        f"{plural(retro.totals.errors, 'error')}; after {count(retro.totals.errors_fixed)} of them the same call "
+        "worked later in the session",
+    ) if rows else ("no errors",)  # fmt: skip
+    tables = _table(columns, rows, left_out=_left_out(retro, "errors"), what="kind of error")
+    return Section("Recurring errors and what fixed them", lead, "trouble", tables)
+
+
+FIXED_BY = {
+    "edit": "an edit of",
+    "command": "running",
+    "read": "reading",
+    "call": "calling it otherwise:",
+    "again": "trying again:",
+}
+
+
+def _error_row(line: ErrorLine) -> Row:
+    fixes = "; ".join(f"{FIXED_BY[fix.how]} {fix.what}" for fix in line.fixes)
+    evidence = _proofs(line.evidence[:2] if line.fixes else line.evidence)
+    for fix in line.fixes:
+        evidence += (proof(fix.evidence, "fix"), proof(fix.worked, "worked"))
+    evidence = tuple({item.citation: item for item in reversed(evidence)}.values())[::-1]
+    figures = (count(line.count), count(line.sessions), count(line.fixed))
+    return Row((line.sample, line.tool, *figures, fixes), evidence)
+
+
+def _retries(retro: Retro) -> Section:
+    rows = (
+        Row(
+            (f"{line.tool} {line.target}".strip() or "the agent's own", count(line.count), count(line.worked),
+             count(line.failed), count(line.sessions)),
+            _proofs(line.evidence),
+        )
+        for line in retro.retries
+    )  # fmt: skip
+    columns: tuple[tuple[str, Kind], ...] = (
+        ("again", "code"), ("times", "figure"), ("worked", "figure"), ("failed", "figure"), ("sessions", "figure")
+    )  # fmt: skip
+    loops = (
+        Row((f"{line.tool} {line.target}".strip(), count(line.calls)), _proofs(line.evidence)) for line in retro.loops
+    )
+    tables = (
+        *_table(columns, rows, left_out=_left_out(retro, "retries")),
+        *_table((("in a loop", "code"), ("calls", "figure")), loops, left_out=_left_out(retro, "loops")),
+    )
+    return Section("Retries", () if tables else ("no retries",), tables=tables)
+
+
+INTERVENTIONS = {
+    "interrupt": "interrupted the agent",
+    "denied": "denied a permission",
+    "message": "wrote while the agent worked",
+}
+
+
+def _interventions(retro: Retro) -> Section:
+    rows = (
+        Row((INTERVENTIONS.get(line.reason, line.reason), count(line.count), count(line.sessions)),
+            _proofs(line.evidence))
+        for line in retro.interventions
+    )  # fmt: skip
+    tables = _table((("a person …", "text"), ("times", "figure"), ("sessions", "figure")), rows)
+    return Section("Interventions", () if tables else ("nobody stepped in",), tables=tables)
+
+
+def _files(retro: Retro) -> Section:
+    rows = (
+        Row((line.path, line.repo, count(line.edits), count(line.sessions)), _proofs(line.evidence))
+        for line in retro.files
+    )
+    columns: tuple[tuple[str, Kind], ...] = (
+        ("file", "code"), ("repo", "text"), ("edits", "figure"), ("sessions", "figure")
+    )  # fmt: skip
+    tables = _table(columns, rows, left_out=_left_out(retro, "files"), what="file")
+    return Section("Hot files", () if tables else ("no edits",), "files" if tables else "", tables)
+
+
+RELATIONS = {"supersedes": "superseded", "reverses": "reversed", "contradicts": "contradicted", "produced": "led to"}
+
+
+def _decisions(retro: Retro) -> Section:
+    decided = retro.decided
+    made = (
+        Row((stamp(line.ts), line.statement, line.speaker, line.repo, line.state), _proofs(line.evidence))
+        for line in decided.decisions
+    )
+    changed = (
+        Row((stamp(line.since), RELATIONS[line.relation], line.older, line.newer), _proofs(line.evidence))
+        for line in decided.changes
+    )
+    columns: tuple[tuple[str, Kind], ...] = (
+        ("when", "text"), ("decided", "text"), ("by", "text"), ("repo", "text"), ("now", "text")
+    )  # fmt: skip
+    changes: tuple[tuple[str, Kind], ...] = (("when", "text"), ("", "text"), ("before", "text"), ("after", "text"))
+    tables = (
+        *_table(changes, changed, left_out=_left_out(retro, "changes"), what="change"),
+        *_table(columns, made, left_out=_left_out(retro, "decisions"), what="decision"),
+    )
+    said = (
+        f"{count(decided.made)} made, {count(decided.superseded)} superseded, {count(decided.reversed)} reversed, "
+        f"{count(decided.contradicted)} contradicted"
+    )
+    revoked = f", {count(decided.revoked)} revoked (their session says them no more)" if decided.revoked else ""
+    return Section("Decisions", (said + revoked,), tables=tables)
+
+
+def _tests(retro: Retro) -> Section:
+    rows = (
+        Row(
+            (line.framework, count(line.runs), count(line.passing), count(line.failing), count(line.unsaid),
+             count(line.sessions)),
+            _proofs(line.evidence),
+        )
+        for line in retro.tests
+    )  # fmt: skip
+    figures: tuple[tuple[str, Kind], ...] = (
+        ("runs", "figure"), ("passing", "figure"), ("failing", "figure"), ("not said", "figure"), ("sessions", "figure")
+    )  # fmt: skip
+    tables = _table((("tests", "text"), *figures), rows)
+    return Section("Tests", () if tables else ("no test runs",), tables=tables)
+
+
+def _overhead(retro: Retro) -> Section:
+    of = retro.overhead
+    lead = f"{count(of.infra_calls)} of {plural(of.calls, 'call')} ({of.share:.1%}) went to infrastructure"
+    rows = (Row((line.tool, count(line.calls), count(line.sessions)), _proofs(line.evidence)) for line in of.tools)
+    columns: tuple[tuple[str, Kind], ...] = (("tool", "code"), ("calls", "figure"), ("sessions", "figure"))
+    tables = _table(columns, rows, left_out=_left_out(retro, "tools"), what="tool")
+    return Section("Infrastructure", (lead,), tables=tables)
+
+
+def _sessions(retro: Retro) -> Section:
+    rows = (
+        Row(
+            (stamp(s.started_at), s.agent, s.repo, s.title, s.outcome, count(s.turns), count(s.edits), count(s.errors),
+             usd(s.cost_usd)),
+            _proofs((s.session_uid,)),
+        )
+        for s in retro.sessions
+    )  # fmt: skip
+    columns: tuple[tuple[str, Kind], ...] = (
+        ("began", "text"), ("agent", "text"), ("repo", "text"), ("session", "text"), ("outcome", "text"),
+        ("turns", "figure"), ("edits", "figure"), ("errors", "figure"), ("cost", "figure"),
+    )  # fmt: skip
+    tables = _table(columns, rows, left_out=_left_out(retro, "sessions"), what="session")
+    return Section("Sessions", () if tables else ("no sessions",), tables=tables)
+
+
+def duration(seconds: float) -> str:
+    """Return `3 h 12 min`, `12 min` or `40 s`."""
+    minutes, hours = int(seconds // 60), int(seconds // 3600)
+    if hours:
+        return f"{hours:,} h {minutes % 60} min"
+    return f"{minutes} min" if minutes else f"{int(seconds)} s"

@@ -1,0 +1,239 @@
+"""Says which decision or conversation led to which episode of the same session."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from recollect.distill.bind.evidence import (
+    COMPACTED,
+    CONFIRMED,
+    FAR,
+    FAR_TURNS,
+    LATER_TURN,
+    NEAREST,
+    NEXT_TURN,
+    SAME_TURN,
+    THRESHOLD,
+    Subject,
+    Written,
+    content_features,
+    subject_of,
+    subject_of_talk,
+    total,
+    written,
+)
+from recollect.distill.bind.superseded import Reach, taken_over
+from recollect.distill.commands import command_of
+from recollect.distill.content import lines_of, whole_edit
+from recollect.distill.stream import SessionEvents, evidence_of
+from recollect.distill.subjects import READ_CHARS
+from recollect.model.events import Event
+from recollect.model.nodes import Binding, Conversation, Decision, EditRef, Episode, node_id
+from recollect.model.payloads import FileEdit
+
+MAX_EPISODES = 40
+"""Episodes after a decision that are looked at."""
+MAX_EDITS = 60
+"""Edits of an episode that are looked at, the first ones after the decision."""
+
+
+class _Source(NamedTuple):
+    """A decision or conversation, where it stands, and up to where it reaches."""
+
+    node: Decision | Conversation
+    subject: Subject
+    position: int
+    until: int
+    is_confirmed: bool
+
+
+class _Edit(NamedTuple):
+    """An edit of an episode in its place."""
+
+    position: int
+    ref: EditRef
+    event: Event
+
+
+class PathAndTimeBinder:
+    """The binder that ships. Features, weights and examples: docs/distill.md, "Bindings"."""
+
+    def bindings(
+        self,
+        session: SessionEvents,
+        conversations: Sequence[Conversation],
+        decisions: Sequence[Decision],
+        episodes: Sequence[Episode],
+    ) -> list[Binding]:
+        """Return the bindings, ordered by (episode, source) in canonical order.
+
+        A conversation is bound only where no decision was read out of it. What was rewound, or taken over by a later
+        decision on the same subject, no longer leads to anything.
+        """
+        if not (episodes and (decisions or conversations)):
+            return []
+        reach = Reach(session)
+        looked = _Looking(session, reach, episodes)
+        found: list[tuple[int, int, Binding]] = []
+        for order, source in enumerate(_sources(session, reach, conversations, decisions)):
+            for number, binding in looked.bound(source):
+                found.append((number, order, binding))
+        return [binding for _, _, binding in sorted(found, key=lambda item: item[:2])]
+
+
+def _sources(
+    session: SessionEvents, reach: Reach, conversations: Sequence[Conversation], decisions: Sequence[Decision]
+) -> list[_Source]:
+    talk = {conversation.id: conversation for conversation in conversations}
+    placed = sorted(((_place(session, d), i, d) for i, d in enumerate(decisions)), key=lambda item: item[:2])
+    subjects = [(place, subject_of(d, talk.get(d.conversation))) for place, _, d in placed]
+    ends = taken_over([(place, subject.keys()) for place, subject in subjects], len(session.events))
+    found = [
+        _Source(d, subject, place, min(end, reach.rewound_at(place)), _is_confirmed(d))
+        for (place, _, d), (_, subject), end in zip(placed, subjects, ends, strict=True)
+        if place >= 0
+    ]
+    read = {decision.conversation for decision in decisions}
+    for conversation in conversations:
+        place = _place(session, conversation)
+        if conversation.id not in read and place >= 0:
+            found.append(_Source(conversation, subject_of_talk(conversation), place, reach.rewound_at(place), False))
+    return found
+
+
+def _place(session: SessionEvents, node: Decision | Conversation) -> int:
+    """Return where a node stands: at the last event that it rests on, -1 where none is of this session."""
+    places = session.positions
+    said = [e for e in node.evidence if e.role != "context"]
+    return max((places.get((e.event_id, e.part), -1) for e in said), default=-1)
+
+
+def _is_confirmed(decision: Decision) -> bool:
+    return any(evidence.role == "confirmation" for evidence in decision.evidence)
+
+
+class _Looking:
+    """Looks at the edits of a session; what an edit wrote is read once."""
+
+    def __init__(self, session: SessionEvents, reach: Reach, episodes: Sequence[Episode]) -> None:
+        self._session = session
+        self._episodes = [(episode, _edits(session, episode)) for episode in episodes]
+        self._lasts = [edits[-1].position if edits else -1 for _, edits in self._episodes]
+        self._written: dict[tuple[int, str], Written] = {}
+        self._reach = reach
+
+    def bound(self, source: _Source) -> Iterator[tuple[int, Binding]]:
+        """Yield the bindings of a source, each with the number of its episode."""
+        first = bisect_left(self._lasts, source.position + 1)
+        is_nearest = True
+        for number in range(first, min(first + MAX_EPISODES, len(self._episodes))):
+            episode, edits = self._episodes[number]
+            after = [edit for edit in edits if source.position < edit.position < source.until][:MAX_EDITS]
+            if not after:
+                if edits and edits[0].position >= source.until:
+                    return
+                continue
+            best = self._best(source, after, is_nearest=is_nearest)
+            is_nearest = False
+            if best is not None:
+                binding = _binding(self._session, source.node, episode, *best)
+                if binding is not None:
+                    yield number, binding
+
+    def _best(
+        self, source: _Source, edits: Sequence[_Edit], *, is_nearest: bool
+    ) -> tuple[_Edit, dict[str, int]] | None:
+        """Return the edit that speaks most for the source, the first of equal ones, None below the threshold."""
+        best: tuple[_Edit, dict[str, int]] | None = None
+        for edit in edits:
+            features = self._place_features(source, edit, is_nearest=is_nearest)
+            features |= content_features(source.subject, self._wrote(edit, source.subject))
+            if best is None or total(features) > total(best[1]):
+                best = (edit, features)
+        return best if best is not None and total(best[1]) >= THRESHOLD else None
+
+    def _place_features(self, source: _Source, edit: _Edit, *, is_nearest: bool) -> dict[str, int]:
+        at = self._session.events[source.position]
+        turns = edit.event.turn_index - at.turn_index
+        found: dict[str, int] = {}
+        if turns == 0:
+            found["same_turn"] = SAME_TURN
+            if source.is_confirmed:
+                found["confirmed"] = CONFIRMED
+        elif turns == 1:
+            found["next_turn"] = NEXT_TURN
+        else:
+            found.update({"far": FAR} if turns > FAR_TURNS else {"later_turn": LATER_TURN})
+        if is_nearest:
+            found["nearest"] = NEAREST
+        if self._reach.is_compacted(source.position, edit.position):
+            found["compacted"] = COMPACTED
+        return found
+
+    def _wrote(self, edit: _Edit, subject: Subject) -> Written:
+        """Return what an edit wrote; its text is read only for a subject with words to look for."""
+        if not subject.has_words():
+            payload = edit.event.payload
+            moved_to = payload.new_path if isinstance(payload, FileEdit) else ""
+            return written([path for path in (edit.ref.path, moved_to) if path], "", "")
+        key = (edit.position, edit.ref.path)
+        if key not in self._written:
+            self._written[key] = _read(self._session, edit)
+        return self._written[key]
+
+
+def _read(session: SessionEvents, edit: _Edit) -> Written:
+    if isinstance(edit.event.payload, FileEdit):
+        stated = whole_edit(session, edit.event)
+        lines = lines_of(stated)
+        paths = tuple(path for path in (stated.path, stated.new_path) if path)
+        return written(paths, _text(lines.added), _text(lines.removed))
+    return written((edit.ref.path,), command_of(session, edit.event), "")
+
+
+def _text(lines: Sequence[str] | None) -> str:
+    kept: list[str] = []
+    chars = 0
+    for line in lines or ():
+        kept.append(line)
+        chars += len(line) + 1
+        if chars > READ_CHARS:
+            break
+    return "\n".join(kept)
+
+
+def _edits(session: SessionEvents, episode: Episode) -> list[_Edit]:
+    found = []
+    for ref in episode.edits:
+        position = session.positions.get((ref.evidence.event_id, ref.evidence.part))
+        if position is not None:
+            found.append(_Edit(position, ref, session.events[position]))
+    return found
+
+
+def _binding(
+    session: SessionEvents, source: Decision | Conversation, episode: Episode, edit: _Edit, features: dict[str, int]
+) -> Binding | None:
+    """Return the binding, None where its times contradict the order of the events."""
+    if source.ts is not None and edit.event.ts is not None and source.ts > edit.event.ts:
+        return None
+    is_edit = isinstance(edit.event.payload, FileEdit)
+    return Binding(
+        id=node_id("binding", source.id, episode.id),
+        session_uid=session.uid,
+        location=edit.event.location,
+        ts=edit.event.ts,
+        turn_index=edit.event.turn_index,
+        confidence=total(features) / 100,
+        features={name: value / 100 for name, value in features.items()},
+        evidence=(evidence_of(edit.event, "edit" if is_edit else "command"), *source.evidence[:2]),
+        source=source.id,
+        episode=episode.id,
+        relation="produced",
+        used_session=session.uid,
+        generated_session=session.uid,
+        t_use=source.ts,
+        t_gen=edit.event.ts,
+    )

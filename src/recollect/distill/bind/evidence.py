@@ -1,0 +1,125 @@
+"""What speaks for a decision having led to edits, as named features in hundredths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from recollect.distill.subjects import ends_with_path, identifiers_in, is_said, paths_in, phrase, vocabulary
+from recollect.model.nodes import Conversation, Decision
+
+PATH_SAID = 50
+PATH_IN_TALK = 25
+OPTION_WRITTEN = 35
+OPTION_IN_PATH = 30
+NAME_WRITTEN = 25
+NAME_IN_TALK = 10
+REJECTED_REMOVED = 25
+SAME_TURN = 25
+NEXT_TURN = 5
+NEAREST = 10
+CONFIRMED = 25
+UNRELATED = -20
+COMPACTED = -10
+LATER_TURN = -10
+FAR = -20
+"""Contributions to the confidence of a binding; docs/distill.md, "Bindings", says what each stands for."""
+THRESHOLD = 60
+"""Below this there is no binding."""
+FAR_TURNS = 8
+MAX_PATHS = 20
+MAX_NAMES = 60
+
+
+class Subject(NamedTuple):
+    """What a decision or conversation speaks of, in the form that is compared (`distill.subjects`)."""
+
+    paths: tuple[str, ...]
+    """Paths in the deciding words."""
+    talk_paths: tuple[str, ...]
+    """Paths in the rest of its conversation."""
+    chosen: tuple[str, ...]
+    rejected: tuple[str, ...]
+    names: tuple[str, ...]
+    """Names of code in the deciding words."""
+    talk_names: tuple[str, ...]
+    """Names of code in the rest of its conversation: what "do that" stands for."""
+
+    def has_words(self) -> bool:
+        """Say whether there is anything to look for in the text of an edit."""
+        return bool(self.chosen or self.rejected or self.names or self.talk_names)
+
+    def keys(self) -> frozenset[str]:
+        """Return the options that it is about; a later decision with one of them takes over."""
+        return frozenset((*self.chosen, *self.rejected))
+
+
+def subject_of(decision: Decision, conversation: Conversation | None) -> Subject:
+    """Return what a decision speaks of. A file that it turns down or forbids is none that it leads to."""
+    turned_down = paths_in(" ".join(decision.rejected))
+    said = tuple(path for path in (*decision.paths, *paths_in(decision.statement)) if path not in turned_down)
+    talk = paths_in(conversation.text) if conversation else ()
+    if decision.polarity in ("ban", "reject"):
+        said, talk = (), ()
+    names = identifiers_in(f"{decision.statement}\n{' '.join(decision.chosen)}")[:MAX_PATHS]
+    talk_names = identifiers_in(conversation.text) if conversation else ()
+    return Subject(
+        paths=tuple(dict.fromkeys(said))[:MAX_PATHS],
+        talk_paths=tuple(path for path in talk if path not in said and path not in turned_down)[:MAX_PATHS],
+        chosen=_keys(decision.chosen),
+        rejected=_keys(decision.rejected),
+        names=names,
+        talk_names=tuple(name for name in talk_names if name not in names)[:MAX_NAMES],
+    )
+
+
+def subject_of_talk(conversation: Conversation) -> Subject:
+    """Return what a conversation without a decision speaks of: the paths in it."""
+    return Subject(paths_in(conversation.text)[:MAX_PATHS], (), (), (), (), ())
+
+
+def _keys(options: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(key for option in options if (key := phrase(option))))
+
+
+class Written(NamedTuple):
+    """What an edit wrote: its paths, and the vocabularies of what it added and removed and of its paths."""
+
+    paths: tuple[str, ...]
+    added: frozenset[str]
+    removed: frozenset[str]
+    in_paths: frozenset[str]
+
+
+def written(paths: Iterable[str], added: str, removed: str) -> Written:
+    """Return what an edit wrote, in the form that is compared."""
+    paths = tuple(paths)
+    in_paths = vocabulary(" ".join(path.rstrip("/").replace("\\", "/").rpartition("/")[2] for path in paths))
+    return Written(paths, vocabulary(added), vocabulary(removed), in_paths)
+
+
+def content_features(subject: Subject, edit: Written) -> dict[str, int]:
+    """Return what of an edit's paths and text speaks for a subject."""
+    found: dict[str, int] = {}
+    if any(ends_with_path(path, said) for said in subject.paths for path in edit.paths):
+        found["path_said"] = PATH_SAID
+    elif any(ends_with_path(path, said) for said in subject.talk_paths for path in edit.paths):
+        found["path_in_talk"] = PATH_IN_TALK
+    if any(is_said(key, edit.added) for key in subject.chosen):
+        found["option_written"] = OPTION_WRITTEN
+    elif any(is_said(key, edit.in_paths) for key in subject.chosen):
+        found["option_in_path"] = OPTION_IN_PATH
+    elif any(name in edit.added for name in subject.names):
+        found["name_written"] = NAME_WRITTEN
+    elif any(name in edit.added for name in subject.talk_names):
+        found["name_in_talk"] = NAME_IN_TALK
+    if any(is_said(key, edit.removed) and not is_said(key, edit.added) for key in subject.rejected):
+        found["rejected_removed"] = REJECTED_REMOVED
+    if set(found) <= {"path_in_talk"} and subject.has_words() and (edit.added or edit.removed):
+        found["unrelated"] = UNRELATED
+    return found
+
+
+def total(features: Mapping[str, int]) -> int:
+    """Return the confidence in hundredths: the sum, at most 100."""
+    return min(100, sum(features.values()))

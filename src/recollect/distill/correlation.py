@@ -1,0 +1,87 @@
+"""What another program needs to join its own records to a session: values for its environment. Pure data.
+
+The names are a contract, see docs/correlation.md.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from recollect.model.digests import Digest
+from recollect.model.tools import canonical_tool
+
+INFRA_PATTERNS: tuple[str, ...] = ("mcp__*", "mcp_*", "mcp.*", "*__*")
+"""Names of tools that count as infrastructure, as shell patterns: MCP first."""
+INFRA_CANONICAL: tuple[str, ...] = ("mcp",)
+"""Canonical tools that count as infrastructure whatever they are called."""
+VARIABLES: tuple[str, ...] = (
+    "HELIX_SESSION_UID", "HELIX_REPO", "HELIX_FLAVOR", "HELIX_TOKENS", "HELIX_INFRA_OVERHEAD_SHARE", "HELIX_STORE_DB",
+)  # fmt: skip
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def exported(
+    digest: Digest, calls_by_canonical: Mapping[str, int], infra_buckets: Sequence[str], store_path: str
+) -> dict[str, str]:
+    """Return the variables of a session's close, by name, in the order of `VARIABLES`.
+
+    calls_by_canonical: calls of the session by canonical tool, for agents whose tools of MCP servers have plain names
+    (empty: not known). infra_buckets: what counts as infrastructure, see `overhead_share`. store_path: the absolute
+    path of the memory's database.
+    """
+    return {
+        "HELIX_SESSION_UID": digest.session_uid,
+        "HELIX_REPO": digest.repo,
+        "HELIX_FLAVOR": digest.flavor,
+        "HELIX_TOKENS": str(digest.cost.input_tokens + digest.cost.output_tokens),
+        "HELIX_INFRA_OVERHEAD_SHARE": f"{overhead_share(digest, calls_by_canonical, infra_buckets):.4f}",
+        "HELIX_STORE_DB": store_path,
+    }
+
+
+def overhead_share(
+    digest: Digest, calls_by_canonical: Mapping[str, int], infra_buckets: Sequence[str] = INFRA_PATTERNS
+) -> float:
+    """Return the calls in the infrastructure bucket over all calls of the digest's histogram, 0 to 1; 0 for no calls.
+
+    infra_buckets: shell patterns of tool names as the agent gives them, or canonical tools. A canonical tool's calls
+    count where its names are not in the histogram already, so that nothing is counted twice.
+    """
+    total = sum(digest.tool_histogram.values())
+    return infra_calls(digest, calls_by_canonical, infra_buckets) / total if total else 0.0
+
+
+def infra_calls(digest: Digest, calls_by_canonical: Mapping[str, int], infra_buckets: Sequence[str]) -> int:
+    """Return the calls in the infrastructure bucket, see `overhead_share`."""
+    total = sum(digest.tool_histogram.values())
+    named = sum(count for name, count in digest.tool_histogram.items() if counts_as_infra(name, infra_buckets))
+    canonical = sum(count for name, count in calls_by_canonical.items() if _is_infra_kind(name, infra_buckets))
+    return min(total, max(named, canonical))
+
+
+def counts_as_infra(tool: str, infra_buckets: Sequence[str]) -> bool:
+    """Tell whether calls of a tool, as its agent names it, are in the infrastructure bucket."""
+    return any(fnmatchcase(tool.lower(), pattern.lower()) for pattern in infra_buckets) or _is_infra_kind(
+        canonical_tool(tool), infra_buckets
+    )
+
+
+def _is_infra_kind(canonical: str, infra_buckets: Sequence[str]) -> bool:
+    is_mcp_wanted = any(pattern.startswith("mcp") for pattern in infra_buckets)
+    return canonical in infra_buckets or (canonical in INFRA_CANONICAL and is_mcp_wanted)
+
+
+def shell_lines(values: Mapping[str, str]) -> str:
+    """Return `export NAME=value` lines for a POSIX shell, each ended by a newline; "" for no values.
+
+    Values are quoted so that nothing in them is expanded or run. Raises ValueError for a name that is no variable's.
+    """
+    lines = []
+    for name, value in values.items():
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"not a variable's name: {name!r}")
+        lines.append(f"export {name}={shlex.quote(value.replace(chr(0), ''))}\n")
+    return "".join(lines)

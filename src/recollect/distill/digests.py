@@ -1,0 +1,159 @@
+"""The digest of a session: its stable summary, see `model.digests`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from recollect.distill.outcome import outcome_of
+from recollect.distill.sessions import turns_in
+from recollect.distill.stages import Gated
+from recollect.distill.stream import SessionEvents
+from recollect.distill.task_refs import TaskPattern, task_ref_of
+from recollect.model.digests import Cost, Digest, ErrorSnippet
+from recollect.model.events import Event
+from recollect.model.own import without_own_blocks
+from recollect.model.payloads import AssistantMessage, TokenUsage, ToolCall, UserMessage
+from recollect.model.sessions import Session
+from recollect.model.signals import SIGNAL_KINDS, ErrorSeen, Retry, Signal, kind_of_signal
+
+TEXT_CHARS = 600
+MAX_SNIPPETS = 10
+MAX_TOOLS = 200
+MAX_TOKENS = 1 << 40
+"""What an agent writes beyond this is nonsense; it is cut off, as in the store."""
+_US_PER_S = 1_000_000
+
+
+def digest_of(
+    stream: SessionEvents,
+    session: Session,
+    signals: Sequence[Signal],
+    gated: Sequence[Gated],
+    *,
+    patterns: Sequence[TaskPattern] | None = None,
+) -> Digest:
+    """Return the digest of a session. patterns: see `task_refs`; None: those that ship.
+
+    Counts are of the events given. Times are the session's, else those of its events.
+    """
+    verdict = outcome_of(stream, signals)
+    times = [event.ts for event in stream.events if event.ts is not None]
+    started_at = session.started_at if session.started_at is not None else min(times, default=None)
+    ended_at = session.ended_at if session.ended_at is not None else max(times, default=None)
+    return Digest(
+        session_uid=session.session_uid or stream.uid,
+        flavor=session.agent,
+        repo=session.repo,
+        domain=session.domain,
+        model=_main_model(stream) or (session.models[-1] if session.models else ""),
+        started_at=started_at,
+        ended_at=ended_at,
+        outcome=verdict.outcome,
+        outcome_reasons=verdict.reasons,
+        cost=_cost(stream, started_at, ended_at, sum(isinstance(s, Retry) for s in signals)),
+        tool_histogram=_most_frequent(e.payload.name for e in stream.events if type(e.payload) is ToolCall),
+        event_count=len(stream.events),
+        kind_counts=dict(sorted(Counter(event.kind for event in stream.events).items())),
+        markers=dict(sorted(Counter(marker.rule for found in gated for marker in found.markers).items())),
+        signals=_by_kind(signals),
+        first_prompt=_first_prompt(stream.events),
+        last_assistant=_last_reply(stream.events),
+        error_snippets=snippets_of(signals),
+        task_ref=task_ref_of(stream, session, patterns),
+    )
+
+
+def usage_of(stream: SessionEvents) -> list[TokenUsage]:
+    """Return the token usage of each response once: the sighting with the most output tokens, then the most input, of
+    equal ones the first. Sightings that are not additive are left out."""
+    fullest: dict[str, TokenUsage] = {}
+    for number, event in enumerate(stream.events):
+        payload = event.payload
+        if type(payload) is TokenUsage:
+            key = payload.dedupe_key or f"\0{number}"
+            known = fullest.get(key)
+            if known is None or _fullness(payload) > _fullness(known):
+                fullest[key] = payload
+    return [usage for usage in fullest.values() if usage.is_additive]
+
+
+def _fullness(usage: TokenUsage) -> tuple[int, int]:
+    return usage.output_tokens, usage.input_tokens + usage.cache_read_tokens
+
+
+def snippets_of(signals: Sequence[Signal]) -> tuple[ErrorSnippet, ...]:
+    """Return the kinds of errors, at most ten: the most frequent first, of equally frequent ones the first seen."""
+    first: dict[str, ErrorSeen] = {}
+    counts: Counter[str] = Counter()
+    for signal in signals:
+        if isinstance(signal, ErrorSeen):
+            first.setdefault(signal.fingerprint, signal)
+            counts[signal.fingerprint] += 1
+    chosen = sorted(first, key=lambda fingerprint: -counts[fingerprint])[:MAX_SNIPPETS]
+    return tuple(ErrorSnippet(f, first[f].sample, counts[f], first[f].tool) for f in chosen)
+
+
+def _cost(stream: SessionEvents, started_at: int | None, ended_at: int | None, retries: int) -> Cost:
+    used = stream.once(usage_of)
+    wall_clock_us = max(0, ended_at - started_at) if started_at is not None and ended_at is not None else 0
+    return Cost(
+        input_tokens=sum(_tokens(u.input_tokens) for u in used),
+        output_tokens=sum(_tokens(u.output_tokens) for u in used),
+        cache_tokens=sum(
+            _tokens(u.cache_read_tokens) + _tokens(u.cache_write_5m_tokens) + _tokens(u.cache_write_1h_tokens)
+            for u in used
+        ),
+        wall_clock_s=round(wall_clock_us / _US_PER_S, 3),
+        turns=turns_in(stream.events),
+        retries=retries,
+    )
+
+
+def _tokens(count: int) -> int:
+    return max(0, min(count, MAX_TOKENS))
+
+
+def _main_model(stream: SessionEvents) -> str:
+    """Return the model that gave the most output tokens, else the most replies; "" for none."""
+    spent: Counter[str] = Counter()
+    replies: Counter[str] = Counter()
+    for usage in stream.once(usage_of):
+        if usage.model:
+            spent[usage.model] += max(1, _tokens(usage.output_tokens))
+    if not spent:
+        for event in stream.events:
+            if type(event.payload) is AssistantMessage and event.payload.model:
+                replies[event.payload.model] += 1
+    return next((model for counts in (spent, replies) for model, _ in counts.most_common(1)), "")
+
+
+def _most_frequent(names: Iterable[str]) -> dict[str, int]:
+    counts = Counter(name or "(unnamed)" for name in names)
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_TOOLS])
+
+
+def _by_kind(signals: Sequence[Signal]) -> dict[str, int]:
+    counts = Counter(kind_of_signal(signal) for signal in signals)
+    return {kind: counts[kind] for kind in SIGNAL_KINDS if counts[kind]}
+
+
+def _first_prompt(events: Sequence[Event]) -> str:
+    for event in events:
+        payload = event.payload
+        if isinstance(payload, UserMessage) and payload.origin in ("human", "queued"):
+            said = without_own_blocks(payload.text).strip()
+            if said:
+                return _cut(said)
+    return ""
+
+
+def _last_reply(events: Sequence[Event]) -> str:
+    """Return the last words of the main line, else of a side chain."""
+    replies = [e for e in events if type(e.payload) is AssistantMessage and e.payload.text.strip()]
+    main = [e for e in replies if not e.is_sidechain] or replies
+    return _cut(getattr(main[-1].payload, "text", "").strip()) if main else ""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= TEXT_CHARS else text[: TEXT_CHARS - 1].rstrip() + "…"

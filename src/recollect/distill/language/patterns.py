@@ -1,0 +1,190 @@
+"""From the patterns of a pack to regular expressions, and to the words that must occur before one is worth trying.
+
+The form of a pattern: packs/README.md. Every expression is bounded: slots and gaps have a greatest length, and no
+repetition stands in another one that could match the same text in two ways.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import product
+from typing import Final, NamedTuple
+
+from recollect.distill.language.pack import Pack, PackRule, phrases
+from recollect.errors import BrokenInvariant
+
+_PART: Final = re.compile(r"\^{1,2}|\$|~|,|\+?\([^()]*\)|\[[^\[\]]*\]|\+?<\w+>\??|\{\w+(?::\d+)?\}|[^\s]+")
+_SLOT_WORDS: Final = 12
+_SLOT_CHARACTERS: Final = 40
+_GAP_WORDS: Final = 4
+_GAP_CHARACTERS: Final = 8
+_ANCHORS: Final = 240
+"""Most anchors that one pattern may have: where two lists follow each other, their combinations."""
+
+TAKEN_IN: Final = "v"
+"""Ends the name of a group whose option holds its verb."""
+
+_WORD: Final = r"(?!-\s)[^\s,;:!?–—]+(?::[^\s,;:!?–—]+)*"
+_COMMA: Final = r"\s*[,;:–—-]"
+_NO_SPACES: Final = r"[^,;:!?，。；：！？、\n]"
+_CJK_COMMA: Final = r"\s*[,;:，；：、—-]"
+_END: Final = r"(?=\s*(?:$|[,;:.!?)…，。；：！？、–—]|-\s))"
+
+
+class _Part(NamedTuple):
+    """A part of a pattern. literals: what it may be, () for others; kind: literal, slot, gap, comma, end."""
+
+    kind: str
+    literals: tuple[str, ...] = ()
+    is_optional: bool = False
+    name: str = ""
+    words: int = _SLOT_WORDS
+    is_taken_in: bool = False
+    """A literal that belongs to the option after it (`+<verbs> {rejected}`)."""
+
+
+class Pattern:
+    """One pattern of a rule. `anchors`: lower-case strings of which one occurs wherever it matches."""
+
+    def __init__(self, rule: PackRule, written: str, pack: Pack) -> None:
+        self.rule = rule
+        self.is_at_start = written.lstrip().startswith("^")
+        self.is_at_sentence = written.lstrip().startswith("^^")
+        self._spaces = pack.spaces
+        self._written = written
+        self._parts = list(_parts(written, pack))
+        self.anchors = _anchors(self._parts, " " if pack.spaces else "")
+        if not self.anchors:
+            raise BrokenInvariant(f"the pattern {written!r} of {pack.code}.{rule.id} has no word that must occur")
+
+    @cached_property
+    def expression(self) -> re.Pattern[str]:
+        """The expression over lower-case text."""
+        try:
+            return re.compile("".join(_expressions(self._parts, self._spaces)))
+        except re.error as error:
+            raise BrokenInvariant(f"the pattern {self._written!r} of {self.rule.id} is none: {error}") from error
+
+
+def alternatives(listed: Sequence[str]) -> str:
+    """Return an expression for one of some phrases, longest first, with word boundaries where they begin or end so."""
+    return "(?:" + "|".join(_literal(p) for p in sorted(set(listed), key=lambda p: (-len(p), p))) + ")"
+
+
+def _literal(phrase: str) -> str:
+    phrase = phrase.lower()
+    is_stem = phrase.endswith("*")
+    body = phrase.rstrip("*")
+    written = r"\s+".join(re.escape(word).replace("'", "['’]") for word in body.split())
+    if not _is_spaced(body):
+        return written
+    before = r"(?<![\w./-])" if re.match(r"\w", body) else ""
+    after = r"\w*(?![\w-])" if is_stem else r"(?![\w-])" if re.search(r"\w$", body) else ""
+    return before + written + after
+
+
+def _is_spaced(phrase: str) -> bool:
+    """Whether a phrase is of a script that separates words."""
+    return all(ord(character) < 0x2E80 for character in phrase)
+
+
+def _parts(written: str, pack: Pack) -> Iterator[_Part]:
+    for found in _PART.findall(written):
+        if found in ("^", "^^"):
+            continue
+        is_taken_in, piece = found[0] == "+", found.lstrip("+")
+        if piece == "$":
+            yield _Part("end")
+        elif piece == "~":
+            yield _Part("gap", is_optional=True)
+        elif piece == ",":
+            yield _Part("comma")
+        elif piece[0] == "{":
+            name, _, words = piece[1:-1].partition(":")
+            yield _Part("slot", name=name, words=int(words or _SLOT_WORDS))
+        elif piece[0] == "<":
+            name = piece.rstrip("?")[1:-1]
+            yield _Part("literal", _listed(name, pack), piece.endswith("?"), is_taken_in=is_taken_in)
+        elif piece[0] in "([":
+            among = phrases(piece[1:-1].replace("|", ","))
+            yield _Part("literal", among, piece[0] == "[", is_taken_in=is_taken_in)
+        else:
+            yield _Part("literal", phrases(piece))
+
+
+def _listed(name: str, pack: Pack) -> tuple[str, ...]:
+    listed = pack.words.get(name, getattr(pack.lists, name, ""))
+    found = phrases(listed) if isinstance(listed, str) else ()
+    if not found:
+        raise BrokenInvariant(f"the language pack {pack.code} has no list {name!r}")
+    return found
+
+
+def _expressions(parts: Sequence[_Part], spaces: bool) -> Iterator[str]:
+    between = r"\s+" if spaces else r"\s*"
+    is_first, seen, head = True, {"chosen": 0, "rejected": 0}, ""
+    for position, part in enumerate(parts):
+        before = "" if is_first else between
+        if part.is_taken_in:
+            head = alternatives(part.literals)
+            continue
+        if part.kind == "end":
+            yield _END
+        elif part.kind == "comma":
+            yield _COMMA if spaces else _CJK_COMMA
+        elif part.kind == "gap":
+            yield rf"(?:{before}{_WORD}){{0,{_GAP_WORDS}}}?" if spaces else rf"{_NO_SPACES}{{0,{_GAP_CHARACTERS}}}?"
+        elif part.kind == "slot":
+            is_last = all(later.is_optional for later in parts[position + 1 :])
+            yield before + _slot(part, seen, head, spaces=spaces, is_last=is_last)
+            head = ""
+        elif part.is_optional and is_first:
+            yield f"(?:{alternatives(part.literals)}{between})?"
+            continue
+        elif part.is_optional:
+            yield f"(?:{before}{alternatives(part.literals)})?"
+        else:
+            yield before + alternatives(part.literals)
+        is_first = False
+
+
+def _slot(part: _Part, seen: dict[str, int], head: str, *, spaces: bool, is_last: bool) -> str:
+    """Return the expression of a slot. head: what is taken into it, after which the rest may be missing."""
+    lazy = "" if is_last else "?"
+    more = rf"(?:\s+{_WORD}){{0,{part.words - 1}}}{lazy}"
+    if spaces:
+        inner = f"{head or _WORD}{more}"
+    else:
+        inner = rf"{head}{_NO_SPACES}{{{0 if head else 1},{_SLOT_CHARACTERS}}}{lazy}"
+    if part.name not in seen:
+        return f"(?:{inner})"
+    seen[part.name] += 1
+    return f"(?P<{part.name}{seen[part.name]}{TAKEN_IN if head else ''}>{inner})"
+
+
+def _anchors(parts: Sequence[_Part], between: str) -> tuple[str, ...]:
+    """Return the strings of the run of literals whose shortest one is longest."""
+    best: tuple[str, ...] = ()
+    for start, part in enumerate(parts):
+        if part.kind != "literal" or part.is_optional:
+            continue
+        run = [tuple(_stem(p) for p in part.literals)]
+        for later in parts[start + 1 :]:
+            if later.kind != "literal" or later.is_optional or any(p.endswith("*") for p in parts[start].literals):
+                break
+            joined = len(run[-1]) * len(later.literals)
+            if joined > _ANCHORS:
+                break
+            run.append(tuple(between.join(pair) for pair in product(run[-1], map(_stem, later.literals))))
+            if any(p.endswith("*") for p in later.literals):
+                break
+        for candidate in run:
+            if not best or min(map(len, candidate)) > min(map(len, best)):
+                best = candidate
+    return best
+
+
+def _stem(phrase: str) -> str:
+    return phrase.lower().rstrip("*").replace("’", "'")

@@ -1,0 +1,171 @@
+"""What of a message is prose: everything else is covered up, character by character, so that ranges stay as they are.
+
+Lines of code, logs, tables, diffs, quotations and pasted blocks become blanks. Inline code, links and words in double quotes become
+opaque characters: they can be named as an option, but nobody reads rules in them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+CAP: Final = 64 * 1024
+"""Characters of a message that are read."""
+
+OPAQUE: Final = "\ue000"
+"""Stands for each character of inline code, of a link or of words in double quotes. In no word, and no blank."""
+
+_FENCE: Final = re.compile(r"[ \t]*(```+|~~~+)")
+_TAG: Final = re.compile(r"[ \t]*<([A-Za-z][\w.-]{1,40})(?:\s[^<>\n]{0,200})?>")
+_LINE: Final = re.compile(
+    r"""
+      \s{0,3}>                                              # quotation
+    | \s*\|                                                 # table
+    | \s{0,3}\#{1,6}\s                                      # heading
+    | \s*(?:[-=_*]\s?){4,}$                                 # rule
+    | \s*[$%]\s\S                                           # shell
+    | \s*(?:diff\s--git|index\s[0-9a-f]{6,}|@@\s|\+\+\+\s|---\s[ab]/|<{5,}|>{5,}|={5,})
+    | \s*[+-](?!\s)\S*[(){};=<>]                            # changed line of code
+    | \s*\[?\d{4}-\d\d-\d\d[T\s]\d\d:                       # log
+    | \s*\[?\d\d:\d\d:\d\d
+    | \s*\[(?:info|warn|warning|error|debug|trace)\]
+    | \s*(?:error|warning|fatal|info|debug|note|help)(?:\[\w+\])?:\s
+    | \s*(?:npm|yarn|pnpm)\s(?:warn|err!|error|notice)
+    | \s*(?:Traceback\s\(|File\s"|at\s\S+\s?\(|\w+(?:\.\w+)*(?:Error|Exception):)
+    | \s*[{}\[\]]+[,;]?\s*$                                 # JSON
+    | \s*"[^"\n]{1,80}"\s*:
+    | \s*(?://|/\*|\*/|\#!|\#include|<\?|<!--)
+    | \s*(?:def|class|async\sdef|fn|func|function|public|private|protected|static|impl|struct|enum|interface)\s[^.!?]*[:{;)]\s*$
+    | \s*(?:import\s[\w.{*]|from\s\S+\simport\s|return\s[^.!?]*[;)]?$|package\s[\w.]+;|using\s[\w.]+;)
+    | \s*(?:if|elif|for|while|with|else|try|except|switch|catch)\b[^.!?]*[:{]\s*$
+    | \s*(?:const|let|var|val)\s\w+\s*(?::\s*\w+\s*)?=
+    | \s*@\w+(?:\([^)]*\))?\s*$
+    | \s*\w[\w.\[\]'"]*\s[:+*/-]?=\s\S                      # assignment
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_CODE_PUNCTUATION: Final = frozenset("{}[]()<>|;=\"\\/^$&")
+_INLINE: Final = re.compile(
+    r"(`{1,2})[^`\n]{1,300}\1|https?://[^\s<>\"')]+|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»"
+    r"|「[^」\n]{1,400}」|『[^』\n]{1,400}』|(?<![\w.])@?(?:[\w.~-]{0,60}/){1,12}[\w.<>*-]{0,79}[\w<>*-]"
+)
+_ITEM: Final = re.compile(r"\s{0,12}(?:[-*+•]|\(?\d{1,2}[.)]|\(?[A-Za-z][.)])\s+")
+_DOCUMENT_CHARACTERS: Final = 1_500
+_DOCUMENT_LINES: Final = 14
+_ESSAY_CHARACTERS: Final = 4_000
+"""What nobody types in one go: pasted, whatever its form."""
+
+
+def lower(text: str) -> str:
+    """Return the text in lower case, each character by one character."""
+    low = text.lower()
+    if len(low) != len(text):
+        low = "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
+    return low.replace("’", "'").replace("\xa0", " ")
+
+
+def project(text: str, *, of_human: bool) -> str:
+    """Return the prose of a message, at most `CAP` characters, each character where it was; case is kept.
+
+    of_human: then a long text of many headings and items counts as pasted; only its first and last paragraph are read.
+    """
+    lines = text[:CAP].splitlines(keepends=True)
+    is_prose = _prose_lines(lines)
+    if of_human:
+        _leave_ends_of_document(lines, is_prose)
+    shown = "".join(line if prose else _blank(line) for line, prose in zip(lines, is_prose, strict=True))
+    if any(c in shown for c in '`"/“„«「『'):
+        shown = _INLINE.sub(lambda m: OPAQUE * len(m[0]), shown)
+    return shown.replace("*", " ") if "*" in shown else shown
+
+
+def item_end(line: str) -> int:
+    """Return where the text of a list item begins in its line, 0 for what is none."""
+    found = _ITEM.match(line)
+    return found.end() if found else 0
+
+
+def _blank(line: str) -> str:
+    """Return as many blanks, the line's end kept."""
+    body = line.rstrip("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029")
+    return " " * len(body) + "\n" * (len(line) - len(body))
+
+
+def _prose_lines(lines: list[str]) -> list[bool]:
+    """Return which lines are prose."""
+    is_prose: list[bool] = []
+    fence = tag = ""
+    closing = _closing_tags(lines)
+    for position, line in enumerate(lines):
+        if fence:
+            is_prose.append(False)
+            if line.lstrip().startswith(fence):
+                fence = ""
+            continue
+        if tag:
+            is_prose.append(False)
+            if f"</{tag}>" in line:
+                tag = ""
+            continue
+        if found := _FENCE.match(line):
+            fence = found[1]
+            is_prose.append(False)
+            continue
+        opened = _TAG.match(line)
+        if opened and closing.get(opened[1], -1) >= position:
+            is_prose.append(False)
+            if f"</{opened[1]}>" not in line:
+                tag = opened[1]
+            continue
+        is_prose.append(not _is_code(line))
+    _cover_code_blocks(lines, is_prose)
+    return is_prose
+
+
+def _closing_tags(lines: list[str]) -> dict[str, int]:
+    """Return the last line in which each tag is closed."""
+    found: dict[str, int] = {}
+    for position, line in enumerate(lines):
+        if "</" in line:
+            found.update((name, position) for name in re.findall(r"</([A-Za-z][\w.-]{1,40})>", line))
+    return found
+
+
+def _is_code(line: str) -> bool:
+    if _LINE.match(line):
+        return True
+    body = line.strip()
+    if len(body) < 24:
+        return False
+    marks = sum(1 for c in _INLINE.sub("", body) if c in _CODE_PUNCTUATION)
+    return marks > 0.14 * len(body)
+
+
+def _cover_code_blocks(lines: list[str], is_prose: list[bool]) -> None:
+    """Cover what stands indented among lines of code: comments and calls between them look like prose."""
+    start = 0
+    while start < len(lines):
+        end = start
+        while end < len(lines) and lines[end].strip():
+            end += 1
+        block = range(start, end)
+        code = sum(1 for i in block if not is_prose[i])
+        if code and len(block) > 1 and not is_prose[start]:
+            for i in block:
+                if lines[i][:1] in " \t" or lines[i].lstrip().startswith(("#", "//", "--")) or 2 * code > len(block):
+                    is_prose[i] = False
+        start = max(end, start + 1)
+
+
+def _leave_ends_of_document(lines: list[str], is_prose: list[bool]) -> None:
+    """Cover a pasted document but for its first and last paragraph."""
+    filled = [i for i, line in enumerate(lines) if line.strip()]
+    characters = sum(len(lines[i]) for i in filled if is_prose[i])
+    structured = sum(1 for i in filled if item_end(lines[i]) or not is_prose[i])
+    is_form = len(filled) >= _DOCUMENT_LINES and 3 * structured >= len(filled)
+    if not filled or not (characters > _ESSAY_CHARACTERS or (is_form and characters > _DOCUMENT_CHARACTERS)):
+        return
+    first_gap = next((i for i in range(filled[0], filled[-1]) if not lines[i].strip()), filled[-1])
+    last_gap = next((i for i in range(filled[-1], filled[0], -1) if not lines[i].strip()), filled[0])
+    for i in range(first_gap, last_gap + 1):
+        is_prose[i] = False

@@ -1,0 +1,43 @@
+"""Which languages a message is written in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from recollect.distill.language.sentences import Words
+
+_CYRILLIC: Final = re.compile(r"[\u0400-\u04ff]")
+_KANA: Final = re.compile(r"[\u3040-\u30ff]")
+_HAN: Final = re.compile(r"[\u4e00-\u9fff]")
+_TOKEN: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_TOKENS: Final = 300
+_TELLING: Final = 2
+"""Stop words that tell a language; one alone ("no") is of many."""
+_SHARE: Final = 0.5
+"""Of the stop words of the leading language: what another one needs to be tried too."""
+
+
+def scripts(text: str) -> tuple[str, ...]:
+    """Return the scripts of a text: latin always (code and names are), and what else occurs in it."""
+    if text.isascii():
+        return ("latin",)
+    found = ["latin"]
+    if _CYRILLIC.search(text):
+        found.append("cyrillic")
+    if _KANA.search(text):
+        found.append("kana")
+    elif _HAN.search(text):
+        found.append("han")
+    return tuple(found)
+
+
+def spoken(low: str, packs: Sequence[Words]) -> list[Words]:
+    """Return those packs of Latin script that the text may be written in; all of them where nothing tells."""
+    tokens = _TOKEN.findall(low[: 12 * _TOKENS])[:_TOKENS]
+    counts = [sum(1 for token in tokens if token in words.stop_words) for words in packs]
+    best = max(counts, default=0)
+    if best < _TELLING:
+        return list(packs)
+    return [words for words, count in zip(packs, counts, strict=True) if count >= _SHARE * best]

@@ -1,0 +1,115 @@
+"""What an error says: its telling line, and a fingerprint that is equal for errors that differ only in details."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+LOOKED_AT_CHARS = 65_536
+SAMPLE_CHARS = 200
+_LINE_CHARS = 400
+
+_ANSI = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])"
+_NOISE = (
+    r"\s*(?:(?:error:\s*)?exit(?:ed with)? code:?\s*-?\d+|(?:error:\s*)?command (?:exited with code|failed).*"
+    r"|wall time:.*|output:"
+    r"|total output lines:.*|chunk id:.*|process exited with.*|original token count:.*"
+    r"|traceback \(most recent call last\):|debugger attached\.|waiting for the debugger.*|std(?:out|err):?"
+    r"|</?[\w-]+>|[-=~*_#\s]*)"
+)
+"""Lines that frame what was printed and say nothing of it."""
+_EXCEPTION = (
+    r"(?:[A-Za-z_]\w*(?:\.|::))*[A-Z]\w*(?:Error|Exception|Warning|Panic|Fault|Interrupt|Exit)\b(?:\s*[:(\[]|$)"
+)
+_PANIC = r"(?:thread '[^']*' panicked|panic:|fatal error:|fatal:|uncaught |unhandled )"
+_ERROR = (
+    r"(?:\[?error\]?\s*[:\]>\[(-]|error\s+TS\d+|error\[E\d+\]|err!|npm err!|.{0,120}?[:\s(]error(?:\[\w+\])?:\s"
+    r"|.{0,120}?\serror\s+TS\d+)"
+)
+_ASSERTION = (
+    r"(?:E\s{2,}\S|FAILED\s|--- FAIL|assert\b|assertion\b|AssertionError|expected\b.*\b(?:got|but|received)\b|not ok\s)"
+)
+_WORDS = (
+    r".{0,200}?(?:error|fail|fatal|cannot|can't|could not|couldn't|not found|no such|denied|refused|rejected"
+    r"|unable|invalid"
+    r"|undefined|unexpected|missing|does not exist|doesn't exist|not exist|unknown|illegal|timed out|timeout"
+    r"|not permitted"
+    r"|not allowed|exception|panic|aborted|conflict|must be|already exists|too long|too large|unauthorized|forbidden)"
+)
+
+_NONE_FAILED = r"\b(?:0|no|zero) (?:errors?|failures?|failed|problems?|issues?)\b"
+
+_TAG = r"</?[A-Za-z][\w:-]{0,40}>"
+_DETAILS = (
+    (r"https?://[^\s'\"<>)\]]+", "<url>"),
+    (r"\b[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}\b", "<id>"),
+    (r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?", "<time>"),
+    (r"\b\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?\b", "<time>"),
+    (r"(?<!\w)'[^'\n]{0,200}'(?!\w)|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`", "<quoted>"),
+    (r"(?:[A-Za-z]:)?(?:[\w.@~+%-]{0,80}[\\/])+(?=[\w.@~+%-])", ""),
+    (r"\b0x[0-9A-Fa-f]+\b", "<hex>"),
+    (r"\b(?=[A-Fa-f]{0,40}\d)[0-9A-Fa-f]{7,64}\b", "<hex>"),
+    (r"\b(?:req|msg|toolu|call|chatcmpl|run|job|sess|session|id)[_-][A-Za-z0-9_-]{6,64}\b", "<id>"),
+    (r"[-+]?\d+(?:[.,]\d+)*", "<n>"),
+)
+"""What is taken out of a telling line, in this order; a path keeps its last part."""
+
+
+def plain(text: str) -> str:
+    """Return a text without the sequences that colour a terminal."""
+    return re.sub(_ANSI, "", text) if "\x1b" in text else text
+
+
+def looked_at(text: str) -> str:
+    """Return what is read of an output: all of it, or its first and last half of `LOOKED_AT_CHARS`."""
+    if len(text) <= LOOKED_AT_CHARS:
+        return plain(text)
+    half = LOOKED_AT_CHARS // 2
+    return plain(f"{text[:half]}\n{text[-half:]}")
+
+
+def telling_line(text: str) -> str:
+    """Return the line that says what went wrong, as it stands but for colours and tags; "" for none.
+
+    The last exception; else the first line that begins like an error or names one, an assertion, a line with a word
+    of failure; else the first that is no frame around the output.
+    """
+    exception = re.compile(_EXCEPTION).match
+    choices = [re.compile(pattern, re.IGNORECASE).match for pattern in (_PANIC, _ERROR, _ASSERTION, _WORDS)]
+    noise, none_failed = re.compile(_NOISE, re.IGNORECASE).fullmatch, re.compile(_NONE_FAILED, re.IGNORECASE).search
+    last_exception = best = ""
+    rank = len(choices) + 1
+    for raw in looked_at(text).splitlines():
+        line = raw[:_LINE_CHARS].strip()
+        if not line or noise(line):
+            continue
+        line = re.sub(_TAG, "", line).strip() if "<" in line else line
+        if exception(line):
+            last_exception = line
+        for place in range(min(rank, len(choices))):
+            if choices[place](line) and not none_failed(line):
+                best, rank = line, place
+                break
+        if not best and line:
+            best, rank = line, len(choices)
+    return last_exception or best
+
+
+def sample_of(line: str) -> str:
+    """Return a telling line as a sample, on one line of at most 200 characters."""
+    said = " ".join(line.split())
+    return said if len(said) <= SAMPLE_CHARS else said[: SAMPLE_CHARS - 1].rstrip() + "…"
+
+
+def normalised(line: str) -> str:
+    """Return a telling line without its details: numbers, hashes, ids, times, quoted text, folders of paths."""
+    text = " ".join(plain(line[:_LINE_CHARS]).split())
+    for pattern, instead in _DETAILS:
+        text = re.sub(pattern, instead, text)
+    return text
+
+
+def fingerprint_of(line: str) -> str:
+    """Return 16 hex digits that are equal for telling lines that differ only in details."""
+    data = normalised(line).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, digest_size=8, person=b"recollect.error").hexdigest()

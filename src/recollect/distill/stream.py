@@ -1,0 +1,106 @@
+"""The events of one session as every stage reads them: in order, with calls joined to their results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
+
+from recollect.model.events import Event
+from recollect.model.nodes import Evidence, EvidenceRole
+from recollect.model.payloads import AssistantMessage, ToolCall, ToolResult, UserMessage
+
+Load = Callable[[Event], Event]
+"""Gives an event with its whole payload, where long strings of tools and edits were left out of it."""
+
+
+T = TypeVar("T")
+
+
+class Call(NamedTuple):
+    """A tool call and its last result; `result` None: it never came."""
+
+    event: Event
+    call: ToolCall
+    result: Event | None
+
+
+class SessionEvents:
+    """One session, in the order given (canonical order: design, section 5), replaced events left out.
+
+    Events may be light: then long strings in tool inputs, results and edits are empty (prose never is), and `whole`
+    gives the event with them. A stage that looks at such a string asks `whole` first, so that light and whole events
+    give the same nodes.
+    """
+
+    def __init__(self, events: Iterable[Event], *, load: Load | None = None) -> None:
+        self.events: tuple[Event, ...] = tuple(e for e in events if e.replaced_by is None)
+        self._load = load
+        self._made: dict[Callable[[SessionEvents], Any], Any] = {}
+
+    @property
+    def uid(self) -> str:
+        """The session's uid, "" for no events."""
+        return self.events[0].session_uid if self.events else ""
+
+    def whole(self, event: Event) -> Event:
+        """Return the event with its whole payload."""
+        return event if self._load is None else self._load(event)
+
+    def once(self, make: Callable[[SessionEvents], T]) -> T:
+        """Return what a function makes of the session, made once for all stages that ask for it."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        made: T = self._made[make]
+        return made
+
+    @cached_property
+    def calls(self) -> dict[str, Call]:
+        """Every tool call by call id, in order; calls without an id by `#<position>`, without result."""
+        found: dict[str, Call] = {}
+        for position, event in enumerate(self.events):
+            payload = event.payload
+            if isinstance(payload, ToolCall):
+                found.setdefault(payload.call_id or f"#{position}", Call(event, payload, None))
+            elif isinstance(payload, ToolResult) and payload.call_id in found:
+                call = found[payload.call_id]
+                found[payload.call_id] = call._replace(result=event)
+        return found
+
+    def call_of(self, event: Event) -> Call | None:
+        """Return the call that a result (or an edit) belongs to; None for an orphan."""
+        call_id = getattr(event.payload, "call_id", "")
+        return self.calls.get(call_id) if call_id else None
+
+    @cached_property
+    def positions(self) -> dict[tuple[str, int], int]:
+        """The place of each event in canonical order, by (event_id, part)."""
+        return {(event.event_id, event.part): i for i, event in enumerate(self.events)}
+
+    def talk(self) -> Iterator[Event]:
+        """Yield what people and the model said: human and queued messages, and replies with text."""
+        for event in self.events:
+            payload = event.payload
+            if isinstance(payload, UserMessage):
+                if payload.origin in ("human", "queued") and payload.text:
+                    yield event
+            elif isinstance(payload, AssistantMessage) and payload.text:
+                yield event
+
+
+def by_session(events: Iterable[Event]) -> dict[str, list[Event]]:
+    """Return events by session, in order of each session's first one."""
+    found: dict[str, list[Event]] = {}
+    for event in events:
+        found.setdefault(event.session_uid, []).append(event)
+    return found
+
+
+def evidence_of(event: Event, role: EvidenceRole, start: int = 0, end: int = 0) -> Evidence:
+    """Return an event, or a range of its text, as evidence."""
+    return Evidence(event.session_uid, event.event_id, event.part, role, event.location, event.seq, start, end)
+
+
+def earliest(events: Sequence[Event]) -> int | None:
+    """Return the least time of events, UTC microseconds, None where none has one."""
+    return min((e.ts for e in events if e.ts is not None), default=None)

@@ -1,0 +1,136 @@
+"""What words are about: option phrases, content words, identifiers and paths, in a form that can be compared.
+
+One rule for both sides of every comparison: letters in lower case, camelCase and snake_case taken apart, a plural `s`
+left out, words without content left out. Linear; at most 64 KiB of a text are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+READ_CHARS = 64 * 1024
+_KEPT = 16_384
+"""Tokens whose words are remembered: the same few thousand come again and again."""
+
+_TOKEN = re.compile(r"[A-Za-z0-9_]++|[^\W\x00-\x7f]++")
+_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]++|[0-9]++")
+_CODE = re.compile(r"`([^`\n]{1,80})`")
+_IDENTIFIER = re.compile(r"\b(?:[a-z]++[A-Z]\w*+|[A-Z][a-z0-9]++[A-Z]\w*+|[A-Za-z0-9]++_\w++|[A-Za-z_]\w*+(?=\(\)))")
+_NAME = re.compile(r"[\w@+.\[\]-]++")
+_SENTENCE_END = ".,;:!?)]}\"'"
+
+_EMPTY = frozenset(
+    """a about above after again all also always an and another any are as at back be because been before being better
+    both but by can cannot change changed code could did do does doing done don each either else etc even ever every
+    everything few file first fix for from function get give go going good had has have having he her here his how i if
+    implement implementation in instead into is it item its just keep last later let like line ll look make makes making
+    maybe me method more most much must my need needs never new next no non not now of off ok okay old on once one only
+    option or other our out over own part please prefer project put rather re really repo right run same see set she
+    should simple simply since so some something still such sure take test than that the their them then there these
+    they thing things this those though three through time to too two under until up update us use used uses using ve
+    version very want was way we well were what when where whether which while who why will with within without won
+    work works would write yes yet you your second third approach solution""".split()
+)
+"""Words that say nothing of what is chosen. Not for display, only for comparing."""
+
+
+def words_in(text: str) -> list[str]:
+    """Return the content words of a text in order, in the form that is compared: "the RingBuffers" → ring, buffer."""
+    return [word for token in _TOKEN.findall(text[:READ_CHARS]) for word in _words_of(token)]
+
+
+@lru_cache(maxsize=_KEPT)
+def _words_of(token: str) -> tuple[str, ...]:
+    pieces = _PIECE.findall(token) if token.isascii() and not _is_short_name(token) else [token]
+    words = (_plain(piece) for piece in pieces if len(piece) > 1 and piece.lower() not in _EMPTY)
+    return tuple(word for word in words if word not in _EMPTY)
+
+
+@lru_cache(maxsize=_KEPT)
+def _name_of(token: str) -> str:
+    """Return a token as one name, "" for a word without content."""
+    name = token.replace("_", "")
+    return "" if name.lower() in _EMPTY else _plain(name)
+
+
+def _is_short_name(token: str) -> bool:
+    """A name with digits that is no more without one of its pieces: "s3", "utf8", "http2"."""
+    return len(token) <= 8 and "_" not in token and not (token.isalpha() or token.isdecimal())
+
+
+def phrase(text: str) -> str:
+    """Return an option's words as one key, "" where it names nothing ("the first one")."""
+    words = words_in(text)
+    return " ".join(words) if any(not word.isdecimal() for word in words) else ""
+
+
+def vocabulary(text: str) -> frozenset[str]:
+    """Return everything that a text of code or prose can be found by: its content words, and whole names ("ringbuffer",
+    "s3")."""
+    found: set[str] = set()
+    for token in set(_TOKEN.findall(text[:READ_CHARS])):
+        found.add(_name_of(token))
+        found.update(_words_of(token))
+    found.discard("")
+    return frozenset(found)
+
+
+def is_said(key: str, words: frozenset[str]) -> bool:
+    """Say whether an option's key stands in a vocabulary: as one name, or all its words."""
+    return bool(key) and (key.replace(" ", "") in words or all(word in words for word in key.split()))
+
+
+def identifiers_in(text: str) -> tuple[str, ...]:
+    """Return the names of code in prose, each once: in backticks, camelCase, snake_case, or called()."""
+    text = text[:READ_CHARS]
+    found = [name for name in _CODE.findall(text) if not any(c.isspace() for c in name.strip())]
+    found += _IDENTIFIER.findall(text)
+    plain = (_plain("".join(_TOKEN.findall(name)).replace("_", "")) for name in found if "/" not in name)
+    return tuple(dict.fromkeys(name for name in plain if len(name) > 3 and name not in _EMPTY))
+
+
+def paths_in(text: str) -> tuple[str, ...]:
+    """Return what looks like a path or a file's name in prose, each once, as written: "src/db/pool.py", "pool.py"."""
+    found = []
+    for word in text[:READ_CHARS].split():
+        if "." not in word and "/" not in word:
+            continue
+        name = word.strip("`\"'([{<*").rstrip(_SENTENCE_END + "`*>").partition(":")[0]
+        if 3 <= len(name) <= 400 and "://" not in word and _is_path(name):
+            found.append(name.removeprefix("@").removeprefix("./"))
+    return tuple(dict.fromkeys(found))
+
+
+def _is_path(name: str) -> bool:
+    stem, dot, suffix = name.replace("\\", "/").rpartition("/")[2].rpartition(".")
+    if dot and 1 <= len(suffix) <= 8 and suffix.isalnum() and suffix[0].isalpha() and len(stem) > 1:
+        return any(c.isalpha() for c in stem) and _NAME.fullmatch(stem) is not None
+    return name.count("/") >= 2 and name.replace("/", "").replace("-", "").replace("_", "").replace(".", "").isalnum()
+
+
+def ends_with_path(path: str, tail: str) -> bool:
+    """Say whether a path is, or ends in, another at the border of a component: "/r/src/db.py" ends in "src/db.py".
+
+    Both as written; only the separators are made one. An empty tail is the end of nothing.
+    """
+    path, tail = path.replace("\\", "/").rstrip("/"), tail.replace("\\", "/").strip("/").removeprefix("./")
+    return bool(tail) and (path == tail or path.endswith("/" + tail) or path.strip("/") == tail)
+
+
+def is_distinctive(option: str) -> bool:
+    """Say whether an option is a name rather than a common word: capitals, digits or signs within it, or several
+    words."""
+    words = words_in(option)
+    return len(words) > 1 or any(c.isdigit() or c in "._/-" or c.isupper() for c in option.strip())
+
+
+def shared(one: Iterable[str], other: Iterable[str]) -> set[str]:
+    """Return the keys of both that name something."""
+    return {key for key in set(one) & set(other) if key}
+
+
+def _plain(word: str) -> str:
+    word = word.lower()
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word

@@ -1,0 +1,89 @@
+"""The block that was made ready for a session that starts now, where it is what the memory would say.
+
+Any doubt, also about the session or the configuration, is no block: then the memory is asked. That an agent was given
+one is written to the spool, as the log of firings has it; the next sync takes it in.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+from recollect import ready
+from recollect.paths import config_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FIRINGS = "firings"
+"""As `recollect.memory.context`, whose spool this is."""
+_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/-")
+"""An id of other characters is written otherwise in a uid, see `recollect.model.ids`."""
+
+
+class Ready:
+    """A block that holds. session: the uid of the session that starts, "" where the agent does not say."""
+
+    __slots__ = ("session", "text", "values")
+
+    def __init__(self, values: dict[str, object], text: str, session: str) -> None:
+        self.values = values
+        self.text = text
+        self.session = session
+
+
+def ready_block(
+    home: str, env: Mapping[str, str], *, agent: str, session: str, cwd: str, max_chars: int
+) -> Ready | None:
+    """Return the block for a session that starts in a folder; None where the memory must be asked.
+
+    env: that of the process that would ask it. session: the agent's own id. max_chars: a longer text is not taken as
+    it is. Never raises for what is on the disk.
+    """
+    try:
+        stamp = ready.read_stamp(home)
+        found = ready.work_folder(cwd or os.getcwd(), env)
+        if stamp is None or found is None or not _is_configured_so(stamp, env):
+            return None
+        folder, is_repository = found
+        block = ready.read_block(ready.block_path(home, folder))
+    except (OSError, ValueError):
+        return None
+    if block is None or not ready.holds(block, folder, is_repository=is_repository):
+        return None
+    uid = f"{agent}:{session}" if session else ""
+    # What the present session said is no history: the memory leaves it out, which a block made before cannot.
+    sessions, text = block["sessions"], block["text"]
+    if not _SAFE.issuperset(session) or not isinstance(sessions, list) or uid in sessions:
+        return None
+    if not isinstance(text, str) or len(text) > max_chars:
+        return None
+    return Ready(block, text, uid)
+
+
+def log_firing(home: str, agent: str, given: Ready, *, took_us: int) -> None:
+    """Leave in the spool that a block was given. Where it cannot be kept, it is lost, as the log of a full disk is."""
+    at, values = time.time_ns() // 1000, given.values
+    firing = [
+        at, agent, given.session, "start", values["repo"], values["citations"], values["identifiers"],
+        values["tokens"], values["left_out"], took_us, "",
+    ]  # fmt: skip
+    folder = os.path.join(home, "spool", FIRINGS)
+    name = f"{at}-{os.getpid()}.json"
+    half = os.path.join(folder, f".{name}")
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(json.dumps(firing).encode())
+        os.rename(half, os.path.join(folder, name))
+    except OSError:
+        return
+
+
+def _is_configured_so(stamp: ready.Stamp, env: Mapping[str, str]) -> bool:
+    """Tell whether the configuration is the one that the blocks were made with, to the letter."""
+    path, configs = os.path.abspath(config_text(env)), stamp.values["configs"]
+    return isinstance(configs, dict) and path in configs and configs[path] == ready.config_text(path)

@@ -1,0 +1,108 @@
+"""`memory.retro`: gathers what a retrospective is made of, a few sessions at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from recollect.config import Config
+from recollect.distill.retro.building import Retrospective, SessionFacts, Span, Used
+from recollect.distill.retro.decided import DecisionFacts
+from recollect.distill.retro.report import Retro
+from recollect.model.events import Event
+from recollect.model.sessions import Session
+from recollect.model.signals import SIGNAL_KINDS, Signal
+from recollect.recall.decisions import DecisionQuestion
+from recollect.store.distilled import NodeFilter
+from recollect.store.ports import EventFilter
+
+if TYPE_CHECKING:
+    from recollect.memory.distilled.deciding import DecisionsFacet
+    from recollect.model.usage import UsageReport
+    from recollect.store.distilled import DistilledReader
+    from recollect.store.ports import Reader, UsageBy
+
+_PAGE = 200
+"""Sessions held at once."""
+
+
+class OpenMemory(Protocol):
+    """What a retrospective needs of an open memory."""
+
+    config: Config
+
+    def reader(self) -> Reader: ...
+    def distilled(self) -> DistilledReader: ...
+    @property
+    def decisions_facet(self) -> DecisionsFacet: ...
+
+
+def make_retro(memory: OpenMemory, span: Span, *, notes: Sequence[str] = ()) -> Retro:
+    """Return a span in retrospect, from what is stored and analysed. Takes nothing in."""
+    where = EventFilter(repos=span.repos)
+    told = Retrospective(span, infra=memory.config.infra.tools)
+    waiting = 0
+    for page in _sessions(memory, where, span):
+        facts = list(_facts(memory.distilled(), page))
+        waiting += sum(one.session.analyzed_at is None for one in facts)
+        for one in facts:
+            told.take(one)
+    if waiting:
+        notes = (*notes, f"{waiting:,} sessions are not analysed yet: they are under way, or `recollect sync` does it")
+    return told.tell(_used(memory, where, span), _decisions(memory, span), _between(memory), notes=notes)
+
+
+def _sessions(memory: OpenMemory, where: EventFilter, span: Span) -> Iterator[tuple[Session, ...]]:
+    offset = 0
+    while True:
+        page, _total = memory.reader().sessions(where, after=span.since, before=span.until, limit=_PAGE, offset=offset)
+        if page:
+            yield page
+        if len(page) < _PAGE:
+            return
+        offset += len(page)
+
+
+def _facts(reader: DistilledReader, page: Sequence[Session]) -> Iterator[SessionFacts]:
+    uids = tuple(session.session_uid for session in page)
+    digests = {digest.session_uid: digest for digest in reader.digests(uids)}
+    signals: dict[str, list[Signal]] = {}
+    for kept in reader.signals(SIGNAL_KINDS, NodeFilter(sessions=uids)):
+        signals.setdefault(kept.session_uid, []).extend(kept.signals)
+    for session in page:
+        uid = session.session_uid
+        in_order = sorted(signals.pop(uid, ()), key=lambda s: s.evidence[0].seq if s.evidence else 0)
+        yield SessionFacts(session, digests.get(uid), in_order)
+
+
+def _used(memory: OpenMemory, where: EventFilter, span: Span) -> Used:
+    def by(what: UsageBy) -> UsageReport:
+        return memory.reader().usage(by=what, where=where, after=span.since, before=span.until)
+
+    return Used(by("model"), by("day"), by("repo"), by("session"))
+
+
+def _decisions(memory: OpenMemory, span: Span) -> list[DecisionFacts]:
+    """Return every decision of the repositories, revoked ones too, as forks that repeat one count once."""
+    found: list[DecisionFacts] = []
+    for states in ((), ("revoked",)):
+        answer = memory.decisions_facet.find(DecisionQuestion(repos=span.repos, states=states))
+        found += [DecisionFacts(view.decision, view.state, view.repo, view.links) for view in answer.decisions]
+    return found
+
+
+def _between(memory: OpenMemory) -> _Between:
+    return _Between(memory.reader())
+
+
+class _Between:
+    """Reads the events between two, see `distill.retro.fixes.EventsBetween`."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def __call__(self, session_uid: str, first_seq: int, last_seq: int) -> Iterator[Event]:
+        for event in self._reader.events(session_uid, first_seq=first_seq, limit=last_seq - first_seq + 1):
+            if event.seq > last_seq:
+                return
+            yield event

@@ -1,0 +1,148 @@
+"""`memory.distilling`: analyses sessions; after a sync, on demand, or beside answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from recollect.config import Config
+from recollect.errors import ArchiveError, StoreError, StoreLocked
+from recollect.pipeline.distill.running import DistillReport
+from recollect.upkeep.reports import DistillHealth
+
+if TYPE_CHECKING:
+    from recollect.archive.archive import Archive
+    from recollect.archive.keys import HomeKeys
+    from recollect.distill.stages import Stages
+    from recollect.pipeline.distill.running import DistillProgress
+    from recollect.pipeline.report import SyncReport
+    from recollect.pipeline.sync import SyncRequest
+    from recollect.store.sqlite import SqliteWriter
+
+Opened = tuple["SqliteWriter", "Archive", "HomeKeys"]
+
+
+class WritableHome(Protocol):
+    """What the facet needs of an open memory."""
+
+    home: Path
+    config: Config
+
+    def writing(self) -> AbstractContextManager[Opened]: ...
+
+
+class DistillingFacet:
+    """Analyses what is stored. Nothing new is taken in."""
+
+    def __init__(self, memory: WritableHome, now_us: Callable[[], int]) -> None:
+        self._memory = memory
+        self._now_us = now_us
+
+    def run(
+        self, *, sessions: Sequence[str] | None = None, max_seconds: float | None = None,
+        stages: Stages | None = None, should_stop: Callable[[], bool] | None = None,
+        progress: DistillProgress | None = None,
+    ) -> DistillReport:  # fmt: skip
+        """Analyse the sessions that are due; or those named by their exact uid, under way or not.
+
+        max_seconds: after this time the next run goes on. stages: in place of those that ship. While another process
+        is ingesting, returns at once with state "busy". Raises ConfigError for a rule that cannot be used, StoreError.
+        """
+        if not (self._memory.home / "memory.db").exists():
+            return DistillReport(notes=["nothing is stored yet"])
+        ends_at = None if max_seconds is None else time.monotonic() + max_seconds
+
+        def is_over() -> bool:
+            return (should_stop is not None and should_stop()) or (ends_at is not None and time.monotonic() > ends_at)
+
+        try:
+            with self._memory.writing() as opened:
+                return distill(
+                    self._memory, opened, now_us=self._now_us, uids=sessions, stages=stages, should_stop=is_over,
+                    progress=progress,
+                )  # fmt: skip
+        except StoreLocked as error:
+            return DistillReport("busy", notes=[str(error)])
+
+    def health(self) -> DistillHealth:
+        """Return how far it is, from the database alone. Raises StoreError and its kinds."""
+        from recollect.pipeline.distill.running import MICROSECONDS, scheme_of
+        from recollect.store.sqlite.distilled.feeding import SqliteSessionFeed
+        from recollect.store.sqlite.distilled.reading import SqliteDistilledReader
+
+        scheme, now = scheme_of(self._memory.config), self._now_us()
+        feed = SqliteSessionFeed(self._memory.home, None, None)
+        try:
+            idle_us = self._memory.config.distill.idle_seconds * MICROSECONDS
+            due = feed.due(scheme=scheme, now_us=now, idle_us=idle_us)
+        finally:
+            feed.close()
+        reader = SqliteDistilledReader(self._memory.home)
+        try:
+            counts = reader.counts(scheme)
+        finally:
+            reader.close()
+        waited = 0.0 if due.oldest_us is None else max(0.0, (now - due.oldest_us) / MICROSECONDS)
+        return DistillHealth(counts.sessions, len(due.uids), due.under_way, counts.unfit, waited)
+
+
+def distill_after(memory: WritableHome, opened: Opened, request: SyncRequest, report: SyncReport) -> None:
+    """Analyse what a sync left due, and add to its report what came of it. Ctrl-C ends it after the session under way.
+
+    Raises ConfigError for a rule that cannot be used.
+    """
+    from recollect.pipeline.report import SyncProgress
+    from recollect.pipeline.sync import interruptible
+    from recollect.pipeline.work.stages import StageTimer
+
+    def show(done: int, total: int) -> None:
+        if request.progress is not None:
+            request.progress(SyncProgress("distill", 0, 0, done, total))
+
+    timer = StageTimer()
+    started = time.perf_counter()
+    try:
+        with timer.stage("distill"), interruptible() as stop:
+            done = distill(memory, opened, now_us=request.now_us, should_stop=stop.is_set, progress=show)
+    except (StoreError, ArchiveError) as error:
+        report.state = "degraded"
+        report.notes.append(f"not all sessions could be analysed ({error}); the next sync goes on")
+        return
+    finally:
+        report.stage_seconds |= timer.seconds
+        report.seconds += time.perf_counter() - started
+    report.distilled_sessions, report.waiting_sessions = done.sessions, done.under_way
+    report.notes += done.notes
+    if done.state == "interrupted":
+        report.state = "interrupted"
+
+
+def distill(
+    memory: WritableHome, opened: Opened, *, now_us: Callable[[], int], uids: Sequence[str] | None = None,
+    stages: Stages | None = None, should_stop: Callable[[], bool] = lambda: False,
+    progress: DistillProgress | None = None,
+) -> DistillReport:  # fmt: skip
+    """Analyse with the ingest lock held, see `DistillingFacet.run`."""
+    from recollect.distill.preparing import default_stages
+    from recollect.pipeline.distill.running import Distilling, Sides, TransactionalWriter, rules_of
+    from recollect.privacy.redact import Redactor
+    from recollect.store.sqlite.distilled.feeding import SqliteSessionFeed
+    from recollect.store.sqlite.distilled.reading import SqliteDistilledReader
+
+    writer, archive, keys = opened
+    config = memory.config
+    feed = SqliteSessionFeed(memory.home, archive, Redactor(keys.marker_key))
+    reader = SqliteDistilledReader(memory.home)
+    try:
+        sides = Sides(feed, reader, TransactionalWriter(writer.distilled, writer.transaction))
+        run = Distilling(
+            sides, config, stages=lambda: stages or default_stages(rules_of(config)), now_us=now_us,
+            should_stop=should_stop, progress=progress,
+        )  # fmt: skip
+        return run.run(uids)
+    finally:
+        reader.close()
+        feed.close()

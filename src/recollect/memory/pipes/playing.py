@@ -1,0 +1,81 @@
+"""Plays a transcript back as it grew: what a watcher would have been given, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from recollect.distill.preparing import default_stages
+from recollect.distill.stages import Stages
+from recollect.memory.pipes.reading import Meaning, mean
+from recollect.model.events import Event
+from recollect.model.nodes import Node
+from recollect.store.sinks.contract import Given, Item, Retracted, encode_item, fingerprint, id_of_item
+
+
+class Changes:
+    """Remembers what was given and says what is new, changed or no longer so."""
+
+    def __init__(self, given: Mapping[str, Given] | None = None) -> None:
+        """given: what a sink holds from before, see `Sink.given`."""
+        self._given: dict[str, Given] = dict(given or {})
+
+    def take(self, items: Sequence[Item], sessions: Iterable[str]) -> list[Item]:
+        """Return what to give for all present items of some sessions: those that are new or changed, then what of
+        these sessions was given and is no more."""
+        given: list[Item] = []
+        now: dict[str, Given] = {}
+        for item in items:
+            name = id_of_item(item)
+            now[name] = (item.session_uid, fingerprint(encode_item(item)))
+            if self._given.get(name) != now[name]:
+                given.append(item)
+        asked = {*sessions, *(uid for uid, _ in now.values())}
+        gone = [(name, uid) for name, (uid, _) in self._given.items() if uid in asked and name not in now]
+        for name, uid in gone:
+            del self._given[name]
+            given.append(Retracted(name, uid))
+        self._given.update(now)
+        return given
+
+
+def items_of(meaning: Meaning, *, nodes: bool = True, signals: bool = False, digests: bool = False) -> list[Item]:
+    """Return what was asked for of a meaning: of each session its signals, nodes and digest; then what reaches over."""
+    found: list[Item] = []
+    for analysis in meaning.analyses:
+        found += analysis.signals if signals else []
+        found += analysis.nodes if nodes else []
+        found += [analysis.digest] if digests else []
+    across: Sequence[Node] = meaning.across if nodes else ()
+    return [*found, *across]
+
+
+def play(
+    sessions: Mapping[str, Sequence[Event]], *, steps: int = 10, stages: Stages | None = None,
+    signals: bool = False, digests: bool = False,
+) -> Iterator[list[Item]]:  # fmt: skip
+    """Yield for each of at most `steps` moments what is new, changed or retracted then.
+
+    The moments lie after whole turns, spread evenly over what all sessions hold, in the order of the transcript. Taken
+    together they give what one pass over the whole gives.
+    """
+    stages = stages or default_stages()
+    order = [event for events in sessions.values() for event in events]
+    changes = Changes()
+    for end in _moments(order, steps):
+        so_far: dict[str, list[Event]] = {}
+        for event in order[:end]:
+            so_far.setdefault(event.session_uid, []).append(event)
+        yield changes.take(items_of(mean(so_far, stages=stages), signals=signals, digests=digests), so_far)
+
+
+def _moments(order: Sequence[Event], steps: int) -> list[int]:
+    """Return ends of turns, at most `steps`, the last one the end of everything."""
+    ends = [
+        i
+        for i in range(1, len(order))
+        if (order[i].session_uid, order[i].turn_index) != (order[i - 1].session_uid, order[i - 1].turn_index)
+    ]
+    ends.append(len(order))
+    if len(ends) <= steps:
+        return ends
+    return sorted({ends[(i + 1) * len(ends) // steps - 1] for i in range(steps)})

@@ -1,0 +1,270 @@
+"""Which recorded edit put a line where it is: evidence from the edits' own content, or an explicit "no proof".
+
+Works over a Protocol: edits of a path, newest first, with whole payloads. It compares text; it never guesses from time
+or from nearness. The later edit wins where a line was taken out and put in again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple, Protocol
+
+import msgspec
+
+from recollect.distill.commands import command_of
+from recollect.distill.content import NOTHING_KNOWN, Lines, lines_of
+from recollect.distill.episodes.shell_edits import edits_of_script
+from recollect.distill.stream import SessionEvents
+from recollect.distill.subjects import ends_with_path
+from recollect.model.events import Event
+from recollect.model.nodes import Polarity
+from recollect.model.payloads import FileEdit, ToolCall
+
+MAX_EDITS = 2_000
+"""Edits of one file that are looked at; an answer says when there were more."""
+MAX_RENAMES = 8
+_PLAIN_CHARS = 3
+"""A line with fewer letters and digits ("}", "fi", "") is too common to tell an edit by."""
+
+How = Literal["added", "rewritten", "last_edit"]
+"""added: the edit put this line in; rewritten: it wrote the whole file with this line in it, and what was there before
+is not recorded; last_edit: no line was asked for."""
+
+
+class RecordedEdit(NamedTuple):
+    """An edit as it is stored: the whole event of a file edit, or of a shell call that edits files.
+
+    folder: the directory in force, "" where nobody knows; a relative path of the event is relative to it.
+    """
+
+    event: Event
+    folder: str = ""
+
+
+class BoundDecision(msgspec.Struct, frozen=True):
+    """A decision that the edit's episode is bound to."""
+
+    id: str
+    statement: str
+    polarity: Polarity
+    confidence: float
+    """Of the binding."""
+
+
+class EditHistory(Protocol):
+    """What blame asks of whoever keeps the edits."""
+
+    def edits(self, file_name: str) -> Iterable[RecordedEdit]:
+        """Yield successful edits of every path whose last component is `file_name`, newest first (by time, then by
+        canonical order; without times last). Edits of more paths do no harm, and checkpoints are none."""
+        ...
+
+    def decisions(self, event: Event) -> Sequence[BoundDecision]:
+        """Return the decisions that led to the episode that this edit is in, the most certain first."""
+        ...
+
+
+class BlamedEdit(msgspec.Struct, frozen=True):
+    """An edit that put a line there, with the session and turn it belongs to. ts: UTC microseconds."""
+
+    session_uid: str
+    event_id: str
+    part: int
+    seq: int
+    turn_index: int
+    ts: int | None
+    path: str
+    operation: str
+    how: How
+    decisions: tuple[BoundDecision, ...] = ()
+
+
+class Blame(msgspec.Struct, frozen=True):
+    """The answer. found None: no proof, and `reason` says why. looked_at: edits of the file that were looked at."""
+
+    path: str
+    line: str | None
+    found: BlamedEdit | None
+    reason: str
+    looked_at: int
+    without_content: int
+    """Of them, those of which the content is not recorded."""
+
+
+class _Seen(NamedTuple):
+    """An edit of the file: what it was called, what was done, and the lines."""
+
+    event: Event
+    path: str
+    operation: str
+    lines: Lines
+
+
+def blame(path: str, line: str | None, history: EditHistory, *, around: Sequence[str] = ()) -> Blame:
+    """Return which edit put a line into a file, or that nothing proves it.
+
+    path: relative to the repository, or absolute; edits of paths that end in it at the border of a component count.
+    line: its text, compared without white space at its end; None: the last edit of the file. around: the lines beside
+    it, which tell apart the places of a line that is too common alone.
+    """
+    if line is None:
+        return _last_edit(path, history)
+    wanted = _Wanted(line, around)
+    looked_at = without_content = 0
+    rewritten: _Seen | None = None
+    why_not = ""
+    for seen in _edits_of(path, history):
+        looked_at += 1
+        without_content += seen.lines == NOTHING_KNOWN
+        verdict = wanted.verdict(seen)
+        if verdict == "added":
+            return _proof(path, line, seen, "added", history, (looked_at, without_content))
+        if verdict == "rewritten":
+            rewritten = seen  # an older edit may have brought the line; the oldest such text is told
+        elif verdict:
+            why_not = verdict
+            break
+    counts = (looked_at, without_content)
+    if rewritten is not None:
+        return _proof(path, line, rewritten, "rewritten", history, counts)
+    return _no_proof(path, line, why_not or _why(wanted.is_common, counts), counts)
+
+
+class _Wanted:
+    """The line that is looked for."""
+
+    def __init__(self, line: str, around: Sequence[str]) -> None:
+        self._line = line.rstrip()
+        self._beside = {text.rstrip() for text in around if _is_telling(text)}
+        self.is_common = not _is_telling(self._line)
+
+    def verdict(self, seen: _Seen) -> str:
+        """Return "added", "rewritten", why no older edit can be the one, or "" where an older one may."""
+        added, removed = seen.lines
+        places = self._places(added or ())
+        if places and (not self.is_common or self._has_beside(places, added or ())):
+            return "rewritten" if removed is None else "added"
+        if self.is_common or places:
+            return ""
+        if seen.operation == "delete":
+            return "a later recorded edit deleted this file"
+        if seen.operation == "create" and added is not None:
+            return "a later recorded edit wrote this file anew, without this line"
+        return "a later recorded edit removed this line" if self._places(removed or ()) else ""
+
+    def _places(self, lines: Sequence[str]) -> list[int]:
+        return [i for i, line in enumerate(lines) if line.rstrip() == self._line]
+
+    def _has_beside(self, places: Sequence[int], lines: Sequence[str]) -> bool:
+        """Say whether a neighbour of the line stands beside it in the same edit."""
+        near = {lines[i].rstrip() for place in places for i in (place - 1, place + 1) if 0 <= i < len(lines)}
+        return bool(near & self._beside)
+
+
+def _last_edit(path: str, history: EditHistory) -> Blame:
+    seen = next(_edits_of(path, history), None)
+    if seen is None:
+        return _no_proof(path, None, _why(False, (0, 0)), (0, 0))
+    return _proof(path, None, seen, "last_edit", history, (1, int(seen.lines == NOTHING_KNOWN)))
+
+
+def _why(is_common: bool, counts: tuple[int, int]) -> str:
+    looked_at, without_content = counts
+    if not looked_at:
+        return "no recorded edit of this file"
+    more = f" (only the newest {MAX_EDITS:,} were looked at)" if looked_at >= MAX_EDITS else ""
+    if is_common:
+        return f"the line is too common to tell which of {looked_at} recorded edits brought it{more}"
+    unknown = f"; of {without_content} of them the content is not recorded" if without_content else ""
+    return f"none of {looked_at} recorded edits of this file added this line{unknown}{more}"
+
+
+def _proof(path: str, line: str | None, seen: _Seen, how: How, history: EditHistory, counts: tuple[int, int]) -> Blame:
+    event = seen.event
+    found = BlamedEdit(
+        event.session_uid, event.event_id, event.part, event.seq, event.turn_index, event.ts, seen.path,
+        seen.operation, how, tuple(history.decisions(event)),
+    )  # fmt: skip
+    reason = {
+        "added": "this edit added the line, and no later recorded edit removed it",
+        "rewritten": "this edit wrote the whole file with this line; what stood there before is not recorded",
+        "last_edit": "the last recorded edit of this file",
+    }[how]
+    return Blame(path, line, found, reason, *counts)
+
+
+def _no_proof(path: str, line: str | None, reason: str, counts: tuple[int, int]) -> Blame:
+    return Blame(path, line, None, f"no proof: {reason}", *counts)
+
+
+def _edits_of(path: str, history: EditHistory) -> Iterator[_Seen]:
+    """Yield the edits of a file, newest first, at most `MAX_EDITS`; before a rename, those of its old name."""
+    wanted = path
+    count = 0
+    after: Event | None = None
+    for _ in range(MAX_RENAMES):
+        renamed = ""
+        for recorded in _older_than(after, history.edits(_file_name(wanted))):
+            for seen, new_path in _of_event(recorded):
+                if seen.operation == "rename" and _is_file(new_path, recorded.folder, wanted):
+                    renamed, after = _whole_path(seen.path, recorded.folder), recorded.event
+                elif not _is_file(seen.path, recorded.folder, wanted):
+                    continue
+                yield seen
+                count += 1
+                if count >= MAX_EDITS:
+                    return
+            if renamed:
+                break
+        if not renamed:
+            return
+        wanted = renamed
+
+
+def _older_than(event: Event | None, edits: Iterable[RecordedEdit]) -> Iterator[RecordedEdit]:
+    """Yield the edits behind one, in the order given; where that one is not among them, those that are not later."""
+    if event is None:
+        yield from edits
+        return
+    for recorded in edits:
+        other = recorded.event
+        if other.session_uid == event.session_uid:
+            if other.seq < event.seq:
+                yield recorded
+        elif other.ts is None or event.ts is None or other.ts <= event.ts:
+            yield recorded
+
+
+def _of_event(recorded: RecordedEdit) -> Iterator[tuple[_Seen, str]]:
+    """Yield the edits of an event, the last one first, each with its new path."""
+    event, payload = recorded.event, recorded.event.payload
+    if isinstance(payload, FileEdit):
+        if payload.operation != "checkpoint":
+            yield _Seen(event, payload.path, payload.operation, lines_of(payload)), payload.new_path
+    elif isinstance(payload, ToolCall):
+        for edit in reversed(edits_of_script(command_of(SessionEvents([event]), event), recorded.folder)):
+            yield _Seen(event, edit.path, edit.operation, edit.lines), edit.new_path
+
+
+def _is_file(path: str, folder: str, wanted: str) -> bool:
+    whole = _whole_path(path, folder)
+    if ends_with_path(whole, wanted):
+        return True
+    return not _is_absolute(whole) and "/" in whole and ends_with_path(wanted, whole)
+
+
+def _whole_path(path: str, folder: str) -> str:
+    path = path.replace("\\", "/").removeprefix("./")
+    return path if not folder or not path or _is_absolute(path) else f"{folder.rstrip('/')}/{path}"
+
+
+def _is_absolute(path: str) -> bool:
+    return path.startswith(("/", "~")) or path[1:3] in (":/", ":\\")
+
+
+def _file_name(path: str) -> str:
+    return path.replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+def _is_telling(line: str) -> bool:
+    return sum(c.isalnum() for c in line[:400]) >= _PLAIN_CHARS

@@ -1,0 +1,45 @@
+"""What was decided here and still holds: a line per decision, the newest first."""
+
+from __future__ import annotations
+
+from recollect.model.own import without_own_blocks
+from recollect.model.text import one_line
+from recollect.recall.context.sources import Asked, Candidate, Found
+from recollect.store.recent import RecentDecision
+
+STATEMENT_CHARS = 220
+REASON_CHARS = 120
+SURE = 0.6
+"""Confidence from which on what an assistant said is told; a person's words are told at any."""
+_NAMES = 6
+
+
+class DecidedHere:
+    """Decisions in this repository that nothing has superseded, reversed or revoked."""
+
+    name = "decisions"
+    heading = "Decided here, and it still holds (newest first):"
+
+    def candidates(self, asked: Asked) -> Found:
+        """Return a line for each of the newest decisions, but those of the present session."""
+        if asked.folder is None:
+            return Found(())
+        held = [
+            decision
+            for decision in asked.reader.decisions_in(asked.folder)
+            if decision.citation.partition("#")[0] != asked.session
+            and decision.citation
+            and (decision.speaker == "human" or decision.confidence >= SURE)
+        ]
+        shown = held[: max(1, asked.room * 3 // 10)]
+        lines = [_line(decision, 1 - place / (2 * len(shown))) for place, decision in enumerate(shown)]
+        return Found(lines, len(held) - len(shown))
+
+
+def _line(decision: RecentDecision, worth: float) -> Candidate:
+    who = "decided" if decision.speaker == "human" else "the agent decided"
+    text = f"{who}: “{one_line(without_own_blocks(decision.statement), STATEMENT_CHARS)}”"
+    if decision.rationale and decision.rationale not in decision.statement:
+        text += f" ({one_line(decision.rationale, REASON_CHARS)})"
+    names = (*decision.chosen, *decision.rejected, *decision.paths)[:_NAMES]
+    return Candidate(text, decision.citation, decision.ts, worth, tuple(name for name in names if len(name) > 2))

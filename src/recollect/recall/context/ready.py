@@ -1,0 +1,213 @@
+"""Blocks for a session's start, made ready after a sync, so that the hook has one to give. See decision 0021."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from recollect import ready
+from recollect.config import Config, ContextConfig, parse_config
+from recollect.errors import ConfigError, StoreLocked
+from recollect.paths import HOME_VARIABLE, config_text
+from recollect.store.sqlite.connection import DATABASE_NAME
+from recollect.store.sqlite.lock import IngestLock
+
+# Every refresh settles, and finds nothing to do most of the time: what makes blocks is imported when one is made.
+if TYPE_CHECKING:
+    from recollect.store.recent import Folder
+    from recollect.store.sqlite.recent import SqliteRecentReader
+
+NEWEST_SESSIONS = 40
+"""Their folders are those that a session may start in."""
+AT_ONCE = 8
+"""Blocks made after one sync, of the folders that were worked in last."""
+KEPT = 64
+MAX_LOOKED_AT = 32
+"""A block that depends on more folders being there or not is not worth looking at them all."""
+
+
+class ReadyBlocks:
+    """The ready blocks of one home, as the memory keeps them."""
+
+    def __init__(self, home: Path, settings: ContextConfig, env: Mapping[str, str]) -> None:
+        """env: the process's, in which `RECOLLECT_HOME` may name the home."""
+        self._home = home
+        self._settings = settings
+        self._env = env
+        self._folder = home / ready.FOLDER
+
+    def settle(self, withdrawn: bytes | None, touched: Collection[int]) -> None:
+        """Put back the stamp that a writer took away, after the blocks are gone that its writing may have changed.
+
+        The caller holds the ingest lock. withdrawn: the stamp, b"" where there was none, None where nothing was
+        written. touched: numbers of the sessions that were. Raises what a damaged store or a full
+        disk does (RecollectError, MsgspecError, OSError, ValueError): then there is no stamp, and no block holds.
+        """
+        stamp = ready.read_stamp(str(self._home), data=withdrawn)
+        configs = self._configs(stamp)
+        if stamp is not None and stamp.values["settings"] == self._told() and configs:
+            if withdrawn is None and configs == stamp.values["configs"]:
+                return
+            self._drop_touched(touched)
+        else:
+            ready.withdraw(str(self._home))
+            self._drop_all()
+        if configs:
+            self._write_stamp(configs)
+
+    def make(self) -> None:
+        """Make the missing blocks of the folders that were worked in last, some at a time.
+
+        Without the ingest lock; it is taken for a moment at the end. Where another process changes the memory
+        meanwhile, nothing is kept: that one makes them. Raises as `settle`.
+        """
+        stamp = ready.read_stamp(str(self._home))
+        if stamp is None:
+            return
+        from recollect.store.sqlite.recent import SqliteRecentReader
+
+        reader = SqliteRecentReader(self._home)
+        try:
+            made = {path: block for folder, path in self._missing(reader) if (block := self._made(reader, folder))}
+        finally:
+            reader.close()
+        if not made:
+            return
+        try:
+            lock = IngestLock(self._home)
+        except StoreLocked:
+            return
+        try:
+            now = ready.read_stamp(str(self._home))
+            if now is not None and now.data == stamp.data:
+                for path, block in made.items():
+                    _write(Path(path), block)
+                self._drop_oldest()
+        finally:
+            lock.release()
+
+    def _missing(self, reader: SqliteRecentReader) -> list[tuple[Folder, str]]:
+        """Return the folders to make a block for, and where it goes."""
+        from recollect.recall.context.folders import folder_of
+
+        found: dict[str, Folder] = {}
+        for cwd in reader.newest_folders(limit=NEWEST_SESSIONS):
+            folder = folder_of(cwd, self._env) if os.path.isdir(cwd) else None
+            if folder is None:
+                continue
+            path = ready.block_path(str(self._home), folder.path)
+            block = ready.read_block(path) if path not in found else {}
+            if block is None or (block and not ready.holds(block, folder.path, is_repository=folder.is_repository)):
+                found[path] = folder
+        return [(folder, path) for path, folder in found.items()][:AT_ONCE]
+
+    def _made(self, reader: SqliteRecentReader, folder: Folder) -> bytes:
+        """Return the file of a folder's block, b"" where there should be none."""
+        from recollect.recall.context.building import block_of
+
+        reader.looked_at.clear()
+        block = block_of(reader, folder, event="start", session="", budget=self._settings.budget_tokens)
+        uids = reader.uids_in(folder)
+        if len(reader.looked_at) > MAX_LOOKED_AT:
+            return b""
+        return json.dumps(
+            {
+                "format": ready.FORMAT,
+                "folder": folder.path,
+                "is_repository": folder.is_repository,
+                "text": block.text,
+                "repo": block.repo,
+                "citations": block.citations,
+                "identifiers": block.identifiers,
+                "tokens": block.tokens if block.text else 0,
+                "left_out": block.left_out,
+                "sessions": uids,
+                "looked_at": reader.looked_at,
+            }
+        ).encode()
+
+    def _drop_touched(self, numbers: Collection[int]) -> None:
+        if not numbers:
+            return
+        from recollect.store.sqlite.recent import SqliteRecentReader
+
+        reader = SqliteRecentReader(self._home)
+        try:
+            for path in self._blocks():
+                block = ready.read_block(str(path))
+                if block is None or _is_concerned(reader, block, numbers):
+                    path.unlink(missing_ok=True)
+        finally:
+            reader.close()
+
+    def _drop_all(self) -> None:
+        for path in self._blocks():
+            path.unlink(missing_ok=True)
+
+    def _drop_oldest(self) -> None:
+        paths = sorted(self._blocks(), key=lambda path: path.stat().st_mtime_ns)
+        for path in paths[: max(0, len(paths) - KEPT)]:
+            path.unlink(missing_ok=True)
+
+    def _blocks(self) -> Iterator[Path]:
+        return (path for path in self._folder.glob("*.json") if path.name != ready.STAMP)
+
+    def _configs(self, stamp: ready.Stamp | None) -> dict[str, str | None]:
+        """Return the files a hook may read its configuration from, with their text, that say what this memory's does.
+
+        That is the file in the home, and that of the user. What a stamp says of the same text is not read again.
+        """
+        elsewhere = {name: value for name, value in self._env.items() if name != HOME_VARIABLE}
+        known = stamp.values["configs"] if stamp is not None and stamp.values["settings"] == self._told() else {}
+        found: dict[str, str | None] = {}
+        for env in ({**self._env, HOME_VARIABLE: str(self._home)}, elsewhere):
+            path = os.path.abspath(config_text(env))
+            with contextlib.suppress(OSError, ValueError, ConfigError):
+                text = ready.config_text(path)
+                is_known = isinstance(known, dict) and path in known and known[path] == text
+                if is_known or _config(text).context == self._settings:
+                    found[path] = text
+        return found
+
+    def _told(self) -> object:
+        return msgspec.to_builtins(self._settings)
+
+    def _write_stamp(self, configs: dict[str, str | None]) -> None:
+        if not (self._home / DATABASE_NAME).exists():
+            return
+        values = ready.stamp_values(
+            str(self._home), generation=secrets.token_hex(8), settings=self._told(),
+            configs=configs,
+        )  # fmt: skip
+        _write(self._folder / ready.STAMP, json.dumps(values).encode())
+
+
+def _config(text: str | None) -> Config:
+    return Config() if text is None else parse_config(tomllib.loads(text))
+
+
+def _is_concerned(reader: SqliteRecentReader, block: Mapping[str, object], numbers: Collection[int]) -> bool:
+    from recollect.store.recent import Folder
+
+    path, uids = str(block["folder"]), block["sessions"]
+    folder = Folder(path, (os.path.basename(path),), bool(block["is_repository"]))
+    return not isinstance(uids, list) or reader.may_concern(folder, frozenset(uids), numbers)
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file that is whole as soon as it has its name, for its user alone."""
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    half = path.with_suffix(".half")
+    half.unlink(missing_ok=True)
+    descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+    half.replace(path)

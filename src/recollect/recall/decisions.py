@@ -1,0 +1,158 @@
+"""What was decided: which decisions there are, what became of each, and what held, or was known, at some time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from recollect.model.nodes import Decision, DecisionState, Link
+from recollect.store.distilled import DistilledReader, KeptDecision, KeptLink
+
+_STATES: tuple[tuple[str, DecisionState], ...] = (
+    ("reverses", "reversed"), ("supersedes", "superseded"), ("contradicts", "contradicted"),
+)  # fmt: skip
+"""What a link makes of its older decision, the weightiest first."""
+
+
+class DecisionQuestion(msgspec.Struct, frozen=True):
+    """Which decisions are asked for. Empty: all but revoked ones.
+
+    repos: as in `EventFilter`. path: of a file or folder that the decision names, or that its episodes changed. at:
+    what had been decided by then; known_at: as far as the memory had seen it by then (both UTC microseconds, None:
+    now). session: its exact uid. words: each must stand in it, in any case.
+    """
+
+    repos: tuple[str, ...] = ()
+    path: str = ""
+    at: int | None = None
+    known_at: int | None = None
+    states: tuple[DecisionState, ...] = ()
+    session: str = ""
+    words: tuple[str, ...] = ()
+
+
+class DecisionView(msgspec.Struct, frozen=True):
+    """A decision and what became of it.
+
+    citation: `session_uid#seq` of its first evidence, "" for one that was added without a session. state: at the time
+    asked for. recorded_at: when its evidence was first seen; revoked_at: since when its session does not give it any
+    more. links: to decisions that follow it or that it follows. episodes: ids of those it led to.
+    """
+
+    decision: Decision
+    state: DecisionState
+    citation: str
+    repo: str
+    recorded_at: int
+    revoked_at: int | None = None
+    links: tuple[Link, ...] = ()
+    episodes: tuple[str, ...] = ()
+
+
+class DecisionsAnswer(msgspec.Struct, frozen=True):
+    """Decisions, the newest first. total: how many match; left_out: those of other states, by state."""
+
+    decisions: tuple[DecisionView, ...]
+    total: int
+    left_out: dict[str, int] = {}
+
+
+def ask_decisions(reader: DistilledReader, question: DecisionQuestion, *, limit: int | None = None) -> DecisionsAnswer:
+    """Return what was decided. A decision that forks of a session repeat is told once."""
+    sessions = (question.session,) if question.session else ()
+    kept = reader.decisions(repos=question.repos, sessions=sessions, words=question.words)
+    if question.path:
+        paths = reader.paths_of({episode for item in kept for episode in item.episodes})
+        kept = [item for item in kept if _touches(item, question.path, paths)]
+    times = {item.decision.id: item.decision.ts for item in kept}
+    found: list[DecisionView] = []
+    left_out: dict[str, int] = {}
+    for item in _once(kept):
+        if not _was_there(item, question):
+            continue
+        view = _view(item, question, times)
+        wanted = view.state in question.states if question.states else view.state != "revoked"
+        if wanted:
+            found.append(view)
+        else:
+            left_out[view.state] = left_out.get(view.state, 0) + 1
+    found.sort(key=lambda view: (-_when(view.decision), view.decision.id))
+    return DecisionsAnswer(tuple(found[:limit]), len(found), left_out)
+
+
+def cited(decision: Decision) -> str:
+    """Return `session_uid#seq` of a decision's first evidence; its session where none is named; "" without one."""
+    if decision.evidence:
+        first = decision.evidence[0]
+        return f"{first.session_uid}#{first.seq}"
+    return decision.session_uid
+
+
+def path_fits(wanted: str, path: str) -> bool:
+    """Tell whether a path is the wanted file, lies in the wanted folder, or ends with what is wanted."""
+    wanted, path = (text.replace("\\", "/").removeprefix("./").rstrip("/") for text in (wanted, path))
+    return bool(wanted) and f"/{wanted.lstrip('/')}/" in f"/{path.lstrip('/')}/"
+
+
+def _when(decision: Decision) -> int:
+    return decision.ts if decision.ts is not None else -1
+
+
+def _once(kept: Iterable[KeptDecision]) -> list[KeptDecision]:
+    """Of decisions that rest on the same events (a fork copies its history), leave the one that was seen first."""
+    found: dict[object, KeptDecision] = {}
+    for item in kept:
+        decision = item.decision
+        key = tuple((e.event_id, e.part, e.start, e.end) for e in decision.evidence) or decision.id
+        same = (key, decision.statement)
+        known = found.get(same)
+        if known is None or (item.recorded_at, decision.session_uid) < (known.recorded_at, known.decision.session_uid):
+            found[same] = item
+    return list(found.values())
+
+
+def _touches(item: KeptDecision, path: str, paths: dict[str, tuple[str, ...]]) -> bool:
+    named = [*item.decision.paths, *(p for episode in item.episodes for p in paths.get(episode, ()))]
+    return any(path_fits(path, name) for name in named)
+
+
+def _was_there(item: KeptDecision, question: DecisionQuestion) -> bool:
+    if question.known_at is not None and item.recorded_at > question.known_at:
+        return False
+    if question.at is None:
+        return True
+    ts = item.decision.ts if item.decision.ts is not None else item.recorded_at
+    return ts <= question.at
+
+
+def _view(item: KeptDecision, question: DecisionQuestion, times: dict[str, int | None]) -> DecisionView:
+    links = tuple(kept.link for kept in item.links if _stood(kept, question, times))
+    return DecisionView(
+        item.decision, _state(item, links, question), cited(item.decision), item.repo, item.recorded_at,
+        item.revoked_at, links, item.episodes,
+    )  # fmt: skip
+
+
+def _stood(kept: KeptLink, question: DecisionQuestion, times: dict[str, int | None]) -> bool:
+    """Tell whether a link had come about, and was known, by the times asked for."""
+    now = question.known_at
+    is_known = (
+        kept.revoked_at is None if now is None else kept.recorded_at <= now and not _is_past(kept.revoked_at, now)
+    )
+    if not is_known or question.at is None:
+        return is_known
+    since = kept.link.since if kept.link.since is not None else times.get(kept.link.newer)
+    return since is None or since <= question.at
+
+
+def _is_past(time: int | None, now: int) -> bool:
+    return time is not None and time <= now
+
+
+def _state(item: KeptDecision, links: Sequence[Link], question: DecisionQuestion) -> DecisionState:
+    revoked_at, now = item.revoked_at, question.known_at
+    if revoked_at is not None and (now is None or revoked_at <= now):
+        return "revoked"
+    relations = {link.relation for link in links if link.older == item.decision.id}
+    return next((state for relation, state in _STATES if relation in relations), "holds")

@@ -1,0 +1,226 @@
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""Gives sessions to distil: which are due, their events in canonical order, and what of them lies in the archive."""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_right
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+
+from recollect.archive.chunks import ChunkPlace
+from recollect.errors import ArchiveError
+from recollect.model.events import Event, SourceLocation
+from recollect.model.sessions import Session
+from recollect.store.distilled import Due
+from recollect.store.ports import SEQ_BITS, ChunkReader, TextRedactor
+from recollect.store.sqlite.bits import HIDDEN, kind_of_bits
+from recollect.store.sqlite.both_sides import last_change, revision_chunks
+from recollect.store.sqlite.connection import open_database, store_errors
+from recollect.store.sqlite.distilled.light import light_events, light_rows
+from recollect.store.sqlite.readers.events import EventReader, EventRow
+from recollect.store.sqlite.readers.filters import int_array
+from recollect.store.sqlite.readers.sessions import session_of_number
+
+MAX_EVENTS = 200_000
+"""Of a longer session its first and its last half of so many are analysed: memory stays bounded."""
+_NEWEST = 64
+"""Events looked at from the end, to tell whether a session has ended."""
+_WORK = frozenset({"user_message", "assistant_message", "thinking", "tool_call", "tool_result", "file_edit"})
+_END_OF_SESSION = (1 << SEQ_BITS) - 1
+
+
+class SqliteSessionFeed:
+    """Implements `store.distilled.SessionFeed` with a connection of its own."""
+
+    def __init__(self, home: Path, archive: ChunkReader | None, redactor: TextRedactor | None) -> None:
+        """archive, redactor: as in `open_reader`. Raises SchemaTooNew, StoreCorrupt, StoreLocked, StoreError."""
+        self._db = open_database(home, "read")
+        self._archive = archive
+        self._redactor = redactor
+
+    def close(self) -> None:
+        """Close the database."""
+        with store_errors():
+            self._db.close()
+
+    def due(self, *, scheme: int, now_us: int, idle_us: int) -> Due:
+        """Return the sessions to analyse, see `store.distilled.SessionFeed.due`."""
+        found = Due([], 0, None)
+        with store_errors():
+            rows: list[Any] = self._db.execute(
+                "SELECT s.number, s.uid, s.ended_at, s.ingested_at, s.next_seq FROM session s "
+                "LEFT JOIN analysis a ON a.session_uid = s.uid LEFT JOIN waiting w ON w.session = s.number "
+                "WHERE a.number IS NULL OR a.scheme <> ? OR w.session IS NOT NULL "
+                "ORDER BY coalesce(s.ended_at, s.ingested_at, 0) DESC, s.uid",
+                (scheme,),
+            ).fetchall()
+            for number, uid, ended_at, ingested_at, next_seq in rows:
+                is_past = ended_at is not None and ended_at <= now_us
+                last = ended_at if is_past else ingested_at or 0
+                if now_us - last < idle_us and not self._has_ended(number, next_seq):
+                    found = found._replace(under_way=found.under_way + 1)
+                    continue
+                # Since then it could have been analysed: it fell silent, or was taken in, whatever came later.
+                since = max(last, ingested_at or 0)
+                oldest = since if found.oldest_us is None else min(since, found.oldest_us)
+                found.uids.append(uid)
+                found = found._replace(oldest_us=oldest)
+        return found
+
+    def read(self, uid: str) -> SqliteOfSession | None:
+        """Return a session by its exact uid; None where there is none."""
+        with store_errors():
+            number = self._db.execute("SELECT number FROM session WHERE uid = ?", (uid,)).get
+            if number is None:
+                return None
+            return SqliteOfSession(self._db, number, self._archive, self._redactor)
+
+    def _has_ended(self, number: int, next_seq: int) -> bool:
+        """Tell whether a session's own end stands behind everything that happened in it."""
+        first = (number << SEQ_BITS) + max(0, next_seq - _NEWEST)
+        rows: Iterable[Any] = self._db.execute(
+            f"SELECT bits FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {HIDDEN} ORDER BY key DESC",
+            (first, (number << SEQ_BITS) + _END_OF_SESSION),
+        )
+        for (bits,) in rows:
+            kind = kind_of_bits(bits)
+            if kind == "session_end":
+                return True
+            if kind in _WORK:
+                return False
+        return False
+
+
+class SqliteOfSession:
+    """Implements `store.distilled.OfSession`; everything it gives is of the moment when it was read."""
+
+    def __init__(
+        self, db: apsw.Connection, number: int, archive: ChunkReader | None, redactor: TextRedactor | None
+    ) -> None:
+        self._db = db
+        self._archive = archive
+        self._reader = EventReader(db, archive, redactor)
+        self._chunks: dict[tuple[str, int], list[ChunkPlace]] = {}
+        self._observations: dict[tuple[str, int], tuple[list[int], list[int]]] = {}
+        self.change_id = last_change(db)
+        self.session: Session = _without_marks(session_of_number(db, number))
+        rows = self._rows(number)
+        self.events: list[Event] = light_events(db, self.session.session_uid, rows)
+        self._row_of = {(event.event_id, event.part): row for event, row in zip(self.events, rows, strict=True)}
+
+    def load(self, event: Event) -> Event:
+        """Return an event with its whole payload."""
+        row = self._row_of.get((event.event_id, event.part))
+        if row is None:
+            return event
+        with store_errors():
+            payload = self._reader.whole_payload(row)
+        return event if payload is None else msgspec.structs.replace(event, payload=payload)
+
+    def completed(self, locations: Collection[SourceLocation]) -> dict[SourceLocation, SourceLocation]:
+        """Return locations with the whole hash of their record."""
+        found: dict[SourceLocation, SourceLocation] = {}
+        for location in sorted(locations, key=lambda at: (at.source_id, at.revision, at.offset_bytes)):
+            try:
+                record = self._record(location)
+            except ArchiveError:
+                found[location] = location
+                continue
+            whole = hashlib.sha256(record).hexdigest()
+            found[location] = msgspec.structs.replace(location, record_sha256=whole)
+        return found
+
+    def observed_at(self, locations: Collection[SourceLocation]) -> int:
+        """Return when the last of the locations was first seen."""
+        return max((self._seen(at) for at in locations), default=0)
+
+    def _record(self, at: SourceLocation) -> bytes:
+        if self._archive is None:
+            raise ArchiveError("the archive is not open")
+        key = (at.source_id, at.revision)
+        chunks = self._chunks.get(key)
+        if chunks is None:
+            with store_errors():
+                chunks = self._chunks[key] = [place for place, _ in revision_chunks(self._db, *key)]
+        return self._archive.read_range(chunks, at.offset_bytes, at.length_bytes)
+
+    def _seen(self, at: SourceLocation) -> int:
+        key = (at.source_id, at.revision)
+        seen = self._observations.get(key)
+        if seen is None:
+            with store_errors():
+                rows: list[Any] = self._db.execute(
+                    "SELECT to_bytes, o.observed_at FROM source JOIN observation o ON o.source = source.number "
+                    "WHERE source_id = ? AND o.revision = ? ORDER BY to_bytes",
+                    key,
+                ).fetchall()
+            seen = self._observations[key] = ([row[0] for row in rows], [row[1] for row in rows])
+        ends, times = seen
+        place = bisect_right(ends, at.offset_bytes)
+        return int(times[min(place, len(times) - 1)]) if times else 0
+
+    def _rows(self, number: int) -> list[EventRow]:
+        """Return the visible events; of a long session the first and the last half of `MAX_EVENTS`."""
+        ends = (number << SEQ_BITS, (number << SEQ_BITS) + _END_OF_SESSION)
+        half = MAX_EVENTS // 2
+        if self.session.event_count <= MAX_EVENTS:
+            rows = light_rows(self._db, ends, "ORDER BY key")
+        else:
+            rows = light_rows(self._db, ends, f"ORDER BY key LIMIT {half}")
+            newer = (rows[-1].key + 1 if rows else ends[0], ends[1])
+            rows += reversed(light_rows(self._db, newer, f"ORDER BY key DESC LIMIT {half}"))
+        first = self._reader.first_versions(number)
+        if first:
+            rows.sort(key=lambda row: (first.get(row.key, row.key), row.key))
+        return self._in_canonical_order(rows)
+
+    def _in_canonical_order(self, rows: list[EventRow]) -> list[EventRow]:
+        """Put the events of several sources in an order that does not depend on which of them arrived first."""
+        numbers = {row.source for row in rows}
+        if len(numbers) < 2:
+            return rows
+        found: Iterable[Any] = self._db.execute(
+            "SELECT number, lane, source_id FROM source WHERE number IN (SELECT value FROM carray(?))",
+            (int_array(numbers),),
+        )
+        lanes = {number: (lane, source_id) for number, lane, source_id in found}
+        by_source: dict[int, list[EventRow]] = {}
+        for row in rows:
+            by_source.setdefault(row.source, []).append(row)
+        first = {number: _rising(of)[0] for number, of in by_source.items()}
+        ordered = sorted(by_source, key=lambda number: (lanes[number][0], first[number], lanes[number][1]))
+        base = by_source[ordered[0]]
+        times = _rising(base)
+        placed = [(place, 0, place, row) for place, row in enumerate(base)]
+        for rank, number in enumerate(ordered[1:], 1):
+            for place, (row, ts) in enumerate(zip(by_source[number], _rising(by_source[number]), strict=True)):
+                placed.append((bisect_right(times, ts) - 1, rank, place, row))
+        placed.sort(key=lambda item: item[:3])
+        return [row for *_, row in placed]
+
+
+def _rising(rows: list[EventRow]) -> list[int]:
+    """Return a time for each event, never less than the one before; those before the first time have it too.
+
+    Without any time they are later than everything.
+    """
+    newest = next((row.ts for row in rows if row.ts is not None), 1 << 62)
+    found = []
+    for row in rows:
+        if row.ts is not None and row.ts > newest:
+            newest = row.ts
+        found.append(newest)
+    return found
+
+
+def _without_marks(session: Session) -> Session:
+    """Leave out when and where a session was taken in: its analysis is the same in every home."""
+    return msgspec.structs.replace(
+        session, discovered_at=None, ingested_at=None, analyzed_at=None, evicted_at=None, sources=(),
+        outcome="unknown", outcome_reason="",
+    )  # fmt: skip

@@ -1,0 +1,289 @@
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""Implements `store.distilled.DistilledReader`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+
+from recollect.model.digests import Digest
+from recollect.model.nodes import NODE_KINDS, Decision, Episode, Link
+from recollect.model.signals import SIGNAL_KINDS
+from recollect.store.distilled import (
+    AnalysisCounts,
+    KeptDecision,
+    KeptLink,
+    KeptNode,
+    KeptSignals,
+    NodeFilter,
+    RepoNodes,
+)
+from recollect.store.sqlite.connection import store_errors
+from recollect.store.sqlite.distilled.packing import unpack_node, unpack_signals
+from recollect.store.sqlite.distilled.writing import PATHS_CHARS
+from recollect.store.sqlite.readers.filters import containing
+from recollect.store.sqlite.readers.pool import ReadPool
+
+MAX_RELATED = 20_000
+"""Decisions, and episodes, of one repository that are related; the newest."""
+_BATCH = 500
+_DECISION = NODE_KINDS.index("decision")
+_EPISODE = NODE_KINDS.index("episode")
+_LAST = "\U0010ffff"
+_decode_digest = msgspec.json.Decoder(Digest).decode
+_decode_link = msgspec.json.Decoder(Link).decode
+_decode_decision = msgspec.json.Decoder(Decision).decode
+
+Condition = tuple[str, list[Any]]
+
+
+class SqliteDistilledReader:
+    """Reads what was distilled. Safe from many threads."""
+
+    def __init__(self, home: Path) -> None:
+        """Raises SchemaTooNew, StoreCorrupt, StoreLocked, StoreError."""
+        self._pool = ReadPool(home)
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._pool.close()
+
+    def digest(self, uid: str) -> Digest | None:
+        """Return the digest of a session by uid or a unique beginning of it."""
+        with store_errors():
+            db = self._pool.get()
+            rows: list[Any] = db.execute("SELECT json FROM digests WHERE session_uid = ?", (uid,)).fetchall()
+            if not rows and uid:
+                rows = db.execute(
+                    "SELECT json FROM digests WHERE session_uid >= ? AND session_uid < ? LIMIT 2", (uid, uid + _LAST)
+                ).fetchall()
+        return _decode_digest(rows[0][0]) if len(rows) == 1 else None
+
+    def digests(self, uids: Iterable[str]) -> Iterator[Digest]:
+        """Yield the digests of sessions by exact uid, in that order, unknown ones left out."""
+        with store_errors():
+            db = self._pool.get()
+            for uid in uids:
+                text = db.execute("SELECT json FROM digests WHERE session_uid = ?", (uid,)).get
+                if text is not None:
+                    yield _decode_digest(text)
+
+    def signals(self, kinds: Iterable[str], where: NodeFilter) -> Iterator[KeptSignals]:
+        """Yield signals by kind, session by session."""
+        with store_errors():
+            db = self._pool.get()
+            condition, values = _of_analyses(db, where)
+            for kind in kinds:
+                rows: list[Any] = db.execute(
+                    "SELECT analysis.number, session_uid, repo FROM signal JOIN analysis ON number = signal.analysis "
+                    f"WHERE signal.kind = ? AND {condition} ORDER BY session_uid",
+                    [SIGNAL_KINDS.index(kind), *values],
+                ).fetchall()
+                for number, uid, repo in rows:
+                    data = db.execute(
+                        "SELECT data FROM signal WHERE kind = ? AND analysis = ?", (SIGNAL_KINDS.index(kind), number)
+                    ).get
+                    if data is not None:
+                        yield KeptSignals(uid, repo, unpack_signals(data))
+
+    def nodes(self, where: NodeFilter, *, limit: int | None = None) -> Iterator[KeptNode]:
+        """Yield nodes: session by session in order of uid, each session's in canonical order."""
+        with store_errors():
+            db = self._pool.get()
+            condition, values = _of_analyses(db, where)
+            terms, bound = _of_nodes(where)
+            numbers: list[Any] = db.execute(
+                f"SELECT number, repo FROM analysis WHERE {condition} ORDER BY session_uid", values
+            ).fetchall()
+            left = limit
+            for number, repo in numbers:
+                rows: list[Any] = db.execute(
+                    f"SELECT data, recorded_at, revoked_at FROM node WHERE analysis = ? AND {terms} "
+                    "ORDER BY kind, place, id LIMIT ?",
+                    [number, *bound, -1 if left is None else left],
+                ).fetchall()
+                for data, recorded_at, revoked_at in rows:
+                    yield KeptNode(unpack_node(data), repo, recorded_at, revoked_at)
+                if left is not None:
+                    left -= len(rows)
+                    if left <= 0:
+                        return
+
+    def episodes_with(self, file_name: str) -> list[KeptNode]:
+        """Return the episodes that changed a file so called, in whatever folder; nothing revoked."""
+        if not file_name:
+            return []
+        with store_errors():
+            db = self._pool.get()
+            # Where the column is nearly full, what it leaves out may have the name.
+            rows: list[Any] = db.execute(
+                "SELECT data, repo, recorded_at FROM node JOIN analysis ON analysis.number = node.analysis "
+                "WHERE node.kind = ? AND revoked_at IS NULL AND (instr(paths, ?) OR length(paths) > ?) ORDER BY id",
+                (_EPISODE, file_name, PATHS_CHARS // 2),
+            ).fetchall()
+        kept = [KeptNode(unpack_node(data), repo, recorded_at) for data, repo, recorded_at in rows]
+        return [one for one in kept if isinstance(one.node, Episode) and _has_name(one.node, file_name)]
+
+    def decisions(
+        self, *, repos: tuple[str, ...] = (), sessions: tuple[str, ...] = (), words: tuple[str, ...] = ()
+    ) -> list[KeptDecision]:
+        """Return decisions with their links, revoked ones too, in order of id."""
+        with store_errors():
+            db = self._pool.get()
+            found = _kept_decisions(db, NodeFilter(repos=repos, sessions=sessions), words)
+            links = _links(db, {repo for _, repo, *_ in found})
+            episodes = _episodes_of(db, [decision.id for decision, *_ in found])
+        held: dict[str, list[KeptLink]] = {}
+        for kept in links:
+            held.setdefault(kept.link.older, []).append(kept)
+            held.setdefault(kept.link.newer, []).append(kept)
+        return [
+            KeptDecision(*row, links=tuple(held.get(row[0].id, ())), episodes=episodes.get(row[0].id, ()))
+            for row in found
+        ]
+
+    def paths_of(self, episodes: Collection[str]) -> dict[str, tuple[str, ...]]:
+        """Return the paths of episodes by id."""
+        found: dict[str, tuple[str, ...]] = {}
+        with store_errors():
+            db = self._pool.get()
+            for names in _batches(sorted(episodes)):
+                rows: Iterable[Any] = db.execute(f"SELECT id, paths FROM node WHERE id IN ({_marks(names)})", names)
+                found.update((name, tuple(paths.split("\n")) if paths else ()) for name, paths in rows)
+        return found
+
+    def repo_nodes(self, repo: str) -> RepoNodes:
+        """Return what relating needs of a repository, nothing revoked, added decisions too."""
+        with store_errors():
+            db = self._pool.get()
+            lineage: dict[str, tuple[str, str]] = {
+                uid: (parent, root)
+                for uid, parent, root in db.execute(
+                    "SELECT session_uid, parent_uid, root_uid FROM analysis WHERE repo = ? ORDER BY session_uid",
+                    (repo,),
+                )
+            }
+            of_kind: dict[int, list[Any]] = {}
+            recorded_at: dict[str, int] = {}
+            for kind in (_DECISION, _EPISODE):
+                rows: list[Any] = db.execute(
+                    "SELECT data, recorded_at FROM node WHERE analysis IN (SELECT number FROM analysis WHERE repo = ?) "
+                    "AND kind = ? AND revoked_at IS NULL ORDER BY ts DESC, id LIMIT ?",
+                    (repo, kind, MAX_RELATED),
+                ).fetchall()
+                of_kind[kind] = [unpack_node(data) for data, _ in rows]
+                recorded_at.update((node.id, at) for node, (_, at) in zip(of_kind[kind], rows, strict=True))
+            added: list[Any] = db.execute(
+                "SELECT json, added_at FROM added_decision WHERE repo = ? AND revoked_at IS NULL ORDER BY id", (repo,)
+            ).fetchall()
+            by_hand = [_decode_decision(text) for text, _ in added]
+            recorded_at.update((node.id, at) for node, (_, at) in zip(by_hand, added, strict=True))
+        episodes: list[Episode] = of_kind[_EPISODE]
+        return RepoNodes([*of_kind[_DECISION], *by_hand], episodes, lineage, recorded_at)
+
+    def counts(self, scheme: int) -> AnalysisCounts:
+        """Return how far distilling is."""
+        with store_errors():
+            db = self._pool.get()
+            sessions, unfit = db.execute(
+                "SELECT count(*), coalesce(sum(scheme <> ?), 0) FROM analysis", (scheme,)
+            ).fetchone()  # type: ignore[misc]
+            nodes, revoked = db.execute(
+                "SELECT count(*), coalesce(sum(revoked_at IS NOT NULL), 0) FROM node"
+            ).fetchone()  # type: ignore[misc]
+        return AnalysisCounts(sessions, unfit, nodes, revoked)
+
+
+def _has_name(episode: Episode, file_name: str) -> bool:
+    return any(path.replace("\\", "/").rpartition("/")[2] == file_name for path in episode.paths)
+
+
+def _kept_decisions(
+    db: apsw.Connection, where: NodeFilter, words: tuple[str, ...]
+) -> list[tuple[Decision, str, int, int | None]]:
+    """Return (decision, repo, recorded_at, revoked_at), those of transcripts and those added."""
+    has_words = "".join(" AND instr(subject, ?)" for _ in words)
+    wanted = [word.casefold() for word in words]
+    condition, values = _of_analyses(db, where)
+    rows: list[Any] = db.execute(
+        "SELECT data, repo, recorded_at, revoked_at FROM node JOIN analysis ON analysis.number = node.analysis "
+        f"WHERE node.kind = ? AND {condition}{has_words} ORDER BY node.id",
+        [_DECISION, *values, *wanted],
+    ).fetchall()
+    found: list[tuple[Any, str, int, int | None]] = [(unpack_node(row[0]), *row[1:]) for row in rows]
+    condition, values = _of_analyses(db, where, table="added_decision")
+    added: list[Any] = db.execute(
+        f"SELECT json, repo, added_at, revoked_at FROM added_decision WHERE {condition}{has_words} ORDER BY id",
+        [*values, *wanted],
+    ).fetchall()
+    return [*found, *((_decode_decision(row[0]), *row[1:]) for row in added)]
+
+
+def _links(db: apsw.Connection, repos: Collection[str]) -> list[KeptLink]:
+    names = sorted(repos)
+    found: list[KeptLink] = []
+    for batch in _batches(names):
+        rows: Iterable[Any] = db.execute(
+            f"SELECT json, recorded_at, revoked_at FROM link WHERE repo IN ({_marks(batch)}) "
+            "ORDER BY older, newer, relation",
+            batch,
+        )
+        found += [KeptLink(_decode_link(text), *times) for text, *times in rows]
+    return found
+
+
+def _episodes_of(db: apsw.Connection, decisions: list[str]) -> dict[str, tuple[str, ...]]:
+    """Return the episodes that decisions led to, in order of id."""
+    found: dict[str, tuple[str, ...]] = {}
+    for names in _batches(decisions):
+        rows: Iterable[Any] = db.execute(
+            f"SELECT source, episode FROM node WHERE source IN ({_marks(names)}) AND revoked_at IS NULL "
+            "ORDER BY source, episode",
+            names,
+        )
+        for source, episode in rows:
+            found[source] = (*found.get(source, ()), episode)
+    return found
+
+
+def _of_analyses(db: apsw.Connection, where: NodeFilter, *, table: str = "analysis") -> Condition:
+    """Return the condition over a table with `repo` and `session_uid`."""
+    terms: list[str] = []
+    values: list[Any] = []
+    if where.repos:
+        names = containing(db, "repo", where.repos, table=table)
+        terms.append(f"{table}.repo IN ({_marks(names)})")
+        values += names
+    if where.sessions:
+        terms.append(f"{table}.session_uid IN ({_marks(where.sessions)})")
+        values += where.sessions
+    return " AND ".join(terms) or "1", values
+
+
+def _of_nodes(where: NodeFilter) -> Condition:
+    terms: list[str] = []
+    values: list[Any] = []
+    if where.kinds:
+        codes = [NODE_KINDS.index(kind) for kind in where.kinds]
+        terms.append(f"kind IN ({_marks(codes)})")
+        values += codes
+    for column, bound in (("ts >= ?", where.after), ("ts < ?", where.before)):
+        if bound is not None:
+            terms.append(column)
+            values.append(bound)
+    if not where.with_revoked:
+        terms.append("revoked_at IS NULL")
+    return " AND ".join(terms) or "1", values
+
+
+def _marks(values: Collection[object]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _batches(names: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(names), _BATCH):
+        yield names[start : start + _BATCH]

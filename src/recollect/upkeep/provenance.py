@@ -1,0 +1,89 @@
+"""Does every node say where it comes from, and are the bytes there? Read again from the archive, hash by hash."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+
+from recollect.archive.archive import Archive
+from recollect.archive.chunks import ChunkPlace
+from recollect.errors import ArchiveError
+from recollect.model.events import SourceLocation
+from recollect.model.nodes import CommandRef, Decision, EditRef, Episode, Evidence, Node, RunOfTests
+from recollect.store.ports import Reader
+from recollect.upkeep.reports import LedgerDefect
+
+MAX_DEFECTS = 2000
+_KEPT = 64
+_SHORT_HEX = 16
+"""Digits of the beginning of a hash; less proves nothing."""
+
+
+class ProvenanceCheck:
+    """Checks nodes one after the other; those of a session together are the cheapest."""
+
+    def __init__(self, reader: Reader, archive: Archive) -> None:
+        self._reader = reader
+        self._archive = archive
+        self._places: dict[tuple[str, int], list[ChunkPlace]] = {}
+        self._known: tuple[str, dict[SourceLocation, str]] = ("", {})
+        self.nodes = 0
+        self.defects: list[LedgerDefect] = []
+
+    def take(self, nodes: Iterable[Node]) -> None:
+        """Check nodes; what does not resolve is in `defects`."""
+        for node in nodes:
+            self.nodes += 1
+            if self._known[0] != node.session_uid:
+                self._known = (node.session_uid, {})
+            for location in dict.fromkeys(_locations(node)):
+                why = self._why_not(node, location)
+                if why and len(self.defects) < MAX_DEFECTS:
+                    self.defects.append(
+                        LedgerDefect(
+                            "node_without_evidence", f"{node.id}: {why}", location.source_id, "", location.revision,
+                            location.record_index, location.offset_bytes, is_loss=True,
+                        )
+                    )  # fmt: skip
+
+    def _why_not(self, node: Node, at: SourceLocation) -> str:
+        """Return why a location does not resolve to the bytes that its hash names; "" where it does."""
+        if isinstance(node, Decision) and node.origin == "added" and at == node.location:
+            written = node.statement.encode("utf-8", "replace")
+            return "" if hashlib.sha256(written).hexdigest() == at.record_sha256 else "its statement is another one"
+        known = self._known[1].get(at)
+        if known is None:
+            known = self._known[1][at] = self._resolve(at)
+        return known
+
+    def _resolve(self, at: SourceLocation) -> str:
+        try:
+            record = self._archive.read_range(self._chunks(at), at.offset_bytes, at.length_bytes)
+        except ArchiveError as error:
+            return f"its record cannot be read: {error}"
+        if len(at.record_sha256) < _SHORT_HEX or not hashlib.sha256(record).hexdigest().startswith(at.record_sha256):
+            return "its record is not the bytes it was"
+        return ""
+
+    def _chunks(self, at: SourceLocation) -> list[ChunkPlace]:
+        key = (at.source_id, at.revision)
+        found = self._places.get(key)
+        if found is None:
+            if len(self._places) >= _KEPT:
+                self._places.clear()
+            found = self._places[key] = [place for place, _ in self._reader.chunks(*key)]
+        return found
+
+
+def _locations(node: Node) -> Iterator[SourceLocation]:
+    yield node.location
+    for evidence in _evidence(node):
+        yield evidence.location
+
+
+def _evidence(node: Node) -> Iterator[Evidence]:
+    yield from node.evidence
+    if isinstance(node, Episode):
+        refs: tuple[EditRef | CommandRef | RunOfTests, ...] = (*node.edits, *node.commands, *node.tests)
+        for ref in refs:
+            yield ref.evidence

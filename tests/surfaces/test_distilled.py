@@ -1,0 +1,193 @@
+"""`recollect digest`, `recollect decisions` and the view for other programs, as people and programs use them."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from recollect.testing.builders import ClaudeTranscript
+from tests.pipeline.conftest import World
+from tests.recall.context.conftest import Shop, shop
+
+__all__ = ["shop"]
+
+
+def run(world: World, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run the program in a process of its own."""
+    values = {**os.environ, **world.env, "RECOLLECT_HOME": str(world.root / "memory"), **env}
+    command = [sys.executable, "-m", "recollect", *arguments]
+    return subprocess.run(
+        command, env={k: v for k, v in values.items() if v}, cwd=world.root, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture
+def one(world: World) -> ClaudeTranscript:
+    transcript = world.claude("one")
+    transcript.user("Use Postgres instead of MySQL because it has better JSON support.")
+    transcript.write("/w/demo/postgres.py", "import psycopg\n")
+    transcript.tool("Bash", {"command": "pytest -q"}, "3 passed in 0.1s")
+    transcript.assistant("Done.")
+    return transcript
+
+
+def test_a_digest_is_there_after_a_sync_and_never_before(world: World, one: ClaudeTranscript) -> None:
+    missing = run(world, "digest", one.uid)
+    assert (missing.returncode, missing.stdout) == (1, "")
+    assert "no digest" in missing.stderr
+    assert not (world.root / "memory").exists()  # nothing was taken in, or even made
+    assert run(world, "digest", one.uid, "--json").stdout == "null\n"
+    assert run(world, "sync").returncode == 0
+    found = run(world, "digest", one.uid, "--json")
+    digest = json.loads(found.stdout)
+    assert (found.returncode, digest["session_uid"], digest["outcome"]) == (0, one.uid, "success")
+    assert set(digest["cost"]) == {
+        "input_tokens", "output_tokens", "cache_tokens", "wall_clock_s", "turns", "retries"
+    }  # fmt: skip
+    one.user("and now something else")
+    again = json.loads(run(world, "digest", one.uid, "--json").stdout)
+    assert again == digest  # what was written since is taken in by a sync alone
+    text = run(world, "digest", one.uid[:12]).stdout
+    assert "outcome: success" in text
+    assert "the last test run passes" in text
+
+
+def test_decisions_are_told_with_their_citation_and_what_became_of_them(world: World, one: ClaudeTranscript) -> None:
+    assert run(world, "sync").returncode == 0
+    shown = run(world, "decisions", "--repo", "demo")
+    assert shown.returncode == 0
+    assert "holds  Use Postgres instead of MySQL" in shown.stdout
+    assert f"{one.uid}#1" in shown.stdout
+    answer = json.loads(run(world, "decisions", "postgres", "--path", "postgres.py", "--json").stdout)
+    (view,) = answer["decisions"]
+    assert (view["state"], view["citation"], len(view["episodes"])) == ("holds", f"{one.uid}#1", 1)
+    assert view["decision"]["options"] == [
+        {"text": "Postgres", "is_chosen": True}, {"text": "MySQL", "is_chosen": False}
+    ]  # fmt: skip
+    assert run(world, "decisions", "kubernetes").returncode == 1
+    assert run(world, "decisions", "--at", "2020-01-01").returncode == 1
+    assert run(world, "decisions", "--known-at", "2020-01-01").returncode == 1
+    assert run(world, "decisions", "--at", "2026-08-02").returncode == 0
+    assert run(world, "decisions", "--session", one.uid).returncode == 0
+    assert run(world, "decisions", "--session", "claude:nobody").returncode == 2
+    assert run(world, "decisions", "--chosen", "x").returncode == 2
+
+
+def test_a_decision_can_be_added_and_is_found(world: World, one: ClaudeTranscript) -> None:
+    assert run(world, "sync").returncode == 0
+    done = run(
+        world, "decisions", "add", "We keep one file", "--chosen", "SQLite", "--rejected", "a server", "--because",
+        "nobody runs servers", "--session", f"{one.uid}#1", "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    view = json.loads(done.stdout)
+    assert (view["repo"], view["citation"]) == ("demo", f"{one.uid}#1")
+    assert view["decision"]["origin"] == "added"
+    assert "We keep one file" in run(world, "decisions", "one", "file").stdout
+    assert "We keep one file" in run(world, "decisions", "--session", one.uid).stdout
+    assert json.loads(run(world, "verify", "--json").stdout)["ok"]
+    assert run(world, "sync").returncode == 0
+    assert run(world, "rebuild", "all").returncode == 0
+    assert "nobody runs servers" in run(world, "decisions", "SQLite").stdout
+
+
+def test_a_decision_can_be_added_to_a_memory_that_is_empty(world: World) -> None:
+    token = "ghp_" + "x7Kq2mN9pR4tV8wY1zB3cD5fG6hJ0kL2aS4e"
+    done = run(world, "decisions", "add", f"Never write {token} anywhere")
+    assert done.returncode == 0, done.stderr
+    assert token not in done.stdout
+    assert token not in run(world, "decisions", "--json").stdout
+    assert "Never write" in run(world, "decisions").stdout
+    assert run(world, "decisions", "add", " ").returncode == 2
+
+
+def test_other_programs_find_the_memory_and_read_its_digests(world: World, one: ClaudeTranscript) -> None:
+    assert run(world, "sync").returncode == 0
+    store = world.root / "memory" / "memory.db"
+    found = run(world, "digest", one.uid, "--json", RECOLLECT_HOME="", HELIX_STORE_DB=str(store))
+    assert found.returncode == 0, found.stderr
+    db = sqlite3.connect(f"file:{store}?mode=ro", uri=True)
+    rows = db.execute("SELECT session_uid, json FROM digests").fetchall()
+    db.close()
+    assert [(uid, json.loads(text)) for uid, text in rows] == [(one.uid, json.loads(found.stdout))]
+
+
+def test_a_session_that_starts_is_told_what_was_decided(shop: Shop) -> None:
+    shop.session("one").work("Use Postgres instead of MySQL because it has better JSON support.", "Fine.")
+    shop.session("two", cwd=shop.world.root / "elsewhere").work("Never use Postgres.", "Fine.")
+    lines = shop.context().lines
+    assert lines[0].startswith("- decided: “Use Postgres instead of MySQL")
+    assert lines[0].endswith("#1]")
+    assert not any("Never use Postgres" in line for line in lines)
+
+
+def test_what_was_taken_back_is_not_told_any_more(shop: Shop) -> None:
+    one = shop.session("one").work("Use Postgres instead of MySQL.", "Fine.")
+    assert any("decided: " in line for line in shop.context().lines)
+    one.path.write_bytes(one.path.read_bytes().replace(b"Use Postgres instead of MySQL.", b"hello, what is Postgres?"))
+    assert not any("decided: " in line for line in shop.context().lines)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a terminal and its signals are POSIX")
+def test_ctrl_c_while_distilling_leaves_what_was_done(world: World) -> None:
+    """In a terminal, where the bar says how far it is; the session under way is finished, the rest waits."""
+    for number in range(300):
+        transcript = world.claude(f"s{number}")
+        for turn in range(4):
+            transcript.user(f"Use tool{number} instead of other{turn} because it is better.")
+            transcript.assistant("Fine.")
+    assert run(world, "sync", "--agent", "codex").returncode in (0, 3)
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "recollect", "sync"],
+        env={**os.environ, **world.env, "RECOLLECT_HOME": str(world.root / "memory"), "TERM": "xterm"},
+        stdin=follower, stdout=subprocess.DEVNULL, stderr=follower, start_new_session=True,
+    )  # fmt: skip
+    os.close(follower)
+    seen = b""
+    while b"distilling" not in seen and (piece := _read(leader)):
+        seen += piece
+    process.send_signal(signal.SIGINT)
+    while _read(leader):
+        pass
+    process.wait()
+    os.close(leader)
+    assert process.returncode in (0, 130)
+    with world.again() as memory:
+        done = memory.distilled().counts(1).sessions
+        assert memory.distilling.health().waiting == 300 - done
+        assert all(memory.digest(item.node.session_uid) is not None for item in memory.nodes())
+    assert run(world, "sync").returncode == 0
+    with world.again() as memory:
+        assert memory.distilling.health().waiting == 0
+
+
+def _read(leader: int) -> bytes:
+    """Return what a terminal shows next, b"" when its program has ended."""
+    try:
+        return os.read(leader, 65_536)
+    except OSError:
+        return b""
+
+
+def test_a_sync_tells_how_many_sessions_it_analysed(world: World, one: ClaudeTranscript, tmp_path: Path) -> None:
+    done = run(world, "sync")
+    assert "distilling (1 session)" in done.stderr
+    assert "1 session distilled" in done.stdout
+    report = json.loads(run(world, "sync", "--json").stdout)
+    assert (report["distilled_sessions"], report["waiting_sessions"]) == (0, 0)
+
+
+@pytest.mark.parametrize("name", ["digest", "node", "signal", "decisions"])
+def test_their_schemas_are_printed(world: World, name: str) -> None:
+    done = run(world, "schema", name)
+    assert done.returncode == 0
+    assert "$defs" in json.loads(done.stdout)
