@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import adapters, context, hooks, ingest, locomo, mcp, recall, search, usage, vectors
+from benchmarks import adapters, context, distill_outcomes, hooks, ingest, locomo, mcp, recall, search, usage, vectors
 from benchmarks.support.places import parser, places
 from benchmarks.support.results import ORDER, publish
 
@@ -19,6 +19,7 @@ SCRIPTS = {
     "adapters": adapters.measure,
     "hooks": hooks.measure,
     "mcp": mcp.measure,
+    "distill_outcomes": distill_outcomes.measure,
 }
 
 

@@ -12,7 +12,10 @@ from benchmarks.support.measuring import machine
 
 JSON_FILE = Path(__file__).parents[1] / "results.json"
 PAGE = Path(__file__).parents[1] / "results.md"
-ORDER = ("ingest", "search", "recall", "locomo", "context", "vectors", "usage", "adapters", "hooks", "mcp")
+ORDER = (
+    "ingest", "search", "recall", "locomo", "context", "vectors", "usage", "adapters", "hooks", "mcp",
+    "distill_outcomes",
+)  # fmt: skip
 
 
 class Section(NamedTuple):

@@ -7,16 +7,20 @@ import sys
 
 def main() -> int:
     """Run the command line and return its exit code. What an agent waits for is handed over before that is imported."""
+    if sys.argv[1:3] == ["hook", "session-end"] and not {"-h", "--help"}.intersection(sys.argv[3:]):
+        from recollect.cli.closing import close_session, options_of
+
+        return close_session(options_of(sys.argv[3:]))
     if sys.argv[1:2] == ["hook"] and not {"-h", "--help", "--json"}.intersection(sys.argv[2:]):
         from recollect.hook.__main__ import main as hook
 
         return hook(sys.argv[2:])
     if sys.argv[1:2] == ["context"] and "--hook" in sys.argv:
-        from recollect.cli.hooked import answer_hook, options_of
+        from recollect.cli import hooked
 
-        options = options_of(sys.argv[2:])
+        options = hooked.options_of(sys.argv[2:])
         if options is not None:
-            return answer_hook(options)
+            return hooked.answer_hook(options)
     if sys.argv[1:] == ["mcp"]:
         return _serve()
     from recollect.cli.main import run

@@ -97,7 +97,7 @@ REQUIREMENTS = (
         (
             "pipeline/distill/test_distilling.py::test_a_decision_whose_words_changed_is_revoked_and_not_deleted",
             "pipeline/distill/test_distilling.py::test_a_rebuild_says_the_same_and_keeps_what_was_revoked_and_added",
-            "recall/test_decisions.py::test_what_was_known_at_a_time_is_what_had_been_taken_in_by_then",
+            "recall/distilled/test_decisions.py::test_what_was_known_at_a_time_is_what_had_been_taken_in_by_then",
         ),
     ),
     Requirement(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import click
 
+from recollect.cli.options import as_option, json_option, sink_option
 from recollect.cli.terminal import encode_json, safe_line
 
 if TYPE_CHECKING:
@@ -26,6 +27,23 @@ class Meant(TypedDict):
     nodes: bool
     signals: bool
     digests: bool
+
+
+class Piped(TypedDict):
+    """What `piped_options` gives. agent: of `--as`; sink: of `--sink`; as_json: NDJSON comes without it as well."""
+
+    agent: str | None
+    sink: str | None
+    as_json: bool
+
+
+class MeantAndPiped(Meant, Piped):
+    """Both."""
+
+
+def piped_options(command: Command) -> Command:
+    """Add `--as`, `--sink` and `--json`."""
+    return as_option(sink_option(json_option(command)))
 
 
 def meant_options(command: Command) -> Command:

@@ -22,6 +22,8 @@ _PIECE = (
     r"|(?P<and>&&)|(?P<or>\|\|)|(?P<pipe>\|&?)|(?P<end>[;&\n()])|(?P<comment>#[^\n]*)|(?P<other>.)"
 )
 _QUOTED = r"'([^']*)'?|\"((?:[^\"\\]|\\.)*)\"?|\\(.)"
+_WINDOWS_PATH = r"(?:[A-Za-z]:|\.{1,2})\\"
+"""How a word begins in which a backslash stands between folders and escapes nothing."""
 _ASSIGNED = r"[A-Za-z_]\w*\+?=.*"
 
 _ONE = frozenset(
@@ -155,6 +157,8 @@ _JOINTS = {"&&": "&&", "||": "||", "|": "|", "|&": "|"}
 def _unquoted(word: str) -> str:
     if "'" not in word and '"' not in word and "\\" not in word:
         return word
+    if re.match(_WINDOWS_PATH, word):
+        return word.replace("'", "").replace('"', "")
     return re.sub(_QUOTED, lambda m: m[1] or m[2] or m[3] or "", word)
 
 

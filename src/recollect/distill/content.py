@@ -13,6 +13,8 @@ from recollect.model.payloads import FileEdit
 
 _SEARCH, _DIVIDER, _REPLACE = ("<<<<<<< SEARCH", "------- SEARCH"), "=======", (">>>>>>> REPLACE", "+++++++ REPLACE")
 
+_GONE = re.compile(r"\[[0-9,]+ characters not available: [^\n]*\]\Z")
+"""What stands for a text whose bytes can be read no more (`store.bodies.hydrate`): it says nothing of lines."""
 _NUMBERED = re.compile(r" *+[0-9]++(?: |$)")
 """Some agents show their edits to the model as lines with numbers and without hunk headers: `+12 text`."""
 
@@ -53,7 +55,9 @@ def lines_of(edit: FileEdit) -> Lines:
     the work is linear). Else of its hunks or SEARCH/REPLACE blocks. Of a text after alone: all its lines are added;
     what it removed is unknown, unless the file is new.
     """
-    before, after = edit.before, edit.after
+    before, after = (None if text and _GONE.match(text) else text for text in (edit.before, edit.after))
+    if (before, after) != (edit.before, edit.after):
+        return NOTHING_KNOWN
     if before is not None and after is not None:
         return _difference(before.splitlines(), after.splitlines())
     if edit.operation == "create" and after is not None:

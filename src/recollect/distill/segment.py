@@ -79,8 +79,10 @@ def _answers(one: Gated, proposal: Proposal) -> bool:
         return bool(proposal.listed) or proposal.asked != (0, 0)
     if "do_it" in kinds:
         return (proposal.suggested != (0, 0) or proposal.offered != (0, 0)) and not proposal.is_step
-    return proposal.asked != (0, 0) and not proposal.is_step and (
-        proposal.offered != (0, 0) or proposal.suggested != (0, 0)
+    return (
+        proposal.asked != (0, 0)
+        and not proposal.is_step
+        and (proposal.offered != (0, 0) or proposal.suggested != (0, 0))
     )
 
 
@@ -93,7 +95,9 @@ def _of_one(one: Gated) -> Conversation:
 
 def _of_two(one: Gated, reply: Event, proposal: Proposal) -> Conversation:
     said = _text(reply)
-    spans = [s for s in (proposal.asked, proposal.offered, proposal.suggested, *(o.span for o in proposal.listed)) if s[1]]
+    spans = [
+        s for s in (proposal.asked, proposal.offered, proposal.suggested, *(o.span for o in proposal.listed)) if s[1]
+    ]
     start, end = _range(said, spans)
     is_answer = any(m.category == "confirmation" and m.language for m in one.markers)
     begin, stop = _range(one.text, [(m.start, m.end) for m in one.markers])

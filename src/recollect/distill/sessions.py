@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from recollect.model.events import Event
 from recollect.model.ids import session_uid
 from recollect.model.payloads import AssistantMessage, UserMessage
-from recollect.model.repos import repo_name
-from recollect.model.sessions import Session, SessionPatch
+from recollect.model.sessions import Session, SessionPatch, repo_name
 
 STARTS_A_TURN = ("human", "queued", "command")
 """Origins of the user messages that start a turn."""

@@ -35,6 +35,12 @@ _EMPTY = frozenset(
 )
 """Words that say nothing of what is chosen. Not for display, only for comparing."""
 
+_PRODUCTS = frozenset(
+    """github gitlab javascript typescript postgresql openai chatgpt macos youtube linkedin stackoverflow readme webpack
+    dockerhub wordpress graphql mongodb""".split()
+)
+"""Names that are written like names of code and stand in much that has nothing to do with them."""
+
 
 def words_in(text: str) -> list[str]:
     """Return the content words of a text in order, in the form that is compared: "the RingBuffers" → ring, buffer."""
@@ -88,7 +94,7 @@ def identifiers_in(text: str) -> tuple[str, ...]:
     found = [name for name in _CODE.findall(text) if not any(c.isspace() for c in name.strip())]
     found += _IDENTIFIER.findall(text)
     plain = (_plain("".join(_TOKEN.findall(name)).replace("_", "")) for name in found if "/" not in name)
-    return tuple(dict.fromkeys(name for name in plain if len(name) > 3 and name not in _EMPTY))
+    return tuple(dict.fromkeys(name for name in plain if len(name) > 4 and name not in _PRODUCTS))
 
 
 def paths_in(text: str) -> tuple[str, ...]:
@@ -132,5 +138,8 @@ def shared(one: Iterable[str], other: Iterable[str]) -> set[str]:
 
 
 def _plain(word: str) -> str:
+    """Return a word in lower case and without a plural: "retries" → retry, "hooks" → hook."""
     word = word.lower()
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from recollect.capture.otlp import Signal
+    from recollect.distill.correlation import shell_lines
     from recollect.distill.retro.report import DayLine, ErrorLine, Retro
     from recollect.memory.agents import AgentsFacet, AgentView
     from recollect.memory.context import ContextFacet
@@ -32,10 +33,11 @@ if TYPE_CHECKING:
     )
     from recollect.memory.pipes.redacting import redact_stream
     from recollect.memory.pipes.verifying import FileVerifyReport, verify_path
-    from recollect.memory.pipes.watching import EVERY_S, Wanted, Watcher
+    from recollect.memory.pipes.watching import EVERY_S, Followed, Pace, Wanted, Watcher
     from recollect.memory.recalling import RecallFacet
     from recollect.memory.setup import PreparedSetup, SetupFacet
     from recollect.memory.spool import Spooled, SpoolFacet
+    from recollect.memory.taking_in import REFRESH_EVERY_S
     from recollect.memory.upkeep import UpkeepFacet
     from recollect.memory.usage import UsageFacet
     from recollect.model.usage import UsageReport, UsageRow, UsageTotals
@@ -82,6 +84,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "recollect.capture.otlp": "Signal",
+    "recollect.distill.correlation": "shell_lines",
     "recollect.distill.retro.report": "DayLine ErrorLine Retro",
     "recollect.memory.agents": "AgentView AgentsFacet",
     "recollect.memory.context": "ContextFacet",
@@ -95,10 +98,11 @@ _NAMES = {
     "recollect.memory.pipes.reading": "Meaning Reading as_file as_growing_file events_of mean read_path stages_of",
     "recollect.memory.pipes.redacting": "redact_stream",
     "recollect.memory.pipes.verifying": "FileVerifyReport verify_path",
-    "recollect.memory.pipes.watching": "EVERY_S Wanted Watcher",
+    "recollect.memory.pipes.watching": "EVERY_S Followed Pace Wanted Watcher",
     "recollect.memory.recalling": "RecallFacet",
     "recollect.memory.setup": "PreparedSetup SetupFacet",
     "recollect.memory.spool": "SpoolFacet Spooled",
+    "recollect.memory.taking_in": "REFRESH_EVERY_S",
     "recollect.memory.upkeep": "UpkeepFacet",
     "recollect.memory.usage": "UsageFacet",
     "recollect.model.usage": "UsageReport UsageRow UsageTotals",
@@ -132,6 +136,7 @@ _PLACES = {name: module for module, names in _NAMES.items() for name in names.sp
 __all__ = [
     "CONTINUED",
     "EVERY_S",
+    "REFRESH_EVERY_S",
     "AgentReport",
     "AgentStats",
     "AgentSync",
@@ -164,6 +169,7 @@ __all__ = [
     "ExportFormat",
     "Exported",
     "FileVerifyReport",
+    "Followed",
     "Given",
     "Hit",
     "Item",
@@ -177,6 +183,7 @@ __all__ = [
     "NewDecision",
     "Offsets",
     "Overview",
+    "Pace",
     "PreparedSetup",
     "ProgressCallback",
     "Reading",
@@ -227,6 +234,7 @@ __all__ = [
     "read_path",
     "redact_stream",
     "repository_of",
+    "shell_lines",
     "stages_of",
     "verify_path",
 ]

@@ -16,7 +16,7 @@ from recollect.errors import IndexUnavailable, UnknownName
 from recollect.index.text_index import TextIndex
 from recollect.memory.distilled.telling import TellsMeaning
 from recollect.memory.lazily import LazyArchive, LazyRedactor
-from recollect.memory.taking_in import TakesIn, make_home, now_us
+from recollect.memory.taking_in import make_home, now_us
 from recollect.paths import config_file, home_dir, home_of_store
 from recollect.recall.answers import AgentStats, SearchAnswer, SessionPage, Stats, StorageStats, Timeline, TimelineEntry
 from recollect.recall.meaning import Meaning
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.index.vectors import VectorIndex
     from recollect.memory.agents import AgentsFacet
-    from recollect.memory.distilled.deciding import DecisionsFacet
-    from recollect.memory.distilled.running import DistillingFacet
     from recollect.memory.embedding import EmbeddingFacet
     from recollect.memory.recalling import RecallFacet
     from recollect.memory.setup import SetupFacet
@@ -44,12 +42,11 @@ if TYPE_CHECKING:
     from recollect.store.feed import TextFeed
 
 
-class Memory(TakesIn, TellsMeaning):
+class Memory(TellsMeaning):
     """The memory of one home. Use `Memory.open`; close it, or use it as a context manager."""
 
     def __init__(self, home: Path, config: Config, env: Mapping[str, str]) -> None:
-        TakesIn.__init__(self, home, config, env)
-        TellsMeaning.__init__(self)
+        super().__init__(home, config, env)
         self.notes: list[str] = []
         self._reader: Reader | None = None
         self._reader_archive: LazyArchive | None = None
@@ -219,20 +216,6 @@ class Memory(TakesIn, TellsMeaning):
             if self._embedding is None:
                 self._embedding = EmbeddingFacet(self._folders, self.config, self.env, open_feed=self._open_feed)
             return self._embedding
-
-    @property
-    def distilling(self) -> DistillingFacet:
-        """Analyse sessions: digests, signals, decisions."""
-        from recollect.memory.distilled.running import DistillingFacet
-
-        return DistillingFacet(self, now_us)
-
-    @property
-    def decisions_facet(self) -> DecisionsFacet:
-        """Ask for decisions, and add one that was taken elsewhere."""
-        from recollect.memory.distilled.deciding import DecisionsFacet
-
-        return DecisionsFacet(self, now_us)
 
     @property
     def spool(self) -> SpoolFacet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 import msgspec
@@ -10,6 +11,7 @@ from recollect.model.own import without_own_blocks
 from recollect.model.payloads import Lifecycle, Payload, SessionStart, UserMessage
 from recollect.model.text import one_line
 
+_WORKTREE = r"/\.(?:claude/)?worktrees(?:/|$)"
 Outcome = Literal["success", "fail", "abandoned", "unknown"]
 
 
@@ -117,3 +119,26 @@ class SessionPatch(msgspec.Struct, omit_defaults=True):
         self.agent_name = self.agent_name or p.agent_name
         if p.model:
             self.saw_model(p.model)
+
+
+def repo_name(repo_root: str, git_remote: str, cwd: str) -> str:
+    """Return the name of the repository that a session worked in, "" where nothing tells.
+
+    The last part of the git top level, else of the remote, else of the directory it started in; a worktree below
+    `.claude/worktrees` or `.worktrees` counts as the repository it hangs in.
+    """
+    if repo_root:
+        return _last_part(_main_tree(repo_root))
+    if git_remote:
+        return _last_part(re.sub(r"[?#].*", "", git_remote).replace(":", "/")).removesuffix(".git")
+    return _last_part(_main_tree(cwd))
+
+
+def _main_tree(path: str) -> str:
+    slashed = path.replace("\\", "/")
+    found = re.search(_WORKTREE, slashed)
+    return slashed[: found.start()] if found and found.start() else slashed
+
+
+def _last_part(path: str) -> str:
+    return path.replace("\\", "/").rstrip("/").rpartition("/")[2]

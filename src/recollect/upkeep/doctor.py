@@ -225,7 +225,7 @@ class Doctor:
         try:
             found = self._distilled()
         except RecollectError as error:
-            return Check("analyses", "fail", str(error), error.hint)
+            return Check("analyses", "fail", str(error), error.hint or "run `recollect rebuild`")
         text = f"{_counted(found.analysed, 'session')} analysed, {found.waiting:,} waiting"
         text += f", {found.under_way:,} under way" if found.under_way else ""
         if found.unfit:

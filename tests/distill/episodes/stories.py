@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any
+
+import msgspec
 
 from recollect.distill.stream import SessionEvents, evidence_of
 from recollect.model.events import Event, SourceLocation
@@ -50,6 +53,12 @@ class Story:
         )  # fmt: skip
         self.events.append(event)
         return event
+
+    def goes_on(self, events: Iterable[Event]) -> None:
+        """Continue a session: its turns and times go on."""
+        self.events = list(events)
+        self._turn = max((e.turn_index for e in self.events), default=0)
+        self._at = max((e.ts for e in self.events if e.ts is not None), default=self._at)
 
     def minutes(self, count: float) -> None:
         """Let time pass."""
@@ -132,3 +141,22 @@ def decided(
         options=(*(Option(o, True) for o in chosen), *(Option(o, False) for o in rejected)),
         **more,
     )
+
+
+def lightened(events: Iterable[Event], limit: int) -> SessionEvents:
+    """Return events as a store gives them: strings from `limit` characters on are left out, and loaded when asked."""
+    whole = {(e.event_id, e.part): e for e in events}
+    return SessionEvents((_light(e, limit) for e in whole.values()), load=lambda e: whole[e.event_id, e.part])
+
+
+def _light(event: Event, limit: int) -> Event:
+    payload = event.payload
+    if isinstance(payload, FileEdit):
+        long = {k: "" for k in ("before", "after", "diff") if len(getattr(payload, k) or "") >= limit}
+        return msgspec.structs.replace(event, payload=msgspec.structs.replace(payload, **long))
+    if isinstance(payload, ToolCall) and isinstance(payload.arguments, dict):
+        short = {k: "" if isinstance(v, str) and len(v) >= limit else v for k, v in payload.arguments.items()}
+        return msgspec.structs.replace(event, payload=msgspec.structs.replace(payload, arguments=short))
+    if isinstance(payload, ToolResult) and len(payload.text) >= limit:
+        return msgspec.structs.replace(event, payload=msgspec.structs.replace(payload, text=""))
+    return event

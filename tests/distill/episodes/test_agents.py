@@ -78,7 +78,9 @@ def grok(folder: Path) -> list[Event]:
     edit = {"file_path": "/w/demo/sum.py", "old_string": "    return a - b", "new_string": "    return a + b"}
     diff = {"type": "diff", "path": "/w/demo/sum.py", "oldText": "    return a - b", "newText": "    return a + b"}
     lines = [
-        _update(session, "user_message_chunk", 0, content={"type": "text", "text": "fix the sum"}, _meta={"promptIndex": 0}),
+        _update(
+            session, "user_message_chunk", 0, content={"type": "text", "text": "fix the sum"}, _meta={"promptIndex": 0}
+        ),
         _tool(session, "c1", "search_replace", edit, 1),
         _update(session, "tool_call_update", 2, toolCallId="c1", status="completed", content=[diff]),
         _tool(session, "c2", "run_terminal_command", {"command": "git commit -am sum"}, 3),

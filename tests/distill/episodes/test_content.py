@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.distill.content import NOTHING_KNOWN, lines_of, whole_edit
 from recollect.distill.episodes import EditGrouper
-from recollect.distill.stream import SessionEvents
-from recollect.model.events import Event
-from recollect.model.payloads import FileEdit, ToolCall
-from tests.distill.episodes.stories import Story
+from recollect.model.payloads import FileEdit
+from tests.distill.episodes.stories import Story, lightened
 
 
 @pytest.mark.parametrize(
@@ -27,6 +24,7 @@ from tests.distill.episodes.stories import Story
         (FileEdit("a", "delete", before="x\ny"), ((), ("x", "y"))),
         (FileEdit("a", "rename", new_path="b"), NOTHING_KNOWN),
         (FileEdit("a"), NOTHING_KNOWN),
+        (FileEdit("a", "create", after="[2,345 characters not available: evicted]"), NOTHING_KNOWN),
         (FileEdit("a", diff="--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n z"), (("y",), ("x",))),
         (FileEdit("a", diff="@@\n--- old comment\n++ counter"), (("+ counter",), ("-- old comment",))),
         (FileEdit("a", diff="<<<<<<< SEARCH\nx\n=======\ny\nz\n>>>>>>> REPLACE"), (("y", "z"), ("x",))),
@@ -52,20 +50,9 @@ _TEXTS = st.none() | st.text("ab\n", max_size=40)
 def test_what_was_added_and_removed_balances_the_text(edit: FileEdit) -> None:
     added, removed = lines_of(edit)
     if edit.before is not None and edit.after is not None:
-        assert added is not None and removed is not None
+        assert added is not None
+        assert removed is not None
         assert len(edit.before.splitlines()) + len(added) == len(edit.after.splitlines()) + len(removed)
-
-
-def lightened(event: Event, limit: int) -> Event:
-    """An event as a store gives it without what lies in the archive."""
-    payload = event.payload
-    if isinstance(payload, FileEdit):
-        long = {k: "" for k in ("before", "after", "diff") if len(getattr(payload, k) or "") >= limit}
-        return msgspec.structs.replace(event, payload=msgspec.structs.replace(payload, **long))
-    if isinstance(payload, ToolCall) and isinstance(payload.arguments, dict):
-        short = {k: "" if isinstance(v, str) and len(v) >= limit else v for k, v in payload.arguments.items()}
-        return msgspec.structs.replace(event, payload=msgspec.structs.replace(payload, arguments=short))
-    return event
 
 
 @given(
@@ -88,8 +75,7 @@ def test_light_and_whole_events_give_the_same_episodes(edits: list[FileEdit], li
     story.runs("cat > c.py <<EOF\n" + "x = 1\n" * 5 + "EOF")
     for edit in edits:
         story.happens(edit)
-    whole = {(e.event_id, e.part): e for e in story.events}
-    light = SessionEvents((lightened(e, limit) for e in story.events), load=lambda e: whole[e.event_id, e.part])
+    light = lightened(story.events, limit)
     assert EditGrouper().episodes(light, ()) == EditGrouper().episodes(story.stream(), ())
 
 

@@ -16,7 +16,7 @@ from recollect.distill.stages import Lineage
 from recollect.distill.stream import SessionEvents
 from recollect.model.nodes import Binding, Decision, Episode
 from recollect.model.payloads import FileEdit, Lifecycle, Rewind, SessionStart, ToolCall, ToolResult
-from tests.distill.episodes.stories import Story, decided
+from tests.distill.episodes.stories import Story, decided, lightened
 
 _NAMES = ("Redis", "Memcached", "a list", "cache.py")
 _PATHS = st.sampled_from(["cache.py", "/w/a/cache.py", "b\\c.py", "", "~/x", "../up.py"])
@@ -84,13 +84,13 @@ def test_every_edit_is_in_one_episode_and_every_place_is_real(session: Told) -> 
     at = [places[e.evidence.event_id, e.evidence.part] for e in edits]
     assert at == sorted(at)
     assert len(set(keys)) == len(keys)
-    stated = [
-        e for e in session.stream.events
-        if isinstance(e.payload, FileEdit) and e.payload.operation != "checkpoint" and (e.payload.path or e.payload.new_path)
-    ]  # fmt: skip
+    payloads = [e.payload for e in session.stream.events if isinstance(e.payload, FileEdit)]
+    stated = [p for p in payloads if p.operation != "checkpoint" and (p.path or p.new_path)]
     assert len([e for e in edits if e.evidence.role == "edit"]) <= len(stated)
     for episode in episodes:
-        assert episode.status == "derived" and episode.edits and episode.evidence
+        assert episode.status == "derived"
+        assert episode.edits
+        assert episode.evidence
         assert 0 < episode.confidence <= 1
         assert abs(episode.confidence - sum(episode.features.values())) < 0.001
         assert episode.location == session.stream.events[places[episode.evidence[0].event_id, 0]].location
@@ -118,12 +118,18 @@ def test_the_same_events_give_the_same_and_ids_are_stable_when_more_follow(sessi
     assert distilled(session) == distilled(session)
     episodes, bindings = distilled(session)
     story = Story("one:1")
-    story.events = list(session.stream.events)
+    story.goes_on(session.stream.events)
     story.human("something else entirely, which has nothing to do with what was said before" * 5)
     story.happens(FileEdit("elsewhere.py", after="x"))
     longer = distilled(Told(story.stream(), session.decisions))
     assert [e.id for e in longer[0]][: len(episodes)] == [e.id for e in episodes]
     assert {b.id for b in bindings} <= {b.id for b in longer[1]}
+
+
+@given(told(), st.integers(1, 20))
+def test_light_and_whole_events_give_the_same(session: Told, limit: int) -> None:
+    light = lightened(session.stream.events, limit)
+    assert distilled(Told(light, session.decisions)) == distilled(session)
 
 
 @given(told("one:parent"), told("one:child"), st.randoms(use_true_random=False))
@@ -146,6 +152,8 @@ def test_relations_do_not_depend_on_order_and_never_point_back_in_time(
         if link.relation != "contradicts" and older is not None and newer is not None:
             assert older <= newer
     for binding in found.bindings:
-        assert binding.t_use is not None and binding.t_gen is not None and binding.t_use <= binding.t_gen
+        assert binding.t_use is not None
+        assert binding.t_gen is not None
+        assert binding.t_use <= binding.t_gen
     assert set(state_at(decisions, found.links, None)) == set(times)
     assert to_prov([*decisions, *episodes, *found.bindings], found.links)

@@ -71,5 +71,6 @@ def test_without_times_nobody_knows_what_came_first() -> None:
     story = Story("one:parent", timed=False)
     decision = decided(story.human("in net/client.py"), chosen=("net/client.py",))
     (episode,) = episodes_of(child("net/client.py"))
-    assert episode.ts is not None and episode.ts > START_US
+    assert episode.ts is not None
+    assert episode.ts > START_US
     assert bound([decision], [episode]) == []

@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import msgspec
 import pytest
 
 from recollect.distill.relate import SubjectRelator, state_at
 from recollect.distill.relate.conflicts import MAX_OPEN
 from recollect.distill.stages import Lineage, Relations
 from recollect.model.events import SourceLocation
-from recollect.model.nodes import Decision, Link, Option, Polarity, node_id
+from recollect.model.nodes import Decision, Evidence, Link, Option, Polarity, node_id
 
 DAY_US = 24 * 60 * 60 * 1_000_000
 
@@ -85,6 +86,14 @@ def test_within_one_source_the_place_is_the_order_where_times_are_missing() -> N
     assert told(relate(new, old)) == {(new.id, "supersedes", old.id)}
 
 
+def test_within_one_record_the_number_of_the_event_is_the_order() -> None:
+    old, new = decision("a", 1, "Redis"), decision("a", 1, "Memcached", "Redis")
+    later = Evidence("a", "said/9", 0, "statement", new.location, seq=9)
+    first = Evidence("a", "said/10", 0, "statement", old.location, seq=3)
+    old, new = msgspec.structs.replace(old, evidence=(first,)), msgspec.structs.replace(new, evidence=(later,))
+    assert told(relate(new, old)) == {(new.id, "supersedes", old.id)}
+
+
 def test_the_assistant_does_not_overrule_a_person() -> None:
     person, agent = decision("a", 1, "Redis"), decision("b", 2, "Memcached", "Redis", speaker="assistant")
     assert told(relate(person, agent)) == {(agent.id, "contradicts", person.id)}
@@ -114,6 +123,15 @@ def test_what_one_message_says_does_not_conflict_with_itself() -> None:
         decision("a", 2, "", "Redis", polarity="ban", conversation="conversation:1"),
     )
     assert relate(here, there).links == []
+
+
+def test_an_answer_does_not_conflict_with_the_proposal_that_it_takes() -> None:
+    proposed, answered = decision("a", 1, "Redis", speaker="assistant"), decision("a", 2, "", "Redis", polarity="ban")
+    message = Evidence("a", "e1", 0, "proposal", proposed.location)
+    answer = Evidence("a", "e2", 0, "confirmation", answered.location, seq=2)
+    proposed = msgspec.structs.replace(proposed, evidence=(message,))
+    assert relate(proposed, msgspec.structs.replace(answered, evidence=(answer,))).links
+    assert relate(proposed, msgspec.structs.replace(answered, evidence=(message, answer))).links == []
 
 
 def test_decisions_meet_within_a_repository_and_those_of_the_user_everywhere() -> None:

@@ -57,8 +57,9 @@ def test_ibis_argues_about_positions() -> None:
     ibis = to_ibis(DECISION)
     assert [(p.text, p.is_accepted) for p in ibis.positions] == [("a ring buffer", True), ("a list", False)]
     assert ibis.arguments == (
-        Argument(STATEMENT, "a ring buffer", "supports"), Argument("because it never grows", "a ring buffer", "supports"),
-    )  # fmt: skip
+        Argument(STATEMENT, "a ring buffer", "supports"),
+        Argument("because it never grows", "a ring buffer", "supports"),
+    )
     refused = to_ibis(decided(Story().human("no lists"), rejected=("lists",), polarity="reject"))
     assert [a.relation for a in refused.arguments] == ["objects-to"]
 

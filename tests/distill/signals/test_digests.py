@@ -7,7 +7,8 @@ import json
 import msgspec
 import pytest
 
-from recollect.distill.digests import MAX_SNIPPETS, TEXT_CHARS, digest_of
+from recollect.distill.digests import digest_of
+from recollect.distill.digests.building import MAX_SNIPPETS, TEXT_CHARS
 from recollect.distill.sessions import session_of
 from recollect.distill.stages import Gated
 from recollect.distill.stream import SessionEvents

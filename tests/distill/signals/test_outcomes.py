@@ -111,6 +111,7 @@ def test_an_api_error_that_was_got_over_is_none() -> None:
         "The LLM did not conform to the edit format.",
         "Model m-1 has hit a token limit!",
         "You have reached your usage limit.",
+        "Maximum session turns exceeded.",
     ],
 )
 def test_a_failure_that_is_only_printed_after_the_reply_is_a_failure(text: str) -> None:
@@ -119,6 +120,20 @@ def test_a_failure_that_is_only_printed_after_the_reply_is_a_failure(text: str) 
     story.says("Voici la traduction")
     story.notes("notice", f"Tokens: 8k sent.\n{text}")
     assert outcome(story) == "fail"
+
+
+def test_a_program_that_broke_down_instead_of_answering_has_failed() -> None:
+    story = Story()
+    story.asks("translate it all")
+    story.notes("notice", "Unexpected error: RequestError.__init__() missing 1 argument")
+    assert outcome(story) == "fail"
+
+
+def test_an_error_that_is_only_printed_beside_the_answer_is_none() -> None:
+    story = worked()
+    story.says("Fixed.")
+    story.notes("notice", "lint:\nSyntaxError: invalid syntax")
+    assert outcome(story) == "success"
 
 
 @pytest.mark.parametrize(
@@ -278,6 +293,21 @@ def test_a_greeting_is_unknown() -> None:
     story.asks("hi")
     story.says("Hello! What can I do for you?")
     assert outcome(story) == "unknown"
+
+
+def test_a_reply_that_nobody_asked_for_is_unknown() -> None:
+    story = Story()
+    story.starts()
+    story.says("I'm ready to help. What would you like to explore?", message_id="m1")
+    assert outcome(story) == "unknown"
+
+
+def test_work_without_a_request_is_judged_as_work() -> None:
+    story = Story()
+    story.asks("find the tests", "injected")
+    story.runs("ls")
+    story.says("They are in tests/.")
+    assert outcome(story) == "success"
 
 
 def test_no_events_are_unknown() -> None:

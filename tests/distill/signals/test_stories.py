@@ -190,6 +190,19 @@ def test_a_queued_message_is_an_intervention() -> None:
     assert [i.reason for i in story.signals("human_intervention")] == ["message"]
 
 
+def test_a_message_that_waits_in_a_queue_is_an_intervention_once() -> None:
+    story = Story()
+    story.asks("do it")
+    story.runs("ls")
+    queued = story.notes("queue", "and in German", detail={"operation": "enqueue"})
+    story.notes("queue", "<task-notification>done</task-notification>", detail={"operation": "enqueue"})
+    story.runs("pwd")
+    story.notes("queue", detail={"operation": "dequeue"})
+    story.asks("and in German", "queued")
+    [intervention] = story.signals("human_intervention")
+    assert (intervention.reason, intervention.evidence[0].event_id) == ("message", queued.event_id)
+
+
 def test_a_message_after_a_reply_is_none() -> None:
     story = Story()
     story.asks("do it")

@@ -11,7 +11,19 @@ import pytest
 
 from recollect import Memory
 from recollect.config import Config
-from recollect.memory import LinesSink, Wanted, Watcher, items_of, mean, play, read_path, stages_of, verify_path
+from recollect.memory import (
+    Followed,
+    LinesSink,
+    Pace,
+    Wanted,
+    Watcher,
+    items_of,
+    mean,
+    play,
+    read_path,
+    stages_of,
+    verify_path,
+)
 from recollect.memory.pipes.verifying import FileVerifyReport
 from recollect.store.sinks.contract import Item, Retracted, id_of_item, id_of_json
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
@@ -93,10 +105,11 @@ def test_secrets_are_replaced_unless_a_library_caller_says_otherwise(tmp_path: P
 class Follower:
     """A watcher and everything it gave."""
 
-    def __init__(self, *paths: Path, wanted: Wanted, **options: object) -> None:
+    def __init__(self, path: Path, *, wanted: Wanted, from_start: bool = True) -> None:
         self.refused: list[str] = []
         self.watcher = Watcher(
-            paths, wanted=wanted, idle_s=0.0, unread=lambda path, _why: self.refused.append(path), **options  # type: ignore[arg-type]
+            Followed((path,)), wanted=wanted, pace=Pace(0.0, from_start),
+            unread=lambda path, _why: self.refused.append(path),
         )  # fmt: skip
 
     def look(self, *, is_end: bool = False) -> list[Item]:
@@ -219,7 +232,7 @@ def test_a_sink_goes_on_where_it_was_and_doubles_nothing(tmp_path: Path) -> None
     out = tmp_path / "out.ndjson"
     for round_ in range(3):
         sink = LinesSink(out)
-        follower = Watcher([transcript.path], wanted=Wanted(True, True, True, True), before=sink, idle_s=0.0)
+        follower = Watcher(Followed((transcript.path,)), wanted=Wanted(True, True, True, True), before=sink)
         for batch in follower.look(is_end=True):
             sink.write(batch.items, {batch.path: batch.size})
         sink.close()

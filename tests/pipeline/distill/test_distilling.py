@@ -15,9 +15,10 @@ import pytest
 from recollect.config import Config, DistillConfig, GateConfig, GateRuleConfig
 from recollect.errors import ConfigError
 from recollect.memory import DistillingFacet, Memory, NewDecision, SyncProgress
+from recollect.model.nodes import Marker, Speaker
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from tests.pipeline.conftest import World
-from tests.pipeline.distill.plain_stages import PLAIN
+from tests.pipeline.distill.plain_stages import PLAIN, WordGate
 
 BY_HAND = Config(distill=DistillConfig(enabled=False))
 """A sync then takes in only; the test says when to distill and with which stages."""
@@ -366,6 +367,29 @@ def test_the_same_run_twice_changes_nothing(world: World, memory: Memory) -> Non
     report = memory.distilling.run(sessions=[one.uid], stages=PLAIN)
     assert (report.sessions, report.nodes, report.revoked) == (1, 0, 0)
     assert kept(memory) == before
+
+
+class Stumbles(WordGate):
+    """A gate with a mistake in it."""
+
+    def markers(self, text: str, speaker: Speaker) -> tuple[Marker, ...]:
+        if "stumble" in text:
+            raise KeyError(text)
+        return super().markers(text, speaker)
+
+
+def test_a_mistake_of_ours_in_one_session_is_told_and_stops_no_other(world: World, memory: Memory) -> None:
+    world.claude("one").user("decide: tabs")
+    two = world.claude("two")
+    two.user("stumble over this secret")
+    memory.sync()
+    report = memory.distilling.run(stages=PLAIN._replace(gate=Stumbles()))
+    assert (report.state, report.sessions) == ("done", 1)
+    (note,) = report.notes
+    assert note.startswith(f"{two.uid} could not be analysed: a bug of Recollect, KeyError in test_distilling.py")
+    assert "secret" not in note
+    assert memory.distilling.health().waiting == 1
+    assert memory.distilling.run(stages=PLAIN).sessions == 1
 
 
 def test_codex_and_claude_alike(world: World, memory: Memory) -> None:

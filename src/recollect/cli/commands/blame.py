@@ -41,7 +41,7 @@ def command(place: str, no_sync: bool, as_json: bool) -> int:
     if as_json:
         write_json(answer)
     else:
-        from recollect.cli.render.blame import print_blame
+        from recollect.cli.render.meaning.blame import print_blame
 
         print_blame(console(), answer, number=number, now_us=now_us())
     return 0 if answer.blame.found is not None else 1
@@ -64,13 +64,14 @@ def _question(path: Path, number: int | None) -> BlameQuestion:
         raise UsageError(f"{path} is a folder", hint="name a file, or a line of it: PATH:LINE")
     root, names = repository_of(whole)
     told = whole.relative_to(root).as_posix() if root is not None else whole.as_posix()
+    top = str(root) if root is not None else ""
     if number is None:
-        return BlameQuestion(told, repos=names)
+        return BlameQuestion(told, repos=names, root=top)
     lines = _lines(whole, path)
     if not 1 <= number <= len(lines):
         raise UsageError(f"{path} has {len(lines):,} lines, and no line {number}")
     around = (*lines[max(0, number - 2) : number - 1], *lines[number : number + 1])
-    return BlameQuestion(told, lines[number - 1], around, names)
+    return BlameQuestion(told, lines[number - 1], around, names, top)
 
 
 def _lines(path: Path, shown: Path) -> list[str]:

@@ -61,10 +61,12 @@ class Given(Added, Asked):
 @click.option("--because", metavar="REASON", default="", help="With add: why.")
 @json_option
 def command(words: tuple[str, ...], repo: str, path: str, session: str, as_json: bool, **given: Unpack[Given]) -> int:
-    """Show what was decided, the newest first, or add a decision that was taken elsewhere.
+    """Show what was decided and what became of it.
 
-    QUERY: words that must all stand in it. Each decision is cited as SESSION#SEQ. Nothing is taken in for this;
-    sessions are analysed when they have ended.
+    `add`: keep a decision that was taken where no agent heard it.
+
+    QUERY: words that must all stand in it; the newest come first. Each decision is cited as SESSION#SEQ. Nothing is
+    taken in for this; sessions are analysed when they have ended.
 
     \b
     Examples:

@@ -12,10 +12,11 @@ from recollect.cli.terminal import console, write_json
 @click.argument("session", metavar="SESSION")
 @json_option
 def command(session: str, as_json: bool) -> int:
-    """Show what one session came to: outcome with its reasons, cost, tools, errors, first and last words.
+    """Show what one session came to.
 
-    SESSION is a session's uid or a beginning of it that no other has. Nothing is taken in or analysed for this: a
-    session that is under way, or was never seen, has no digest, and the exit code is 1.
+    That is its outcome with the reasons, cost, tools, errors, first and last words. SESSION is a session's uid or a
+    beginning of it that no other has. Nothing is taken in or analysed for this: a session that is under way, or was
+    never seen, has no digest, and the exit code is 1.
 
     \b
     Examples:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import click
 
-from recollect.cli.options import as_option, json_option, sink_option
-from recollect.cli.pipes import config_of_user, input_path, told_on_stderr, writing
+from recollect.cli.pipes import Piped, config_of_user, input_path, piped_options, told_on_stderr, writing
 
 
 @click.command()
 @click.argument("file", metavar="FILE|-")
-@as_option
+@piped_options
 @click.option("--steps", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N",
               help="At most so many moments, evenly spread over the turns.")  # fmt: skip
 @click.option("--signals", is_flag=True, help="Give signals besides nodes.")
 @click.option("--digest", "digests", is_flag=True, help="Give digests besides nodes.")
-@sink_option
-@json_option
-def command(
-    file: str, agent: str | None, steps: int, signals: bool, digests: bool, sink: str | None, as_json: bool
-) -> int:
+def command(file: str, steps: int, signals: bool, digests: bool, **piped: Unpack[Piped]) -> int:
     """Play a transcript back as it grew.
 
     Gives the nodes that a watcher would have been given, in order, as NDJSON. What changed since the step before is
@@ -35,8 +32,8 @@ def command(
 
     config = config_of_user()
     found = False
-    with input_path(file) as path, writing(sink) as out:
-        reading = read_path(path, agent=agent, config=config, told=told_on_stderr)
+    with input_path(file) as path, writing(piped["sink"]) as out:
+        reading = read_path(path, agent=piped["agent"], config=config, told=told_on_stderr)
         stages = stages_of(config)
         for items in play(reading.events, steps=steps, stages=stages, signals=signals, digests=digests):
             out.write(items, {})

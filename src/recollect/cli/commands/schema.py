@@ -43,12 +43,14 @@ def result_types() -> dict[str, Any]:
     from recollect.cli.views import ConfigView, ErrorView, SessionView
     from recollect.memory import (
         AgentView,
+        BlameAnswer,
         ContextBlock,
         DecisionsAnswer,
         DoctorReport,
         EmbedReport,
         Exported,
         RecallStats,
+        Retro,
         SearchAnswer,
         SessionPage,
         Stats,
@@ -65,6 +67,7 @@ def result_types() -> dict[str, Any]:
 
     return {
         "agents": tuple[AgentView, ...],
+        "blame": BlameAnswer,
         "config": ConfigView,
         "context": ContextBlock,
         "decisions": DecisionsAnswer,
@@ -76,6 +79,7 @@ def result_types() -> dict[str, Any]:
         "export": tuple[Exported, ...],
         "node": Node,
         "rebuild": SyncReport,
+        "retro": Retro,
         "search": SearchAnswer,
         "session": Session,
         "sessions": SessionPage,
@@ -83,6 +87,7 @@ def result_types() -> dict[str, Any]:
         "signal": Signal,
         "stats": Stats,
         "stats-recall": RecallStats,
+        "stats-sessions": Retro,
         "sync": SyncReport,
         "timeline": Timeline,
         "up": UpReport,

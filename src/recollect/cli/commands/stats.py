@@ -26,7 +26,7 @@ SINCE = "7d"
 def command(
     what: str | None, since: int | None, until: int | None, repos: tuple[str, ...], no_sync: bool, as_json: bool
 ) -> int:
-    """Show what is in the memory, how agents use it, or what sessions came to.
+    """Show what is in the memory, its use, or what sessions came to.
 
     `recall`: how often agents were given something, how often they used it, and how often they asked by themselves.
     `sessions`: outcomes, cost, errors, retries, decisions of a span, as figures; `recollect retro` tells them.

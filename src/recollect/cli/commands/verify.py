@@ -51,7 +51,7 @@ def _verify_file(file: str, agent: str | None, *, as_json: bool) -> int:
     if as_json:
         write_json(report)
     else:
-        from recollect.cli.render.pipes import print_file_verify
+        from recollect.cli.render.upkeep import print_file_verify
 
         print_file_verify(console(), report)
     return 0 if report.ok else 3

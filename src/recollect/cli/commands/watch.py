@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from recollect.cli.options import as_option, json_option, sink_option
-from recollect.cli.pipes import Meant, config_of_user, meant_options, writing
+from recollect.cli.pipes import MeantAndPiped, config_of_user, meant_options, piped_options, writing
 from recollect.cli.terminal import safe_line
 from recollect.errors import SourceUnavailable
 
@@ -22,18 +21,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("paths", metavar="FILE|DIR|-...", nargs=-1, required=True)
-@as_option
+@piped_options
 @meant_options
 @click.option("--new", "only_new", is_flag=True, help="Leave out what is there already.")
 @click.option("--once", is_flag=True, help="Give what is there and end.")
 @click.option("--idle", "idle_s", type=click.FloatRange(min=0), default=2.0, show_default=True, metavar="SECONDS",
               help="How long a file must be quiet before it is distilled.")  # fmt: skip
-@sink_option
-@json_option
-def command(
-    paths: tuple[str, ...], agent: str | None, only_new: bool, once: bool, idle_s: float, sink: str | None,
-    as_json: bool, **meant: Unpack[Meant],
-) -> int:  # fmt: skip
+def command(paths: tuple[str, ...], only_new: bool, once: bool, idle_s: float, **options: Unpack[MeantAndPiped]) -> int:
     """Follow transcripts as they grow.
 
     Gives new events, or what they mean, as NDJSON. Needs no memory. Folders are followed with everything in them, also
@@ -46,7 +40,7 @@ def command(
       recollect watch session.jsonl --nodes --sink ndjson:nodes.ndjson
       tail -f session.jsonl | recollect watch - --nodes
     """
-    from recollect.memory import Wanted, Watcher, as_growing_file, stages_of
+    from recollect.memory import Followed, Pace, Wanted, Watcher, as_growing_file, stages_of
 
     missing = [path for path in paths if path != "-" and not Path(path).exists()]
     if missing:
@@ -59,10 +53,11 @@ def command(
             copy, ended = stack.enter_context(as_growing_file(sys.stdin.buffer))
             followed.append(copy)
             is_ended = ended.is_set if len(paths) == 1 else never
-        out = stack.enter_context(writing(sink))
+        out = stack.enter_context(writing(options["sink"]))
+        wanted = Wanted(False, options["nodes"], options["signals"], options["digests"])
         watcher = Watcher(
-            followed, wanted=Wanted(not any(meant.values()), **meant), agent=agent, config=config,
-            stages=stages_of(config), before=out, from_start=not only_new, idle_s=idle_s, unread=_unread,
+            Followed(tuple(followed), options["agent"], config), wanted=wanted if any(wanted) else Wanted(),
+            stages=stages_of(config), before=out, pace=Pace(idle_s, not only_new), unread=_unread,
         )  # fmt: skip
         return 0 if _follow(watcher, out, once=once, is_ended=is_ended) else 1
 

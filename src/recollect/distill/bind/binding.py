@@ -16,9 +16,11 @@ from recollect.distill.bind.evidence import (
     NEXT_TURN,
     SAME_TURN,
     THRESHOLD,
+    THRESHOLD_OF_OTHER_TURNS,
     Subject,
     Written,
     content_features,
+    names_path,
     subject_of,
     subject_of_talk,
     total,
@@ -37,6 +39,9 @@ MAX_EPISODES = 40
 """Episodes after a decision that are looked at."""
 MAX_EDITS = 60
 """Edits of an episode that are looked at, the first ones after the decision."""
+
+
+_FAR_OFF = frozenset(("later_turn", "far"))
 
 
 class _Source(NamedTuple):
@@ -149,10 +154,15 @@ class _Looking:
         best: tuple[_Edit, dict[str, int]] | None = None
         for edit in edits:
             features = self._place_features(source, edit, is_nearest=is_nearest)
+            if features.keys() & _FAR_OFF and not is_nearest and not names_path(source.subject, (edit.ref.path,)):
+                continue  # what its text could add would not reach the threshold
             features |= content_features(source.subject, self._wrote(edit, source.subject))
             if best is None or total(features) > total(best[1]):
                 best = (edit, features)
-        return best if best is not None and total(best[1]) >= THRESHOLD else None
+        if best is None:
+            return None
+        needed = THRESHOLD if "same_turn" in best[1] else THRESHOLD_OF_OTHER_TURNS
+        return best if total(best[1]) >= needed else None
 
     def _place_features(self, source: _Source, edit: _Edit, *, is_nearest: bool) -> dict[str, int]:
         at = self._session.events[source.position]

@@ -20,12 +20,13 @@ NEXT_TURN = 5
 NEAREST = 10
 CONFIRMED = 25
 UNRELATED = -20
+OTHER_PATH = -10
 COMPACTED = -10
 LATER_TURN = -10
 FAR = -20
 """Contributions to the confidence of a binding; docs/distill.md, "Bindings", says what each stands for."""
-THRESHOLD = 60
-"""Below this there is no binding."""
+THRESHOLD, THRESHOLD_OF_OTHER_TURNS = 60, 75
+"""Below this there is no binding; edits of another turn answer another request, as a rule."""
 FAR_TURNS = 8
 MAX_PATHS = 20
 MAX_NAMES = 60
@@ -94,15 +95,18 @@ class Written(NamedTuple):
 def written(paths: Iterable[str], added: str, removed: str) -> Written:
     """Return what an edit wrote, in the form that is compared."""
     paths = tuple(paths)
-    in_paths = vocabulary(" ".join(path.rstrip("/").replace("\\", "/").rpartition("/")[2] for path in paths))
+    names = (path.rstrip("/").replace("\\", "/").rpartition("/")[2] for path in paths)
+    in_paths = vocabulary(" ".join(name.rpartition(".")[0] or name for name in names))
     return Written(paths, vocabulary(added), vocabulary(removed), in_paths)
 
 
 def content_features(subject: Subject, edit: Written) -> dict[str, int]:
     """Return what of an edit's paths and text speaks for a subject."""
     found: dict[str, int] = {}
-    if any(ends_with_path(path, said) for said in subject.paths for path in edit.paths):
+    if names_path(subject, edit.paths):
         found["path_said"] = PATH_SAID
+    elif subject.paths:
+        found["other_path"] = OTHER_PATH
     elif any(ends_with_path(path, said) for said in subject.talk_paths for path in edit.paths):
         found["path_in_talk"] = PATH_IN_TALK
     if any(is_said(key, edit.added) for key in subject.chosen):
@@ -115,9 +119,14 @@ def content_features(subject: Subject, edit: Written) -> dict[str, int]:
         found["name_in_talk"] = NAME_IN_TALK
     if any(is_said(key, edit.removed) and not is_said(key, edit.added) for key in subject.rejected):
         found["rejected_removed"] = REJECTED_REMOVED
-    if set(found) <= {"path_in_talk"} and subject.has_words() and (edit.added or edit.removed):
+    if set(found) <= {"path_in_talk", "other_path"} and subject.has_words() and (edit.added or edit.removed):
         found["unrelated"] = UNRELATED
     return found
+
+
+def names_path(subject: Subject, paths: Iterable[str]) -> bool:
+    """Say whether the deciding words name one of the paths, or its end."""
+    return any(ends_with_path(path, said) for path in paths for said in subject.paths)
 
 
 def total(features: Mapping[str, int]) -> int:

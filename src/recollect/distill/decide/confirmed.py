@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from recollect.distill.decide.found import Found
 from recollect.distill.language.answers import Answer, answers
 from recollect.distill.language.options import Range
 from recollect.distill.language.projection import CAP, lower
 from recollect.distill.language.proposals import Proposal, alternatives_in, proposal_of
 from recollect.model.nodes import Marker, Polarity
+
+_STOP: Final = re.compile(r"[.?!\n。？！]|$")
 
 
 def confirmed(text: str, marker: Marker, said: str) -> Found | None:
@@ -62,7 +67,9 @@ def _between(proposal: Proposal, said: str) -> list[Range]:
     """Return the alternatives that "or" separates in what was offered or suggested."""
     low = lower(said[:CAP])
     for span in (proposal.offered, proposal.suggested, proposal.asked):
-        parts = alternatives_in(low, span) if span != (0, 0) else []
+        start, end = span
+        stop = _STOP.search(low, end)  # the second alternative may stand behind a word that ends an option
+        parts = alternatives_in(low, (start, stop.start() if stop else len(low))) if span != (0, 0) else []
         if len(parts) > 1:
             return parts
     return []

@@ -68,7 +68,9 @@ def _statement(session: SessionEvents, conversation: Conversation) -> _Statement
     text = getattr(event.payload, "text", "")
     lead = sum(e.end - e.start + len(JOIN) for e in conversation.evidence[:-1])
     markers = tuple(
-        Marker(m.rule, m.category, m.strength, m.text, m.start - lead + last.start, m.end - lead + last.start, m.language)
+        Marker(
+            m.rule, m.category, m.strength, m.text, m.start - lead + last.start, m.end - lead + last.start, m.language
+        )
         for m in conversation.markers
     )
     reply = None

@@ -88,11 +88,11 @@ def _prepared(rule: GateRule, shipped: set[str]) -> _Own | None:
     try:
         return _Own(rule, re.compile(rule.pattern, re.IGNORECASE))
     except re.error as error:
-        raise ConfigError(f"gate.rules: the pattern of {rule.id!r} is no regular expression: {error}", key=key) from error
+        raise ConfigError(
+            f"gate.rules: the pattern of {rule.id!r} is no regular expression: {error}", key=key
+        ) from error
 
 
-def _marker(
-    text: str, rule: str, category: str, strength: str, span: tuple[int, int], language: str
-) -> Marker:
+def _marker(text: str, rule: str, category: str, strength: str, span: tuple[int, int], language: str) -> Marker:
     start, end = span
     return Marker(rule, category, strength, text[start:end][:_TEXT], start, end, language)  # type: ignore[arg-type]

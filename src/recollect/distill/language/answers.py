@@ -6,12 +6,11 @@ import re
 from functools import cache
 from typing import Final, Literal, NamedTuple
 
-from recollect.distill.language.pack import CODES, pack, phrases
+from recollect.distill.language.pack import pack, phrases
 from recollect.distill.language.patterns import alternatives
 from recollect.distill.language.projection import lower, project
-from recollect.distill.language.reading import words_of
+from recollect.distill.language.reading import languages, words_of
 from recollect.distill.language.sentences import Words
-from recollect.distill.language.telling import scripts
 
 ANSWER_CHARACTERS: Final = 320
 """A longer message is no answer by itself."""
@@ -46,18 +45,11 @@ def answers(text: str) -> tuple[Answer, ...]:
     if len(text) > ANSWER_CHARACTERS or not text.strip():
         return ()
     low = lower(project(text, of_human=True))
-    for code in _languages(low):
+    for code in languages(low):
         found = _option(low, code) or _whole(low, code)
         if found is not None:
             return (found,)
     return ()
-
-
-def _languages(low: str) -> tuple[str, ...]:
-    written = scripts(low)
-    latin = [c for c in CODES if (p := pack(c)) and p.script == "latin"]
-    others = [c for c in CODES if (p := pack(c)) and p.script in written and p.script != "latin"]
-    return (*others, *latin)
 
 
 @cache

@@ -49,7 +49,9 @@ def is_named(text: str, prose: str, span: Range) -> bool:
         return True
     if _CAPITAL_AFTER.search(text, start, end):
         return True
-    begins_sentence = start == 0 or not prose[:start].rstrip(" \"'(`*_").endswith(tuple("abcdefghijklmnopqrstuvwxyz,:;-"))
+    begins_sentence = start == 0 or not prose[:start].rstrip(" \"'(`*_").endswith(
+        tuple("abcdefghijklmnopqrstuvwxyz,:;-")
+    )
     return any(c.isupper() for c in text[start + begins_sentence : end])
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import product
 from typing import Final, NamedTuple
 
 from recollect.distill.language.pack import Pack, PackRule, phrases
@@ -20,8 +19,11 @@ _SLOT_WORDS: Final = 12
 _SLOT_CHARACTERS: Final = 40
 _GAP_WORDS: Final = 4
 _GAP_CHARACTERS: Final = 8
-_ANCHORS: Final = 240
-"""Most anchors that one pattern may have: where two lists follow each other, their combinations."""
+
+_INFLECTED: Final = 12
+"""Characters that a `*` and the blanks after a word may stand for."""
+_SLOT_REACH: Final = 20
+"""Characters of a word in a slot, on average at most."""
 
 TAKEN_IN: Final = "v"
 """Ends the name of a group whose option holds its verb."""
@@ -41,23 +43,52 @@ class _Part(NamedTuple):
     is_optional: bool = False
     name: str = ""
     words: int = _SLOT_WORDS
+    or_comma: bool = False
+    """Whether a comma will do as well: `(and|,)`, `[,]`."""
     is_taken_in: bool = False
     """A literal that belongs to the option after it (`+<verbs> {rejected}`)."""
 
+    @property
+    def is_needed(self) -> bool:
+        """Whether one of its words stands wherever the pattern matches."""
+        return self.kind == "literal" and not self.is_optional and not self.or_comma
+
+
+Group = tuple[str, ...]
+"""Lower-case words of which one must occur; a `*` at the end: also longer words."""
+
 
 class Pattern:
-    """One pattern of a rule. `anchors`: lower-case strings of which one occurs wherever it matches."""
+    """One pattern of a rule.
+
+    groups: all that must occur wherever it matches. first: the group with which a match begins, None where it begins with
+    something else. is_at_start, is_at_sentence: it matches only at the start of a clause, of a sentence.
+    """
 
     def __init__(self, rule: PackRule, written: str, pack: Pack) -> None:
         self.rule = rule
         self.is_at_start = written.lstrip().startswith("^")
         self.is_at_sentence = written.lstrip().startswith("^^")
+        self.written = written
         self._spaces = pack.spaces
-        self._written = written
         self._parts = list(_parts(written, pack))
-        self.anchors = _anchors(self._parts, " " if pack.spaces else "")
-        if not self.anchors:
+        needed = [p for p in self._parts if p.is_needed]
+        self.groups: tuple[Group, ...] = tuple(dict.fromkeys(_group(p) for p in needed))
+        if not self.groups:
             raise BrokenInvariant(f"the pattern {written!r} of {pack.code}.{rule.id} has no word that must occur")
+        begins = self._parts[0]
+        self.first = _group(begins) if begins.is_needed else None
+
+    @property
+    def reach(self) -> int:
+        """How many characters after its first word the last word that must occur may begin, at most."""
+        last = max(i for i, p in enumerate(self._parts) if p.is_needed)
+        return sum(_breadth(part) for part in self._parts[:last]) + 1
+
+    @property
+    def key(self) -> Group:
+        """The group whose phrases are longest: the least likely to occur by chance."""
+        return max(self.groups, key=typical_length)
 
     @cached_property
     def expression(self) -> re.Pattern[str]:
@@ -65,7 +96,25 @@ class Pattern:
         try:
             return re.compile("".join(_expressions(self._parts, self._spaces)))
         except re.error as error:
-            raise BrokenInvariant(f"the pattern {self._written!r} of {self.rule.id} is none: {error}") from error
+            raise BrokenInvariant(f"the pattern {self.written!r} of {self.rule.id} is none: {error}") from error
+
+
+def typical_length(group: Group) -> float:
+    """Return the median length of the phrases of a group; characters of scripts without blanks count as three."""
+    lengths = sorted(len(p) if _is_spaced(p) else 3 * len(p) for p in group)
+    return lengths[len(lengths) // 2]
+
+
+def _breadth(part: _Part) -> int:
+    if part.kind == "literal":
+        return max(map(len, part.literals), default=0) + _INFLECTED
+    if part.kind == "slot":
+        return _SLOT_REACH * part.words
+    return _SLOT_REACH * _GAP_WORDS if part.kind == "gap" else 3
+
+
+def _group(part: _Part) -> Group:
+    return tuple(sorted({p.lower().replace("’", "'") for p in part.literals}))
 
 
 def alternatives(listed: Sequence[str]) -> str:
@@ -109,7 +158,8 @@ def _parts(written: str, pack: Pack) -> Iterator[_Part]:
             yield _Part("literal", _listed(name, pack), piece.endswith("?"), is_taken_in=is_taken_in)
         elif piece[0] in "([":
             among = phrases(piece[1:-1].replace("|", ","))
-            yield _Part("literal", among, piece[0] == "[", is_taken_in=is_taken_in)
+            or_comma = "," in (p.strip() for p in piece[1:-1].split("|"))
+            yield _Part("literal", among, piece[0] == "[", or_comma=or_comma, is_taken_in=is_taken_in)
         else:
             yield _Part("literal", phrases(piece))
 
@@ -123,7 +173,7 @@ def _listed(name: str, pack: Pack) -> tuple[str, ...]:
 
 
 def _expressions(parts: Sequence[_Part], spaces: bool) -> Iterator[str]:
-    between = r"\s+" if spaces else r"\s*"
+    between = r"(?:\s+|(?<='))" if spaces else r"\s*"  # after "d'" no blank comes
     is_first, seen, head = True, {"chosen": 0, "rejected": 0}, ""
     for position, part in enumerate(parts):
         before = "" if is_first else between
@@ -140,6 +190,8 @@ def _expressions(parts: Sequence[_Part], spaces: bool) -> Iterator[str]:
             is_last = all(later.is_optional for later in parts[position + 1 :])
             yield before + _slot(part, seen, head, spaces=spaces, is_last=is_last)
             head = ""
+        elif part.or_comma:
+            yield _or_comma(part, before, spaces=spaces)
         elif part.is_optional and is_first:
             yield f"(?:{alternatives(part.literals)}{between})?"
             continue
@@ -148,6 +200,12 @@ def _expressions(parts: Sequence[_Part], spaces: bool) -> Iterator[str]:
         else:
             yield before + alternatives(part.literals)
         is_first = False
+
+
+def _or_comma(part: _Part, before: str, *, spaces: bool) -> str:
+    comma = _COMMA if spaces else _CJK_COMMA
+    words = f"{before}{alternatives(part.literals)}|" if part.literals else ""
+    return f"(?:{words}{comma})" + ("?" if part.is_optional else "")
 
 
 def _slot(part: _Part, seen: dict[str, int], head: str, *, spaces: bool, is_last: bool) -> str:
@@ -162,29 +220,3 @@ def _slot(part: _Part, seen: dict[str, int], head: str, *, spaces: bool, is_last
         return f"(?:{inner})"
     seen[part.name] += 1
     return f"(?P<{part.name}{seen[part.name]}{TAKEN_IN if head else ''}>{inner})"
-
-
-def _anchors(parts: Sequence[_Part], between: str) -> tuple[str, ...]:
-    """Return the strings of the run of literals whose shortest one is longest."""
-    best: tuple[str, ...] = ()
-    for start, part in enumerate(parts):
-        if part.kind != "literal" or part.is_optional:
-            continue
-        run = [tuple(_stem(p) for p in part.literals)]
-        for later in parts[start + 1 :]:
-            if later.kind != "literal" or later.is_optional or any(p.endswith("*") for p in parts[start].literals):
-                break
-            joined = len(run[-1]) * len(later.literals)
-            if joined > _ANCHORS:
-                break
-            run.append(tuple(between.join(pair) for pair in product(run[-1], map(_stem, later.literals))))
-            if any(p.endswith("*") for p in later.literals):
-                break
-        for candidate in run:
-            if not best or min(map(len, candidate)) > min(map(len, best)):
-                best = candidate
-    return best
-
-
-def _stem(phrase: str) -> str:
-    return phrase.lower().rstrip("*").replace("’", "'")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import groupby
 from typing import Final, NamedTuple
-
-from ahocorasick_rs import AhoCorasick, Implementation
 
 from recollect.distill.language.options import Range, is_named, trimmed
 from recollect.distill.language.pack import CODES, PackRule, pack
-from recollect.distill.language.patterns import TAKEN_IN, Pattern
+from recollect.distill.language.patterns import TAKEN_IN
+from recollect.distill.language.prefilter import Candidate, Places, Prefilter, Spot
 from recollect.distill.language.projection import CAP, lower, project
-from recollect.distill.language.sentences import Clauses, Sentence, Words, sentences
+from recollect.distill.language.sentences import Clauses, Sentence, Words, paragraph_at, sentences
 from recollect.distill.language.telling import scripts, spoken
 from recollect.model.nodes import Speaker
 
@@ -27,6 +27,9 @@ _NEGATED_CHARACTERS: Final = 40
 _SHORT_WORDS: Final = 12
 _TAIL: Final = 400
 """Characters at the end of a reply in which it may ask for an answer."""
+_TRIES: Final = 160
+"""Places in a sentence at which a pattern is tried, at most."""
+_BLANKS: Final = re.compile(r"\s+")
 _NEXT: Final = re.compile(r"[ \t]*([^\n.!?]{4,300})")
 """What follows a sentence in its line."""
 _UNCLEAR: Final = re.compile("[\ud800-\udfff]")
@@ -51,55 +54,6 @@ class Reading(NamedTuple):
         return f"{self.language}.{self.rule.id}"
 
 
-class Tongue:
-    """One language: its words and its patterns for one speaker."""
-
-    def __init__(self, code: str, speaker: Speaker) -> None:
-        found = pack(code)
-        assert found is not None
-        self.code = code
-        self.words = words_of(code)
-        self.patterns = tuple(
-            (rank, Pattern(rule, written, found))
-            for rank, rule in enumerate(found.rules)
-            if rule.speaker in ("any", speaker)
-            for written in rule.patterns
-        )
-
-
-class Prefilter:
-    """Finds in one pass which patterns of some languages may match, and where."""
-
-    def __init__(self, tongues: Iterable[Tongue]) -> None:
-        owners: dict[str, list[tuple[Tongue, int, Pattern]]] = {}
-        for tongue in tongues:
-            for rank, pattern in tongue.patterns:
-                for anchor in pattern.anchors:
-                    owners.setdefault(anchor, []).append((tongue, rank, pattern))
-        self._anchors = tuple(owners)
-        self._owners = tuple(owners.values())
-        self._search = AhoCorasick(self._anchors, implementation=Implementation.DFA) if owners else None
-
-    def hits(self, low: str) -> list[tuple[int, int, int]]:
-        """Return (anchor, start, end) for each that stands as a word (or its beginning) of its own."""
-        if self._search is None:
-            return []
-        found = []
-        for anchor, start, end in self._search.find_matches_as_indexes(low, overlapping=True):
-            if start and low[start - 1].isalnum() and low[start].isascii() and low[start - 1].isascii():
-                continue
-            found.append((anchor, start, end))
-        return found
-
-    def anchor(self, number: int) -> str:
-        """Return the text of an anchor."""
-        return self._anchors[number]
-
-    def owners(self, number: int) -> list[tuple[Tongue, int, Pattern]]:
-        """Return what an anchor belongs to."""
-        return self._owners[number]
-
-
 @cache
 def words_of(code: str) -> Words:
     """Return the word lists of a language that ships."""
@@ -109,20 +63,35 @@ def words_of(code: str) -> Words:
 
 
 @cache
-def _prefilter(found: tuple[str, ...], speaker: Speaker) -> Prefilter:
-    shipped = [code for code in CODES if (p := pack(code)) is not None and p.script in found]
-    return Prefilter([Tongue(code, speaker) for code in shipped])
+def _prefilter(code: str, speaker: Speaker) -> Prefilter:
+    return Prefilter(words_of(code), speaker)
+
+
+@cache
+def _of_script(script: str) -> tuple[Words, ...]:
+    """Return the languages that are written in a script."""
+    return tuple(words_of(code) for code in CODES if (p := pack(code)) is not None and p.script == script)
+
+
+def languages(low: str) -> list[str]:
+    """Return the codes of the languages that a text may be written in, in the order in which they are tried."""
+    latin = spoken(low, _of_script("latin"))
+    others = [words for script in scripts(low) if script != "latin" for words in _of_script(script)]
+    return [words.pack.code for words in (*latin, *others)]
 
 
 def readings(text: str, speaker: Speaker) -> list[Reading]:
     """Return what the rules of the languages say about a message, in order. Bounded; pure; never raises on content."""
     text = _clear(text)
     low = lower(text[:CAP])
-    prefilter = _prefilter(scripts(low), speaker)
-    hits = prefilter.hits(low.replace("\n", " "))
-    if not hits:
-        return []
-    return _Message(text, speaker, prefilter).readings(hits)
+    flat = low.replace("\n", " ")
+    heard = []
+    for code in languages(low):
+        prefilter = _prefilter(code, speaker)
+        places = prefilter.places(flat)
+        if prefilter.spots(places):
+            heard.append((prefilter, places))
+    return _Message(text, speaker).readings(low, heard) if heard else []
 
 
 def _clear(text: str) -> str:
@@ -133,73 +102,57 @@ def _clear(text: str) -> str:
 class _Message:
     """One message while it is read."""
 
-    def __init__(self, text: str, speaker: Speaker, prefilter: Prefilter) -> None:
+    def __init__(self, text: str, speaker: Speaker) -> None:
         self._text = text
         self._speaker = speaker
-        self._prefilter = prefilter
         self._prose = project(text, of_human=speaker == "human")
         self._low = lower(self._prose)
         self._asked: dict[str, bool] = {}
         self._is_short = text.count(" ") < _SHORT_WORDS and len(text) < 12 * _SHORT_WORDS
 
-    def readings(self, hits: Sequence[tuple[int, int, int]]) -> list[Reading]:
-        """Return the readings of every sentence with a hit."""
-        low, flat = self._low, self._low.replace("\n", " ")
-        hits = [h for h in hits if flat.startswith(self._prefilter.anchor(h[0]), h[1])]
-        if not hits:
-            return []
-        candidates = {id(tongue.words): tongue.words for a, _, _ in hits for tongue, _, _ in self._prefilter.owners(a)}
-        latin = [w for w in candidates.values() if w.pack.script == "latin"]
-        allowed = {id(w) for w in (spoken(low, latin) if len(latin) > 1 else latin)}
-        allowed |= {key for key, w in candidates.items() if w.pack.script != "latin"}
-        found: list[Reading] = []
-        for sentence, patterns in self._by_sentence(hits, allowed):
-            found += self._in_sentence(sentence, patterns)
-            if len(found) >= READINGS:
-                break
-        return found[:READINGS]
-
-    def _by_sentence(
-        self, hits: Sequence[tuple[int, int, int]], allowed: set[int]
-    ) -> Iterator[tuple[Sentence, list[tuple[Tongue, int, Pattern]]]]:
-        """Yield each sentence with a hit, and the patterns to be tried there in order of their rules."""
-        at, number = 0, 0
-        ordered = sorted(hits, key=lambda h: h[1])
-        for sentence in sentences(self._low):
-            while at < len(ordered) and ordered[at][1] < sentence.start:
-                at += 1
-            chosen: dict[int, tuple[Tongue, int, Pattern]] = {}
-            while at < len(ordered) and ordered[at][1] < sentence.end:
-                for owner in self._prefilter.owners(ordered[at][0]):
-                    if id(owner[0].words) in allowed:
-                        chosen.setdefault(id(owner[2]), owner)
-                at += 1
-            if chosen:
-                number += 1
-                yield sentence, sorted(chosen.values(), key=lambda o: (CODES.index(o[0].code), o[1]))
-            if at >= len(ordered) or number >= SENTENCES:
-                return
-
-    def _in_sentence(self, sentence: Sentence, patterns: list[tuple[Tongue, int, Pattern]]) -> list[Reading]:
+    def readings(self, raw: str, heard: Sequence[tuple[Prefilter, Places]]) -> list[Reading]:
+        """Return the readings of every sentence in which all words of a pattern stand. raw: the lower-case message."""
         seen: list[tuple[int, int, Reading]] = []
-        circumstances: dict[str, _Circumstances] = {}
-        for order, (tongue, _, pattern) in enumerate(patterns):
-            around = circumstances.get(tongue.code)
-            if around is None:
-                around = circumstances[tongue.code] = _Circumstances(self._low, sentence, tongue.words, self._speaker)
-            if not around.stand(pattern.rule) or (self._asks(tongue.words) and "offer" not in pattern.rule.allow):
-                continue
-            for match in around.matches(pattern):
-                reading = self._reading(tongue, pattern.rule, match, around)
+        for prefilter, anywhere in heard:
+            places = anywhere.uncovered(raw, self._low)
+            for tried, (sentence, spots) in enumerate(self._sentences(prefilter.spots(places))):
+                around = _Circumstances(self._low, sentence, prefilter, places, self._speaker)
+                seen += self._in_sentence(around, spots)
+                if tried >= SENTENCES or len(seen) >= 4 * READINGS:
+                    break
+        return _best(seen)[:READINGS]
+
+    def _sentences(self, spots: list[Spot]) -> Iterator[tuple[Sentence, list[Spot]]]:
+        """Yield the sentences in which patterns may match, in order, with their spots by order of the rules."""
+        at, until = 0, -1
+        among: list[Sentence] = []
+        while at < len(spots):
+            position = spots[at].position
+            if position >= until:
+                start, until = paragraph_at(self._low, position)
+                among = sentences(self._low, start, until)
+                until = max(until, position + 1)
+            while among and among[0].end <= position:
+                among.pop(0)
+            stop = among[0].end if among else until
+            after = at
+            while after < len(spots) and spots[after].position < stop:
+                after += 1
+            if among and among[0].start <= position and after > at:
+                yield among[0], sorted(spots[at:after], key=lambda s: (s.candidate.order, s.position))
+            at = max(after, at + 1)
+
+    def _in_sentence(self, around: _Circumstances, spots: list[Spot]) -> Iterator[tuple[int, int, Reading]]:
+        """Yield (richness, order of the rule, reading) of each match that decides something."""
+        words = around.words
+        for candidate, of_one in groupby(spots, key=lambda s: s.candidate):
+            rule = candidate.pattern.rule
+            for match in around.matches(candidate, [s.position for s in of_one]):
+                if not around.stand(rule) or ("offer" not in rule.allow and self._asks(words)):
+                    break
+                reading = self._reading(rule, match, around)
                 if reading is not None:
-                    richness = bool(reading.chosen) + bool(reading.rejected)
-                    seen.append((-richness, order, reading))
-        seen.sort(key=lambda s: (s[0], s[1], s[2].start))
-        kept: list[Reading] = []
-        for _, _, reading in seen:
-            if all(reading.end <= other.start or reading.start >= other.end for other in kept):
-                kept.append(reading)
-        return sorted(kept, key=lambda r: r.start)
+                    yield bool(reading.chosen) + bool(reading.rejected), candidate.order, reading
 
     def _asks(self, words: Words) -> bool:
         """Whether a reply of the assistant ends by asking for an answer: then it proposes and decides nothing."""
@@ -213,7 +166,7 @@ class _Message:
             self._asked[words.pack.code] = known
         return known
 
-    def _reading(self, tongue: Tongue, rule: PackRule, match: re.Match[str], around: _Circumstances) -> Reading | None:
+    def _reading(self, rule: PackRule, match: re.Match[str], around: _Circumstances) -> Reading | None:
         """Return a match as a reading, None where it names nothing or the rule needs more."""
         slots: dict[str, list[Range]] = {"chosen": [], "rejected": []}
         wanted = False
@@ -222,14 +175,16 @@ class _Message:
                 continue
             wanted = True
             with_verb = name.endswith(TAKEN_IN)
-            span = trimmed(self._low, *match.span(name), tongue.words, with_verb=with_verb)
-            if span is not None and not (with_verb and rule.category == "choice" and _is_verb_alone(self._low, match.start(name), span[1])):
+            span = trimmed(self._low, *match.span(name), around.words, with_verb=with_verb)
+            if span is not None and not (
+                with_verb and rule.category == "choice" and _is_verb_alone(self._low, match.start(name), span[1])
+            ):
                 slots[name.rstrip("0123456789" + TAKEN_IN)].append(span)
         chosen, rejected = tuple(slots["chosen"]), tuple(slots["rejected"])
         if wanted and not chosen and not rejected and not rule.is_nameless:
             return None
         first = (chosen or rejected or ((0, 0),))[0]
-        if any(tongue.words.begins(name, self._low, first[0], first[1]) for name in rule.unless):
+        if any(around.words.begins(name, self._low, first[0], first[1]) for name in rule.unless):
             return None
         named = any(is_named(self._text, self._prose, span) for span in (*chosen, *rejected))
         reason = around.reason()
@@ -242,7 +197,18 @@ class _Message:
         needs = rule.needs or (("named", "reason", "contrast") if rule.strength == "soft" else ())
         if needs and not any(facts[need] for need in needs):
             return None
-        return Reading(tongue.code, rule, match.start(), match.end(), around.sentence, chosen, rejected, reason, named)
+        return Reading(
+            around.words.pack.code, rule, match.start(), match.end(), around.sentence, chosen, rejected, reason, named
+        )
+
+
+def _best(seen: list[tuple[int, int, Reading]]) -> list[Reading]:
+    """Return those that overlap with none that names more kinds of options or comes from an earlier rule, in order."""
+    kept: list[Reading] = []
+    for _, _, reading in sorted(seen, key=lambda s: (s[2].sentence, -s[0], s[1], s[2].start)):
+        if all(reading.end <= other.start or reading.start >= other.end for other in kept[-2 * READINGS :]):
+            kept.append(reading)
+    return sorted(kept, key=lambda r: (r.start, r.end))
 
 
 def _is_verb_alone(low: str, start: int, end: int) -> bool:
@@ -253,57 +219,74 @@ def _is_verb_alone(low: str, start: int, end: int) -> bool:
 class _Circumstances:
     """What is said around a match in its sentence, in one language; each is looked at when a rule asks."""
 
-    def __init__(self, low: str, sentence: Sentence, words: Words, speaker: Speaker) -> None:
+    def __init__(self, low: str, sentence: Sentence, prefilter: Prefilter, places: Places, speaker: Speaker) -> None:
         self.sentence = sentence
-        self._low, self._words, self._speaker = low, words, speaker
-        self._clauses = Clauses(low, sentence, words)
+        self.words = prefilter.words
+        self._low, self._speaker = low, speaker
+        self._prefilter, self._places = prefilter, places
+        self._clauses = Clauses(low, sentence, prefilter.words)
         self._known: dict[str, bool] = {}
 
     def stand(self, rule: PackRule) -> bool:
-        """Whether the sentence, and the end of the message, let a rule decide something."""
+        """Whether the sentence lets a rule decide something."""
         if any(self._is(name) for name in _VOIDING if name not in rule.allow):
             return False
-        return not any(self._words.has(name, self._low, *self.sentence) for name in rule.without)
+        return not any(self._has(name) for name in rule.without)
 
-    def matches(self, pattern: Pattern) -> Iterator[re.Match[str]]:
+    def matches(self, candidate: Candidate, spots: list[int]) -> Iterator[re.Match[str]]:
         """Yield the matches of a pattern that nothing before them in their clause voids."""
         low, (start, end) = self._low, self.sentence
+        pattern, at, tried = candidate.pattern, start, 0
+        for position in self._positions(candidate, spots):
+            if position < at or tried >= _TRIES:
+                continue
+            tried += 1
+            match = pattern.expression.match(low, position, end)
+            if match is not None:
+                at = max(match.end(), position + 1)
+                if self._holds(pattern.rule, match):
+                    yield match
+
+    def _positions(self, candidate: Candidate, spots: list[int]) -> Sequence[int]:
+        """Return where a pattern may begin: at its first word, and at the start of a clause where it asks for that."""
+        pattern, (start, end) = candidate.pattern, self.sentence
+        begins = spots if candidate.first >= 0 else None
         if pattern.is_at_start:
-            last = -1
-            for at in self._clauses.starts if not pattern.is_at_sentence else self._clauses.first:
-                match = pattern.expression.match(low, at, end) if at >= last else None
-                if match is not None:
-                    last = match.end()
-                    if self._holds(pattern.rule, match):
-                        yield match
-            return
-        at = start
-        for _ in range(8):
-            match = pattern.expression.search(low, at, end)
-            if match is None:
-                return
-            at = max(match.end(), match.start() + 1)
-            if self._holds(pattern.rule, match):
-                yield match
+            starts = self._clauses.first if pattern.is_at_sentence else self._clauses.starts
+            return starts if begins is None else sorted(set(starts) & set(begins))
+        if begins is not None:
+            return begins
+        return (
+            [start, *(m.end() for m in _BLANKS.finditer(self._low, start, end))]
+            if self.words.pack.spaces
+            else range(start, end)
+        )
 
     def reason(self) -> Range:
         """Return the range of the reason given in the sentence or by the next one, (0, 0) for none."""
-        found = self._words.has("reasons", self._low, *self.sentence)
-        if found:
-            return (found.start(), self.sentence.end)
-        after = _NEXT.match(self._low, self.sentence.end)
-        if after is not None and self._words.begins("reasons_next", self._low, *after.span(1)):
+        start, end = self.sentence
+        found = self._prefilter.first_of("reasons", self._places, start, end)
+        if found >= 0:
+            return (found, end)
+        after = _NEXT.match(self._low, end)
+        if after is not None and self.words.begins("reasons_next", self._low, *after.span(1)):
             return after.span(1)
         return (0, 0)
+
+    def _has(self, name: str) -> bool:
+        return self._prefilter.first_of(name, self._places, *self.sentence) >= 0
 
     def _holds(self, rule: PackRule, match: re.Match[str]) -> bool:
         """Whether no negator and no condition stands before the match in its clause."""
         clause = max(self._clauses.start_of(match.start()), match.start() - _NEGATED_CHARACTERS)
         if clause == match.start():
             return True
-        if "negated" not in rule.allow and self._words.has("negators", self._low, clause, match.start()):
+        if (
+            "negated" not in rule.allow
+            and self._prefilter.first_of("negators", self._places, clause, match.start()) >= 0
+        ):
             return False
-        return "conditional" in rule.allow or not self._words.begins("conditions", self._low, clause, match.start())
+        return "conditional" in rule.allow or not self.words.begins("conditions", self._low, clause, match.start())
 
     def _is(self, name: str) -> bool:
         if name not in self._known:
@@ -311,7 +294,7 @@ class _Circumstances:
         return self._known[name]
 
     def _question(self) -> bool:
-        low, words, (start, end) = self._low, self._words, self.sentence
+        low, words, (start, end) = self._low, self.words, self.sentence
         opening = self._clauses.starts
         is_request = self._speaker == "human" and any(words.begins("requests", low, at, end) for at in opening[:8])
         if is_request:
@@ -321,27 +304,29 @@ class _Circumstances:
             return not self._is_tagged()
         particles = words.list("question_ends")
         stripped = low[start:end].rstrip("。.!！ \"')]」』）")
-        if particles and any(m.end() == start + len(stripped) for m in particles.finditer(low, start, start + len(stripped))):
+        if particles and any(
+            m.end() == start + len(stripped) for m in particles.finditer(low, start, start + len(stripped))
+        ):
             return True
         return any(words.begins("questions", low, at, end) for at in self._clauses.first)
 
     def _hypothetical(self) -> bool:
         start, end = self.sentence
-        reason = self._words.has("reasons", self._low, start + 1, end)  # what stands in the reason is no plan
-        return self._words.has("hypothetical", self._low, start, reason.start() if reason else end) is not None
+        reason = self._prefilter.first_of("reasons", self._places, start + 1, end)  # what stands there is no plan
+        return self._prefilter.first_of("hypothetical", self._places, start, reason if reason >= 0 else end) >= 0
 
     def _is_tagged(self) -> bool:
         """Whether a question mark belongs to a tag ("…, ok?")."""
         end = self.sentence.end
         begin = self._clauses.start_of(end - 2)
-        tag = self._words.begins("question_tags", self._low, begin, end)
+        tag = self.words.begins("question_tags", self._low, begin, end)
         return tag is not None and begin > self.sentence.start and not self._low[tag.end() : end].strip(" ?!？！\"')")
 
     def _conditional(self) -> bool:
-        return any(self._words.begins("conditions", self._low, at, self.sentence.end) for at in self._clauses.first)
+        return any(self.words.begins("conditions", self._low, at, self.sentence.end) for at in self._clauses.first)
 
     def _undecided(self) -> bool:
-        return self._words.has("undecided", self._low, *self.sentence) is not None
+        return self._has("undecided")
 
     def _reported(self) -> bool:
-        return self._words.has("reported", self._low, *self.sentence) is not None
+        return self._has("reported")

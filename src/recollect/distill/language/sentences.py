@@ -16,7 +16,9 @@ SENTENCE_CHARACTERS: Final = 600
 """A longer sentence is cut: what stands so far apart has nothing to do with each other."""
 
 _STOP: Final = re.compile(r"[.!?…]+[\"')\]]*(?=\s|$)|[。！？]+[」』）]?")
-_ABBREVIATED: Final = frozenset("e.g. i.e. vs. etc. cf. approx. resp. z.b. bzw. d.h. u.a. ca. usw. p.ex. ex. ej. т.е. т.д. др.".split())
+_ABBREVIATED: Final = frozenset(
+    "e.g. i.e. vs. etc. cf. approx. resp. z.b. bzw. d.h. u.a. ca. usw. p.ex. ex. ej. т.е. т.д. др.".split()
+)
 _WRAPPED: Final = 56
 """Shortest line that counts as wrapped where the next one goes on in lower case."""
 _BREAK: Final = re.compile(r"[,;:!?¡¿()–—…，；：、！？（）]+\s*|\s-\s+|\.\s+|[\"']\s+(?=\w)")
@@ -31,25 +33,35 @@ class Sentence(NamedTuple):
     end: int
 
 
-def sentences(prose: str) -> list[Sentence]:
-    """Return the sentences, in order, without the marks of list items and blanks around them."""
+def sentences(prose: str, begin: int = 0, stop: int | None = None) -> list[Sentence]:
+    """Return the sentences, in order, without the marks of list items and blanks around them.
+
+    begin, stop: a range that begins and ends with a paragraph; the rest is not looked at.
+    """
     found: list[Sentence] = []
-    for start, end in _paragraph_lines(prose):
-        begin = start
-        for stop in _STOP.finditer(prose, start, end):
-            before = prose.rfind(" ", begin, stop.end()) + 1
-            if prose[max(begin, before) : stop.end()].lower() in _ABBREVIATED:
+    for start, end in _paragraph_lines(prose, begin, len(prose) if stop is None else stop):
+        at = start
+        for mark in _STOP.finditer(prose, start, end):
+            before = prose.rfind(" ", at, mark.end()) + 1
+            if prose[max(at, before) : mark.end()].lower() in _ABBREVIATED:
                 continue
-            found += _cut(prose, begin, stop.end())
-            begin = stop.end()
-        found += _cut(prose, begin, end)
+            found += _cut(prose, at, mark.end())
+            at = mark.end()
+        found += _cut(prose, at, end)
     return found
 
 
-def _paragraph_lines(prose: str) -> Iterator[tuple[int, int]]:
+def paragraph_at(prose: str, position: int) -> tuple[int, int]:
+    """Return the range between the empty lines around a position."""
+    start = prose.rfind("\n\n", 0, position)
+    end = prose.find("\n\n", position)
+    return (start + 2 if start >= 0 else 0, end if end >= 0 else len(prose))
+
+
+def _paragraph_lines(prose: str, first: int, last: int) -> Iterator[tuple[int, int]]:
     """Yield the ranges of lines, wrapped ones joined, marks of list items left out."""
-    start, begin, length = 0, -1, 0
-    for line in prose.splitlines(keepends=True):
+    start, begin, length = first, -1, 0
+    for line in prose[first:last].splitlines(keepends=True):
         body = line.strip()
         skipped = item_end(line)
         goes_on = begin >= 0 and length >= _WRAPPED and not skipped and body[:1].islower()
@@ -88,10 +100,14 @@ class Words:
     def list(self, name: str) -> re.Pattern[str] | None:
         """Return an expression for one phrase of a list, None for an empty one."""
         if name not in self._made:
-            listed = self.pack.words.get(name) or getattr(self.pack.lists, name, "")
-            found = phrases(listed)
+            found = self.phrases(name)
             self._made[name] = re.compile(alternatives(found)) if found else None
         return self._made[name]
+
+    def phrases(self, name: str) -> tuple[str, ...]:
+        """Return the phrases of a list, in lower case."""
+        listed = self.pack.words.get(name) or getattr(self.pack.lists, name, "")
+        return tuple(p.lower().replace("’", "'") for p in phrases(listed)) if isinstance(listed, str) else ()
 
     def has(self, name: str, low: str, start: int, end: int) -> re.Match[str] | None:
         """Return the first phrase of a list in a range."""

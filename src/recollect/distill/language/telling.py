@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from functools import cache
 from typing import Final
 
 from recollect.distill.language.sentences import Words
@@ -12,7 +12,7 @@ _CYRILLIC: Final = re.compile(r"[\u0400-\u04ff]")
 _KANA: Final = re.compile(r"[\u3040-\u30ff]")
 _HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 _TOKEN: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
-_TOKENS: Final = 300
+_TOKENS: Final = 96
 _TELLING: Final = 2
 """Stop words that tell a language; one alone ("no") is of many."""
 _SHARE: Final = 0.5
@@ -33,10 +33,23 @@ def scripts(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def spoken(low: str, packs: Sequence[Words]) -> list[Words]:
+@cache
+def _known(packs: tuple[Words, ...]) -> dict[str, tuple[int, ...]]:
+    """Return the packs, by place, that have a word among their stop words."""
+    found: dict[str, tuple[int, ...]] = {}
+    for place, words in enumerate(packs):
+        for word in words.stop_words:
+            found[word] = (*found.get(word, ()), place)
+    return found
+
+
+def spoken(low: str, packs: tuple[Words, ...]) -> list[Words]:
     """Return those packs of Latin script that the text may be written in; all of them where nothing tells."""
-    tokens = _TOKEN.findall(low[: 12 * _TOKENS])[:_TOKENS]
-    counts = [sum(1 for token in tokens if token in words.stop_words) for words in packs]
+    known = _known(packs)
+    counts = [0] * len(packs)
+    for token in _TOKEN.findall(low, 0, 12 * _TOKENS)[:_TOKENS]:
+        for place in known.get(token, ()):
+            counts[place] += 1
     best = max(counts, default=0)
     if best < _TELLING:
         return list(packs)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from recollect.distill.relate.stances import Stance, is_before
+from recollect.distill.relate.stances import Stance, is_before, place_of
 from recollect.distill.subjects import ends_with_path
-from recollect.model.nodes import Evidence, Link, Relation
+from recollect.model.nodes import Decision, Link, Relation
 
 SAME_OPTION = 45
 SAME_QUESTION = 60
@@ -21,7 +21,7 @@ SHARED_QUESTION = 15
 SAME_SESSION = 10
 """Contributions to the confidence of a link, in hundredths; docs/distill.md, "Links", says what each stands for."""
 THRESHOLD = 75
-MAX_OPEN = 16
+MAX_OPEN = 8
 """Standing decisions of the other side that a new one is compared with, the newest first."""
 
 
@@ -52,10 +52,9 @@ def conflicts(stances: Iterable[Stance], roots: Mapping[str, str]) -> list[Link]
     return [found[key] for key in sorted(found)]
 
 
-def _order(stance: Stance) -> tuple[bool, int, str, str, int, int, str]:
+def _order(stance: Stance) -> tuple[bool, int, str, str, tuple[int, ...], str]:
     d = stance.decision
-    at = d.location
-    return (d.ts is None, d.ts or 0, d.session_uid, at.source_id, at.revision, at.record_index, d.id)
+    return (d.ts is None, d.ts or 0, d.session_uid, d.location.source_id, place_of(d), d.id)
 
 
 def _topics(stance: Stance) -> Iterator[_Topic]:
@@ -123,11 +122,11 @@ def _times(*stances: Stance) -> list[int]:
 
 
 def _may_meet(one: Stance, other: Stance, roots: Mapping[str, str]) -> bool:
-    """Say whether both could hold at one place: not what one message said, nor what is meant for other files."""
+    """Say whether both could hold at one place: not what one message said or answered, nor what is for other files."""
     a, b = one.decision, other.decision
     if a.id == b.id or (a.conversation and a.conversation == b.conversation):
         return False
-    if a.evidence and b.evidence and _event(a.evidence[-1]) == _event(b.evidence[-1]):
+    if not _events(a).isdisjoint(_events(b)):
         return False
     if "session" in (a.scope, b.scope) and roots.get(a.session_uid, a.session_uid) != roots.get(
         b.session_uid, b.session_uid
@@ -138,8 +137,9 @@ def _may_meet(one: Stance, other: Stance, roots: Mapping[str, str]) -> bool:
     return True
 
 
-def _event(evidence: Evidence) -> tuple[str, str, int]:
-    return evidence.session_uid, evidence.event_id, evidence.part
+def _events(decision: Decision) -> set[tuple[str, str, int]]:
+    """Return the messages that a decision rests on: an answer rests on the proposal too."""
+    return {(e.session_uid, e.event_id, e.part) for e in decision.evidence}
 
 
 def _share_path(paths: Iterable[str], others: Iterable[str]) -> bool:

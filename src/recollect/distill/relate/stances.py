@@ -38,14 +38,8 @@ def stance_of(decision: Decision) -> Stance:
         for_=frozenset(taken),
         against=frozenset(turned_down) - frozenset(taken),
         distinctive=frozenset(key for key, option in {**taken, **turned_down}.items() if is_distinctive(option)),
-        question=_question(decision.question),
+        question=" ".join(words_in(decision.question)),
     )
-
-
-def _question(text: str) -> str:
-    """Return the content words of a question as one key; with fewer than two it asks for a yes, not for a choice."""
-    words = words_in(text)
-    return " ".join(words) if len(words) > 1 else ""
 
 
 def _keys(options: Iterable[str]) -> dict[str, str]:
@@ -60,15 +54,15 @@ def is_before(one: Decision, other: Decision) -> bool | None:
     if one.ts is not None and other.ts is not None and one.ts != other.ts:
         return one.ts < other.ts
     if one.session_uid == other.session_uid and one.location.source_id == other.location.source_id:
-        places = [(d.location.revision, d.location.record_index, _part(d), _start(d)) for d in (one, other)]
+        places = [place_of(decision) for decision in (one, other)]
         if places[0] != places[1]:
             return places[0] < places[1]
     return None
 
 
-def _part(decision: Decision) -> int:
-    return decision.evidence[0].part if decision.evidence else 0
-
-
-def _start(decision: Decision) -> int:
-    return decision.evidence[0].start if decision.evidence else 0
+def place_of(decision: Decision) -> tuple[int, int, int, int]:
+    """Return where a decision stands in its source. Within one record (some sources are one) the order of its events
+    is that of their numbers."""
+    at = decision.location
+    last = decision.evidence[-1] if decision.evidence else None
+    return at.revision, at.record_index, last.seq if last else 0, last.start if last else 0

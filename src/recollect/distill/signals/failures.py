@@ -11,7 +11,7 @@ from recollect.distill.stream import SessionEvents
 from recollect.model.payloads import Lifecycle
 from recollect.model.text import flatten
 
-_NOTES = ("notice", "error", "warning", "turn_ended", "status")
+_NOTES = ("notice", "info", "error", "warning", "turn_ended", "status")
 """Lifecycle names under which agents show what their program prints."""
 _NAMES = frozenset((*_NOTES, "api_error"))
 _SHORT = ("turn_ended",)
@@ -23,17 +23,20 @@ _HINTS = (
     "api error", "apierror", "api_error", "badrequesterror", "internalservererror", "authenticationerror",
     "ratelimit", "apiconnection", "serviceunavailable", "permissiondenied", "notfounderror", "contextwindow",
     "apistatus", "overloaded", "contentpolicy", "timeouterror", "rate_limit_error", "invalid_request_error",
-    "authentication_error", "quota", "limit", "max", "output token", "edit format", "blocks", "failed to apply",
+    "authentication_error", "insufficient_quota", "edit format", "blocks", "failed to apply",
     "failed to match", "no edits", "no changes",
 )  # fmt: skip
-"""Lower-case pieces without any of which nothing below matches."""
+_LIMITS, _REACHED = ("limit", "quota", "tokens", "turns", "iterations", "steps"), ("reached", "exceeded", "hit")
+"""Lower-case pieces without any of which nothing below matches: one of the first, or one each of the others."""
 _API = re.compile(
     r"\b(?:API ?Error|API_ERROR|(?:BadRequest|InternalServer|Authentication|RateLimit|APIConnection|ServiceUnavailable"
     r"|PermissionDenied|NotFound|ContextWindowExceeded|APIStatus|Overloaded|ContentPolicyViolation|Timeout)Error\b"
     r"|overloaded_error|rate_limit_error|invalid_request_error|authentication_error|insufficient_quota"
     r"|(?:usage|rate|quota|credit|spending|turn) limits? (?:has been |was )?(?:reached|exceeded|hit)"
     r"|(?:reached|exceeded|hit) (?:the|your|a|its) [\w -]{0,30}(?:limit|quota)"
-    r"|has hit a token limit|(?:max(?:imum)?|output) (?:output )?tokens? (?:limit )?(?:reached|exceeded))",
+    r"|has hit a token limit|(?:max(?:imum)?|output) (?:output )?tokens? (?:limit )?(?:reached|exceeded)"
+    r"|max(?:imum)? (?:number of )?(?:session )?(?:turns|iterations|steps)\b[^.\n]{0,30}(?:reached|exceeded)"
+    r"|(?:reached|exceeded) (?:the )?max(?:imum)? (?:number of )?(?:session )?(?:turns|iterations|steps))",
     re.IGNORECASE,
 )
 _UNAPPLIED = re.compile(
@@ -44,11 +47,20 @@ _UNAPPLIED = re.compile(
 )
 
 
+_CRASH = re.compile(
+    r"^(?:Unexpected error|Uncaught|Unhandled|fatal error|panic|[\w.]{0,80}(?:Error|Exception)): ", re.MULTILINE
+)
+
+
 class Failure(NamedTuple):
-    """A failure that a lifecycle event tells: its telling line, and whether it is one of the API or a limit."""
+    """A failure that a lifecycle event tells: its telling line, and whether it is one of the API or a limit.
+
+    is_sure: it is a failure wherever it stands; else only where the request has no other answer.
+    """
 
     line: str
     is_api: bool
+    is_sure: bool = True
 
 
 def failures_of(session: SessionEvents) -> dict[tuple[str, int], Failure]:
@@ -73,11 +85,17 @@ def failure_of(payload: Lifecycle) -> Failure | None:
         return None
     text = payload.text[:_READ_CHARS]
     lowered = text.lower()
-    if not any(hint in lowered for hint in _HINTS):
-        return None
-    for pattern, is_api in ((_API, True), (_UNAPPLIED, False)):
-        found = pattern.search(text)
-        if found is not None:
-            start, end = text.rfind("\n", 0, found.start()) + 1, text.find("\n", found.end())
-            return Failure(text[start : len(text) if end < 0 else end].strip(), is_api)
-    return None
+    if any(hint in lowered for hint in _HINTS) or (
+        any(hint in lowered for hint in _REACHED) and any(hint in lowered for hint in _LIMITS)
+    ):
+        for pattern, is_api in ((_API, True), (_UNAPPLIED, False)):
+            found = pattern.search(text)
+            if found is not None:
+                return Failure(_line_at(text, found), is_api)
+    crash = _CRASH.search(text) if ": " in text else None
+    return Failure(_line_at(text, crash), is_api=False, is_sure=False) if crash is not None else None
+
+
+def _line_at(text: str, found: re.Match[str]) -> str:
+    start, end = text.rfind("\n", 0, found.start()) + 1, text.find("\n", found.end())
+    return text[start : len(text) if end < 0 else end].strip()

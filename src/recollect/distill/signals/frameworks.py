@@ -70,34 +70,34 @@ FRAMEWORKS: tuple[Framework, ...] = (
         "jest",
         (("jest",), ("react-scripts", "test")),
         (
-            r"^Tests:\s[^\n]{0,200}?(?P<failed>\d+) failed",
-            r"^Tests:\s[^\n]{0,200}?(?P<passed>\d+) passed",
-            r"^Tests:\s[^\n]{0,200}?(?P<skipped>\d+) skipped",
-            r"^Tests:\s[^\n]{0,200}?(?P<total>\d+) total",
+            r"^Tests:[ \t][^\n]{0,200}?(?P<failed>\d+) failed",
+            r"^Tests:[ \t][^\n]{0,200}?(?P<passed>\d+) passed",
+            r"^Tests:[ \t][^\n]{0,200}?(?P<skipped>\d+) skipped",
+            r"^Tests:[ \t][^\n]{0,200}?(?P<total>\d+) total",
         ),
         ("Tests:",),
-        failing=r"^Test Suites:\s[^\n]{0,200}?\d+ failed",
+        failing=r"^Test Suites:[ \t][^\n]{0,200}?\d+ failed",
         not_running=("--listTests", "--showConfig"),
     ),
     Framework(
         "vitest",
         (("vitest",),),
         (
-            r"^\s*Tests\s{2,}[^\n]{0,200}?(?P<failed>\d+) failed",
-            r"^\s*Tests\s{2,}[^\n]{0,200}?(?P<passed>\d+) passed",
-            r"^\s*Tests\s{2,}[^\n]{0,200}?(?P<skipped>\d+) skipped",
-            r"^\s*Tests\s{2,}[^\n]{0,200}?\((?P<total>\d+)\)",
+            r"^[ \t]*Tests[ \t]{2,}[^\n]{0,200}?(?P<failed>\d+) failed",
+            r"^[ \t]*Tests[ \t]{2,}[^\n]{0,200}?(?P<passed>\d+) passed",
+            r"^[ \t]*Tests[ \t]{2,}[^\n]{0,200}?(?P<skipped>\d+) skipped",
+            r"^[ \t]*Tests[ \t]{2,}[^\n]{0,200}?\((?P<total>\d+)\)",
         ),
         ("Tests  ",),
-        failing=r"^\s*Test Files\s{2,}[^\n]{0,200}?\d+ failed",
+        failing=r"^[ \t]*Test Files[ \t]{2,}[^\n]{0,200}?\d+ failed",
     ),
     Framework(
         "mocha",
         (("mocha",), ("_mocha",), ("nyc", "mocha")),
         (
-            r"^\s*(?P<passed>\d+) passing\b",
-            r"^\s*(?P<failed>\d+) failing\b",
-            r"^\s*(?P<skipped>\d+) pending\b",
+            r"^[ \t]*(?P<passed>\d+) passing\b",
+            r"^[ \t]*(?P<failed>\d+) failing\b",
+            r"^[ \t]*(?P<skipped>\d+) pending\b",
         ),
         (" passing", " failing"),
     ),
@@ -116,9 +116,9 @@ FRAMEWORKS: tuple[Framework, ...] = (
         "ava",
         (("ava",),),
         (
-            r"^\s*(?P<passed>\d+) tests? passed",
-            r"^\s*(?P<failed>\d+) tests? failed",
-            r"^\s*(?P<skipped>\d+) tests? skipped",
+            r"^[ \t]*(?P<passed>\d+) tests? passed",
+            r"^[ \t]*(?P<failed>\d+) tests? failed",
+            r"^[ \t]*(?P<skipped>\d+) tests? skipped",
         ),
         (" test",),
     ),
@@ -133,8 +133,8 @@ FRAMEWORKS: tuple[Framework, ...] = (
         ("DONE ", "Specs in", "! -- "),
         lines=(("passed", r"^--- PASS: "), ("failed", r"^--- FAIL: "), ("skipped", r"^--- SKIP: ")),
         failing=r"^(?:FAIL\b|--- FAIL|panic: )",
-        passing=r"^(?:ok\s+\S+\s+(?:[\d.]+s|\(cached\))|PASS$)",
-        marks=r"^ok\s+\S+\s+(?:[\d.]+s|\(cached\))|^--- (?:PASS|FAIL): Test",
+        passing=r"^(?:ok[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\))|PASS$)",
+        marks=r"^ok[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\))|^--- (?:PASS|FAIL): Test",
         not_running=("-c", "-list"),
     ),
     Framework(
@@ -142,7 +142,7 @@ FRAMEWORKS: tuple[Framework, ...] = (
         (("cargo", "test"), ("cargo", "nextest"), ("cargo", "t"), ("cross", "test"), ("cargo-nextest",)),
         (
             r"^test result: \w+\. (?P<passed>\d+) passed; (?P<failed>\d+) failed; (?P<skipped>\d+) ignored",
-            r"^\s*Summary \[[^\]\n]{0,40}\] \d+(?:/\d+)? tests? run: (?P<passed>\d+) passed[^,\n]{0,80}(?:,"
+            r"^[ \t]*Summary \[[^\]\n]{0,40}\] \d+(?:/\d+)? tests? run: (?P<passed>\d+) passed[^,\n]{0,80}(?:,"
             r" (?P<failed>\d+) failed)?"
             r"(?:, (?P<skipped>\d+) skipped)?",
         ),
@@ -181,7 +181,7 @@ FRAMEWORKS: tuple[Framework, ...] = (
             ("mvn", "surefire*"),
         ),
         (
-            r"^(?:\[\w+\]\s*)?Tests run: (?P<total>\d+), Failures: (?P<failed>\d+), Errors: (?P<errors>\d+), "
+            r"^(?:\[\w+\][ \t]*)?Tests run: (?P<total>\d+), Failures: (?P<failed>\d+), Errors: (?P<errors>\d+), "
             r"Skipped: (?P<skipped>\d+)",
         ),
         ("Tests run:",),
@@ -192,11 +192,11 @@ FRAMEWORKS: tuple[Framework, ...] = (
         "junit",
         (("junit",), ("junit-platform*",), ("java", "-jar", "junit*")),
         (
-            r"^\[\s*(?P<passed>\d+) tests successful\s*\]",
-            r"^\[\s*(?P<failed>\d+) tests failed\s*\]",
-            r"^\[\s*(?P<skipped>\d+) tests skipped\s*\]",
+            r"^\[[ \t]*(?P<passed>\d+) tests successful[ \t]*\]",
+            r"^\[[ \t]*(?P<failed>\d+) tests failed[ \t]*\]",
+            r"^\[[ \t]*(?P<skipped>\d+) tests skipped[ \t]*\]",
             r"^OK \((?P<passed>\d+) tests?\)",
-            r"^Tests run: (?P<total>\d+),\s+Failures: (?P<failed>\d+)$",
+            r"^Tests run: (?P<total>\d+),[ \t]+Failures: (?P<failed>\d+)$",
         ),
         ("tests successful", "OK (", "Tests run:"),
     ),
@@ -233,8 +233,8 @@ FRAMEWORKS: tuple[Framework, ...] = (
             r"^Tests: \d+,[^\n]{0,120}?Failures: (?P<failed>\d+)",
             r"^Tests: \d+,[^\n]{0,120}?Errors: (?P<errors>\d+)",
             r"^Tests: \d+,[^\n]{0,120}?Skipped: (?P<skipped>\d+)",
-            r"^\s*Tests:\s{2,}[^\n]{0,80}?(?P<failed>\d+) failed",
-            r"^\s*Tests:\s{2,}[^\n]{0,80}?(?P<passed>\d+) passed",
+            r"^[ \t]*Tests:[ \t]{2,}[^\n]{0,80}?(?P<failed>\d+) failed",
+            r"^[ \t]*Tests:[ \t]{2,}[^\n]{0,80}?(?P<passed>\d+) passed",
         ),
         ("OK (", "Tests:"),
         failing=r"^(?:FAILURES|ERRORS)!",
@@ -243,13 +243,13 @@ FRAMEWORKS: tuple[Framework, ...] = (
         "dotnet test",
         (("dotnet", "test"), ("dotnet", "vstest"), ("vstest.console",)),
         (
-            r"^(?:Passed|Failed)!\s+- Failed:\s*(?P<failed>\d+), Passed:\s*(?P<passed>\d+),"
-            r" Skipped:\s*(?P<skipped>\d+), "
-            r"Total:\s*(?P<total>\d+)",
-            r"^\s*(?:Total tests|total): (?P<total>\d+)$",
-            r"^\s*(?:Passed|succeeded): (?P<passed>\d+)$",
-            r"^\s*(?:Failed|failed): (?P<failed>\d+)$",
-            r"^\s*(?:Skipped|skipped): (?P<skipped>\d+)$",
+            r"^(?:Passed|Failed)![ \t]+- Failed:[ \t]*(?P<failed>\d+), Passed:[ \t]*(?P<passed>\d+),"
+            r" Skipped:[ \t]*(?P<skipped>\d+), "
+            r"Total:[ \t]*(?P<total>\d+)",
+            r"^[ \t]*(?:Total tests|total): (?P<total>\d+)$",
+            r"^[ \t]*(?:Passed|succeeded): (?P<passed>\d+)$",
+            r"^[ \t]*(?:Failed|failed): (?P<failed>\d+)$",
+            r"^[ \t]*(?:Skipped|skipped): (?P<skipped>\d+)$",
             r"^Test summary: total: (?P<total>\d+), failed: (?P<failed>\d+), succeeded: (?P<passed>\d+),"
             r" skipped: (?P<skipped>\d+)",
         ),
@@ -261,16 +261,16 @@ FRAMEWORKS: tuple[Framework, ...] = (
         (("ctest",), ("cmake", "--build", "*", "--target", "test"), ("ninja", "test"), ("meson", "test")),
         (
             r"^\d+% tests passed, (?P<failed>\d+) tests? failed out of (?P<total>\d+)",
-            r"^Ok:\s+(?P<passed>\d+)",
-            r"^Fail:\s+(?P<failed>\d+)",
-            r"^Skipped:\s+(?P<skipped>\d+)",
+            r"^Ok:[ \t]+(?P<passed>\d+)",
+            r"^Fail:[ \t]+(?P<failed>\d+)",
+            r"^Skipped:[ \t]+(?P<skipped>\d+)",
         ),
         ("tests passed,", "Ok:"),
     ),
     Framework(
         "googletest",
         (),
-        (r"^\[\s+PASSED\s+\] (?P<passed>\d+) tests?", r"^\[\s+FAILED\s+\] (?P<failed>\d+) tests?,"),
+        (r"^\[[ \t]+PASSED[ \t]+\] (?P<passed>\d+) tests?", r"^\[[ \t]+FAILED[ \t]+\] (?P<failed>\d+) tests?,"),
         ("  PASSED  ]", "  FAILED  ]"),
     ),
     Framework(
@@ -280,7 +280,7 @@ FRAMEWORKS: tuple[Framework, ...] = (
         (" failure",),
         lines=(("passed", r"^ok \d+ (?!.*# skip)"), ("failed", r"^not ok \d+ "), ("skipped", r"^ok \d+ .*# skip")),
     ),
-    Framework("tox", (("tox",),), failing=r"^\s*\S+: FAIL|evaluation failed", passing=r"^\s*congratulations :\)"),
+    Framework("tox", (("tox",),), failing=r"^[ \t]*\S+: FAIL|evaluation failed", passing=r"^[ \t]*congratulations :\)"),
     Framework(
         "nox",
         (("nox",),),
@@ -299,23 +299,27 @@ FRAMEWORKS: tuple[Framework, ...] = (
     Framework(
         "bun",
         (("bun", "test"), ("bun", "run", "test*")),
-        (r"^\s*(?P<passed>\d+) pass$", r"^\s*(?P<failed>\d+) fail$", r"^\s*(?P<skipped>\d+) skip$"),
+        (r"^[ \t]*(?P<passed>\d+) pass$", r"^[ \t]*(?P<failed>\d+) fail$", r"^[ \t]*(?P<skipped>\d+) skip$"),
         (" pass\n", " fail\n"),
     ),
     Framework(
         "playwright",
         (("playwright", "test"), ("@playwright/test",)),
-        (r"^\s{2}(?P<passed>\d+) passed\b", r"^\s{2}(?P<failed>\d+) failed$", r"^\s{2}(?P<skipped>\d+) skipped$"),
+        (
+            r"^[ \t]{2}(?P<passed>\d+) passed\b",
+            r"^[ \t]{2}(?P<failed>\d+) failed$",
+            r"^[ \t]{2}(?P<skipped>\d+) skipped$",
+        ),
         (" passed", " failed"),
     ),
     Framework(
         "cypress",
         (("cypress", "run"),),
         (
-            r"^\s*│?\s*Passing:\s+(?P<passed>\d+)",
-            r"^\s*│?\s*Failing:\s+(?P<failed>\d+)",
-            r"^\s*│?\s*(?:Pending|Skipped):\s+(?P<skipped>\d+)",
-            r"^\s*│?\s*Tests:\s+(?P<total>\d+)",
+            r"^[ \t]*│?[ \t]*Passing:[ \t]+(?P<passed>\d+)",
+            r"^[ \t]*│?[ \t]*Failing:[ \t]+(?P<failed>\d+)",
+            r"^[ \t]*│?[ \t]*(?:Pending|Skipped):[ \t]+(?P<skipped>\d+)",
+            r"^[ \t]*│?[ \t]*Tests:[ \t]+(?P<total>\d+)",
         ),
         ("Passing:", "Failing:"),
     ),
@@ -323,7 +327,7 @@ FRAMEWORKS: tuple[Framework, ...] = (
         "swift test",
         (("swift", "test"), ("xcodebuild", "test"), ("xcodebuild", "*", "test")),
         (
-            r"^\s*Executed (?P<total>\d+) tests?, with (?:\d+ tests? skipped and )?(?P<failed>\d+) failures?",
+            r"^[ \t]*Executed (?P<total>\d+) tests?, with (?:\d+ tests? skipped and )?(?P<failed>\d+) failures?",
             r"^. Test run with (?P<total>\d+) tests?[^\n]{0,60}? failed after [^\n]{0,40} with (?P<failed>\d+) issues?",
             r"^. Test run with (?P<passed>\d+) tests?[^\n]{0,60}? passed",
         ),
@@ -344,9 +348,9 @@ FRAMEWORKS: tuple[Framework, ...] = (
         "sbt",
         (("sbt", "test"), ("sbt", "*test*"), ("sbt", "*", "test"), ("mill", "*test*")),
         (
-            r"^(?:\[\w+\]\s*)?Tests: succeeded (?P<passed>\d+), failed (?P<failed>\d+), canceled \d+, ignored"
+            r"^(?:\[\w+\][ \t]*)?Tests: succeeded (?P<passed>\d+), failed (?P<failed>\d+), canceled \d+, ignored"
             r" (?P<skipped>\d+)",
-            r"^(?:\[\w+\]\s*)?(?:Passed|Failed): Total (?P<total>\d+), Failed (?P<failed>\d+), Errors"
+            r"^(?:\[\w+\][ \t]*)?(?:Passed|Failed): Total (?P<total>\d+), Failed (?P<failed>\d+), Errors"
             r" (?P<errors>\d+), Passed (?P<passed>\d+)",
         ),
         ("Tests: succeeded", ": Total "),
@@ -396,8 +400,8 @@ FRAMEWORKS: tuple[Framework, ...] = (
         (("bazel", "test"), ("bazelisk", "test"), ("buck2", "test"), ("pants", "test")),
         (r"^Executed \d+ out of (?P<total>\d+) tests?:",),
         ("Executed ",),
-        failing=r"\bFAILED in |^//\S+\s+FAILED",
-        passing=r"tests? pass\.|^//\S+\s+PASSED",
+        failing=r"\bFAILED in |^//\S+[ \t]+FAILED",
+        passing=r"tests? pass\.|^//\S+[ \t]+PASSED",
     ),
 )
 

@@ -19,6 +19,10 @@ LEAVING = re.compile(r"again to exit|KeyboardInterrupt|to quit|press .{0,20} to 
 STOPPED = ("aborted", "cancelled", "canceled", "interrupted")
 """Stop reasons of a reply that a person cut off."""
 
+_QUEUE = "queue"
+"""Lifecycle name under which messages to an agent at work are put aside."""
+_ENQUEUES = ("enqueue", "push", "add")
+
 Reason = Literal["interrupt", "denied", "message"]
 
 
@@ -44,6 +48,7 @@ class People:
         self._has_replied = True
         self._knows_results = False
         self._last: Reason | None = None
+        self._waiting: set[str] = set()
 
     def _call(self, event: Event, payload: ToolCall) -> None:
         if payload.call_id:
@@ -71,14 +76,26 @@ class People:
         if payload.name in ANSWERS:
             if is_refusal(note_of(self._session, event)):
                 self._act(event, "denied")
+        elif payload.name == _QUEUE:
+            self._queued(event, payload)
         elif payload.name in INTERRUPTS and not (self._has_replied and not self._open and LEAVING.search(payload.text)):
             self._act(event, "interrupt")
+
+    def _queued(self, event: Event, payload: Lifecycle) -> None:
+        """Take a message that waits until the agent has time for it. The work goes on; then it may be told again."""
+        if not isinstance(payload.detail, dict) or payload.detail.get("operation") not in _ENQUEUES:
+            return
+        text = note_of(self._session, event).text.strip()
+        if text and not text.startswith("<"):  # what the program itself queues is a tag
+            self._waiting.add(text)
+            self._add(event, "message", next(reversed(self._open.values()), None))
 
     def _message(self, event: Event, payload: UserMessage) -> None:
         if payload.origin not in ("human", "queued"):
             return
         open_call = next(reversed(self._open.values()), None)
-        if payload.origin == "queued" or (open_call is not None and self._knows_results):
+        is_told = payload.text.strip() in self._waiting
+        if not is_told and (payload.origin == "queued" or (open_call is not None and self._knows_results)):
             self._act(event, "message", open_call)
         self._open.clear()
         self._has_replied = False
@@ -87,8 +104,10 @@ class People:
     def _act(self, event: Event, reason: Reason, because_of: Event | None = None) -> None:
         self._open.clear()
         before, self._last = self._last, reason
-        if before is not None:
-            return
+        if before is None:
+            self._add(event, reason, because_of)
+
+    def _add(self, event: Event, reason: Reason, because_of: Event | None) -> None:
         evidence = [evidence_of(event, "context")]
         if because_of is not None:
             evidence.append(evidence_of(because_of, "command"))

@@ -96,8 +96,8 @@ class Turn:
     @property
     def is_request(self) -> bool:
         """Whether a person asked for something, or a command made the model do something."""
-        if self.asked is None:
-            return self.has_worked or (self.reply is not None and self.spent > 0)
+        if self.asked is None:  # a reply that nobody asked for answers nothing
+            return self.has_worked
         return not self.is_command or self.has_worked or self.spent > 0
 
 
@@ -188,7 +188,7 @@ class _Reader:
             return
         turn.is_closed = turn.is_closed or payload.name == "turn_ended"
         failure = self._failures.get((event.event_id, event.part))
-        if failure is not None:
+        if failure is not None and (failure.is_sure or (turn.reply is None and not turn.has_worked)):
             turn.failure = (event, failure.line)
 
     def _usage(self, _event: Event, _payload: TokenUsage) -> None:

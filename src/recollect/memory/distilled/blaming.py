@@ -38,14 +38,15 @@ class OpenMemory(Protocol):
 class BlameQuestion(msgspec.Struct, frozen=True):
     """Whose line is asked for. path: relative to the repository's root where there is one, else absolute.
 
-    line: its text, None: the last edit of the file. around: the lines beside it. repos: what its repository may be
-    called, empty: any.
+    root: the repository's top folder now, "" for none. line: its text, None: the last edit of the file. around: the
+    lines beside it. repos: what its repository may be called, empty: any.
     """
 
     path: str
     line: str | None = None
     around: tuple[str, ...] = ()
     repos: tuple[str, ...] = ()
+    root: str = ""
 
 
 class BlameAnswer(msgspec.Struct, frozen=True):
@@ -189,12 +190,18 @@ class StoredEdits:
     def _is_another_file(self, edit: EditRef, episode: Episode) -> bool:
         """Tell whether an edit is surely of another path in its repository; of old names nothing is sure."""
         wanted = self._question.path
-        root = episode.repo_root.replace("\\", "/").rstrip("/")
         path = edit.path.replace("\\", "/")
-        if edit.operation == "rename" or not root or wanted.startswith("/") or not path.startswith(f"{root}/"):
+        if edit.operation == "rename" or wanted.startswith("/") or _name(path) != _name(wanted):
             return False
-        inside = path[len(root) + 1 :]
-        return _name(inside) == _name(wanted) and inside != wanted
+        for root in (self._question.root, episode.repo_root):
+            folder = root.replace("\\", "/").rstrip("/")
+            if folder and path.startswith(f"{folder}/"):
+                return path[len(folder) + 1 :] != wanted
+        # A repository that was moved since: what stands behind its name is the path in it.
+        names = {name.casefold() for name in self._question.repos}
+        parts = path.split("/")
+        inside = ["/".join(parts[i + 1 :]) for i, part in enumerate(parts) if part.casefold() in names]
+        return bool(inside) and wanted not in inside
 
 
 def _newest_first(event: Event) -> tuple[int, str, int]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from recollect.config import Config
 from recollect.errors import ArchiveError, StoreError, StoreLocked
@@ -32,6 +32,15 @@ class WritableHome(Protocol):
     config: Config
 
     def writing(self) -> AbstractContextManager[Opened]: ...
+
+
+class Wanted(NamedTuple):
+    """What a run is to do, see `DistillingFacet.run`."""
+
+    sessions: Sequence[str] | None = None
+    stages: Stages | None = None
+    should_stop: Callable[[], bool] = lambda: False
+    progress: DistillProgress | None = None
 
 
 class DistillingFacet:
@@ -60,10 +69,8 @@ class DistillingFacet:
 
         try:
             with self._memory.writing() as opened:
-                return distill(
-                    self._memory, opened, now_us=self._now_us, uids=sessions, stages=stages, should_stop=is_over,
-                    progress=progress,
-                )  # fmt: skip
+                wanted = Wanted(sessions, stages, is_over, progress)
+                return distill(self._memory, opened, wanted, now_us=self._now_us)
         except StoreLocked as error:
             return DistillReport("busy", notes=[str(error)])
 
@@ -106,7 +113,8 @@ def distill_after(memory: WritableHome, opened: Opened, request: SyncRequest, re
     started = time.perf_counter()
     try:
         with timer.stage("distill"), interruptible() as stop:
-            done = distill(memory, opened, now_us=request.now_us, should_stop=stop.is_set, progress=show)
+            wanted = Wanted(should_stop=stop.is_set, progress=show)
+            done = distill(memory, opened, wanted, now_us=request.now_us)
     except (StoreError, ArchiveError) as error:
         report.state = "degraded"
         report.notes.append(f"not all sessions could be analysed ({error}); the next sync goes on")
@@ -120,29 +128,24 @@ def distill_after(memory: WritableHome, opened: Opened, request: SyncRequest, re
         report.state = "interrupted"
 
 
-def distill(
-    memory: WritableHome, opened: Opened, *, now_us: Callable[[], int], uids: Sequence[str] | None = None,
-    stages: Stages | None = None, should_stop: Callable[[], bool] = lambda: False,
-    progress: DistillProgress | None = None,
-) -> DistillReport:  # fmt: skip
+def distill(memory: WritableHome, opened: Opened, wanted: Wanted, *, now_us: Callable[[], int]) -> DistillReport:
     """Analyse with the ingest lock held, see `DistillingFacet.run`."""
-    from recollect.distill.preparing import default_stages
-    from recollect.pipeline.distill.running import Distilling, Sides, TransactionalWriter, rules_of
+    from recollect.pipeline.distill.running import Distilling, Sides, TransactionalWriter
     from recollect.privacy.redact import Redactor
     from recollect.store.sqlite.distilled.feeding import SqliteSessionFeed
     from recollect.store.sqlite.distilled.reading import SqliteDistilledReader
 
     writer, archive, keys = opened
-    config = memory.config
     feed = SqliteSessionFeed(memory.home, archive, Redactor(keys.marker_key))
     reader = SqliteDistilledReader(memory.home)
     try:
         sides = Sides(feed, reader, TransactionalWriter(writer.distilled, writer.transaction))
         run = Distilling(
-            sides, config, stages=lambda: stages or default_stages(rules_of(config)), now_us=now_us,
-            should_stop=should_stop, progress=progress,
+            sides, memory.config, stages=wanted.stages, now_us=now_us, should_stop=wanted.should_stop,
+            progress=wanted.progress,
         )  # fmt: skip
-        return run.run(uids)
+        with writer.for_what_can_be_made_again():
+            return run.run(wanted.sessions)
     finally:
         reader.close()
         feed.close()

@@ -1,41 +1,38 @@
-"""The side of a memory that tells what sessions mean. It never takes anything in."""
+"""The side of a memory that tells what sessions mean."""
 
 from __future__ import annotations
 
-import threading
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.store.ports import Reader
+from recollect.config import Config
+from recollect.memory.taking_in import TakesIn, now_us
 
 if TYPE_CHECKING:
-    from recollect.config import Config
     from recollect.distill.retro.report import Retro
     from recollect.memory.distilled.blaming import BlameAnswer, BlameQuestion
     from recollect.memory.distilled.deciding import DecisionsFacet
     from recollect.memory.distilled.running import DistillingFacet
     from recollect.model.digests import Digest
     from recollect.model.nodes import DecisionState
+    from recollect.model.sessions import Session
     from recollect.recall.decisions import DecisionsAnswer
     from recollect.store.distilled import DistilledReader, KeptNode
     from recollect.store.sqlite.distilled.reading import SqliteDistilledReader
 
 
-class TellsMeaning(ABC):
-    """Answers from what was distilled. `Memory` is one."""
+class TellsMeaning(TakesIn):
+    """Answers from what was distilled, and has it distilled. `Memory` adds the other questions."""
 
-    home: Path
-    config: Config
-    _lock: threading.RLock
-
-    def __init__(self) -> None:
+    def __init__(self, home: Path, config: Config, env: Mapping[str, str]) -> None:
+        super().__init__(home, config, env)
         self._distilled: SqliteDistilledReader | None = None
 
     @abstractmethod
-    def reader(self) -> Reader:
-        """Return the shared reader of the store."""
+    def session(self, uid: str) -> Session:
+        """Return a session. Raises UnknownName."""
 
     def digest(self, uid: str) -> Digest | None:
         """Return the digest of a session by uid, a unique beginning of it or a citation; None where there is none."""
@@ -90,19 +87,25 @@ class TellsMeaning(ABC):
         notes = freshen(self, with_under_way=True, repos=tuple(f"={r}" for r in question.repos)) if sync else ()
         return answer_blame(self, question, notes=notes)
 
-    @abstractmethod
-    def refresh(self) -> tuple[str, ...]:
-        """Take in what has changed."""
+    def exported(self, digest: Digest) -> dict[str, str]:
+        """Return what another program needs to join its records to a session, by variable (docs/correlation.md)."""
+        from recollect.memory.distilled.exporting import exported_of
+
+        return exported_of(self.home, digest, self.config.infra.tools)
 
     @property
-    @abstractmethod
     def decisions_facet(self) -> DecisionsFacet:
         """Ask for decisions, and add one that was taken elsewhere."""
+        from recollect.memory.distilled.deciding import DecisionsFacet
+
+        return DecisionsFacet(self, now_us)
 
     @property
-    @abstractmethod
     def distilling(self) -> DistillingFacet:
-        """Analyse sessions."""
+        """Analyse sessions: digests, signals, decisions."""
+        from recollect.memory.distilled.running import DistillingFacet
+
+        return DistillingFacet(self, now_us)
 
     def distilled(self) -> DistilledReader:
         """Return the shared reader of what was distilled; an empty memory is made where there is none."""

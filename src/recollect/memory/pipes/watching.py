@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,6 +36,21 @@ class Wanted(NamedTuple):
         return self.nodes or self.signals or self.digests
 
 
+class Followed(NamedTuple):
+    """Files and folders; whose they are, where their content does not tell; the configuration they are read with."""
+
+    paths: tuple[Path, ...]
+    agent: str | None = None
+    config: Config | None = None
+
+
+class Pace(NamedTuple):
+    """idle_s: how long a file is quiet before it is distilled. from_start False: what is there already is not given."""
+
+    idle_s: float = 2.0
+    from_start: bool = True
+
+
 class Batch(NamedTuple):
     """What one look at one file gave. size: how far it was read."""
 
@@ -48,28 +63,28 @@ class Watcher:
     """Looks at files and folders of transcripts; gives what is new since the last look.
 
     Events are given as soon as their record is whole. Nodes, signals and digests wait until a file has been quiet for
-    `idle_s`, or until `end`; what changed since is given again, what no longer holds as retracted.
+    `Pace.idle_s`, or until the end; what changed since is given again, what no longer holds as retracted.
     """
 
     def __init__(
-        self, paths: Sequence[Path], *, wanted: Wanted, agent: str | None = None, config: Config | None = None,
-        stages: Stages | None = None, before: Sink | None = None, from_start: bool = True, idle_s: float = 2.0,
-        unread: Callable[[str, str], None] | None = None,
+        self, followed: Followed, *, wanted: Wanted, stages: Stages | None = None, before: Sink | None = None,
+        pace: Pace | None = None, unread: Callable[[str, str], None] | None = None,
     ) -> None:  # fmt: skip
-        """before: the sink that everything goes to; what it has is not given again. from_start False: what is there
-        already is not given. unread: told once of each file that cannot be read."""
-        self._paths = list(paths)
+        """before: the sink that everything goes to; what it has is not given again. unread: told once of each file
+        that cannot be read."""
+        pace = pace or Pace()
+        self._paths = followed.paths
+        self._agent = followed.agent
+        self._config = followed.config or Config()
         self._wanted = wanted
-        self._agent = agent
-        self._config = config or Config()
         self._stages = stages
-        self._idle_s = idle_s
+        self._idle_s = pace.idle_s
         self._unread = unread or (lambda _path, _why: None)
         self._offsets = before.offsets() if before is not None else {}
         self._changes = Changes(before.given() if before is not None and wanted.is_distilled else None)
         self._files: dict[str, _File] = {}
         self._refused: dict[str, tuple[int, int]] = {}
-        if not from_start:
+        if not pace.from_start:
             for batch in self.look(is_end=True):
                 del batch
 

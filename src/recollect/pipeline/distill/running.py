@@ -6,22 +6,24 @@ Killed anywhere, the next run goes on: an analysis is kept whole or not at all, 
 from __future__ import annotations
 
 import time
+import traceback
 import zlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
 from recollect.config import Config
-from recollect.distill.preparing import analyse
-from recollect.distill.stages import GateRule, Lineage, Stages
-from recollect.errors import ArchiveError, StoreCorrupt
+from recollect.errors import ArchiveError, ConfigError, StoreCorrupt, StoreError
 from recollect.pipeline.distill.evidence import completed, locations_of
 from recollect.store.distilled import AnalysisDraft, DistilledReader, OfSession, SessionFeed
 
+# A sync that has nothing to analyse, which is most of them, loads none of what analysing needs.
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from recollect.distill.stages import GateRule, Stages
     from recollect.store.distilled import DistilledWriter
 
 SCHEME = 1
@@ -70,16 +72,16 @@ class Distilling:
     """One run over a home."""
 
     def __init__(
-        self, sides: Sides, config: Config, *, stages: Callable[[], Stages], now_us: Callable[[], int],
+        self, sides: Sides, config: Config, *, now_us: Callable[[], int], stages: Stages | None = None,
         should_stop: Callable[[], bool] = lambda: False, progress: DistillProgress | None = None,
     ) -> None:  # fmt: skip
-        """stages: made when there is something to analyse; may raise ConfigError."""
+        """stages: in place of those that ship, with the configuration's rules, which are made when they are needed."""
         self._feed, self._reader, self._writer = sides
         self._scheme = scheme_of(config)
         self._task_patterns = config.distill.task_patterns
         self._idle_us = config.distill.idle_seconds * MICROSECONDS
-        self._make_stages = stages
-        self._stages: Stages | None = None
+        self._config = config
+        self._stages = stages
         self._now_us = now_us
         self._should_stop = should_stop
         self._progress = progress
@@ -125,9 +127,15 @@ class Distilling:
             source = self._feed.read(uid)
             if source is None:
                 return
-            draft = draft_of(source, self._used_stages(), scheme=self._scheme, task_patterns=self._task_patterns)
+            stages = self._used_stages()
+            draft = draft_of(source, stages, scheme=self._scheme, task_patterns=self._task_patterns)
         except (StoreCorrupt, ArchiveError) as error:
             self.report.notes.append(f"{uid} could not be analysed: {error}")
+            return
+        except (ConfigError, StoreError):
+            raise
+        except Exception as error:  # noqa: BLE001 - one session must not keep all others from being analysed; it is told
+            self.report.notes.append(f"{uid} could not be analysed: a bug of Recollect, {_where(error)}")
             return
         with self._writer.transaction():
             counts = self._writer.distilled.save(draft, now_us=self._now_us())
@@ -136,6 +144,8 @@ class Distilling:
         self.report.revoked += counts.revoked
 
     def _relate(self, repo: str) -> None:
+        from recollect.distill.stages import Lineage
+
         found = self._reader.repo_nodes(repo)
         lineage = {uid: Lineage(parent, root, repo) for uid, (parent, root) in found.lineage.items()}
         relations = self._used_stages().relator.relate(found.decisions, found.episodes, lineage)
@@ -151,20 +161,27 @@ class Distilling:
 
     def _used_stages(self) -> Stages:
         if self._stages is None:
-            self._stages = self._make_stages()
+            from recollect.distill.preparing import default_stages
+
+            self._stages = default_stages(rules_of(self._config))
         return self._stages
 
 
-def draft_of(
-    source: OfSession, stages: Stages, *, scheme: int, task_patterns: Sequence[str] = ()
-) -> AnalysisDraft:
+def _where(error: Exception) -> str:
+    """Return what an unexpected error is and where it was raised: names of ours, nothing of a transcript."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" in {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{place}"
+
+
+def draft_of(source: OfSession, stages: Stages, *, scheme: int, task_patterns: Sequence[str] = ()) -> AnalysisDraft:
     """Return the analysis of a session, with whole evidence. Raises StoreCorrupt, ArchiveError."""
     session = source.session
+    from recollect.distill.preparing import analyse
+
     if not source.events:
         return AnalysisDraft(session, scheme, None, [], [], {}, source.change_id, 0)
-    analysis = analyse(
-        source.events, session=session, stages=stages, load=source.load, task_patterns=task_patterns
-    )
+    analysis = analyse(source.events, session=session, stages=stages, load=source.load, task_patterns=task_patterns)
     nodes, signals = completed(analysis.nodes, analysis.signals, source.completed)
     recorded_at = {node.id: source.observed_at(set(locations_of(node))) for node in nodes}
     return AnalysisDraft(
@@ -180,4 +197,6 @@ def scheme_of(config: Config) -> int:
 
 def rules_of(config: Config) -> list[GateRule]:
     """Return the rules of a configuration for the gate."""
+    from recollect.distill.stages import GateRule
+
     return [GateRule(rule.id, rule.category, rule.pattern, rule.strength) for rule in config.gate.rules]

@@ -5,6 +5,7 @@ The memory is loaded, with all that it imports, when it is first needed: a clien
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import time
@@ -24,6 +25,9 @@ FIRST_WAIT_S = 1.5
 
 REFRESH_EVERY_S = 2.0
 """A process looks for new bytes at most this often (design, section 11)."""
+DISTILL_EVERY_S = 60.0
+DISTILL_FOR_S = 2.0
+"""A process analyses sessions that have ended at most this often and this long: other processes may ingest between."""
 EMBED_EVERY_S = 60.0
 """A process has missing vectors made at most this often; they are made by a process of their own."""
 
@@ -43,6 +47,7 @@ class Freshness:
         self._running: threading.Thread | None = None
         self._ended = threading.Event()
         self._refreshed_at = -REFRESH_EVERY_S
+        self._distilled_at = -DISTILL_EVERY_S
         self._embedded_at = -EMBED_EVERY_S
         self._notes: tuple[str, ...] = ()
         self._coverage: Coverage | None = None
@@ -113,7 +118,19 @@ class Freshness:
                 self._refreshed_at = time.monotonic()
                 self._running = None
             self._ended.set()
+        self._distill()
         self._embed()
+
+    def _distill(self) -> None:
+        """Analyse sessions that have ended, a few at a time; no answer waits for that."""
+        memory = self._memory
+        if memory is None or not memory.config.distill.enabled:
+            return
+        if time.monotonic() - self._distilled_at < DISTILL_EVERY_S:
+            return
+        self._distilled_at = time.monotonic()
+        with contextlib.suppress(RecollectError):  # the next sync tells what is wrong
+            memory.distilling.run(max_seconds=DISTILL_FOR_S)
 
     def _embed(self) -> None:
         """Have missing vectors made; an answer does not wait for that either."""

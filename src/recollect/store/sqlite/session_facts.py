@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from recollect.model.own import INTERNAL_ORIGINATOR
-from recollect.model.repos import repo_name
-from recollect.model.sessions import SessionPatch
+from recollect.model.sessions import SessionPatch, repo_name
 
 _MODELS = 32
 
@@ -64,7 +63,7 @@ def encode_counts(counts: dict[str, int]) -> str:
 
 
 def repo_of(facts: SessionFacts) -> str:
-    """Return the name of the repository that a session worked in, see `model.repos.repo_name`."""
+    """Return the name of the repository that a session worked in, see `model.sessions.repo_name`."""
     return repo_name(facts.repo_root, facts.git_remote, facts.cwd_first or facts.cwd)
 
 

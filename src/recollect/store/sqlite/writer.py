@@ -133,6 +133,18 @@ class SqliteWriter:
                     self._db.execute("ROLLBACK")
             raise
 
+    @contextmanager
+    def for_what_can_be_made_again(self) -> Iterator[None]:
+        """Inside, a power cut may take the last transactions away, whole ones, as with synchronous NORMAL."""
+        with store_errors():
+            before = int(self._db.pragma("synchronous"))
+            self._db.execute("PRAGMA synchronous = NORMAL")
+        try:
+            yield
+        finally:
+            with store_errors():
+                self._db.execute(f"PRAGMA synchronous = {before}")
+
     def write(self, slice_: SliceResult, places: Sequence[ChunkPlace], *, observed_at: int) -> WriteOutcome:
         """Write one slice inside a transaction, see `store.ports.Writer.write`."""
         self._must_be_in_transaction()

@@ -36,7 +36,7 @@ def print_figures(out: Console, retro: Retro) -> None:
         )
         for line in retro.repositories
     ]  # fmt: skip
-    outcomes = {line.outcome: line.sessions for line in retro.outcomes}
+    outcomes: dict[str, int] = {line.outcome: line.sessions for line in retro.outcomes}
     spent = retro.spent.total
     total = (
         "total", count(t.sessions), *(count(outcomes.get(name, 0)) for name in _OUTCOMES), count(spent.input_tokens),

@@ -28,6 +28,8 @@ from recollect.store.sqlite.readers.sessions import session_of_number
 
 MAX_EVENTS = 200_000
 """Of a longer session its first and its last half of so many are analysed: memory stays bounded."""
+MAX_HASHES = 20_000
+"""Hashes of records that are kept while sessions are read; more are forgotten and made again."""
 _NEWEST = 64
 """Events looked at from the end, to tell whether a session has ended."""
 _WORK = frozenset({"user_message", "assistant_message", "thinking", "tool_call", "tool_result", "file_edit"})
@@ -42,6 +44,7 @@ class SqliteSessionFeed:
         self._db = open_database(home, "read")
         self._archive = archive
         self._redactor = redactor
+        self._hashes: dict[SourceLocation, str] = {}
 
     def close(self) -> None:
         """Close the database."""
@@ -78,7 +81,9 @@ class SqliteSessionFeed:
             number = self._db.execute("SELECT number FROM session WHERE uid = ?", (uid,)).get
             if number is None:
                 return None
-            return SqliteOfSession(self._db, number, self._archive, self._redactor)
+            if len(self._hashes) > MAX_HASHES:
+                self._hashes.clear()
+            return SqliteOfSession(self._db, number, self._archive, self._redactor, hashes=self._hashes)
 
     def _has_ended(self, number: int, next_seq: int) -> bool:
         """Tell whether a session's own end stands behind everything that happened in it."""
@@ -100,10 +105,13 @@ class SqliteOfSession:
     """Implements `store.distilled.OfSession`; everything it gives is of the moment when it was read."""
 
     def __init__(
-        self, db: apsw.Connection, number: int, archive: ChunkReader | None, redactor: TextRedactor | None
-    ) -> None:
+        self, db: apsw.Connection, number: int, archive: ChunkReader | None, redactor: TextRedactor | None, *,
+        hashes: dict[SourceLocation, str],
+    ) -> None:  # fmt: skip
+        """hashes: whole ones that are known: a document that tells many sessions is needed again and again."""
         self._db = db
         self._archive = archive
+        self._hashes = hashes
         self._reader = EventReader(db, archive, redactor)
         self._chunks: dict[tuple[str, int], list[ChunkPlace]] = {}
         self._observations: dict[tuple[str, int], tuple[list[int], list[int]]] = {}
@@ -126,12 +134,14 @@ class SqliteOfSession:
         """Return locations with the whole hash of their record."""
         found: dict[SourceLocation, SourceLocation] = {}
         for location in sorted(locations, key=lambda at: (at.source_id, at.revision, at.offset_bytes)):
-            try:
-                record = self._record(location)
-            except ArchiveError:
-                found[location] = location
-                continue
-            whole = hashlib.sha256(record).hexdigest()
+            whole = self._hashes.get(location)
+            if whole is None:
+                try:
+                    whole = hashlib.sha256(self._record(location)).hexdigest()
+                except ArchiveError:
+                    found[location] = location
+                    continue
+                self._hashes[location] = whole
             found[location] = msgspec.structs.replace(location, record_sha256=whole)
         return found
 

@@ -64,7 +64,7 @@ def make_desk(root: Path) -> Desk:
     env = {
         **kept, "HOME": str(root), "USERPROFILE": str(root), "RECOLLECT_HOME": str(root / "memory"),
         "CLAUDE_CONFIG_DIR": str(root / "claude"), "CODEX_HOME": str(root / "codex"), "RECOLLECT_BACKGROUND": "0",
-        "PYTHONUTF8": "1", "TZ": "UTC", "MPLCONFIGDIR": os.environ.get("MPLCONFIGDIR", str(root / "fonts")),
+        "PYTHONUTF8": "1", "TZ": "UTC",
     }  # fmt: skip
     return Desk(root, repo, env)
 
@@ -79,7 +79,7 @@ def edit(session: ClaudeTranscript, path: Path, before: str, after: str) -> str:
     lines = [*(f"-{line}" for line in before.splitlines()), *(f"+{line}" for line in after.splitlines())]
     hunk = {"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "lines": lines}
     noted = {
-        "filePath": str(path), "oldString": before, "newString": after, "originalFile": None,
+        "filePath": str(path), "oldString": before, "newString": after, "originalFile": before,
         "structuredPatch": [hunk], "userModified": False, "replaceAll": False,
     }  # fmt: skip
     arguments = {"file_path": str(path), "old_string": before, "new_string": after}
@@ -89,9 +89,7 @@ def edit(session: ClaudeTranscript, path: Path, before: str, after: str) -> str:
 def a_fixed_error(desk: Desk, name: str = "one", *, prompt: str = "Make the tests pass.") -> ClaudeTranscript:
     """Write a session: a decision, tests that fail, an edit, the same tests again, now passing."""
     session = desk.claude(name)
-    session.user(
-        f"{prompt} We use the json module of the standard library instead of orjson, because it has no wheels."
-    )
+    session.user(f"{prompt} Let's use stdlib_json instead of orjson, because orjson has no wheels.")
     bash(session, "pytest -q", f"Exit code 1\n{ERROR}\n1 failed in 0.10s", is_error=True)
     bash(session, "ls src", "app.py")
     edit(session, desk.repo / "src" / "app.py", "import orjson\n", "import json as stdlib_json\n")

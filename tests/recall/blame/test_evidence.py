@@ -59,7 +59,8 @@ def test_a_later_edit_that_took_the_line_out_and_put_it_in_again_wins() -> None:
     story.edits("src/sum.py", "", "total = 0")
     again = story.edits("src/sum.py", "total = 0\ncount = 0", "count = 0")
     answer = ask(story, "total = 0")
-    assert answer.found is not None and answer.found.event_id == again.event_id
+    assert answer.found is not None
+    assert answer.found.event_id == again.event_id
 
 
 def test_a_line_that_was_removed_later_is_not_proved_by_who_added_it() -> None:
@@ -110,7 +111,8 @@ def test_a_line_that_is_everywhere_is_told_only_by_what_stands_beside_it() -> No
     assert ask(story, "}").found is None
     assert "too common" in ask(story, "}").reason
     answer = ask(story, "}", around=("    pass", "def sub():"))
-    assert answer.found is not None and answer.found.event_id == first.event_id
+    assert answer.found is not None
+    assert answer.found.event_id == first.event_id
 
 
 def test_a_file_written_whole_proves_only_that_the_line_was_in_it() -> None:
@@ -184,7 +186,8 @@ def test_a_patch_of_a_real_transcript_is_evidence(tmp_path: Path) -> None:
     written.line("response_item", {"type": "custom_tool_call_output", "call_id": "c1", "output": "Success."})
     edits = [e for e in parse_file(written.path) if isinstance(e.payload, FileEdit)]
     answer = blame("sum.py", "    return a + b", History(edits, "/w/demo"))
-    assert answer.found is not None and answer.found.session_uid == written.uid
+    assert answer.found is not None
+    assert answer.found.session_uid == written.uid
     assert blame("sum.py", "    return a - b", History(edits, "/w/demo")).found is None
 
 

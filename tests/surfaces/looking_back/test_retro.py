@@ -8,12 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.surfaces.looking_back import ERROR, HOSTILE, SPAN, Desk, a_fixed_error, bash, make_desk
+from tests.surfaces.looking_back.desk import ERROR, HOSTILE, SPAN, Desk, a_fixed_error, bash, make_desk
+
+
+@pytest.fixture(scope="module")
+def fonts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder for matplotlib's list of fonts, which takes seconds to make."""
+    return tmp_path_factory.mktemp("fonts")
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return make_desk(tmp_path)
+def desk(tmp_path: Path, fonts: Path) -> Desk:
+    desk = make_desk(tmp_path)
+    return desk._replace(env={**desk.env, "MPLCONFIGDIR": str(fonts)})
 
 
 class Page(HTMLParser):

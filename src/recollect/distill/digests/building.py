@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from recollect.distill.outcome import outcome_of
+from recollect.distill.digests.outcome import outcome_of
+from recollect.distill.digests.task_refs import TaskPattern, task_ref_of
 from recollect.distill.sessions import turns_in
 from recollect.distill.stages import Gated
 from recollect.distill.stream import SessionEvents
-from recollect.distill.task_refs import TaskPattern, task_ref_of
 from recollect.model.digests import Cost, Digest, ErrorSnippet
 from recollect.model.events import Event
 from recollect.model.own import without_own_blocks

@@ -1,0 +1,92 @@
+"""The judged pairs of decisions and edits are well formed and are where they say they are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from recollect.distill.stream import by_session
+from recollect.memory import parse_file
+from recollect.model.events import Event
+from recollect.model.payloads import FileEdit, ToolCall
+from tests.quality.labelled import Split, split_of
+
+FILE = Path(__file__).with_name("labels") / "bindings.ndjson"
+FEWEST = 60
+LONGEST_QUOTE = 100
+LONGEST_REASON = 160
+
+
+class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The deciding words: characters start to end of the text of an event. quote: their beginning."""
+
+    record: int
+    event_id: str
+    part: int
+    start: int
+    end: int
+    quote: str
+
+
+class Edited(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An edit of the episode."""
+
+    record: int
+    event_id: str
+    part: int
+    path: str
+
+
+class JudgedBinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A decision and an edit, and whether the edit carries it out. file: relative to the shared transcripts."""
+
+    id: str
+    file: str
+    session_uid: str
+    source: Said
+    episode: Edited
+    is_right: bool
+    reason: str
+    split: Split
+
+
+@pytest.fixture(scope="module")
+def pairs() -> list[JudgedBinding]:
+    decode = msgspec.json.Decoder(JudgedBinding, strict=True).decode
+    return [decode(line) for line in FILE.read_bytes().splitlines()]
+
+
+def test_every_pair_is_judged_once_and_with_a_reason(pairs: list[JudgedBinding]) -> None:
+    assert len({pair.id for pair in pairs}) == len(pairs)
+    places = Counter(
+        (p.session_uid, p.source.event_id, p.source.part, p.source.start, p.episode.event_id, p.episode.part)
+        for p in pairs
+    )
+    assert [place for place, count in places.items() if count > 1] == []
+    assert [p.id for p in pairs if not 0 < len(p.reason) <= LONGEST_REASON] == []
+    assert [p.id for p in pairs if len(p.source.quote) > LONGEST_QUOTE] == []
+
+
+def test_there_are_enough_of_both_kinds_in_both_halves(pairs: list[JudgedBinding]) -> None:
+    assert [p.id for p in pairs if p.split != split_of(p.session_uid)] == []
+    assert len(pairs) >= FEWEST
+    assert min(Counter((p.split, p.is_right) for p in pairs).values()) >= 5
+
+
+@pytest.mark.corpus
+def test_every_pair_is_in_its_transcript(pairs: list[JudgedBinding], shared: Path) -> None:
+    parsed: dict[str, dict[str, list[Event]]] = {}
+    for pair in pairs:
+        if pair.file not in parsed:
+            parsed[pair.file] = by_session(parse_file(shared / "corpus" / pair.file))
+        events = {(e.event_id, e.part): e for e in parsed[pair.file][pair.session_uid]}
+        said = events[pair.source.event_id, pair.source.part]
+        text = getattr(said.payload, "text", "")
+        assert text[pair.source.start : pair.source.end].startswith(pair.source.quote), pair.id
+        assert said.location.record_index == pair.source.record, pair.id
+        edit = events[pair.episode.event_id, pair.episode.part]
+        assert isinstance(edit.payload, FileEdit | ToolCall), pair.id
+        assert edit.location.record_index == pair.episode.record, pair.id
