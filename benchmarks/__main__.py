@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import adapters, context, distill_outcomes, hooks, ingest, locomo, mcp, recall, search, usage, vectors
+from benchmarks import (
+    adapters,
+    context,
+    distill_bindings,
+    distill_outcomes,
+    hooks,
+    ingest,
+    locomo,
+    mcp,
+    recall,
+    search,
+    usage,
+    vectors,
+)
 from benchmarks.support.places import parser, places
 from benchmarks.support.results import ORDER, publish
 
@@ -20,6 +33,7 @@ SCRIPTS = {
     "hooks": hooks.measure,
     "mcp": mcp.measure,
     "distill_outcomes": distill_outcomes.measure,
+    "distill_bindings": distill_bindings.measure,
 }
 
 

@@ -1,8 +1,9 @@
 """How many bindings of decisions with edits are right, beside what a person judged of them.
 
 Every file with a judged pair (tests/quality/labels/bindings.ndjson) is distilled whole, as `recollect decisions` sees
-it. A binding and a judged pair are the same where the deciding words overlap and the edit is one of the episode's.
-Bindings that nobody judged are counted and, with --unjudged, listed.
+it; then once more with the decisions that people labelled (decisions.ndjson) in place of those that were found, which
+measures the binder alone. A binding and a judged pair are the same where the deciding words overlap and the edit is one
+of the episode's. Bindings that nobody judged are counted and, with --unjudged, listed.
 """
 
 from __future__ import annotations
@@ -12,16 +13,30 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.support.places import REPOSITORY, Places, parser, places
 from benchmarks.support.results import Section, publish
 from recollect.distill.preparing import analyse, default_stages
-from recollect.distill.stream import by_session
+from recollect.distill.stages import Stages
+from recollect.distill.stream import SessionEvents, by_session, evidence_of
 from recollect.memory import parse_file
-from recollect.model.nodes import Binding, Conversation, Decision, Episode
+from recollect.model.events import Event
+from recollect.model.nodes import (
+    Binding,
+    Conversation,
+    Decision,
+    Episode,
+    EvidenceRole,
+    Node,
+    Option,
+    Speaker,
+    node_id,
+)
 
 LABELS = REPOSITORY / "tests" / "quality" / "labels" / "bindings.ndjson"
+TURNS = LABELS.with_name("decisions.ndjson")
 BAR = 0.95
 Label = dict[str, Any]
 
@@ -36,31 +51,81 @@ class Bound(NamedTuple):
     label: Label | None
 
 
-def labels_of() -> list[Label]:
-    """Return the judged pairs. Raises FileNotFoundError."""
-    return [json.loads(line) for line in LABELS.read_text("utf-8").splitlines() if line.strip()]
+def read(path: Path) -> list[Label]:
+    """Return the labels of a file. Raises FileNotFoundError."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
 
 
-def bound_in(at: Places, labels: Sequence[Label]) -> Iterator[Bound]:
-    """Yield the bindings of every session of the files with a judged pair; a session that several files hold once."""
+def bound_in(at: Places, labels: Sequence[Label], turns: Sequence[Label] | None = None) -> Iterator[Bound]:
+    """Yield the bindings of every session of the files with a judged pair; a session that several files hold once.
+
+    turns: labelled turns whose decisions take the place of those that are found.
+    """
     stages = default_stages()
     seen: set[str] = set()
     for file in sorted({label["file"] for label in labels}):
         path = at.real_corpus / file
-        if not path.is_file():
-            continue
-        for uid, events in by_session(parse_file(path)).items():
-            nodes = analyse(events, stages=stages).nodes
+        for uid, events in by_session(parse_file(path)).items() if path.is_file() else ():
+            if turns is None:
+                nodes = analyse(events, stages=stages).nodes
+            else:
+                nodes = of_labels(SessionEvents(events), [t for t in turns if t["session_uid"] == uid], stages)
             by_id = {node.id: node for node in nodes}
+            of_session = [label for label in labels if label["session_uid"] == uid]
             for node in nodes:
                 if isinstance(node, Binding) and node.id not in seen:
                     seen.add(node.id)
                     source, episode = by_id[node.source], by_id[node.episode]
                     assert isinstance(source, Decision | Conversation)
                     assert isinstance(episode, Episode)
-                    of_session = [label for label in labels if label["session_uid"] == uid]
                     judged = next((label for label in of_session if is_same(label, source, episode)), None)
                     yield Bound(file, node, source, episode, judged)
+
+
+def of_labels(session: SessionEvents, turns: Sequence[Label], stages: Stages) -> list[Node]:
+    """Return the decisions that people labelled in a session, its episodes, and the bindings between them."""
+    found: list[tuple[Conversation, Decision]] = []
+    for turn in turns:
+        event = said_in(session, turn["record"], turn["quote"]) if turn["is_decision"] else None
+        for number, label in enumerate(turn["decisions"] if event else ()):
+            assert event is not None
+            answers = label.get("answers")
+            proposal = said_in(session, answers["record"], answers["quote"]) if answers else None
+            found.append(labelled(event, label, proposal, speaker=turn["speaker"], number=number))
+    conversations, decisions = [c for c, _ in found], [d for _, d in found]
+    episodes = stages.grouper.episodes(session, ()) if found else []
+    bindings = stages.binder.bindings(session, conversations, decisions, episodes)
+    return [*conversations, *decisions, *episodes, *bindings]
+
+
+def said_in(session: SessionEvents, record: int, quote: str) -> Event | None:
+    """Return the message of a record that holds the beginning of a quote."""
+    at = (e for e in session.talk() if e.location.record_index == record)
+    return next((e for e in at if quote[:40] in getattr(e.payload, "text", "")), None)
+
+
+def labelled(
+    event: Event, label: Label, proposal: Event | None, *, speaker: Speaker, number: int
+) -> tuple[Conversation, Decision]:
+    """Return a labelled decision as nodes. proposal: what it answers."""
+    text = str(getattr(event.payload, "text", ""))
+    start = max(0, text.find(label["quote"]))
+    before = [evidence_of(proposal, "proposal")] if proposal else []
+    role: EvidenceRole = "confirmation" if proposal else "statement"
+    evidence = (*before, evidence_of(event, role, start, start + len(label["quote"])))
+    proposed = str(getattr(proposal.payload, "text", "")) + "\n\n" if proposal else ""
+    place: dict[str, Any] = {
+        "session_uid": event.session_uid, "location": event.location, "ts": event.ts,
+        "turn_index": event.turn_index, "evidence": evidence,
+    }  # fmt: skip
+    key = (event.event_id, event.part, start, number)
+    talk = Conversation(id=node_id("conversation", event.session_uid, *key), text=proposed + text[:1200], **place)
+    options = [Option(o, True) for o in label["chosen"]] + [Option(o, False) for o in label["rejected"]]
+    decision = Decision(
+        id=node_id("decision", event.session_uid, *key), statement=label["quote"], polarity=label["polarity"],
+        speaker=speaker, options=tuple(options), conversation=talk.id, **place,
+    )  # fmt: skip
+    return talk, decision
 
 
 def is_same(label: Label, source: Decision | Conversation, episode: Episode) -> bool:
@@ -97,32 +162,50 @@ def found_again(bound: Sequence[Bound], labels: Sequence[Label]) -> dict[str, in
 
 def text_of(figures: dict[str, Any]) -> str:
     """Return the figures as Markdown."""
-    lines = ["| split | bindings | judged | right | precision | bar |", "|---|---:|---:|---:|---:|---:|"]
-    for split, row in figures["splits"].items():
-        precision = "-" if row["precision"] is None else f"{row['precision']:.3f}"
-        lines.append(f"| {split} | {row['bindings']} | {row['judged']} | {row['right']} | {precision} | {BAR:.2f} |")
+    lines = [
+        "| decisions | split | bindings | judged | right | precision | bar |",
+        "|---|---|---:|---:|---:|---:|---:|",
+    ]
+    for name in ("found", "labelled"):
+        for split, row in figures[name].items():
+            precision = "-" if row["precision"] is None else f"{row['precision']:.3f}"
+            counts = f"{row['bindings']} | {row['judged']} | {row['right']}"
+            lines.append(f"| {name} | {split} | {counts} | {precision} | {BAR:.2f} |")
     pairs = figures["pairs"]
-    lines += ["", f"Of {pairs['right_pairs']} pairs that are judged right, {pairs['bound']} are bound."]
+    lines += [
+        "",
+        f"Of {pairs['right_pairs']} pairs that are judged right, {pairs['bound']} are bound by one or the other.",
+    ]
     return "\n".join(lines)
 
 
 def measure(at: Places, options: argparse.Namespace) -> list[Section]:
     """Bind every file with a judged pair; returns one section."""
-    labels = labels_of()
+    labels = read(LABELS)
     if not at.real_corpus.is_dir():
         raise FileNotFoundError(f"no {at.real_corpus}; name the folder with --shared")
-    bound = list(bound_in(at, labels))
-    splits = {
+    found = list(bound_in(at, labels))
+    labelled_ones = list(bound_in(at, labels, read(TURNS)))
+    if getattr(options, "unjudged", False):
+        for b in (*found, *labelled_ones):
+            if b.label is None:
+                print(unjudged(b), file=sys.stderr)
+    figures = {
+        "found": by_split(found),
+        "labelled": by_split(labelled_ones),
+        "pairs": found_again([*found, *labelled_ones], labels),
+        "bar": BAR,
+    }
+    title = "Bindings of decisions with edits, against judged pairs"
+    return [Section("distill_bindings/real", title, figures, text_of(figures))]
+
+
+def by_split(bound: Sequence[Bound]) -> dict[str, dict[str, Any]]:
+    """Return the figures of each half and of both."""
+    return {
         split: figures_of([b for b in bound if split in ("all", split_of(b.binding.session_uid))])
         for split in ("dev", "test", "all")
     }
-    if getattr(options, "unjudged", False):
-        for b in bound:
-            if b.label is None:
-                print(unjudged(b), file=sys.stderr)
-    figures = {"splits": splits, "pairs": found_again(bound, labels), "bar": BAR}
-    title = "Bindings of decisions with edits, against judged pairs"
-    return [Section("distill_bindings/real", title, figures, text_of(figures))]
 
 
 def split_of(session_uid: str) -> str:

@@ -1,7 +1,7 @@
-"""How well decisions are found: precision, recall and F1 against hand-made labels, per language, class, speaker and half.
+"""How well decisions are found: precision, recall and F1 against labels, per language, class, speaker and half.
 
-Labels: tests/quality/labels (README there). The half `dev` was looked at while the rules were written; `test` never was. A
-labelled message counts as found where the pipeline gives at least one decision whose words stand in it.
+Labels: tests/quality/labels (README there). The half `dev` was read while the rules were written; `test` never was.
+A labelled message counts as found where the pipeline gives at least one decision whose words stand in it.
 """
 
 from __future__ import annotations
@@ -262,10 +262,10 @@ def errors(judged: Iterable[Labelled]) -> str:
         kind = "missed" if one.label["is_decision"] else "false"
         said = " ".join(one.text.split())
         lines.append(f"{kind} {one.label['id']} {one.label['speaker']} {one.label['class']}: {said[:600]}")
-        for d in one.found:
-            lines.append(
-                f"    {d.polarity} +{d.chosen} -{d.rejected} {[m.rule for m in d.markers]} {d.statement[:160]!r}"
-            )
+        lines += [
+            f"    {d.polarity} +{d.chosen} -{d.rejected} {[m.rule for m in d.markers]} {d.statement[:160]!r}"
+            for d in one.found
+        ]
     return "\n".join(lines)
 
 

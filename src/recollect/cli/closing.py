@@ -67,7 +67,8 @@ def close_session(options: ClosingOptions) -> int:
 
 def _told(options: ClosingOptions) -> bytes:
     """Return what the child says, b"" where it fails or takes too long."""
-    command = [sys.executable, "-m", "recollect.cli.closing", *(["--json"] if options.as_json else [])]
+    # -P: the folder that the agent works in may hold anything, also a module of our name.
+    command = [sys.executable, "-P", "-m", "recollect.cli.closing", *(["--json"] if options.as_json else [])]
     command += ["--session", options.session] if options.session else []
     is_posix = os.name == "posix"
     child = subprocess.Popen(  # noqa: S603 - our own program

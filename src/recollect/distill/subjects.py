@@ -19,6 +19,7 @@ _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]++|[0-9]++")
 _CODE = re.compile(r"`([^`\n]{1,80})`")
 _IDENTIFIER = re.compile(r"\b(?:[a-z]++[A-Z]\w*+|[A-Z][a-z0-9]++[A-Z]\w*+|[A-Za-z0-9]++_\w++|[A-Za-z_]\w*+(?=\(\)))")
 _NAME = re.compile(r"[\w@+.\[\]-]++")
+_LINE_NUMBER = re.compile(r":[0-9].*+", re.S)
 _SENTENCE_END = ".,;:!?)]}\"'"
 
 _EMPTY = frozenset(
@@ -67,8 +68,14 @@ def _is_short_name(token: str) -> bool:
 
 
 def phrase(text: str) -> str:
-    """Return an option's words as one key, "" where it names nothing ("the first one")."""
+    """Return an option's words as one key, "" where it names nothing ("the first one").
+
+    A name of code of which a piece says nothing is taken whole: "GetAgent()" is not just any agent.
+    """
     words = words_in(text)
+    tokens = _TOKEN.findall(text[:READ_CHARS])
+    if len(tokens) == 1 and len(words) < len(_PIECE.findall(tokens[0])) and any(c.islower() for c in tokens[0]):
+        return _name_of(tokens[0])
     return " ".join(words) if any(not word.isdecimal() for word in words) else ""
 
 
@@ -103,7 +110,8 @@ def paths_in(text: str) -> tuple[str, ...]:
     for word in text[:READ_CHARS].split():
         if "." not in word and "/" not in word:
             continue
-        name = word.strip("`\"'([{<*").rstrip(_SENTENCE_END + "`*>").partition(":")[0]
+        name = word.strip("`\"'([{<*").rstrip(_SENTENCE_END + "`*>")
+        name = _LINE_NUMBER.sub("", name, count=1)
         if 3 <= len(name) <= 400 and "://" not in word and _is_path(name):
             found.append(name.removeprefix("@").removeprefix("./"))
     return tuple(dict.fromkeys(found))

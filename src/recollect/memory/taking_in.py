@@ -233,15 +233,11 @@ class TakesIn(ABC):
 
         return ReadyBlocks(self.home, self.config.context, self.env)
 
+    @abstractmethod
     def _distill(
         self, opened: tuple[SqliteWriter, Archive, HomeKeys], request: SyncRequest, report: SyncReport
     ) -> None:
         """Analyse the sessions that have ended. What was taken in stays whatever comes of it; the report says so."""
-        if not self.config.distill.enabled or report.state == "interrupted":
-            return
-        from recollect.memory.distilled.running import distill_after
-
-        distill_after(self, opened, request, report)
 
     def _make_vocabularies(self, report: SyncReport) -> None:
         """The first infix question after a large sync would otherwise wait for them. Optional, so never an error."""

@@ -11,7 +11,6 @@ from typing import Literal, Protocol
 from recollect.archive.archive import Archive
 from recollect.config import Config
 from recollect.errors import UsageError
-from recollect.memory.distilled.running import DistillingFacet
 from recollect.memory.embedding import EmbeddingFacet
 from recollect.model.sessions import Session
 from recollect.pipeline.report import SyncReport
@@ -19,10 +18,16 @@ from recollect.store.distilled import DistilledReader, NodeFilter
 from recollect.store.ports import Reader
 from recollect.upkeep.doctor import Doctor
 from recollect.upkeep.export import export, raw_bytes, raw_files, render
-from recollect.upkeep.reports import DoctorReport, Exported, ExportFormat, VerifyReport
+from recollect.upkeep.reports import DistillHealth, DoctorReport, Exported, ExportFormat, VerifyReport
 from recollect.upkeep.verify import verify
 
 Progress = Callable[[int, int], None]
+
+
+class HasHealth(Protocol):
+    """What tells how far distilling is."""
+
+    def health(self) -> DistillHealth: ...
 
 
 class OpenHome(Protocol):
@@ -35,7 +40,7 @@ class OpenHome(Protocol):
     @property
     def embedding(self) -> EmbeddingFacet: ...
     @property
-    def distilling(self) -> DistillingFacet: ...
+    def distilling(self) -> HasHealth: ...
     def reader(self) -> Reader: ...
     def distilled(self) -> DistilledReader: ...
     def archive(self) -> AbstractContextManager[Archive]: ...

@@ -110,6 +110,10 @@ class SavedCounts(NamedTuple):
 class DistilledWriter(Protocol):
     """The side of the one ingester that keeps what was distilled. Inside its transactions."""
 
+    def has_changes(self) -> bool:
+        """Tell whether the change log says something since the last time. Outside of a transaction too."""
+        ...
+
     def note_changes(self) -> None:
         """Take what the change log says since the last time, so that it need not keep it for distilling."""
         ...

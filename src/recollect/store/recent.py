@@ -139,8 +139,11 @@ class RecentReader(Protocol):
         """Return which of some sessions hold a failed tool result."""
         ...
 
-    def decisions_in(self, folder: Folder) -> list[RecentDecision]:
-        """Return the decisions that hold in a folder, the newest first; of very many the newest."""
+    def decisions_in(self, folder: Folder, uids: Sequence[str] = ()) -> list[RecentDecision]:
+        """Return the decisions that hold in a folder, the newest first; of very many the newest.
+
+        uids: sessions that are known to have worked there, whatever they call their repository.
+        """
         ...
 
     def close(self) -> None:

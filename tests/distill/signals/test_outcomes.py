@@ -295,6 +295,15 @@ def test_a_greeting_is_unknown() -> None:
     assert outcome(story) == "unknown"
 
 
+def test_a_history_of_prompts_is_unknown() -> None:
+    story = Story()
+    story.asks("fix the login")
+    story.asks("now the logout")
+    assert outcome(story) == "unknown"
+    story.starts()
+    assert outcome(story) == "abandoned"
+
+
 def test_a_reply_that_nobody_asked_for_is_unknown() -> None:
     story = Story()
     story.starts()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import signal
 import sqlite3
 import subprocess
@@ -129,6 +128,11 @@ def test_a_session_that_starts_is_told_what_was_decided(shop: Shop) -> None:
     assert not any("Never use Postgres" in line for line in lines)
 
 
+def test_what_was_decided_below_the_repositorys_top_holds_in_it(shop: Shop) -> None:
+    shop.session("one", cwd=shop.path / "web").work("Use tabs instead of spaces.", "Fine.")
+    assert any("Use tabs instead of spaces" in line for line in shop.context().lines if "decided: " in line)
+
+
 def test_what_was_taken_back_is_not_told_any_more(shop: Shop) -> None:
     one = shop.session("one").work("Use Postgres instead of MySQL.", "Fine.")
     assert any("decided: " in line for line in shop.context().lines)
@@ -139,6 +143,8 @@ def test_what_was_taken_back_is_not_told_any_more(shop: Shop) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="a terminal and its signals are POSIX")
 def test_ctrl_c_while_distilling_leaves_what_was_done(world: World) -> None:
     """In a terminal, where the bar says how far it is; the session under way is finished, the rest waits."""
+    import pty
+
     for number in range(300):
         transcript = world.claude(f"s{number}")
         for turn in range(4):

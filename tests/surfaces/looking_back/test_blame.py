@@ -94,6 +94,42 @@ def test_another_repository_is_not_asked(desk: Desk) -> None:
     assert desk.run("blame", "shop-api/src/app.py:1").code == 1
 
 
+def test_a_linked_worktree_is_the_same_repository(desk: Desk) -> None:
+    session = a_fixed_error(desk)
+    kept = desk.repo / ".git" / "worktrees" / "fix"
+    kept.mkdir(parents=True)
+    (kept / "commondir").write_text("../..\n", "utf-8")
+    tree = desk.root / "elsewhere"
+    (tree / "src").mkdir(parents=True)
+    (tree / ".git").write_text(f"gitdir: {kept}\n", "utf-8")
+    (tree / "src" / "app.py").write_text("import json as stdlib_json\n", "utf-8")
+    answer = desk.run("blame", "app.py:1", "--json", cwd=tree / "src").data
+    assert (answer["blame"]["path"], answer["blame"]["found"]["session_uid"]) == ("src/app.py", session.uid)
+
+
+def test_a_repository_that_was_moved_since_is_the_same(desk: Desk) -> None:
+    session = a_fixed_error(desk)
+    moved = desk.root / "archive" / "shop-api"
+    moved.parent.mkdir()
+    desk.repo.rename(moved)
+    found = desk.run("blame", "src/app.py:1", "--json", cwd=moved).data["blame"]["found"]
+    assert found["session_uid"] == session.uid
+
+
+def test_a_file_in_no_repository_is_told_by_its_whole_path(desk: Desk) -> None:
+    path = desk.root / "loose" / "notes.txt"
+    path.parent.mkdir()
+    session = desk.claude(cwd=str(path.parent))
+    session.user("write it down")
+    session.write(str(path), "remember the milk\n")
+    path.write_text("remember the milk\n", "utf-8")
+    assert desk.run("blame", "notes.txt:1", "--json", cwd=path.parent).data["blame"]["found"]["how"] == "added"
+    other = desk.root / "other" / "notes.txt"
+    other.parent.mkdir()
+    other.write_text("remember the milk\n", "utf-8")
+    assert desk.run("blame", str(other) + ":1").code == 1
+
+
 def test_a_session_that_has_not_ended_counts(desk: Desk) -> None:
     from datetime import UTC, datetime
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -93,6 +94,16 @@ def test_an_empty_memory_is_said_to_be_empty(desk: Desk) -> None:
     assert (data.code, data.data["totals"]["sessions"]) == (1, 0)
 
 
+def test_a_session_under_way_is_said_to_be_not_analysed(desk: Desk) -> None:
+    session = desk.claude(start=datetime.now(UTC) - timedelta(minutes=1))
+    session.user("begin")
+    session.assistant("I begin.")
+    retro = desk.run("retro", "--json").data
+    assert [(line["outcome"], line["sessions"]) for line in retro["outcomes"]] == [("not analysed", 1)]
+    assert any(note.startswith("not analysed yet: 1 ") for note in retro["notes"])
+    assert retro["spent"]["total"]["responses"] == 1
+
+
 def test_a_repository_is_told_alone(desk: Desk) -> None:
     a_fixed_error(desk)
     desk.claude("other", cwd="/w/elsewhere").user("hello there")
@@ -134,6 +145,14 @@ def test_the_page_loads_nothing_and_shows_plots(desk: Desk) -> None:
     assert "prefers-color-scheme: dark" in text
     assert "width=device-width" in text
     assert any(t.startswith("recollect show 'claude:") for t in page.texts)
+
+
+def test_nothing_is_left_in_the_persons_own_folders(desk: Desk) -> None:
+    a_fixed_error(desk)
+    before = {path.name for path in desk.root.iterdir()}
+    env = {name: value for name, value in desk.env.items() if name != "MPLCONFIGDIR"}
+    assert desk._replace(env=env).run("retro", *SPAN, "--out", "report.html") == (0, "wrote report.html\n", "")
+    assert {path.name for path in desk.root.iterdir()} - before == {"memory", "report.html"}
 
 
 def test_no_text_of_a_transcript_is_markup_or_moves_the_terminal(desk: Desk) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -99,6 +100,17 @@ def test_a_home_that_cannot_be_made_is_silence(desk: Desk) -> None:
     assert desk.run(*EXPORT, "--session", session.uid) == (0, "", "")
 
 
+def test_nothing_in_the_agents_folder_is_run(desk: Desk) -> None:
+    session = a_fixed_error(desk)
+    for name in ("recollect", "msgspec", "json"):
+        (desk.repo / name).mkdir()
+        (desk.repo / name / "__init__.py").write_text("open('pwned', 'w').close()\n", "utf-8")
+    command = [sys.executable, "-P", "-m", "recollect", *EXPORT, "--session", session.uid]
+    done = subprocess.run(command, env=desk.env, cwd=desk.repo, capture_output=True, check=False)
+    assert done.stdout.startswith(b"export HELIX_SESSION_UID=")
+    assert not (desk.repo / "pwned").exists()
+
+
 def test_a_broken_configuration_is_silence(desk: Desk) -> None:
     session = a_fixed_error(desk)
     (desk.root / "memory").mkdir()
@@ -129,6 +141,21 @@ def test_what_takes_too_long_is_ended_with_all_that_it_started(
     assert capfdbinary.readouterr() == (b"", b"")
     monkeypatch.undo()
     assert desk.run(*EXPORT, "--session", session.uid).out.startswith("export HELIX_SESSION_UID=")
+
+
+def test_another_process_that_ingests_is_waited_for_until_the_deadline(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    from recollect.cli import closing
+    from recollect.memory import Memory
+
+    session = a_fixed_error(desk)
+    for name, value in desk.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(closing, "DEADLINE_S", 0.0)
+    with Memory.open() as memory, memory.writing(), pytest.raises(TimeoutError):
+        closing.main(["--session", session.uid])
+    assert capfdbinary.readouterr().out == b""
 
 
 def test_json_is_the_same_as_data(desk: Desk) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, get_args
 
 import click
 
-from recollect.cli.options import json_option, limit_option, open_memory, when_option
+from recollect.cli.options import json_option, limit_option, open_memory
 from recollect.cli.terminal import console, write_json
 from recollect.errors import UsageError
 from recollect.model.nodes import DecisionState
@@ -30,8 +30,8 @@ class Added(TypedDict):
 class Asked(TypedDict):
     """What a question is confined by."""
 
-    at: int | None
-    known_at: int | None
+    at: str
+    known_at: str
     states: tuple[str, ...]
     limit: int
 
@@ -49,8 +49,14 @@ class Given(Added, Asked):
 @click.option(
     "--session", metavar="SESSION", default="", help="Only of this session; with add: taken in it (or SESSION#SEQ)."
 )
-@when_option("--at", "What held at this time: by then it was decided.")
-@when_option("--known-at", "What the memory knew at this time: by then the evidence was taken in.")
+@click.option(
+    "--at",
+    metavar="WHEN",
+    default="",
+    help="What held then: what had been decided by the end of it. Dates as in a search: 2026-08-01, 2026-08, "
+    "yesterday, monday, last week, 7d.",
+)
+@click.option("--known-at", metavar="WHEN", default="", help="What the memory knew then: what it had taken in by then.")
 @click.option(
     "--state", "states", multiple=True, type=click.Choice([*_STATES, "all"]), default=("holds", "contradicted"),
     show_default=True, help="What became of it (repeatable).",
@@ -99,13 +105,18 @@ def _ask(words: tuple[str, ...], *, repo: str, path: str, session: str, given: G
     from recollect.memory import DecisionQuestion
 
     named = given["states"]
-    question = DecisionQuestion(
-        repos=(repo,) if repo else (), path=path, at=given["at"], known_at=given["known_at"],
-        states=_STATES if "all" in named else tuple(state for state in _STATES if state in named), session=session,
-        words=tuple(word for text in words for word in text.split()),
-    )  # fmt: skip
     with open_memory() as memory:
-        return memory.decisions_facet.find(question, limit=given["limit"])
+        facet = memory.decisions_facet
+        question = DecisionQuestion(
+            repos=(repo,) if repo else (),
+            path=path,
+            at=facet.instant(given["at"], name="--at") if given["at"] else None,
+            known_at=facet.instant(given["known_at"], name="--known-at") if given["known_at"] else None,
+            states=_STATES if "all" in named else tuple(state for state in _STATES if state in named),
+            session=session,
+            words=tuple(word for text in words for word in text.split()),
+        )
+        return facet.find(question, limit=given["limit"])
 
 
 def _add(statement: str, *, repo: str, path: str, session: str, given: Given) -> DecisionView:

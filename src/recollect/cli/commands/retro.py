@@ -45,7 +45,8 @@ def command(
         raise UsageError("--until is not after --since")
     with open_memory() as memory:
         retro = memory.retro(since=since, until=end, repos=repos, sync=not no_sync)
-    written = _write(out, retro) if out is not None and not retro.is_empty else []
+        cache = memory.home / "cache"
+    written = _write(out, retro, cache) if out is not None and not retro.is_empty else []
     if as_json:
         write_json(retro)
     elif retro.is_empty:
@@ -62,7 +63,7 @@ def command(
     return 1 if retro.is_empty else 0
 
 
-def _write(out: Path, retro: Retro) -> list[Path]:
+def _write(out: Path, retro: Retro, cache: Path) -> list[Path]:
     """Write the report and return the files. Raises SourceUnavailable where that cannot be done."""
     from recollect.cli.render.retro.document import document_of
     from recollect.cli.render.retro.markdown import to_markdown
@@ -70,7 +71,7 @@ def _write(out: Path, retro: Retro) -> list[Path]:
     from recollect.cli.render.retro.plots import draw, standing_alone
 
     document = document_of(retro)
-    plots, why_none = draw(retro)
+    plots, why_none = draw(retro, cache=cache)
     if why_none:
         document = document._replace(notes=(*document.notes, why_none))
     files: dict[Path, str] = {}

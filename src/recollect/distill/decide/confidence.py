@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 HUNDREDTHS: Final[Mapping[str, int]] = {
@@ -25,7 +25,7 @@ LEAST: Final = 50
 MOST: Final = 99
 
 
-def confidence_of(features: set[str]) -> tuple[float, dict[str, float]]:
+def confidence_of(features: Collection[str]) -> tuple[float, dict[str, float]]:
     """Return the confidence (0 to 1) and what each feature contributed, in the order of `HUNDREDTHS`."""
     added = {name: value for name, value in HUNDREDTHS.items() if name in features}
     return min(MOST, sum(added.values())) / 100, {name: value / 100 for name, value in added.items()}

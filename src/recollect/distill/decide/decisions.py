@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from recollect.distill.decide.confidence import LEAST, confidence_of
 from recollect.distill.decide.confirmed import confirmed
@@ -13,9 +13,19 @@ from recollect.distill.language.options import is_named
 from recollect.distill.language.projection import project
 from recollect.distill.language.reading import Reading, readings, words_of
 from recollect.distill.segment import JOIN
-from recollect.distill.stream import SessionEvents
+from recollect.distill.stream import SessionEvents, evidence_of
 from recollect.model.events import Event
-from recollect.model.nodes import Conversation, Decision, Marker, MarkerCategory, Option, Polarity, Speaker, node_id
+from recollect.model.nodes import (
+    Conversation,
+    Decision,
+    EvidenceRole,
+    Marker,
+    MarkerCategory,
+    Option,
+    Polarity,
+    Speaker,
+    node_id,
+)
 from recollect.model.payloads import UserMessage
 
 _PATH: Final = re.compile(
@@ -192,14 +202,12 @@ def _same_verb(before: Found, after: Found) -> bool:
 
 def _decision(conversation: Conversation, statement: _Statement, one: Found) -> Decision:
     event = statement.event
-    confidence, features = confidence_of(set(one.features))
+    confidence, features = confidence_of(one.features)
     text = statement.text[one.start : one.end]
     last = conversation.evidence[-1]
-    role = "confirmation" if last.role == "confirmation" else "statement"
     evidence = [e for e in conversation.evidence[:-1] if one.is_answer]
-    evidence.append(
-        type(last)(last.session_uid, last.event_id, last.part, role, last.location, last.seq, one.start, one.end)
-    )
+    role: EvidenceRole = "confirmation" if last.role == "confirmation" else "statement"
+    evidence.append(evidence_of(event, role, one.start, one.end))
     options = (*(Option(o, True) for o in one.chosen), *(Option(o, False) for o in one.rejected))
     return Decision(
         id=node_id("decision", event.session_uid, event.event_id, event.part, one.start, one.end, one.order),
@@ -225,8 +233,8 @@ def _decision(conversation: Conversation, statement: _Statement, one: Found) -> 
     )
 
 
-def _scope(text: str, one: Found, speaker: Speaker) -> str:
-    """Return what a decision holds for: its words say so, else a rule about a path holds for it, else the repository."""
+def _scope(text: str, one: Found, speaker: Speaker) -> Literal["session", "repo", "user", "path"]:
+    """Return what a decision holds for: its words say so, else a ban with paths holds for them, else the repository."""
     low = text.lower()
     words = words_of(one.language) if one.language else None
     if words is not None and words.has("for_session", low, 0, len(low)):
@@ -252,4 +260,5 @@ def _consequences(text: str, reading: Reading) -> str:
 
 def _words(text: str, span: tuple[int, int]) -> str:
     words = " ".join(text[slice(*span)].split())
-    return words[1:-1] if len(words) > 2 and words[0] == words[-1] == "`" and "`" not in words[1:-1] else words
+    is_code = len(words) > 2 and words[0] == words[-1] == "`" and "`" not in words[1:-1]
+    return words[1:-1] if is_code else words

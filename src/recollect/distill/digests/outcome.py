@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from recollect.distill.signals.calls import Tried
-from recollect.distill.signals.endings import is_acceptance, last_request, left_open, quote
+from recollect.distill.signals.endings import is_acceptance, is_only_prompts, last_request, left_open, quote
 from recollect.distill.signals.turns import Turn, turns_of
 from recollect.distill.stream import SessionEvents
 from recollect.model.sessions import Outcome
@@ -50,6 +50,8 @@ def outcome_of(session: SessionEvents, signals: Sequence[Signal]) -> Verdict:
     """Return the outcome of a session. signals: of the same session."""
     turns = session.once(turns_of)
     turn = last_request(turns)
+    if is_only_prompts(session):
+        return Verdict("unknown", ("only prompts are known, nothing of what the agent did",))
     if turn is None:
         return Verdict("unknown", ("nothing was asked: only commands, notices or metadata",))
     left = left_open(turns)

@@ -79,7 +79,7 @@ class Activity:
     def __init__(
         self, session: SessionEvents, timeline: Timeline, signals: Sequence[Signal], commits: Sequence[Commit]
     ) -> None:
-        self._commits = commits
+        self._commits = [(commit.position, commit.hash) for commit in commits]
         places = session.positions
         self._tests: list[tuple[int, TestRun]] = []
         tested: set[int] = set()
@@ -100,7 +100,8 @@ class Activity:
 
     def commits(self, start: int, end: int) -> tuple[str, ...]:
         """Return the commits made in a range, each once."""
-        return tuple(dict.fromkeys(commit.hash for commit in self._commits if start <= commit.position < end))
+        found = self._commits[_at(self._commits, start) : _at(self._commits, end)]
+        return tuple(dict.fromkeys(made for _, made in found))
 
     def tests(self, start: int, end: int) -> tuple[RunOfTests, ...]:
         """Return the test runs in a range, at most `MAX_COMMANDS`."""

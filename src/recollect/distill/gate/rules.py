@@ -76,7 +76,7 @@ def _prepared(rule: GateRule, shipped: set[str]) -> _Own | None:
             raise ConfigError(
                 f"gate.rules: {rule.id!r} has no pattern, and no shipped rule is called so",
                 key=key,
-                hint="an empty pattern takes a shipped rule out; `recollect parse --nodes --explain` names those that fire",
+                hint="an empty pattern takes a shipped rule out; `recollect parse --nodes --explain` names those",
             )
         return None
     if _NESTED.search(rule.pattern):

@@ -137,10 +137,11 @@ def _whole(low: str, code: str) -> Answer | None:
 
 def _next(low: str, at: int, words: Words) -> tuple[Kind | None, int]:
     best: tuple[Kind | None, int] = (None, at)
-    for kind in ("do_it", "no", "yes"):
+    kinds: tuple[Kind, ...] = ("do_it", "no", "yes")
+    for kind in kinds:
         match = words.begins(kind, low, at, len(low))
         if match is not None and match.end() > best[1]:
-            best = (kind, match.end())  # type: ignore[assignment]
+            best = (kind, match.end())
     if best[0] is None:
         lead = words.begins("lead_ins", low, at, len(low))
         if lead is not None and lead.end() > at:

@@ -61,8 +61,8 @@ Group = tuple[str, ...]
 class Pattern:
     """One pattern of a rule.
 
-    groups: all that must occur wherever it matches. first: the group with which a match begins, None where it begins with
-    something else. is_at_start, is_at_sentence: it matches only at the start of a clause, of a sentence.
+    groups: all that must occur wherever it matches. first: the group with which a match begins, None where it begins
+    with something else. is_at_start, is_at_sentence: it matches only at the start of a clause, of a sentence.
     """
 
     def __init__(self, rule: PackRule, written: str, pack: Pack) -> None:

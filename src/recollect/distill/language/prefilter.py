@@ -12,7 +12,6 @@ from recollect.distill.language.patterns import Group, Pattern, typical_length
 from recollect.distill.language.sentences import SENTENCE_CHARACTERS, Words
 from recollect.model.nodes import Speaker
 
-
 _TELLING: Final = 3
 """Letters of a typical phrase of a group that is looked for; "in" or "to" are everywhere, the expression finds them."""
 _PLACES: Final = 512
@@ -69,7 +68,7 @@ class Places:
 
 
 class Prefilter:
-    """Finds in one pass where words of one language's patterns and lists stand, and which patterns have all of theirs."""
+    """Finds in one pass where words of a language's patterns and lists stand, and which patterns have all of theirs."""
 
     def __init__(self, words: Words, speaker: Speaker) -> None:
         self.words = words
@@ -89,9 +88,9 @@ class Prefilter:
             needed = [g for g in pattern.groups if g == key or typical_length(g) >= _TELLING]
             needs = frozenset(self._number(group, stems) for group in needed)
             first = self._number(pattern.first, stems) if pattern.first in needed and pattern.first else -1
-            self._by_key.setdefault(self._numbers[key], []).append(
-                Candidate(order, pattern, needs, first, self._numbers[key], pattern.reach)
-            )
+            any_of = reasons if pattern.rule.needs == ("reason",) else ()
+            candidate = Candidate(order, pattern, needs, first, self._numbers[key], pattern.reach, any_of)
+            self._by_key.setdefault(candidate.key, []).append(candidate)
         self._owners = tuple(tuple(owners) for owners in stems.values())
         self._search = AhoCorasick(tuple(stems), implementation=Implementation.DFA) if stems else None
 
@@ -107,25 +106,26 @@ class Prefilter:
         positions: dict[int, list[int]] = {}
         if self._search is None:
             return Places(positions)
-        last = len(low)
-        owners = self._owners
-        for stem, start, end in self._search.find_matches_as_indexes(low, overlapping=True):
-            if start and low[start - 1].isalnum() and low[start] < _SPACELESS and low[start - 1] < _SPACELESS:
+        padded, owners = f" {low} ", self._owners
+        for stem, start, end in self._search.find_matches_as_indexes(padded, overlapping=True):
+            if padded[start - 1].isalnum() and padded[start] < _SPACELESS and padded[start - 1] < _SPACELESS:
                 continue
-            is_whole = end >= last or not (low[end].isalnum() and low[end - 1].isalnum()) or low[end - 1] >= _SPACELESS
+            is_whole = not (padded[end].isalnum() and padded[end - 1].isalnum()) or padded[end - 1] >= _SPACELESS
             for number, is_prefix in owners[stem]:
                 if is_whole or is_prefix:
-                    found = positions.setdefault(number, [])
-                    if len(found) < _PLACES:
-                        found.append(start)
-        for found in positions.values():
-            found.sort()
+                    found = positions.get(number)
+                    if found is None:
+                        positions[number] = [start - 1]
+                    elif len(found) < _PLACES:
+                        found.append(start - 1)
+        for starts in positions.values():
+            starts.sort()
         return Places(positions)
 
     def spots(self, places: Places) -> list[Spot]:
         """Return where patterns may match, all of whose telling words stand near each other."""
         groups = places.positions.keys()
-        found = []
+        found: list[Spot] = []
         for key in groups:
             for candidate in self._by_key.get(key, ()):
                 if candidate.needs <= groups:

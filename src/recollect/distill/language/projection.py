@@ -1,7 +1,7 @@
 """What of a message is prose: everything else is covered up, character by character, so that ranges stay as they are.
 
-Lines of code, logs, tables, diffs, quotations and pasted blocks become blanks. Inline code, links and words in double quotes become
-opaque characters: they can be named as an option, but nobody reads rules in them.
+Lines of code, logs, tables, diffs, quotations and pasted blocks become blanks. Inline code, links and words in double
+quotes become opaque characters: they can be named as an option, but nobody reads rules in them.
 """
 
 from __future__ import annotations
@@ -30,12 +30,19 @@ _LINE: Final = re.compile(
     | \s*\[?\d\d:\d\d:\d\d
     | \s*\[(?:info|warn|warning|error|debug|trace)\]
     | \s*(?:error|warning|fatal|info|debug|note|help)(?:\[\w+\])?:\s
+    | \s*\[?(?:fehler|warnung|erreur|avertissement|erro|advertencia|ошибка|предупреждение)\]?\s?[:：]
+    | \s*\[?(?:错误|錯誤|警告|エラー)\]?\s?[:：]
+    | \s*\[(?:fehler|warnung|erreur|erro|ошибка|错误|錯誤|警告|エラー)\]
+    | \s*(?:npm\s(?:warn|err!)|\(node:\d+\)|\w*(?:Deprecation|User|Future|Runtime|Syntax)Warning:|eslint:)
+    | \s*(?:todo|fixme|xxx|hack)(?:\([\w-]+\))?:\s             # notes in code
+    | \s*\S{1,120}:\d+:\d+:?\s                              # place in a file
     | \s*(?:npm|yarn|pnpm)\s(?:warn|err!|error|notice)
     | \s*(?:Traceback\s\(|File\s"|at\s\S+\s?\(|\w+(?:\.\w+)*(?:Error|Exception):)
     | \s*[{}\[\]]+[,;]?\s*$                                 # JSON
     | \s*"[^"\n]{1,80}"\s*:
     | \s*(?://|/\*|\*/|\#!|\#include|<\?|<!--)
-    | \s*(?:def|class|async\sdef|fn|func|function|public|private|protected|static|impl|struct|enum|interface)\s[^.!?]*[:{;)]\s*$
+    | \s*(?:def|class|async\sdef|fn|func|function|impl|struct|enum|interface)\s[^.!?]*[:{;)]\s*$
+    | \s*(?:public|private|protected|static)\s[^.!?]*[:{;)]\s*$
     | \s*(?:import\s[\w.{*]|from\s\S+\simport\s|return\s[^.!?]*[;)]?$|package\s[\w.]+;|using\s[\w.]+;)
     | \s*(?:if|elif|for|while|with|else|try|except|switch|catch)\b[^.!?]*[:{]\s*$
     | \s*(?:const|let|var|val)\s\w+\s*(?::\s*\w+\s*)?=

@@ -14,8 +14,9 @@ from recollect.distill.language.sentences import Sentence, Words, sentences
 _TAIL: Final = 2_400
 """Characters at the end of a reply in which it may ask or suggest."""
 _LABEL: Final = re.compile(
-    r"^[ \t]*(?:[-*+•][ \t]+)?(?:\#{1,6}[ \t]+)?(?:\*\*)?(?:(?:option|variant|approach|variante|opción|opcion|opção|opcao|вариант"
-    r"|方案|選択肢|案|选项|ansatz|enfoque|abordagem|approche)[ \t]*)?[(]?(\d{1,2}|[a-f]|[A-F])[).:：、](?:\*\*)?[ \t]*(\S[^\n]{1,400})",
+    r"^[ \t]*(?:[-*+•][ \t]+)?(?:\#{1,6}[ \t]+)?(?:\*\*)?(?:(?:option|variant|approach|variante|opción|opcion|opção"
+    r"|opcao|вариант|方案|選択肢|案|选项|ansatz|enfoque|abordagem|approche)[ \t]*)?[(]?(\d{1,2}|[a-f])[).:：、]"
+    r"(?:\*\*)?[ \t]*(\S[^\n]{1,400})",
     re.MULTILINE | re.IGNORECASE,
 )
 _BULLET: Final = re.compile(r"^[ \t]*([-*+•])[ \t]+(\S[^\n]{1,400})", re.MULTILINE)
@@ -35,8 +36,8 @@ class Listed(NamedTuple):
 class Proposal(NamedTuple):
     """A reply that can be answered. (0, 0) where there is nothing of the kind.
 
-    listed: options with labels. asked: the sentence that asks. offered: what it offers to do. suggested: what was suggested before. is_step: only a
-    step of work is offered.
+    listed: options with labels. asked: the sentence that asks. offered: what it offers to do. suggested: what was
+    suggested before. is_step: only a step of work is offered.
     """
 
     listed: tuple[Listed, ...]
@@ -92,10 +93,11 @@ def _asked(low: str, tail: list[Sentence], words: Words) -> tuple[Range, Range, 
         offer = words.has("offers", low, start, end)
         if offer is None:
             continue
-        offered = trimmed(low, offer.end(), end, words, with_verb=True)
-        if offered is None or _is_generic(low, offered, words):
+        offered = _named(low, (offer.end(), end), (start, offer.start()), words)
+        if offered is None:
             return (start, end), (0, 0), False
-        step = words.begins("step_verbs", low, *offered)
+        is_last = not words.pack.spaces  # the verb of what is offered stands at its end
+        step = words.has("step_verbs", low, *offered) if is_last else words.begins("step_verbs", low, *offered)
         if step is not None and _is_generic(low, (step.end(), offered[1]), words):
             return (start, end), (0, 0), False
         return (start, end), offered, step is not None
@@ -111,10 +113,19 @@ def _suggested(low: str, among: list[Sentence], words: Words) -> Range:
         found = words.has("proposals", low, start, end)
         if found is None:
             continue
-        span = trimmed(low, found.end(), end, words, with_verb=True)
-        if span is not None and not _is_generic(low, span, words):
+        span = _named(low, (found.end(), end), (start, found.start()), words)
+        if span is not None:
             return span
     return (0, 0)
+
+
+def _named(low: str, after: Range, before: Range, words: Words) -> Range | None:
+    """Return what is named after the words that offer it; before them, where a language puts its verb last."""
+    for span in (after,) if words.pack.spaces else (after, before):
+        named = trimmed(low, *span, words, with_verb=True)
+        if named is not None and not _is_generic(low, named, words):
+            return named
+    return None
 
 
 def _is_generic(low: str, span: Range, words: Words) -> bool:

@@ -1,4 +1,4 @@
-"""The clause analyser: which rules of the language packs match in a message, and what they say was chosen or rejected."""
+"""The clause analyser: which rules of the packs match in a message, and what they say was chosen or rejected."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def readings(text: str, speaker: Speaker) -> list[Reading]:
         places = prefilter.places(flat)
         if prefilter.spots(places):
             heard.append((prefilter, places))
-    return _Message(text, speaker).readings(low, heard) if heard else []
+    return _Message(text, speaker).readings(heard) if heard else []
 
 
 def _clear(text: str) -> str:
@@ -107,14 +107,15 @@ class _Message:
         self._speaker = speaker
         self._prose = project(text, of_human=speaker == "human")
         self._low = lower(self._prose)
+        self._raw = lower(text[:CAP])
         self._asked: dict[str, bool] = {}
         self._is_short = text.count(" ") < _SHORT_WORDS and len(text) < 12 * _SHORT_WORDS
 
-    def readings(self, raw: str, heard: Sequence[tuple[Prefilter, Places]]) -> list[Reading]:
-        """Return the readings of every sentence in which all words of a pattern stand. raw: the lower-case message."""
+    def readings(self, heard: Sequence[tuple[Prefilter, Places]]) -> list[Reading]:
+        """Return the readings of every sentence in which all words of a pattern stand."""
         seen: list[tuple[int, int, Reading]] = []
         for prefilter, anywhere in heard:
-            places = anywhere.uncovered(raw, self._low)
+            places = anywhere.uncovered(self._raw, self._low)
             for tried, (sentence, spots) in enumerate(self._sentences(prefilter.spots(places))):
                 around = _Circumstances(self._low, sentence, prefilter, places, self._speaker)
                 seen += self._in_sentence(around, spots)
@@ -169,13 +170,16 @@ class _Message:
     def _reading(self, rule: PackRule, match: re.Match[str], around: _Circumstances) -> Reading | None:
         """Return a match as a reading, None where it names nothing or the rule needs more."""
         slots: dict[str, list[Range]] = {"chosen": [], "rejected": []}
+        reason = around.reason()
         wanted = False
         for name, value in match.groupdict().items():
             if value is None:
                 continue
             wanted = True
             with_verb = name.endswith(TAKEN_IN)
-            span = trimmed(self._low, *match.span(name), around.words, with_verb=with_verb)
+            begin, end = match.span(name)
+            end = reason[0] if begin < reason[0] < end else end
+            span = trimmed(self._low, begin, end, around.words, with_verb=with_verb)
             if span is not None and not (
                 with_verb and rule.category == "choice" and _is_verb_alone(self._low, match.start(name), span[1])
             ):
@@ -184,10 +188,9 @@ class _Message:
         if wanted and not chosen and not rejected and not rule.is_nameless:
             return None
         first = (chosen or rejected or ((0, 0),))[0]
-        if any(around.words.begins(name, self._low, first[0], first[1]) for name in rule.unless):
+        if any(around.words.begins(name, self._raw, _bare(self._raw, first), first[1]) for name in rule.unless):
             return None
         named = any(is_named(self._text, self._prose, span) for span in (*chosen, *rejected))
-        reason = around.reason()
         facts = {
             "named": named,
             "reason": reason != (0, 0),
@@ -200,6 +203,14 @@ class _Message:
         return Reading(
             around.words.pack.code, rule, match.start(), match.end(), around.sentence, chosen, rejected, reason, named
         )
+
+
+def _bare(raw: str, span: Range) -> int:
+    """Return where an option begins behind the marks of inline code or of a quotation."""
+    start, end = span
+    while start < end and raw[start] in "`\"'“„«":
+        start += 1
+    return start
 
 
 def _best(seen: list[tuple[int, int, Reading]]) -> list[Reading]:

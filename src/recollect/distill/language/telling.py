@@ -15,6 +15,9 @@ _TOKEN: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _TOKENS: Final = 96
 _TELLING: Final = 2
 """Stop words that tell a language; one alone ("no") is of many."""
+_MANY: Final = 8
+_SHARE_OF_MANY: Final = 0.75
+"""Of many stop words: languages share some ("a", "no", "as"), so a second one needs more."""
 _SHARE: Final = 0.5
 """Of the stop words of the leading language: what another one needs to be tried too."""
 
@@ -53,4 +56,5 @@ def spoken(low: str, packs: tuple[Words, ...]) -> list[Words]:
     best = max(counts, default=0)
     if best < _TELLING:
         return list(packs)
-    return [words for words, count in zip(packs, counts, strict=True) if count >= _SHARE * best]
+    share = _SHARE_OF_MANY if best >= _MANY else _SHARE
+    return [words for words, count in zip(packs, counts, strict=True) if count >= share * best]

@@ -126,7 +126,7 @@ class Retrospective:
     def take(self, facts: SessionFacts) -> None:
         """Count a session and what happened in it during the span."""
         session, digest = facts.session, facts.digest
-        standing: Standing = digest.outcome if digest is not None else "not analysed"
+        standing = _standing(facts)
         uid = session.session_uid
         self._outcomes[standing].add(uid, uid)
         self._repos.setdefault(session.repo, Tallies())[standing].add(uid, uid)
@@ -207,6 +207,7 @@ class Retrospective:
         """Count a signal; return what it is counted as, "" for nothing."""
         uid, place = session.session_uid, cite(signal.evidence[0]) if signal.evidence else session.session_uid
         at = signal.ts if signal.ts is not None else session.started_at
+        root = session.repo_root or session.cwd
         name = ""
         if isinstance(signal, ErrorSeen):
             name = "errors"
@@ -218,18 +219,18 @@ class Retrospective:
         elif isinstance(signal, Retry):
             name = "retries"
             tag = {True: "worked", False: "failed", None: ""}[signal.ok]
-            self._retries[signal.tool, signal.target].add(uid, place, tag=tag)
+            self._retries[signal.tool, below(signal.target, root)].add(uid, place, tag=tag)
         elif isinstance(signal, HumanIntervention):
             name = "interventions"
             self._interventions[signal.reason].add(uid, place)
         elif isinstance(signal, EditSeen):
             name = "edits"
-            self._files[session.repo, below(signal.path, session.repo_root or session.cwd)].add(uid, place)
+            self._files[session.repo, below(signal.path, root)].add(uid, place)
         elif isinstance(signal, TestRun):
             name = "test_runs"
             self._take_run(signal, uid, place)
         elif isinstance(signal, Loop):
-            self._loops.append(LoopLine(signal.tool, signal.target, signal.count, _places(signal)))
+            self._loops.append(LoopLine(signal.tool, below(signal.target, root), signal.count, _places(signal)))
         elif isinstance(signal, ContextPressure):
             self._compactions += 1
         if name and at is not None:
@@ -384,9 +385,16 @@ class Retrospective:
         return Overhead(self._calls, self._infra_calls, share, tuple(listing.cut("tools", lines, MAX_LINES)))
 
 
+def _standing(facts: SessionFacts) -> Standing:
+    """Return how a session came out. One that was analysed and has no digest holds nothing but our own calls."""
+    if facts.digest is not None:
+        return facts.digest.outcome
+    return "unknown" if facts.session.analyzed_at is not None else "not analysed"
+
+
 def _session_line(facts: SessionFacts, standing: Standing, counts: dict[str, int]) -> SessionLine:
     session, digest = facts.session, facts.digest
-    reasons = digest.outcome_reasons if digest is not None else ("not analysed yet",)
+    reasons = digest.outcome_reasons if digest is not None else (session.outcome_reason,)
     last = next((s.evidence[0] for s in reversed(facts.signals) if s.evidence), None)
     return SessionLine(
         session_uid=session.session_uid,

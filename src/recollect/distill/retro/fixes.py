@@ -88,7 +88,7 @@ def fix_of(repair: Repair, between: EventsBetween, *, root: str = "") -> FixLine
     def line(how: str, what: str, seq: int) -> FixLine:
         return FixLine(
             how=how,  # type: ignore[arg-type]  # one of `How`, by the calls below
-            what=one_line(below(what, root) if how in ("edit", "read") else what),
+            what=one_line(below(what, root)),
             evidence=f"{uid}#{seq}",
             failed=cite(repair.failed),
             worked=cite(repair.worked),
@@ -113,7 +113,7 @@ def below(path: str, root: str) -> str:
     plain, folder = path.replace("\\", "/"), root.replace("\\", "/").rstrip("/")
     if folder and plain.startswith(f"{folder}/"):
         return plain[len(folder) + 1 :]
-    return plain.removeprefix("./")
+    return path.removeprefix("./")
 
 
 def cite(evidence: Evidence) -> str:

@@ -9,6 +9,7 @@ from recollect.distill.signals.turns import Turn
 from recollect.distill.stream import SessionEvents, evidence_of
 from recollect.model.events import Event
 from recollect.model.nodes import Evidence
+from recollect.model.payloads import UserMessage
 from recollect.model.signals import Abandoned, Completion
 
 _TURNED_AWAY = re.compile(
@@ -57,7 +58,7 @@ def completions_of(session: SessionEvents, turns: Sequence[Turn]) -> list[Comple
 
 def abandoned_of(session: SessionEvents, turns: Sequence[Turn]) -> list[Abandoned]:
     """Return that a session was left in mid-work, with what was left; nothing where it was not."""
-    left = left_open(turns)
+    left = None if is_only_prompts(session) else left_open(turns)
     if left is None:
         return []
     event, reason = left
@@ -70,6 +71,11 @@ def abandoned_of(session: SessionEvents, turns: Sequence[Turn]) -> list[Abandone
             reason=reason,
         )
     ]
+
+
+def is_only_prompts(session: SessionEvents) -> bool:
+    """Tell whether nothing is known but what people wrote: a history of prompts, whose answers stand elsewhere."""
+    return bool(session.events) and all(type(event.payload) is UserMessage for event in session.events)
 
 
 def left_open(turns: Sequence[Turn]) -> tuple[Event, str] | None:

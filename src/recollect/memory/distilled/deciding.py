@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from recollect.errors import UsageError
+from recollect.index.query.dates import parse_date
 from recollect.memory.lazily import LazyRedactor
+from recollect.memory.recalling import DATE_FORMS
 from recollect.model.events import SourceLocation
 from recollect.model.nodes import Decision, Evidence, Option, node_id
 from recollect.model.sessions import Session
@@ -70,6 +72,17 @@ class DecisionsFacet:
             uid = self._memory.session(question.session).session_uid
             question = msgspec.structs.replace(question, session=uid)
         return ask_decisions(self._memory.distilled(), question, limit=limit)
+
+    def instant(self, text: str, *, name: str) -> int:
+        """Return the moment that a date of the query language names for `at`, UTC microseconds.
+
+        That is the end of a day, month or year; for `7d` so long ago. Raises UsageError, which calls it by `name`.
+        """
+        now = self._now_us()
+        period = parse_date(text, now)
+        if period is None:
+            raise UsageError(f"{name}: {text!r} is no date I know; write one like {DATE_FORMS}")
+        return period.start_us if period.end_us == now else period.end_us - 1
 
     def add(self, new: NewDecision) -> DecisionView:
         """Keep a decision that was taken elsewhere. Secrets in it are redacted.

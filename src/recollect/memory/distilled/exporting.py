@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from recollect.distill.correlation import exported
+from recollect.distill.correlation import counts_as_infra, exported
 from recollect.model.digests import Digest
 from recollect.model.payloads import ToolCall
 from recollect.store.sqlite.connection import DATABASE_NAME
@@ -23,5 +23,10 @@ def exported_of(home: Path, digest: Digest, infra: tuple[str, ...]) -> dict[str,
         payloads = [event.payload for event in source.events] if source is not None else []
     finally:
         feed.close()
-    calls = Counter(payload.canonical for payload in payloads if isinstance(payload, ToolCall))
+    # A call whose name counts already goes by "mcp" too, so that either reason counts it, and both count it once.
+    calls = Counter(
+        "mcp" if counts_as_infra(payload.name, infra) else payload.canonical
+        for payload in payloads
+        if isinstance(payload, ToolCall)
+    )
     return exported(digest, calls, infra, str((home / DATABASE_NAME).absolute()))

@@ -48,7 +48,7 @@ def make_retro(memory: OpenMemory, span: Span, *, notes: Sequence[str] = ()) -> 
         for one in facts:
             told.take(one)
     if waiting:
-        notes = (*notes, f"{waiting:,} sessions are not analysed yet: they are under way, or `recollect sync` does it")
+        notes = (*notes, f"not analysed yet: {waiting:,} (under way, or waiting for `recollect sync`)")
     return told.tell(_used(memory, where, span), _decisions(memory, span), _between(memory), notes=notes)
 
 

@@ -11,6 +11,8 @@ from recollect.config import Config
 from recollect.memory.taking_in import TakesIn, now_us
 
 if TYPE_CHECKING:
+    from recollect.archive.archive import Archive
+    from recollect.archive.keys import HomeKeys
     from recollect.distill.retro.report import Retro
     from recollect.memory.distilled.blaming import BlameAnswer, BlameQuestion
     from recollect.memory.distilled.deciding import DecisionsFacet
@@ -18,8 +20,11 @@ if TYPE_CHECKING:
     from recollect.model.digests import Digest
     from recollect.model.nodes import DecisionState
     from recollect.model.sessions import Session
+    from recollect.pipeline.report import SyncReport
+    from recollect.pipeline.sync import SyncRequest
     from recollect.recall.decisions import DecisionsAnswer
     from recollect.store.distilled import DistilledReader, KeptNode
+    from recollect.store.sqlite import SqliteWriter
     from recollect.store.sqlite.distilled.reading import SqliteDistilledReader
 
 
@@ -106,6 +111,15 @@ class TellsMeaning(TakesIn):
         from recollect.memory.distilled.running import DistillingFacet
 
         return DistillingFacet(self, now_us)
+
+    def _distill(
+        self, opened: tuple[SqliteWriter, Archive, HomeKeys], request: SyncRequest, report: SyncReport
+    ) -> None:
+        if not self.config.distill.enabled or report.state == "interrupted":
+            return
+        from recollect.memory.distilled.running import distill_after
+
+        distill_after(self, opened, request, report)
 
     def distilled(self) -> DistilledReader:
         """Return the shared reader of what was distilled; an empty memory is made where there is none."""

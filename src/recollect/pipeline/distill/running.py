@@ -101,8 +101,9 @@ class Distilling:
         return self.report
 
     def _run(self, uids: Sequence[str] | None) -> bool:
-        with self._writer.transaction():
-            self._writer.distilled.note_changes()
+        if self._writer.distilled.has_changes():
+            with self._writer.transaction():
+                self._writer.distilled.note_changes()
         due = self._feed.due(scheme=self._scheme, now_us=self._now_us(), idle_us=self._idle_us)
         wanted = due.uids if uids is None else uids
         self.report.under_way = due.under_way

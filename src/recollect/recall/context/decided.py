@@ -26,7 +26,7 @@ class DecidedHere:
             return Found(())
         held = [
             decision
-            for decision in asked.reader.decisions_in(asked.folder)
+            for decision in asked.reader.decisions_in(asked.folder, [s.session_uid for s in asked.sessions[0]])
             if decision.citation.partition("#")[0] != asked.session
             and decision.citation
             and (decision.speaker == "human" or decision.confidence >= SURE)

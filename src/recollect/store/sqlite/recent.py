@@ -95,12 +95,12 @@ class SqliteRecentReader:
                     found.add(uid)
         return frozenset(found)
 
-    def decisions_in(self, folder: Folder) -> list[RecentDecision]:
+    def decisions_in(self, folder: Folder, uids: Sequence[str] = ()) -> list[RecentDecision]:
         """Return the decisions that hold in a folder, the newest first."""
         from recollect.store.sqlite.distilled.held import held_decisions
 
         with store_errors():
-            return held_decisions(self._db, folder, lambda uid: self._is_here(uid, folder))
+            return held_decisions(self._db, folder, uids, lambda uid: self._is_here(uid, folder))
 
     def uids_in(self, folder: Folder) -> list[str]:
         """Return all root sessions that `sessions_in` counts."""

@@ -18,7 +18,7 @@ SHOWN = 20
 """Lines of a table; the JSON has more."""
 TEXT_CHARS = 160
 
-Kind = Literal["text", "code", "figure"]
+Kind = Literal["text", "code", "figure", "time"]
 PlotName = Literal["outcomes", "cost", "trouble", "files"]
 
 
@@ -95,14 +95,12 @@ def _asked(retro: Retro, verb: str, *options: str) -> tuple[Proof, ...]:
     return (Proof(shlex.join(["recollect", verb, *options, *within, *repos])),)
 
 
-def _table(
-    columns: Sequence[tuple[str, Kind]], rows: Iterable[Row], *, left_out: int = 0, what: str = "line"
-) -> tuple[Table, ...]:
+def _table(columns: Sequence[tuple[str, Kind]], rows: Iterable[Row], *, left_out: int = 0) -> tuple[Table, ...]:
     given = list(rows)
     if not given:
         return ()
     hidden = max(0, len(given) - SHOWN) + left_out
-    more = f"{plural(hidden, f'more {what}')}; `--json` has more of them" if hidden else ""
+    more = f"and {count(hidden)} more; --json has more of them" if hidden else ""
     cleaned = (row._replace(cells=tuple(_short(cell) for cell in row.cells)) for row in given[:SHOWN])
     return (Table(tuple(columns), tuple(cleaned), more),)
 
@@ -161,10 +159,10 @@ def _outcomes(retro: Retro) -> Section:
         for line in bad
     )
     columns: tuple[tuple[str, Kind], ...] = (
-        ("ended", "text"), ("outcome", "text"), ("repo", "text"), ("session", "text"), ("why", "text")
+        ("ended", "time"), ("outcome", "text"), ("repo", "text"), ("session", "text"), ("why", "text")
     )  # fmt: skip
     tables = (*_table((("outcome", "text"), ("sessions", "figure"), ("share", "figure")), rows),
-              *_table(columns, failed, what="session"))  # fmt: skip
+              *_table(columns, failed))  # fmt: skip
     return Section("Outcomes", () if tables else ("no sessions",), "outcomes", tables)
 
 
@@ -186,7 +184,7 @@ def _cost(retro: Retro) -> Section:
         ("cost", "figure"), ("input", "figure"), ("output", "figure"), ("cached", "figure")
     )  # fmt: skip
     tables = (
-        *_table((("model", "text"), *figures), by_model, what="model"),
+        *_table((("model", "text"), *figures), by_model),
         *_table(
             (("repo", "text"), ("sessions", "figure"), *figures), by_repo, left_out=_left_out(retro, "repositories")
         ),
@@ -215,7 +213,7 @@ def _errors(retro: Retro) -> Section:
         f"{plural(retro.totals.errors, 'error')}; after {count(retro.totals.errors_fixed)} of them the same call "
         "worked later in the session",
     ) if rows else ("no errors",)  # fmt: skip
-    tables = _table(columns, rows, left_out=_left_out(retro, "errors"), what="kind of error")
+    tables = _table(columns, rows, left_out=_left_out(retro, "errors"))
     return Section("Recurring errors and what fixed them", lead, "trouble", tables)
 
 
@@ -285,7 +283,7 @@ def _files(retro: Retro) -> Section:
     columns: tuple[tuple[str, Kind], ...] = (
         ("file", "code"), ("repo", "text"), ("edits", "figure"), ("sessions", "figure")
     )  # fmt: skip
-    tables = _table(columns, rows, left_out=_left_out(retro, "files"), what="file")
+    tables = _table(columns, rows, left_out=_left_out(retro, "files"))
     return Section("Hot files", () if tables else ("no edits",), "files" if tables else "", tables)
 
 
@@ -303,12 +301,12 @@ def _decisions(retro: Retro) -> Section:
         for line in decided.changes
     )
     columns: tuple[tuple[str, Kind], ...] = (
-        ("when", "text"), ("decided", "text"), ("by", "text"), ("repo", "text"), ("now", "text")
+        ("when", "time"), ("decided", "text"), ("by", "text"), ("repo", "text"), ("now", "text")
     )  # fmt: skip
-    changes: tuple[tuple[str, Kind], ...] = (("when", "text"), ("", "text"), ("before", "text"), ("after", "text"))
+    changes: tuple[tuple[str, Kind], ...] = (("when", "time"), ("", "text"), ("before", "text"), ("after", "text"))
     tables = (
-        *_table(changes, changed, left_out=_left_out(retro, "changes"), what="change"),
-        *_table(columns, made, left_out=_left_out(retro, "decisions"), what="decision"),
+        *_table(changes, changed, left_out=_left_out(retro, "changes")),
+        *_table(columns, made, left_out=_left_out(retro, "decisions")),
     )
     said = (
         f"{count(decided.made)} made, {count(decided.superseded)} superseded, {count(decided.reversed)} reversed, "
@@ -339,7 +337,7 @@ def _overhead(retro: Retro) -> Section:
     lead = f"{count(of.infra_calls)} of {plural(of.calls, 'call')} ({of.share:.1%}) went to infrastructure"
     rows = (Row((line.tool, count(line.calls), count(line.sessions)), _proofs(line.evidence)) for line in of.tools)
     columns: tuple[tuple[str, Kind], ...] = (("tool", "code"), ("calls", "figure"), ("sessions", "figure"))
-    tables = _table(columns, rows, left_out=_left_out(retro, "tools"), what="tool")
+    tables = _table(columns, rows, left_out=_left_out(retro, "tools"))
     return Section("Infrastructure", (lead,), tables=tables)
 
 
@@ -353,10 +351,10 @@ def _sessions(retro: Retro) -> Section:
         for s in retro.sessions
     )  # fmt: skip
     columns: tuple[tuple[str, Kind], ...] = (
-        ("began", "text"), ("agent", "text"), ("repo", "text"), ("session", "text"), ("outcome", "text"),
+        ("began", "time"), ("agent", "text"), ("repo", "text"), ("session", "text"), ("outcome", "text"),
         ("turns", "figure"), ("edits", "figure"), ("errors", "figure"), ("cost", "figure"),
     )  # fmt: skip
-    tables = _table(columns, rows, left_out=_left_out(retro, "sessions"), what="session")
+    tables = _table(columns, rows, left_out=_left_out(retro, "sessions"))
     return Section("Sessions", () if tables else ("no sessions",), tables=tables)
 
 

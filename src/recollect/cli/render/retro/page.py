@@ -34,6 +34,7 @@ th { text-align: left; font-weight: 600; color: var(--faint); white-space: nowra
 th, td { padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--grid); vertical-align: top; }
 td { min-width: 4rem; max-width: 26rem; } td code { overflow-wrap: anywhere; }
 .figure { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.time { white-space: nowrap; }
 code { font: .85em ui-monospace, monospace; background: var(--shade); border-radius: 3px; padding: .05em .3em; }
 sup { line-height: 0; } sup a { padding: 0 .15em; text-decoration: none; }
 .plot { max-width: 46rem; margin: .6rem 0; } .plot svg { display: block; width: 100%%; height: auto; }
@@ -115,7 +116,7 @@ def _cell(text: str, kind: Kind) -> str:
 
 
 def _class(kind: Kind) -> str:
-    return ' class="figure"' if kind == "figure" else ""
+    return f' class="{kind}"' if kind in ("figure", "time") else ""
 
 
 def _anchor(title: str) -> str:

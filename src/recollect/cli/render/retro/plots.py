@@ -6,9 +6,12 @@ Colours are written as CSS variables, so that one drawing serves light and dark 
 from __future__ import annotations
 
 import io
+import logging
+import os
 import re
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.cli.render.figures import usd
@@ -40,8 +43,14 @@ _SETTINGS: Any = {
 }  # fmt: skip
 
 
-def draw(retro: Retro) -> tuple[dict[PlotName, str], str]:
-    """Return the plots that have something to show, as SVG for a page that has the colours; and why there is none."""
+def draw(retro: Retro, *, cache: Path | None = None) -> tuple[dict[PlotName, str], str]:
+    """Return the plots that have something to show, as SVG for a page that has the colours; and why there is none.
+
+    cache: where matplotlib may keep its list of fonts, which takes seconds to make; None: where it does by itself.
+    """
+    if cache is not None:
+        os.environ.setdefault("MPLCONFIGDIR", os.fspath(cache / "matplotlib"))
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # that it makes that list is nothing to tell
     try:
         import matplotlib as mpl
         from matplotlib.backends.backend_svg import FigureCanvasSVG

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import apsw
@@ -23,15 +23,21 @@ _OUTDONE = (
 )
 
 
-def held_decisions(db: apsw.Connection, folder: Folder, is_here: Callable[[str], bool]) -> list[RecentDecision]:
-    """Return the decisions that hold, the newest first, each once. is_here: tells by its uid whether a session worked
-    in the folder. Raises StoreCorrupt."""
+def held_decisions(
+    db: apsw.Connection, folder: Folder, uids: Sequence[str], is_here: Callable[[str], bool]
+) -> list[RecentDecision]:
+    """Return the decisions that hold, the newest first, each once.
+
+    uids: sessions that worked in the folder. is_here: tells by its uid whether another one did. Raises StoreCorrupt.
+    """
     marks = ", ".join("?" * len(folder.names)) or "NULL"
+    of_uids = ", ".join("?" * len(uids)) or "NULL"
     rows: list[Any] = db.execute(
         "SELECT node.data, analysis.root_uid, node.ts FROM analysis JOIN node ON node.analysis = analysis.number "
-        f"WHERE analysis.repo IN ({marks}) AND node.kind = ? AND node.revoked_at IS NULL "
+        f"WHERE (analysis.repo IN ({marks}) OR analysis.session_uid IN ({of_uids})) "
+        "AND node.kind = ? AND node.revoked_at IS NULL "
         f"AND NOT {_OUTDONE.format(id='node.id')} ORDER BY node.ts DESC, node.id LIMIT ?",
-        (*folder.names, NODE_KINDS.index("decision"), LOOKED_AT),
+        (*folder.names, *uids, NODE_KINDS.index("decision"), LOOKED_AT),
     ).fetchall()
     added: list[Any] = db.execute(
         f"SELECT json, session_uid, added_at FROM added_decision WHERE repo IN ({marks}) AND revoked_at IS NULL "
@@ -39,7 +45,7 @@ def held_decisions(db: apsw.Connection, folder: Folder, is_here: Callable[[str],
         (*folder.names, LOOKED_AT),
     ).fetchall()
     found: dict[object, RecentDecision] = {}
-    here: dict[str, bool] = {"": True}
+    here: dict[str, bool] = {"": True, **dict.fromkeys(uids, True)}
     for data, root, ts in sorted([*rows, *added], key=lambda row: -(row[2] or 0)):
         if root not in here:
             here[root] = is_here(root)

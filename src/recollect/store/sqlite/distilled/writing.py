@@ -49,11 +49,15 @@ class SqliteDistilledWriter:
         self._db = db
         self._touched = touched
 
+    def has_changes(self) -> bool:
+        """Tell whether the change log says something since the last time."""
+        with store_errors():
+            return last_change(self._db) > self._position()
+
     def note_changes(self) -> None:
         """Take what the change log says since the last time."""
         with store_errors():
-            last = last_change(self._db)
-            position = self._db.execute("SELECT position FROM consumer WHERE name = ?", (CONSUMER,)).get or 0
+            last, position = last_change(self._db), self._position()
             if last > position:
                 self._db.execute(
                     "INSERT INTO waiting SELECT session, max(id) FROM change WHERE id > ? GROUP BY session "
@@ -87,6 +91,10 @@ class SqliteDistilledWriter:
             counts = self._save_bindings(repo, bindings, recorded_at, now_us)
             self._db.execute("DELETE FROM waiting_repo WHERE repo = ?", (repo,))
         return counts
+
+    def _position(self) -> int:
+        found = self._db.execute("SELECT position FROM consumer WHERE name = ?", (CONSUMER,)).get
+        return int(found or 0)
 
     def _save_analysis(self, draft: AnalysisDraft, now_us: int) -> int:
         session = draft.session

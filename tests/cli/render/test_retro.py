@@ -1,0 +1,96 @@
+"""Reports are made of any text, and none of it becomes markup."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import msgspec
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from recollect.cli.render.retro.document import Document, Row, Section, Table, document_of, duration, proof
+from recollect.cli.render.retro.markdown import to_markdown
+from recollect.cli.render.retro.page import to_page
+from recollect.cli.render.retro.plots import COLOURS, MAX_BARS, draw, standing_alone
+from recollect.distill.retro.building import Retrospective, Span, Used
+from recollect.distill.retro.report import DayLine, FileLine, Retro
+from recollect.model.usage import UsageReport, UsageTotals
+
+EVIL = "</code></td><script>alert(1)</script>\"'&lt;|`*_[x](javascript:y)"
+
+
+class Tags(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, tuple[str, ...]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, tuple(name for name, _ in attrs)))
+
+
+def document(text: str) -> Document:
+    row = Row((text, text, text), (proof(text, text),))
+    table = Table((("a", "text"), (text, "code"), ("c", "figure")), (row,), text)
+    return Document(text, (text,), (Section("Errors", (text,), "", (table,)),))
+
+
+@given(text=st.text(min_size=1))
+@example(text=EVIL)
+@example(text="--><!--")
+@example(text="</title></style>")
+def test_the_tags_of_a_page_do_not_depend_on_its_texts(text: str) -> None:
+    assert Tags(to_page(document(text), {})).seen == Tags(to_page(document("x"), {})).seen
+
+
+@given(text=st.text(alphabet=st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1))
+@example(text=EVIL)
+def test_a_table_of_markdown_keeps_its_columns_whatever_stands_in_it(text: str) -> None:
+    lines = [line for line in to_markdown(document(text)).splitlines() if line.startswith("| ")]
+    assert {len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in lines} == {5}
+
+
+def empty(**changes: object) -> Retro:
+    unused = UsageReport("day", (), UsageTotals(), "")
+    told = Retrospective(Span(0, 86_400_000_000), infra=()).tell(
+        Used(unused, unused, unused, unused), [], lambda *_: ()
+    )
+    return msgspec.structs.replace(told, **changes)
+
+
+def test_a_retrospective_of_nothing_can_be_written() -> None:
+    document = document_of(empty())
+    assert "nobody stepped in" in to_markdown(document)
+    assert "<table>" in to_page(document, {})
+    assert draw(empty()) == ({}, "")
+
+
+@given(days=st.integers(1, 40 * MAX_BARS))
+def test_a_long_span_is_drawn_in_few_bars(days: int) -> None:
+    from recollect.cli.render.retro.plots import _grouped
+
+    lines = [DayLine(f"2026-01-{i:05d}", {"success": 1}) for i in range(days)]
+    groups = _grouped(lines)
+    assert sum(len(of_group) for _, of_group in groups) == days
+    assert len(groups) <= MAX_BARS or days > 30 * MAX_BARS
+
+
+def test_a_plot_takes_its_colours_from_the_page_and_no_formula_from_a_path() -> None:
+    path = r"src/$\frac{1}{0}$_<b>&_日本語_" + "x" * 80
+    retro = empty(
+        days=tuple(DayLine(f"2026-01-0{i}", {"success": i, "fail": 1}, errors=i, cost_usd=0.5) for i in range(1, 8)),
+        files=(FileLine("r", path, 3, 1, ()), FileLine("r", "$x$", 2, 1, ())),
+    )
+    plots, why = draw(retro)
+    assert (sorted(plots), why) == (["cost", "files", "outcomes", "trouble"], "")
+    named = set(re.findall(r"var\(--([\w-]+)\)", "".join(plots.values())))
+    assert {"ink", "success", "fail", "first"} <= named <= set(COLOURS)
+    assert ">$x$<" in plots["files"]
+    assert "#0102" not in "".join(plots.values())
+    assert draw(retro) == (plots, why)
+    assert "var(" not in standing_alone(plots["cost"])
+
+
+def test_durations_are_read_as_people_say_them() -> None:
+    assert [duration(s) for s in (0, 59.9, 60, 3600, 90_061)] == ["0 s", "59 s", "1 min", "1 h 0 min", "25 h 1 min"]

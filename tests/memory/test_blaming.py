@@ -1,0 +1,46 @@
+"""The edits of a file as blame asks for them: all of it, the newest first, whatever sessions they are in."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recollect.config import Config
+from recollect.memory import BlameQuestion, Memory
+from recollect.memory.distilled.blaming import StoredEdits
+from recollect.testing.builders import ClaudeTranscript
+
+BEGAN = datetime(2026, 8, 1, 9, 0, tzinfo=UTC)
+
+
+@given(
+    edits=st.lists(
+        st.tuples(st.integers(0, 3), st.integers(0, 40), st.sampled_from(["a.py", "b.py", "src/a.py"])), max_size=14
+    )
+)
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+def test_edits_of_sessions_side_by_side_come_newest_first(
+    edits: list[tuple[int, int, str]], tmp_path_factory: object
+) -> None:
+    root: Path = tmp_path_factory.mktemp("desk")  # type: ignore[attr-defined]
+    env = {"HOME": str(root), "CLAUDE_CONFIG_DIR": str(root / "claude"), "CODEX_HOME": str(root / "codex")}
+    for number in range(4):
+        own = sorted(((minute, path) for one, minute, path in edits if one == number))
+        session = ClaudeTranscript(root / "claude", f"s{number}", start=BEGAN)
+        session.user("write")
+        for minute, path in own:
+            session._at = BEGAN + timedelta(minutes=minute)
+            session.write(f"/w/demo/{path}", f"minute {minute} of {number}\n")
+    with Memory.open(root / "memory", config=Config(), env=env) as memory:
+        memory.sync()
+        memory.distilling.run()
+        given_edits = list(StoredEdits(memory, BlameQuestion("/w/demo/a.py")).edits("a.py"))
+        other = StoredEdits(memory, BlameQuestion("src/a.py", repos=("demo",), root="/w/demo"))
+        below = {recorded.event.payload.path for recorded in other.edits("a.py")}  # type: ignore[union-attr]
+    times = [recorded.event.ts or 0 for recorded in given_edits]
+    assert times == sorted(times, reverse=True)
+    assert len(given_edits) == sum(path.endswith("a.py") for _, _, path in edits)
+    assert below == {"/w/demo/src/a.py" for _, _, path in edits if path == "src/a.py"}
