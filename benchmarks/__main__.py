@@ -9,6 +9,7 @@ from benchmarks import (
     context,
     distill_bindings,
     distill_outcomes,
+    distill_quality,
     hooks,
     ingest,
     locomo,
@@ -33,6 +34,7 @@ SCRIPTS = {
     "hooks": hooks.measure,
     "mcp": mcp.measure,
     "distill_outcomes": distill_outcomes.measure,
+    "distill_quality": distill_quality.measure,
     "distill_bindings": distill_bindings.measure,
 }
 

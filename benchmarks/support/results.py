@@ -14,7 +14,7 @@ JSON_FILE = Path(__file__).parents[1] / "results.json"
 PAGE = Path(__file__).parents[1] / "results.md"
 ORDER = (
     "ingest", "search", "recall", "locomo", "context", "vectors", "usage", "adapters", "hooks", "mcp",
-    "distill_outcomes", "distill_bindings",
+    "distill_quality", "distill_outcomes", "distill_bindings",
 )  # fmt: skip
 
 

@@ -34,8 +34,11 @@ def expand(text: str, env: Mapping[str, str] | None = None) -> Path:
 
 
 def home_dir(env: Mapping[str, str] | None = None) -> Path:
-    """Return the home of the memory: `RECOLLECT_HOME`, else the folder of the database that `HELIX_STORE_DB` names, else
-    `recollect` in the platform's data directory."""
+    """Return the home of the memory.
+
+    `RECOLLECT_HOME`, else the folder of the database that `HELIX_STORE_DB` names, else `recollect` in the platform's
+    data directory.
+    """
     return _path(home_text(env))
 
 

@@ -48,7 +48,8 @@ def analyse(
 ) -> Analysis:  # fmt: skip
     """Return what the events of one session mean. session: what is known of it, else the events tell.
 
-    load: see `SessionEvents`. task_patterns: see `task_refs`; empty: those that ship. Pure: the same events give the same, whatever else is stored.
+    load: see `SessionEvents`. task_patterns: see `task_refs`; empty: those that ship. Pure: the same events give the
+    same, whatever else is stored.
     """
     stages = stages or default_stages()
     stream = SessionEvents(events, load=load)

@@ -105,3 +105,16 @@ def test_what_is_found_quotes_the_message_and_nothing_else() -> None:
     evidence = one.evidence[-1]
     assert text[evidence.start : evidence.end] == one.statement == "use Postgres, not MySQL."
     assert one.status == "derived"
+
+
+ALONE = ("replace axios with fetch", "single quotes, not double")
+"""Stories of rules that count only in a short message."""
+
+
+@pytest.mark.parametrize(("speaker", "text"), [(s, t) for s, t, *_ in STORIES if t not in ALONE])
+def test_what_stands_around_a_sentence_changes_nothing(speaker: Speaker, text: str) -> None:
+    around = "The quick brown fox sleeps near the river bank all day.\n\n"
+    (alone,) = decided(text, speaker)
+    (within,) = decided(3 * around + text + "\n\n" + 3 * around, speaker)
+    assert (within.chosen, within.rejected, within.polarity) == (alone.chosen, alone.rejected, alone.polarity)
+    assert within.statement == alone.statement

@@ -6,9 +6,11 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
+import apsw
 import msgspec
 import pytest
 
@@ -16,6 +18,7 @@ from recollect.config import Config, DistillConfig, GateConfig, GateRuleConfig
 from recollect.errors import ConfigError
 from recollect.memory import DistillingFacet, Memory, NewDecision, SyncProgress
 from recollect.model.nodes import Marker, Speaker
+from recollect.serve.mcp.freshness import Freshness
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from tests.pipeline.conftest import World
 from tests.pipeline.distill.plain_stages import PLAIN, WordGate
@@ -247,6 +250,48 @@ def test_a_rule_that_cannot_be_used_is_named(world: World) -> None:
         memory.sync()
         with pytest.raises(ConfigError, match=r"own\.broken"):
             memory.distilling.run()
+
+
+def test_a_pattern_of_tasks_that_cannot_be_used_is_named(world: World) -> None:
+    tell_a_story(world)
+    with world.again(Config(distill=DistillConfig(enabled=False, task_patterns=("OPS-(",)))) as memory:
+        memory.sync()
+        with pytest.raises(ConfigError, match=r"OPS-\("):
+            memory.distilling.run(stages=PLAIN)
+
+
+def test_patterns_of_tasks_are_those_of_the_configuration(world: World) -> None:
+    one = world.claude()
+    one.user("decide: tabs, for MYTASK:17")
+    with world.again(Config(distill=DistillConfig(enabled=False, task_patterns=(r"MYTASK:\d+",)))) as memory:
+        memory.sync()
+        memory.distilling.run(stages=PLAIN)
+        digest = memory.digest(one.uid)
+    assert digest is not None
+    assert digest.task_ref is not None
+    assert digest.task_ref.ref == "MYTASK:17"
+
+
+def test_switched_off_nothing_is_analysed_and_the_change_log_is_not_kept_for_it(world: World, memory: Memory) -> None:
+    one = tell_a_story(world)
+    memory.sync()
+    one.user("more")
+    assert memory.sync().distilled_sessions == 0
+    assert memory.digest(one.uid) is None
+    db = apsw.Connection(str(memory.home / "memory.db"), flags=apsw.SQLITE_OPEN_READONLY)
+    assert db.execute("SELECT count(*) FROM change").get == 0
+    db.close()
+    assert memory.distilling.run(stages=PLAIN).sessions == 1
+
+
+def test_a_server_analyses_beside_its_answers(world: World) -> None:
+    one = tell_a_story(world)
+    fresh = Freshness(lambda: world.memory)
+    fresh.start()
+    for thread in threading.enumerate():
+        if thread is not threading.main_thread() and thread.daemon:
+            thread.join(60)
+    assert world.memory.digest(one.uid) is not None
 
 
 def test_what_the_memory_gave_to_an_agent_decides_nothing(world: World, memory: Memory) -> None:

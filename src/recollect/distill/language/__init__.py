@@ -1,0 +1,1 @@
+"""What languages say when they decide: packs as data, and the clause analyser that reads messages by them."""

@@ -1,4 +1,4 @@
-"""Words as they are typed without their accents: "decisión" and "decision", "für", "fuer" and "fur", "ещё" and "еще"."""
+"""Words as they are typed without their accents: "decisión" or "decision"; "für", "fuer" or "fur"; "ещё" or "еще"."""
 
 from __future__ import annotations
 

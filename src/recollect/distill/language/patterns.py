@@ -28,6 +28,10 @@ _SLOT_REACH: Final = 20
 TAKEN_IN: Final = "v"
 """Ends the name of a group whose option holds its verb."""
 
+_BEFORE: Final = r"(?<![\w./-])"
+_AFTER: Final = r"(?![\w-])"
+_WORDS: Final = re.compile(r"\w(?:.*\w)?\*?", re.DOTALL)
+"""A phrase that begins and ends with a letter or digit, or goes on (`*`)."""
 _WORD: Final = r"(?!-\s)[^\s,;:!?–—]+(?::[^\s,;:!?–—]+)*"
 _COMMA: Final = r"\s*[,;:–—-]"
 _NO_SPACES: Final = r"[^,;:!?，。；：！？、\n]"
@@ -119,19 +123,26 @@ def _group(part: _Part) -> Group:
 
 def alternatives(listed: Sequence[str]) -> str:
     """Return an expression for one of some phrases, longest first, with word boundaries where they begin or end so."""
-    return "(?:" + "|".join(_literal(p) for p in sorted(set(listed), key=lambda p: (-len(p), p))) + ")"
+    ordered = sorted({p.lower() for p in listed}, key=lambda p: (-len(p), p))
+    words = [p for p in ordered if _WORDS.fullmatch(p) and _is_spaced(p)]
+    found = [_literal(p) for p in ordered if p not in words]
+    if words:  # one boundary for all: far less to compile and to try
+        bodies = "|".join(_body(p) + (r"\w*" if p.endswith("*") else "") for p in words)
+        found.insert(0, f"{_BEFORE}(?:{bodies}){_AFTER}")
+    return f"(?:{'|'.join(found)})"
 
 
 def _literal(phrase: str) -> str:
-    phrase = phrase.lower()
-    is_stem = phrase.endswith("*")
-    body = phrase.rstrip("*")
-    written = r"\s+".join(re.escape(word).replace("'", "['’]") for word in body.split())
-    if not _is_spaced(body):
-        return written
-    before = r"(?<![\w./-])" if re.match(r"\w", body) else ""
-    after = r"\w*(?![\w-])" if is_stem else r"(?![\w-])" if re.search(r"\w$", body) else ""
-    return before + written + after
+    body = _body(phrase)
+    if not _is_spaced(phrase):
+        return body
+    before = _BEFORE if re.match(r"\w", phrase) else ""
+    after = rf"\w*{_AFTER}" if phrase.endswith("*") else _AFTER if re.search(r"\w$", phrase) else ""
+    return before + body + after
+
+
+def _body(phrase: str) -> str:
+    return r"\s+".join(re.escape(word).replace("'", "['’]") for word in phrase.rstrip("*").split())
 
 
 def _is_spaced(phrase: str) -> bool:

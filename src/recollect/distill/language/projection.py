@@ -59,7 +59,7 @@ _INLINE: Final = re.compile(
 _ITEM: Final = re.compile(r"\s{0,12}(?:[-*+•]|\(?\d{1,2}[.)]|\(?[A-Za-z][.)])\s+")
 _DOCUMENT_CHARACTERS: Final = 1_500
 _DOCUMENT_LINES: Final = 14
-_ESSAY_CHARACTERS: Final = 4_000
+_ESSAY_CHARACTERS: Final = 3_000
 """What nobody types in one go: pasted, whatever its form."""
 
 

@@ -115,7 +115,14 @@ class TellsMeaning(TakesIn):
     def _distill(
         self, opened: tuple[SqliteWriter, Archive, HomeKeys], request: SyncRequest, report: SyncReport
     ) -> None:
-        if not self.config.distill.enabled or report.state == "interrupted":
+        writer = opened[0]
+        if not self.config.distill.enabled:
+            # What changed is known when it is switched on again, and the change log need not keep it until then.
+            if writer.distilled.has_changes():
+                with writer.transaction():
+                    writer.distilled.note_changes()
+            return
+        if report.state == "interrupted":
             return
         from recollect.memory.distilled.running import distill_after
 

@@ -18,7 +18,8 @@ SHOWN = 20
 """Lines of a table; the JSON has more."""
 TEXT_CHARS = 160
 
-Kind = Literal["text", "code", "figure", "time"]
+Kind = Literal["text", "code", "figure", "word"]
+"""word: short, never broken into lines."""
 PlotName = Literal["outcomes", "cost", "trouble", "files"]
 
 
@@ -159,9 +160,9 @@ def _outcomes(retro: Retro) -> Section:
         for line in bad
     )
     columns: tuple[tuple[str, Kind], ...] = (
-        ("ended", "time"), ("outcome", "text"), ("repo", "text"), ("session", "text"), ("why", "text")
+        ("ended", "word"), ("outcome", "word"), ("repo", "text"), ("session", "text"), ("why", "text")
     )  # fmt: skip
-    tables = (*_table((("outcome", "text"), ("sessions", "figure"), ("share", "figure")), rows),
+    tables = (*_table((("outcome", "word"), ("sessions", "figure"), ("share", "figure")), rows),
               *_table(columns, failed))  # fmt: skip
     return Section("Outcomes", () if tables else ("no sessions",), "outcomes", tables)
 
@@ -301,9 +302,9 @@ def _decisions(retro: Retro) -> Section:
         for line in decided.changes
     )
     columns: tuple[tuple[str, Kind], ...] = (
-        ("when", "time"), ("decided", "text"), ("by", "text"), ("repo", "text"), ("now", "text")
+        ("when", "word"), ("decided", "text"), ("by", "word"), ("repo", "text"), ("now", "word")
     )  # fmt: skip
-    changes: tuple[tuple[str, Kind], ...] = (("when", "time"), ("", "text"), ("before", "text"), ("after", "text"))
+    changes: tuple[tuple[str, Kind], ...] = (("when", "word"), ("", "text"), ("before", "text"), ("after", "text"))
     tables = (
         *_table(changes, changed, left_out=_left_out(retro, "changes")),
         *_table(columns, made, left_out=_left_out(retro, "decisions")),
@@ -351,7 +352,7 @@ def _sessions(retro: Retro) -> Section:
         for s in retro.sessions
     )  # fmt: skip
     columns: tuple[tuple[str, Kind], ...] = (
-        ("began", "time"), ("agent", "text"), ("repo", "text"), ("session", "text"), ("outcome", "text"),
+        ("began", "word"), ("agent", "word"), ("repo", "text"), ("session", "text"), ("outcome", "word"),
         ("turns", "figure"), ("edits", "figure"), ("errors", "figure"), ("cost", "figure"),
     )  # fmt: skip
     tables = _table(columns, rows, left_out=_left_out(retro, "sessions"))

@@ -1,6 +1,7 @@
 """A retrospective as one page of HTML: it loads nothing, runs no script, and no text of a transcript is markup in it.
 
-Light and dark follow the reader's system; wide tables scroll inside the page, so that it can be read on a phone.
+Light and dark follow the reader's system. Where there is little room, as on a phone, the cells of a row stand below
+each other with their names.
 """
 
 from __future__ import annotations
@@ -32,13 +33,19 @@ nav { display: flex; flex-wrap: wrap; gap: .2rem .9rem; font-size: .9rem; }
 table { border-collapse: collapse; font-size: .9rem; min-width: 50%%; }
 th { text-align: left; font-weight: 600; color: var(--faint); white-space: nowrap; }
 th, td { padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--grid); vertical-align: top; }
-td { min-width: 4rem; max-width: 26rem; } td code { overflow-wrap: anywhere; }
+td { min-width: 5.5rem; max-width: 26rem; overflow-wrap: anywhere; } td.figure, td.word { min-width: 0; }
 .figure { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.time { white-space: nowrap; }
+.word { white-space: nowrap; }
 code { font: .85em ui-monospace, monospace; background: var(--shade); border-radius: 3px; padding: .05em .3em; }
 sup { line-height: 0; } sup a { padding: 0 .15em; text-decoration: none; }
 .plot { max-width: 46rem; margin: .6rem 0; } .plot svg { display: block; width: 100%%; height: auto; }
 .plot svg * { stroke-linejoin: round; stroke-linecap: butt; }
+@media (max-width: 42rem) {
+  table, tbody, tr, td { display: block; max-width: none; } thead { display: none; }
+  tr { border-bottom: 1px solid var(--grid); padding: .4rem 0; } td { border: 0; padding: .1rem 0; text-align: left; }
+  td.figure, td.word { display: inline-block; text-align: left; margin-right: .9rem; }
+  td[data-name]:not(:first-child):not(:empty)::before { content: attr(data-name) " "; color: var(--faint); }
+}
 .evidence { font-size: .85rem; padding-left: 2.6rem; } .evidence li { margin: .15rem 0; }
 .evidence li:target { background: var(--shade); outline: 2px solid var(--link); }
 .evidence code { user-select: all; }
@@ -103,11 +110,13 @@ def _table(table: Table, numbers: _Numbers) -> Iterator[str]:
 
 
 def _row(row: Row, columns: tuple[tuple[str, Kind], ...], numbers: _Numbers) -> str:
-    cells = [_cell(text, kind) for text, (_, kind) in zip(row.cells, columns, strict=True)]
-    links = " ".join(numbers.link(one) for one in row.evidence)
-    first = f"{cells[0]} <sup>{links}</sup>" if links else cells[0]
-    inner = [first, *cells[1:]]
-    return "<tr>" + "".join(f"<td{_class(k)}>{c}</td>" for c, (_, k) in zip(inner, columns, strict=True)) + "</tr>"
+    cells = []
+    for number, (text, (name, kind)) in enumerate(zip(row.cells, columns, strict=True)):
+        links = " ".join(numbers.link(one) for one in row.evidence) if not number else ""
+        inner = f"{_cell(text, kind)} <sup>{links}</sup>" if links else _cell(text, kind)
+        named = f' data-name="{escape(name)}"' if name else ""
+        cells.append(f"<td{_class(kind)}{named}>{inner}</td>")
+    return f"<tr>{''.join(cells)}</tr>"
 
 
 def _cell(text: str, kind: Kind) -> str:
@@ -116,7 +125,7 @@ def _cell(text: str, kind: Kind) -> str:
 
 
 def _class(kind: Kind) -> str:
-    return f' class="{kind}"' if kind in ("figure", "time") else ""
+    return f' class="{kind}"' if kind in ("figure", "word") else ""
 
 
 def _anchor(title: str) -> str:

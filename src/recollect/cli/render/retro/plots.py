@@ -146,7 +146,7 @@ def _files(axes: Any, retro: Retro, groups: Sequence[Group]) -> bool:
     axes.barh(places, [file.edits for file in files], color=_PLACES["first"], height=0.7)
     axes.set_yticks(places, [_tail(file.path) for file in files])
     axes.invert_yaxis()
-    axes.set_xlabel("edits")
+    axes.set_xlabel("edits (the files of most sessions first)")
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.grid(axis="x", linewidth=0.6)
     axes.tick_params(length=0)
