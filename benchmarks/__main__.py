@@ -7,9 +7,6 @@ import sys
 from benchmarks import (
     adapters,
     context,
-    distill_bindings,
-    distill_outcomes,
-    distill_quality,
     hooks,
     ingest,
     locomo,
@@ -19,6 +16,7 @@ from benchmarks import (
     usage,
     vectors,
 )
+from benchmarks.distilling import bindings, outcomes, quality, speed
 from benchmarks.support.places import parser, places
 from benchmarks.support.results import ORDER, publish
 
@@ -33,9 +31,10 @@ SCRIPTS = {
     "adapters": adapters.measure,
     "hooks": hooks.measure,
     "mcp": mcp.measure,
-    "distill_outcomes": distill_outcomes.measure,
-    "distill_quality": distill_quality.measure,
-    "distill_bindings": distill_bindings.measure,
+    "distill_outcomes": outcomes.measure,
+    "distill_quality": quality.measure,
+    "distill_bindings": bindings.measure,
+    "distill_speed": speed.measure,
 }
 
 

@@ -29,7 +29,7 @@ unknown key or a wrong value is an error that names the key; nothing is silently
 | variable | effect |
 |---|---|
 | `RECOLLECT_HOME` | puts the memory and its configuration into one folder |
-| `HELIX_STORE_DB` | the absolute path of a memory's `memory.db`: where `RECOLLECT_HOME` is not set, its folder is the memory, with the `config.toml` that lies there, if any |
+| `HELIX_STORE_DB` | path of a `memory.db` whose folder is the memory where `RECOLLECT_HOME` is not set |
 | `RECOLLECT_BACKGROUND` | `0`: no command starts another process that outlives it (see [embedding](embedding.md)) |
 | the agents' own, such as `CLAUDE_CONFIG_DIR` and `CODEX_HOME` | honoured; `variables` below replaces them |
 

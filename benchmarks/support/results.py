@@ -15,6 +15,7 @@ PAGE = Path(__file__).parents[1] / "results.md"
 ORDER = (
     "ingest", "search", "recall", "locomo", "context", "vectors", "usage", "adapters", "hooks", "mcp",
     "distill_quality", "distill_outcomes", "distill_bindings",
+    "distill_speed",
 )  # fmt: skip
 
 

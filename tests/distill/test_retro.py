@@ -17,12 +17,12 @@ from recollect.distill.retro.report import EVIDENCE, MAX_LINES, MAX_SESSIONS, Re
 from recollect.distill.signals import RuleObserver
 from recollect.distill.stream import SessionEvents
 from recollect.model import signals as kinds
-from recollect.model.digests import Cost, Digest
+from recollect.model.distilled.digests import Cost, Digest
+from recollect.model.distilled.nodes import Decision, Evidence, Link
+from recollect.model.distilled.signals import EditSeen, ErrorSeen, HumanIntervention, Loop, Retry, Signal
 from recollect.model.events import Event, SourceLocation
-from recollect.model.nodes import Decision, Evidence, Link
 from recollect.model.payloads import FileEdit, Payload, ToolCall, ToolResult, kind_of
 from recollect.model.sessions import Session
-from recollect.model.signals import EditSeen, ErrorSeen, HumanIntervention, Loop, Retry, Signal
 from recollect.model.usage import UsageReport, UsageTotals
 
 HOUR = 3_600_000_000

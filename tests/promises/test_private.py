@@ -19,7 +19,7 @@ from recollect.cli.main import run
 from recollect.cli.verbs import VERBS
 from recollect.config import Config
 from recollect.memory import ExportFormat, Memory
-from recollect.model.signals import SIGNAL_KINDS
+from recollect.model.distilled.signals import SIGNAL_KINDS
 from recollect.store.distilled import NodeFilter
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from tests.privacy.planted_secrets import PLANTED

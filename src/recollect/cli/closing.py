@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
-    from recollect.model.digests import Digest
+    from recollect.model.distilled.digests import Digest
 
 DEADLINE_S = 15.0
 """How long the whole may take, process start to exit, before nothing is printed. What was stored by then stays."""

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from recollect.model.digests import Digest
+from recollect.model.distilled.digests import Digest
 from recollect.model.tools import canonical_tool
 
 INFRA_PATTERNS: tuple[str, ...] = ("mcp__*", "mcp_*", "mcp.*", "*__*")

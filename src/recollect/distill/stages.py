@@ -8,8 +8,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from recollect.distill.stream import SessionEvents
-from recollect.model.events import Event
-from recollect.model.nodes import (
+from recollect.model.distilled.nodes import (
     Binding,
     Conversation,
     Decision,
@@ -20,7 +19,8 @@ from recollect.model.nodes import (
     Speaker,
     Strength,
 )
-from recollect.model.signals import Signal
+from recollect.model.distilled.signals import Signal
+from recollect.model.events import Event
 
 
 class GateRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from recollect.model.nodes import Decision, DecisionState, Link
+from recollect.model.distilled.nodes import Decision, DecisionState, Link
 from recollect.store.distilled import DistilledReader, KeptDecision, KeptLink
 
 _STATES: tuple[tuple[str, DecisionState], ...] = (

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from recollect.model.digests import Digest
+from recollect.model.distilled.digests import Digest
+from recollect.model.distilled.nodes import Binding, Decision, Episode, Link, Node
+from recollect.model.distilled.signals import Signal
 from recollect.model.events import Event, SourceLocation
-from recollect.model.nodes import Binding, Decision, Episode, Link, Node
 from recollect.model.sessions import Session
-from recollect.model.signals import Signal
 
 CONSUMER = "distill"
 """The name under which distilling follows the change log."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from recollect.archive.archive import Archive
 from recollect.capture.replay import replay
 from recollect.errors import ArchiveError
-from recollect.model.nodes import Node
+from recollect.model.distilled.nodes import Node
 from recollect.store.ports import EventPlace, LedgerRow, Reader, SourceRow
 from recollect.upkeep.provenance import ProvenanceCheck
 from recollect.upkeep.reports import LedgerDefect, SourceLedger, VerifyReport

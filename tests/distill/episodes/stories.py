@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 
 from recollect.distill.stream import SessionEvents, evidence_of
+from recollect.model.distilled.nodes import Decision, Evidence, Option, Polarity, Speaker, node_id
+from recollect.model.distilled.signals import TestRun
 from recollect.model.events import Event, SourceLocation
-from recollect.model.nodes import Decision, Evidence, Option, Polarity, Speaker, node_id
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -24,7 +25,6 @@ from recollect.model.payloads import (
     UserMessage,
     kind_of,
 )
-from recollect.model.signals import TestRun
 
 START_US = 1_785_600_000_000_000
 MINUTE_US = 60_000_000

@@ -9,7 +9,8 @@ from recollect.distill.digests import digest_of
 from recollect.distill.sessions import session_of
 from recollect.distill.signals import RuleObserver
 from recollect.distill.stream import Load, SessionEvents
-from recollect.model.digests import Digest
+from recollect.model.distilled.digests import Digest
+from recollect.model.distilled.signals import Signal, kind_of_signal
 from recollect.model.events import Event, SourceLocation
 from recollect.model.payloads import (
     AssistantMessage,
@@ -25,7 +26,6 @@ from recollect.model.payloads import (
     UserMessage,
     kind_of,
 )
-from recollect.model.signals import Signal, kind_of_signal
 from recollect.model.tools import canonical_tool
 
 UID = "test:s1"

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.distill.correlation import INFRA_PATTERNS, VARIABLES, exported
+from recollect.model.distilled.signals import Abandoned, Completion, Loop, Signal, kind_of_signal
 from recollect.model.events import Event
 from recollect.model.payloads import (
     AssistantMessage,
@@ -28,7 +29,6 @@ from recollect.model.payloads import (
     Unknown,
     UserMessage,
 )
-from recollect.model.signals import Abandoned, Completion, Loop, Signal, kind_of_signal
 from tests.distill.signals.stories import Story, digest_from, signals_of
 
 LARGE_CHARS = 2048

@@ -12,10 +12,10 @@ from recollect.distill.digests.building import MAX_SNIPPETS, TEXT_CHARS
 from recollect.distill.sessions import session_of
 from recollect.distill.stages import Gated
 from recollect.distill.stream import SessionEvents
-from recollect.model.nodes import Marker
+from recollect.model.distilled.nodes import Marker
+from recollect.model.distilled.signals import SIGNAL_KINDS
 from recollect.model.own import BLOCK_TAG
 from recollect.model.payloads import AssistantMessage
-from recollect.model.signals import SIGNAL_KINDS
 from tests.distill.signals.stories import START_US, STEP_US, Story
 
 FIELDS = {

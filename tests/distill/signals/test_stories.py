@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from recollect.model.distilled.signals import Signal, kind_of_signal
 from recollect.model.payloads import Compaction, FileEdit
-from recollect.model.signals import Signal, kind_of_signal
 from tests.distill.signals.stories import Story
 
 REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected."

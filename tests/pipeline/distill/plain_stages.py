@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from recollect.distill.stages import Gated, Lineage, Relations, Stages
 from recollect.distill.stream import SessionEvents, evidence_of
-from recollect.model.nodes import (
+from recollect.model.distilled.nodes import (
     Binding,
     Conversation,
     Decision,
@@ -22,8 +22,8 @@ from recollect.model.nodes import (
     Speaker,
     node_id,
 )
+from recollect.model.distilled.signals import EditSeen, Signal
 from recollect.model.payloads import FileEdit
-from recollect.model.signals import EditSeen, Signal
 
 _DECIDES = re.compile(r"decide: (?P<new>\w+)(?: not (?P<old>\w+))?(?: because (?P<why>[\w ]+))?")
 

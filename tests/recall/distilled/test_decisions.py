@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from recollect.model.distilled.nodes import Decision, Evidence, Link
 from recollect.model.events import SourceLocation
-from recollect.model.nodes import Decision, Evidence, Link
 from recollect.recall.decisions import DecisionQuestion, ask_decisions, cited, path_fits
 from recollect.store.distilled import KeptDecision, KeptLink
 

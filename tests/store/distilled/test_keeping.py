@@ -11,11 +11,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from recollect.model.digests import Cost, Digest
+from recollect.model.distilled.digests import Cost, Digest
+from recollect.model.distilled.nodes import Binding, Decision, Episode, Evidence, Link, Node, Option
+from recollect.model.distilled.signals import EditSeen, ErrorSeen, Signal
 from recollect.model.events import SourceLocation
-from recollect.model.nodes import Binding, Decision, Episode, Evidence, Link, Node, Option
 from recollect.model.sessions import Session
-from recollect.model.signals import EditSeen, ErrorSeen, Signal
 from recollect.store.distilled import AnalysisDraft, NodeFilter, SavedCounts
 from recollect.store.sqlite import SqliteReader, SqliteWriter
 from recollect.store.sqlite.distilled.adding import add_decision

@@ -10,7 +10,7 @@ import click
 from recollect.cli.options import json_option, limit_option, open_memory
 from recollect.cli.terminal import console, write_json
 from recollect.errors import UsageError
-from recollect.model.nodes import DecisionState
+from recollect.model.distilled.nodes import DecisionState
 
 if TYPE_CHECKING:
     from recollect.memory import DecisionsAnswer, DecisionView

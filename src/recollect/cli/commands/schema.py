@@ -58,11 +58,11 @@ def result_types() -> dict[str, Any]:
         Timeline,
         VerifyReport,
     )
-    from recollect.model.digests import Digest
+    from recollect.model.distilled.digests import Digest
+    from recollect.model.distilled.nodes import Node
+    from recollect.model.distilled.signals import Signal
     from recollect.model.events import Event
-    from recollect.model.nodes import Node
     from recollect.model.sessions import Session
-    from recollect.model.signals import Signal
     from recollect.model.usage import UsageReport
 
     return {

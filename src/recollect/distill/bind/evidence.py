@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from recollect.distill.subjects import ends_with_path, identifiers_in, is_said, paths_in, phrase, vocabulary
-from recollect.model.nodes import Conversation, Decision
+from recollect.model.distilled.nodes import Conversation, Decision
 
 PATH_SAID = 50
 PATH_IN_TALK = 25

@@ -10,7 +10,7 @@ from recollect.distill.language.answers import Answer, answers
 from recollect.distill.language.options import Range
 from recollect.distill.language.projection import CAP, lower
 from recollect.distill.language.proposals import Proposal, alternatives_in, proposal_of
-from recollect.model.nodes import Marker, Polarity
+from recollect.model.distilled.nodes import Marker, Polarity
 
 _STOP: Final = re.compile(r"[.?!\n。？！]|$")
 

@@ -13,8 +13,8 @@ from recollect.distill.signals.calls import Tried
 from recollect.distill.signals.endings import is_acceptance, is_only_prompts, last_request, left_open, quote
 from recollect.distill.signals.turns import Turn, turns_of
 from recollect.distill.stream import SessionEvents
+from recollect.model.distilled.signals import Signal, TestRun
 from recollect.model.sessions import Outcome
-from recollect.model.signals import Signal, TestRun
 
 _GREETING = re.compile(
     r"(?:hi+|hello+|hey+|yo|hola|hallo|moin|bonjour|salut|olá|oi|ping|test(?:ing)?|warm-?up|привет|你好|こんにちは)"

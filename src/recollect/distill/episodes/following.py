@@ -12,9 +12,9 @@ from recollect.distill.commands import Simple, simple_commands
 from recollect.distill.episodes.repo_state import Commit
 from recollect.distill.episodes.timeline import ShellCall, Timeline
 from recollect.distill.stream import SessionEvents, evidence_of
-from recollect.model.nodes import CommandRef, RunOfTests
+from recollect.model.distilled.nodes import CommandRef, RunOfTests
+from recollect.model.distilled.signals import Signal, TestRun
 from recollect.model.payloads import ToolResult
-from recollect.model.signals import Signal, TestRun
 from recollect.model.text import one_line
 
 MAX_COMMANDS = 100

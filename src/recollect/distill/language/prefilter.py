@@ -10,7 +10,7 @@ from ahocorasick_rs import AhoCorasick, Implementation
 
 from recollect.distill.language.patterns import Group, Pattern, typical_length
 from recollect.distill.language.sentences import SENTENCE_CHARACTERS, Words
-from recollect.model.nodes import Speaker
+from recollect.model.distilled.nodes import Speaker
 
 _TELLING: Final = 3
 """Letters of a typical phrase of a group that is looked for; "in" or "to" are everywhere, the expression finds them."""

@@ -35,9 +35,8 @@ from recollect.distill.retro.report import (
     Unlisted,
 )
 from recollect.distill.retro.tally import Listing, Tallies, Tally
-from recollect.model.digests import Digest
-from recollect.model.sessions import Session
-from recollect.model.signals import (
+from recollect.model.distilled.digests import Digest
+from recollect.model.distilled.signals import (
     ContextPressure,
     EditSeen,
     ErrorSeen,
@@ -47,6 +46,7 @@ from recollect.model.signals import (
     Signal,
     TestRun,
 )
+from recollect.model.sessions import Session
 from recollect.model.timestamps import day_of
 from recollect.model.usage import UsageReport, UsageTotals
 

@@ -11,10 +11,10 @@ from recollect.distill.retro.report import FixLine
 from recollect.distill.signals.calls import Tried, endings_of
 from recollect.distill.signals.runs import ran_by
 from recollect.distill.stream import SessionEvents
+from recollect.model.distilled.nodes import Evidence
+from recollect.model.distilled.signals import ErrorSeen, Retry, Signal
 from recollect.model.events import Event
-from recollect.model.nodes import Evidence
 from recollect.model.payloads import FileEdit
-from recollect.model.signals import ErrorSeen, Retry, Signal
 from recollect.model.text import one_line
 
 MAX_EVENTS = 200

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from recollect.distill.signals.turns import Turn
 from recollect.distill.stream import SessionEvents, evidence_of
+from recollect.model.distilled.nodes import Evidence
+from recollect.model.distilled.signals import Abandoned, Completion
 from recollect.model.events import Event
-from recollect.model.nodes import Evidence
 from recollect.model.payloads import UserMessage
-from recollect.model.signals import Abandoned, Completion
 
 _TURNED_AWAY = re.compile(
     r"(?:no,?\s+)?(?:never ?mind|nvm|forget (?:it|about it|that)|(?:please )?(?:stop|cancel|abort)"

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from recollect.distill.signals.calls import ANSWERS, endings_of, is_refusal, note_of
 from recollect.distill.stream import SessionEvents, evidence_of
+from recollect.model.distilled.signals import HumanIntervention
 from recollect.model.events import Event
 from recollect.model.payloads import AssistantMessage, Lifecycle, ToolCall, ToolResult, UserMessage
-from recollect.model.signals import HumanIntervention
 
 INTERRUPTS = ("interrupted", "turn_aborted")
 """Lifecycle names that say that a person stopped the agent."""

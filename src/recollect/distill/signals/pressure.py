@@ -8,9 +8,9 @@ from typing import Any
 
 from recollect.distill.signals.failures import failures_of
 from recollect.distill.stream import SessionEvents, evidence_of
+from recollect.model.distilled.signals import ContextPressure
 from recollect.model.events import Event
 from recollect.model.payloads import AssistantMessage, Compaction, Lifecycle, ToolCall, UserMessage
-from recollect.model.signals import ContextPressure
 
 _NAMES = frozenset(
     ("compaction_failed", "context_warning", "context_limit", "context_overflow", "truncated", "truncation")

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from recollect.distill.signals.calls import Tried
 from recollect.distill.signals.telling import fingerprint_of
 from recollect.distill.stream import SessionEvents, evidence_of
+from recollect.model.distilled.nodes import Evidence
+from recollect.model.distilled.signals import Loop, Retry
 from recollect.model.events import Event
-from recollect.model.nodes import Evidence
 from recollect.model.payloads import Json, Lifecycle
-from recollect.model.signals import Loop, Retry
 
 LOOP_CALLS = 3
 _ATTEMPT_KEYS = ("retryAttempt", "retry_attempt", "attempt", "attempt_number", "retryCount", "retry_count")

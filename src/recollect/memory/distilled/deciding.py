@@ -16,8 +16,8 @@ from recollect.errors import UsageError
 from recollect.index.query.dates import parse_date
 from recollect.memory.lazily import LazyRedactor
 from recollect.memory.recalling import DATE_FORMS
+from recollect.model.distilled.nodes import Decision, Evidence, Option, node_id
 from recollect.model.events import SourceLocation
-from recollect.model.nodes import Decision, Evidence, Option, node_id
 from recollect.model.sessions import Session
 from recollect.ready import withdraw
 from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, DecisionView, ask_decisions, cited

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from recollect.memory.distilled.blaming import BlameAnswer, BlameQuestion
     from recollect.memory.distilled.deciding import DecisionsFacet
     from recollect.memory.distilled.running import DistillingFacet
-    from recollect.model.digests import Digest
-    from recollect.model.nodes import DecisionState
+    from recollect.model.distilled.digests import Digest
+    from recollect.model.distilled.nodes import DecisionState
     from recollect.model.sessions import Session
     from recollect.pipeline.report import SyncReport
     from recollect.pipeline.sync import SyncRequest
@@ -49,7 +49,7 @@ class TellsMeaning(TakesIn):
     ) -> Iterator[KeptNode]:  # fmt: skip
         """Yield nodes with when they were recorded and revoked: session by session, each in canonical order.
 
-        kinds: of `model.nodes.NODE_KINDS`, empty: all. session: exact uid. after/before: UTC microseconds,
+        kinds: of `model.distilled.nodes.NODE_KINDS`, empty: all. session: exact uid. after/before: UTC microseconds,
         [after, before).
         """
         from recollect.store.distilled import NodeFilter

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from recollect.distill.preparing import default_stages
 from recollect.distill.stages import Stages
 from recollect.memory.pipes.reading import Meaning, mean
+from recollect.model.distilled.nodes import Node
 from recollect.model.events import Event
-from recollect.model.nodes import Node
 from recollect.store.sinks.contract import Given, Item, Retracted, encode_item, fingerprint, id_of_item
 
 

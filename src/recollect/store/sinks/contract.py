@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 import msgspec
 
-from recollect.model.digests import Digest
+from recollect.model.distilled.digests import Digest
+from recollect.model.distilled.nodes import Binding, Conversation, Decision, Episode, Node
+from recollect.model.distilled.signals import Signal
 from recollect.model.events import Event
-from recollect.model.nodes import Binding, Conversation, Decision, Episode, Node
-from recollect.model.signals import Signal
 
 
 class Retracted(msgspec.Struct, frozen=True, tag_field="node", tag="retracted"):

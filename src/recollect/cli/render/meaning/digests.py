@@ -12,7 +12,7 @@ from recollect.cli.render.figures import count, plural, stamp
 from recollect.cli.terminal import safe, safe_line
 
 if TYPE_CHECKING:
-    from recollect.model.digests import Digest
+    from recollect.model.distilled.digests import Digest
 
 _STYLES = {"success": "green", "fail": "red", "abandoned": "yellow"}
 SHOWN = 8

@@ -22,8 +22,7 @@ from recollect.distill.preparing import analyse, default_stages
 from recollect.distill.stages import Stages
 from recollect.distill.stream import SessionEvents, by_session, evidence_of
 from recollect.memory import parse_file
-from recollect.model.events import Event
-from recollect.model.nodes import (
+from recollect.model.distilled.nodes import (
     Binding,
     Conversation,
     Decision,
@@ -34,6 +33,7 @@ from recollect.model.nodes import (
     Speaker,
     node_id,
 )
+from recollect.model.events import Event
 
 LABELS = REPOSITORY / "tests" / "quality" / "labels" / "bindings.ndjson"
 TURNS = LABELS.with_name("decisions.ndjson")

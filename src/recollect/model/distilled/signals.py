@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from recollect.model.nodes import Evidence
+from recollect.model.distilled.nodes import Evidence
 
 
 class _Signal(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="signal", kw_only=True):
@@ -92,9 +92,7 @@ class Loop(_Signal, frozen=True, tag="loop"):
     fingerprint: str = ""
 
 
-Signal = (
-    TestRun | ErrorSeen | Retry | HumanIntervention | EditSeen | Completion | Abandoned | ContextPressure | Loop
-)
+Signal = TestRun | ErrorSeen | Retry | HumanIntervention | EditSeen | Completion | Abandoned | ContextPressure | Loop
 """The tagged union of all signals."""
 
 SIGNAL_KINDS: tuple[str, ...] = (

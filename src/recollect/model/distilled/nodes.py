@@ -15,7 +15,7 @@ from recollect.model.events import SourceLocation
 NODE_SCHEMA_VERSION = 1
 
 Status = Literal["observed", "derived", "ranked", "hypothesis"]
-"""observed: verbatim; derived: a pure function of what was observed; ranked: statistical; hypothesis: said by a model."""
+"""observed: verbatim; derived: a pure function of what was observed; ranked: statistical; hypothesis: of a model."""
 Polarity = Literal["adopt", "reject", "ban", "reverse", "prefer"]
 Speaker = Literal["human", "assistant"]
 MarkerCategory = Literal["choice", "rejection", "ban", "preference", "reversal", "rule", "confirmation"]

@@ -1,0 +1,1 @@
+"""What is distilled, measured: against labels, and what it costs."""

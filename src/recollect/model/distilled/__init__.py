@@ -1,0 +1,1 @@
+"""What sessions meant, as data: signals, nodes, digests."""
