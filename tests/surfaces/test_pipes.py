@@ -150,3 +150,20 @@ def test_a_sink_that_names_nothing_is_a_wrong_call(transcript: ClaudeTranscript)
     done = recollect("parse", transcript.path, "--nodes", "--sink", "sqlite:")
     assert done.returncode == 2
     assert b"ndjson:FILE" in done.stderr
+
+
+def test_what_a_session_meant_is_exported_as_lines_and_as_provenance(transcript: ClaudeTranscript) -> None:
+    assert recollect("import", transcript.path).returncode == 0
+    given = lines(recollect("export", transcript.uid, "--format", "nodes", "--out", "-").stdout)
+    assert {"edit"} <= {line["signal"] for line in given if "signal" in line}
+    nodes = {line["id"]: line for line in given if "node" in line}
+    assert {"conversation", "decision", "episode", "binding"} == {line["node"] for line in nodes.values()}
+    assert given[-1]["flavor"] == "claude"
+    prov = json.loads(recollect("export", transcript.uid, "--format", "prov", "--out", "-").stdout)
+    entities = {name for name, line in nodes.items() if line["node"] != "binding"}
+    assert entities <= set(prov["entity"])
+    (binding, *_) = [line for line in nodes.values() if line["node"] == "binding"]
+    used = [(u["prov:activity"], u["prov:entity"]) for u in prov["used"].values()]
+    assert any(entity == binding["source"] for _, entity in used)
+    assert any(g["prov:entity"] == binding["episode"] for g in prov["wasGeneratedBy"].values())
+    assert KEY not in json.dumps(prov) + json.dumps(given)

@@ -17,7 +17,7 @@ from recollect.pipeline.report import SyncReport
 from recollect.store.distilled import DistilledReader, NodeFilter
 from recollect.store.ports import Reader
 from recollect.upkeep.doctor import Doctor
-from recollect.upkeep.export import export, raw_bytes, raw_files, render
+from recollect.upkeep.export import Stored, export, raw_bytes, raw_files, render
 from recollect.upkeep.reports import DistillHealth, DoctorReport, Exported, ExportFormat, VerifyReport
 from recollect.upkeep.verify import verify
 
@@ -81,7 +81,7 @@ class UpkeepFacet:
         """Write a session into a folder, see `recollect.upkeep.export.export`."""
         session = self._memory.session(uid)
         with self._memory.archive() as archive:
-            return export(self._memory.reader(), archive, session, form=format, out=out, revision=revision)
+            return export(self._stored(), archive, session, form=format, out=out, revision=revision)
 
     def export_bytes(
         self,
@@ -97,13 +97,16 @@ class UpkeepFacet:
         session = self._memory.session(uid)
         reader = self._memory.reader()
         if format != "raw":
-            yield from render(reader, session, format)
+            yield from render(self._stored(), session, format)
             return
         files = raw_files(reader, session, revision=revision)
         if not files:
             raise UsageError(f"no transcript of {session.session_uid} is archived")
         with self._memory.archive() as archive:
             yield from raw_bytes(reader, archive, files[0])
+
+    def _stored(self) -> Stored:
+        return Stored(self._memory.reader(), self._memory.distilled)
 
     def rebuild(self, what: Literal["index", "all"] = "all", *, progress: Progress | None = None) -> SyncReport:
         """Derive the index, or database and index, anew from what is kept; then take in what is new.

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import msgspec
 
 from recollect.archive.archive import Archive
+from recollect.distill.prov import to_prov
 from recollect.errors import RecollectError, UnknownName, UsageError
+from recollect.model.distilled.signals import SIGNAL_KINDS
 from recollect.model.events import Event
 from recollect.model.ids import file_name, split_session_uid
 from recollect.model.payloads import (
@@ -25,10 +27,20 @@ from recollect.model.payloads import (
 )
 from recollect.model.sessions import Session
 from recollect.model.timestamps import to_iso
+from recollect.store.distilled import DistilledReader, NodeFilter
 from recollect.store.ports import Reader, SourceRow
 from recollect.upkeep.reports import Exported, ExportFormat
 
-_EXTENSION: dict[ExportFormat, str] = {"events": "events.ndjson", "claude-jsonl": "jsonl", "markdown": "md"}
+_EXTENSION: dict[ExportFormat, str] = {
+    "events": "events.ndjson", "claude-jsonl": "jsonl", "markdown": "md", "nodes": "nodes.ndjson", "prov": "prov.json",
+}  # fmt: skip
+
+
+class Stored(NamedTuple):
+    """Where a session is read from; distilled: asked only for what it meant."""
+
+    reader: Reader
+    distilled: Callable[[], DistilledReader]
 
 
 class RawFile(NamedTuple):
@@ -73,7 +85,7 @@ def raw_bytes(reader: Reader, archive: Archive, file: RawFile) -> Iterator[bytes
 
 
 def export(
-    reader: Reader, archive: Archive, session: Session, *, form: ExportFormat, out: Path, revision: int | None = None
+    stored: Stored, archive: Archive, session: Session, *, form: ExportFormat, out: Path, revision: int | None = None
 ) -> tuple[Exported, ...]:
     """Write a session into the folder `out` and return what was written.
 
@@ -86,13 +98,13 @@ def export(
     try:
         out.mkdir(parents=True, exist_ok=True)
         if form == "raw":
-            for file in raw_files(reader, session, revision=revision):
+            for file in raw_files(stored.reader, session, revision=revision):
                 path = out / file.name
-                size = _write(path, raw_bytes(reader, archive, file), session)
+                size = _write(path, raw_bytes(stored.reader, archive, file), session)
                 written.append(Exported(str(path), session.session_uid, form, size))
         else:
             path = out / file_name(session.session_uid, _EXTENSION[form])
-            size = _write(path, render(reader, session, form), session)
+            size = _write(path, render(stored, session, form), session)
             written.append(Exported(str(path), session.session_uid, form, size))
     except OSError as error:
         raise UsageError(f"cannot write to {out}: {error.strerror}") from error
@@ -122,9 +134,12 @@ def _copy(handle: BinaryIO, pieces: Iterable[bytes]) -> int:
     return size
 
 
-def render(reader: Reader, session: Session, form: ExportFormat) -> Iterator[bytes]:
-    """Yield a session as redacted events, as Claude-style JSONL, or as Markdown."""
-    events = reader.events(session.session_uid, limit=None)
+def render(stored: Stored, session: Session, form: ExportFormat) -> Iterator[bytes]:
+    """Yield a session as redacted events, as Claude-style JSONL, as Markdown, or what it meant."""
+    if form in ("nodes", "prov"):
+        yield from _meaning(stored.distilled(), session, form)
+        return
+    events = stored.reader.events(session.session_uid, limit=None)
     if form == "events":
         for event in events:
             yield msgspec.json.encode(event) + b"\n"
@@ -132,6 +147,21 @@ def render(reader: Reader, session: Session, form: ExportFormat) -> Iterator[byt
         yield from _claude_lines(session, events)
     else:
         yield from _markdown(session, events)
+
+
+def _meaning(distilled: DistilledReader, session: Session, form: ExportFormat) -> Iterator[bytes]:
+    """Yield a session's signals, nodes and digest as lines, or its nodes and links as one PROV-JSON document."""
+    where = NodeFilter(sessions=(session.session_uid,))
+    nodes = [kept.node for kept in distilled.nodes(where)]
+    if form == "prov":
+        kept = distilled.decisions(sessions=(session.session_uid,))
+        links = {(of.link.newer, of.link.older): of.link for one in kept for of in one.links if of.revoked_at is None}
+        yield msgspec.json.format(msgspec.json.encode(to_prov(nodes, links.values())), indent=1) + b"\n"
+        return
+    signals = [signal for kept_signals in distilled.signals(SIGNAL_KINDS, where) for signal in kept_signals.signals]
+    digest = distilled.digest(session.session_uid)
+    for item in (*signals, *nodes, *([digest] if digest is not None else [])):
+        yield msgspec.json.encode(item) + b"\n"
 
 
 def _claude_lines(session: Session, events: Iterable[Event]) -> Iterator[bytes]:

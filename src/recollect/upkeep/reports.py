@@ -88,7 +88,7 @@ class DistillHealth(msgspec.Struct, frozen=True):
     waited_s: float
 
 
-ExportFormat = Literal["raw", "events", "claude-jsonl", "markdown"]
+ExportFormat = Literal["raw", "events", "claude-jsonl", "markdown", "nodes", "prov"]
 
 
 class Exported(msgspec.Struct, frozen=True):

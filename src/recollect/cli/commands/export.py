@@ -14,7 +14,7 @@ from recollect.errors import UsageError
 if TYPE_CHECKING:
     from recollect.memory import ExportFormat
 
-FORMATS: tuple[ExportFormat, ...] = ("raw", "events", "claude-jsonl", "markdown")
+FORMATS: tuple[ExportFormat, ...] = ("raw", "events", "claude-jsonl", "markdown", "nodes", "prov")
 
 
 @click.command()
@@ -33,12 +33,14 @@ FORMATS: tuple[ExportFormat, ...] = ("raw", "events", "claude-jsonl", "markdown"
 def command(session: str, form: ExportFormat | None, raw: bool, out: str, revision: int | None, as_json: bool) -> int:
     """Write a session to files, exactly or converted.
 
-    `raw` gives the agent's own bytes, secrets included; the other formats are redacted. Files are named
-    AGENT_ID and carry the end of the session as their time.
+    `raw` gives the agent's own bytes, secrets included; the other formats are redacted. `nodes`: signals, nodes and the
+    digest, a line each; `prov`: nodes as PROV-JSON. Files are named AGENT_ID and carry the end of the session as their
+    time.
 
     \b
     Examples:
       recollect export claude:5f0c --format markdown --out notes
+      recollect export claude:5f0c --format prov --out -
       recollect export codex:0197 --raw --out - | wc -c
     """
     if raw and form not in (None, "raw"):
