@@ -104,6 +104,14 @@ def test_a_model_without_a_price_is_named(writer: SqliteWriter, reader: SqliteRe
     assert len(found.notes) == 2
 
 
+def test_many_models_without_a_price_are_one_note(writer: SqliteWriter, reader: SqliteReader) -> None:
+    lines = [Line(name, usage=sighting(name, 5, model=f"unheard-of-{name}")) for name in "abcdef"]
+    write_all(writer, make_slices([*lines, Line("g", usage=sighting("g", 5, model="unheard-of-f"))]))
+    (note,) = report(reader).notes
+    assert note.startswith("no price is known for unheard-of-f, unheard-of-a, unheard-of-b and 3 more")
+    assert "leaves out 7 of" in note
+
+
 @pytest.mark.parametrize(
     ("by", "keys"),
     [

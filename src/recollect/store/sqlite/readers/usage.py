@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import apsw
@@ -22,6 +22,7 @@ _SUMS = (
 )
 _INPUT = "(u.input + u.cache_read + u.cache_write_5m + u.cache_write_1h)"
 UNKNOWN_MODEL = "(unknown)"
+_FEW_MODELS = 3
 
 
 _BY_SESSION = ("session", "repo", "agent")
@@ -112,11 +113,22 @@ def read_usage(
         total.add(group, cost, model)
     rows = [UsageRow(key, one.totals(), tuple(sorted(one.unpriced))) for key, one in sums.items()]
     rows.sort(key=lambda row: row.key if by == "day" else (-(row.totals.cost_usd or 0.0), row.key))
-    notes = tuple(
-        f"no price is known for {model}: the cost leaves out {count} of its responses"
-        for model, count in sorted(total.unpriced.items())
+    return UsageReport(by, tuple(rows), total.totals(), prices_on(), _unpriced_notes(total.unpriced))
+
+
+def _unpriced_notes(unpriced: Mapping[str, int]) -> tuple[str, ...]:
+    """Say what the cost leaves out: a line for each of a few models, one for many; the rows name them all."""
+    if len(unpriced) <= _FEW_MODELS:
+        return tuple(
+            f"no price is known for {model}: the cost leaves out {count} of its responses"
+            for model, count in sorted(unpriced.items())
+        )
+    most = sorted(unpriced, key=lambda model: (-unpriced[model], model))[:_FEW_MODELS]
+    rest = len(unpriced) - len(most)
+    return (
+        f"no price is known for {', '.join(most)} and {rest} more: the cost leaves out {sum(unpriced.values())} "
+        "of their responses",
     )
-    return UsageReport(by, tuple(rows), total.totals(), prices_on(), notes)
 
 
 def _keys(db: apsw.Connection, by: UsageBy, where: EventFilter) -> dict[int, str]:
