@@ -16,7 +16,7 @@ from recollect.distill.retro.fixes import below, fix_of, repairs_of
 from recollect.distill.retro.report import EVIDENCE, MAX_LINES, MAX_SESSIONS, Retro
 from recollect.distill.signals import RuleObserver
 from recollect.distill.stream import SessionEvents
-from recollect.model import signals as kinds
+from recollect.model.distilled import signals as kinds
 from recollect.model.distilled.digests import Cost, Digest
 from recollect.model.distilled.nodes import Decision, Evidence, Link
 from recollect.model.distilled.signals import EditSeen, ErrorSeen, HumanIntervention, Loop, Retry, Signal

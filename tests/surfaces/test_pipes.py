@@ -8,7 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -116,9 +116,14 @@ def test_a_pipe_is_followed_until_it_ends_and_files_until_ctrl_c(transcript: Cla
     given = [(e["event_id"], e["part"]) for e in (first, *rest)]
     assert given == [(e["event_id"], e["part"]) for e in lines(recollect("parse", transcript.path).stdout)]
 
-    with subprocess.Popen([*command, transcript.path.parent, "--new"], stdout=subprocess.PIPE) as following:
+    # Where the tests run in the background, an interrupt is ignored, and programs inherit that.
+    listening = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(
+        [*command, transcript.path.parent], stdout=subprocess.PIPE, preexec_fn=listening
+    ) as following:
         assert following.stdout is not None
-        time.sleep(2.5)
+        before = [json.loads(following.stdout.readline()) for _ in given]  # it looks: what comes now is new
+        assert [(e["event_id"], e["part"]) for e in before] == given
         transcript.user("said while you look")
         assert "said while you look" in following.stdout.readline().decode()
         following.send_signal(signal.SIGINT)
