@@ -8,7 +8,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,13 @@ from recollect.testing.builders import ClaudeTranscript
 
 KEY = "AKIA" + "Z7Q2" * 4
 """Synthetic: the shape of a cloud key."""
+
+LISTENING = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("recollect", run_name="__main__", alter_sys=True)
+"""
+"""The program where an interrupt is heard: one that is started in the background inherits that it is ignored."""
 
 
 @pytest.fixture
@@ -116,11 +122,8 @@ def test_a_pipe_is_followed_until_it_ends_and_files_until_ctrl_c(transcript: Cla
     given = [(e["event_id"], e["part"]) for e in (first, *rest)]
     assert given == [(e["event_id"], e["part"]) for e in lines(recollect("parse", transcript.path).stdout)]
 
-    # Where the tests run in the background, an interrupt is ignored, and programs inherit that.
-    listening = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    with subprocess.Popen(
-        [*command, transcript.path.parent], stdout=subprocess.PIPE, preexec_fn=listening
-    ) as following:
+    command = [sys.executable, "-c", LISTENING, "watch", str(transcript.path.parent)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as following:
         assert following.stdout is not None
         before = [json.loads(following.stdout.readline()) for _ in given]  # it looks: what comes now is new
         assert [(e["event_id"], e["part"]) for e in before] == given
