@@ -9,7 +9,7 @@ from pathlib import Path
 from recollect.testing.builders import ClaudeTranscript
 
 SESSIONS = 40
-_START = datetime(2026, 8, 1, 9, 0, tzinfo=UTC)
+_START = datetime(2026, 10, 10, 9, 0, tzinfo=UTC)
 
 
 def worked_in(folder: Path) -> tuple[Path, Path]:
