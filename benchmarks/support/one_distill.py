@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -34,7 +35,8 @@ def timed(stages: Stages, spent: dict[str, float]) -> Stages:
     """Return the stages, each watched."""
     methods = ("signals", "markers", "conversations", "decisions", "episodes", "bindings", "relate")
     pairs = zip(stages, methods, strict=True)
-    return Stages(*(_Timed(stage, method, spent) for stage, method in pairs))  # type: ignore[arg-type]
+    made: list[Any] = [_Timed(stage, method, spent) for stage, method in pairs]
+    return Stages(*made)
 
 
 def main() -> None:

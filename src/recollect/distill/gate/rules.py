@@ -13,7 +13,7 @@ from recollect.distill.language.reading import READINGS, readings
 from recollect.distill.language.sentences import sentences
 from recollect.distill.stages import GateRule
 from recollect.errors import ConfigError
-from recollect.model.distilled.nodes import Marker, Speaker
+from recollect.model.distilled.nodes import Marker, MarkerCategory, Speaker, Strength
 
 _NESTED: Final = re.compile(r"\([^()]*(?<!\\)[*+][^()]*\)[*+{]")
 _TEXT: Final = 160
@@ -93,6 +93,8 @@ def _prepared(rule: GateRule, shipped: set[str]) -> _Own | None:
         ) from error
 
 
-def _marker(text: str, rule: str, category: str, strength: str, span: tuple[int, int], language: str) -> Marker:
+def _marker(
+    text: str, rule: str, category: MarkerCategory, strength: Strength, span: tuple[int, int], language: str
+) -> Marker:
     start, end = span
-    return Marker(rule, category, strength, text[start:end][:_TEXT], start, end, language)  # type: ignore[arg-type]
+    return Marker(rule, category, strength, text[start:end][:_TEXT], start, end, language)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from recollect.distill.commands import Simple, is_preparing, simple_commands
-from recollect.distill.retro.report import FixLine
+from recollect.distill.retro.report import FixLine, How
 from recollect.distill.signals.calls import Tried, endings_of
 from recollect.distill.signals.runs import ran_by
 from recollect.distill.stream import SessionEvents
@@ -85,9 +85,9 @@ def fix_of(repair: Repair, between: EventsBetween, *, root: str = "") -> FixLine
     if worked is None:
         return None
 
-    def line(how: str, what: str, seq: int) -> FixLine:
+    def line(how: How, what: str, seq: int) -> FixLine:
         return FixLine(
-            how=how,  # type: ignore[arg-type]  # one of `How`, by the calls below
+            how=how,
             what=one_line(below(what, root)),
             evidence=f"{uid}#{seq}",
             failed=cite(repair.failed),
@@ -133,11 +133,11 @@ def _read_before(tried: Sequence[Tried], worked: Tried, repair: Repair) -> Tried
     return None
 
 
-def _last_change(stream: SessionEvents, tried: Sequence[Tried], repair: Repair) -> tuple[str, str, int] | None:
+def _last_change(stream: SessionEvents, tried: Sequence[Tried], repair: Repair) -> tuple[How, str, int] | None:
     """Return (how, what, seq) of the last change between the failure and the success."""
     after, before = repair.failed.seq, repair.worked.seq
     lost = {one.call.call.call_id for one in tried if one.ending in ("failed", "denied", "interrupted")} - {""}
-    found: list[tuple[int, str, str]] = []
+    found: list[tuple[int, How, str]] = []
     for event in stream.events:
         payload = event.payload
         is_edit = isinstance(payload, FileEdit) and payload.operation != "checkpoint" and payload.call_id not in lost

@@ -17,7 +17,7 @@ import msgspec
 from recollect.agents.registry import adapters_with
 from recollect.capture.containers.jsonl import split_lines
 from recollect.capture.decode import MAX_RECORD_BYTES
-from recollect.capture.files import read_head
+from recollect.capture.files import open_source
 from recollect.capture.records import LineReader, is_appended, is_rows
 from recollect.capture.replay import Batch, replay
 from recollect.capture.unpack import is_zip
@@ -25,7 +25,7 @@ from recollect.config import Config
 from recollect.distill.preparing import Analysis, analyse, default_stages, relate
 from recollect.distill.stages import GateRule, Stages
 from recollect.distill.stream import by_session
-from recollect.errors import SourceRefused, SourceUnavailable
+from recollect.errors import SourceRefused
 from recollect.model.distilled.nodes import Node
 from recollect.model.events import Event
 from recollect.model.records import ZSTD_SUFFIXES, Defect
@@ -240,11 +240,9 @@ class Current:
 
 
 def head_of(path: Path) -> bytes:
-    """Return the beginning of a file. Raises SourceUnavailable."""
-    try:
-        return read_head(str(path), _HEAD_BYTES)
-    except OSError as error:
-        raise SourceUnavailable(f"cannot open {path}: {error.strerror}") from error
+    """Return the beginning of a file. Raises SourceUnavailable, SourceRefused."""
+    with open_source(str(path), is_compressed=path.name.endswith(ZSTD_SUFFIXES)) as source:
+        return source.read_at(0, _HEAD_BYTES)
 
 
 def is_made_of_many(path: Path) -> bool:

@@ -189,13 +189,12 @@ class SqliteDistilledReader:
         """Return how far distilling is."""
         with store_errors():
             db = self._pool.get()
-            sessions, unfit = db.execute(
+            # A count always gives its one row.
+            analysed: Any = db.execute(
                 "SELECT count(*), coalesce(sum(scheme <> ?), 0) FROM analysis", (scheme,)
-            ).fetchone()  # type: ignore[misc]
-            nodes, revoked = db.execute(
-                "SELECT count(*), coalesce(sum(revoked_at IS NOT NULL), 0) FROM node"
-            ).fetchone()  # type: ignore[misc]
-        return AnalysisCounts(sessions, unfit, nodes, revoked)
+            ).fetchone()
+            kept: Any = db.execute("SELECT count(*), coalesce(sum(revoked_at IS NOT NULL), 0) FROM node").fetchone()
+        return AnalysisCounts(*analysed, *kept)
 
 
 def _has_name(episode: Episode, file_name: str) -> bool:
