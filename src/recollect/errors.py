@@ -3,7 +3,7 @@
 RecollectError            .code (stable), .retryable, .exit_code, .hint
 ├─ UsageError (2)         ConfigError · UnknownName · QueryError
 ├─ SourceError (3)        SourceUnavailable (retry) · SourceChanged (retry) · SourceRefused
-├─ ArchiveError (3)       ArchiveCorrupt · KeyUnavailable (retry)
+├─ ArchiveError (3)       ArchiveCorrupt · RawGone · KeyUnavailable (retry)
 ├─ StoreError (3)         StoreLocked (retry) · SchemaTooNew · StoreCorrupt · DiskFull (retry)
 ├─ IndexUnavailable (3)   search falls back and says so; never fatal. EmbeddingUnavailable
 ├─ EndpointError (3)      EndpointUnavailable (retry) · EndpointRefused · EndpointUnusable
@@ -103,6 +103,12 @@ class ArchiveCorrupt(ArchiveError):
     def __init__(self, message: str, *, chunk: str = "", hint: str = "") -> None:
         super().__init__(message, hint=hint or "run `recollect verify` to see what is affected")
         self.chunk = chunk
+
+
+class RawGone(ArchiveError):
+    """The bytes were taken away on purpose: evicted by retention, or forgotten. Not a defect."""
+
+    code = "raw_gone"
 
 
 class KeyUnavailable(ArchiveError):

@@ -19,7 +19,7 @@ from recollect.archive.journal import Journal, JournalEntry
 from recollect.archive.keys import HomeKeys
 from recollect.archive.packs import PackReader, PackWriter, pack_numbers, pack_path
 from recollect.archive.sealing import Sealer
-from recollect.errors import ArchiveCorrupt, ArchiveError
+from recollect.errors import ArchiveCorrupt, ArchiveError, RawGone
 
 CACHE_BYTES = 16 << 20
 
@@ -124,6 +124,7 @@ class Archive:
             places: the chunks of the revision, all of them, in order.
         Raises:
             ArchiveCorrupt: a chunk that the range touches is missing or damaged.
+            RawGone: the range touches a hole.
             ArchiveError: the range is not inside the revision, or the system cannot read.
         Cost: opens only the chunks that the range touches.
         """
@@ -170,6 +171,8 @@ class Archive:
             raise ArchiveError("the archive is open for reading only")
 
     def _open_chunk(self, place: ChunkPlace) -> bytes:
+        if place.is_hole:
+            raise RawGone(f"{place.plain:,} bytes were taken away (evicted or forgotten)")
         plain = self._sealer.open(place.name, self._reader.read(place))
         if len(plain) != place.plain:
             name = place.name.hex()

@@ -17,11 +17,28 @@ class SealedChunk(NamedTuple):
     is_open: bool
 
 
+HOLE_PACK = 0
+"""The pack number of a hole; packs are numbered from 1."""
+
+
 class ChunkPlace(NamedTuple):
-    """Where a sealed chunk lies: pack number, offset and length of the blob in it."""
+    """Where a sealed chunk lies: pack number, offset and length of the blob in it.
+
+    A hole stands in the place of bytes that were taken away (evicted, forgotten): it has their number and no blob.
+    """
 
     name: bytes
     pack: int
     offset: int
     length: int
     plain: int
+
+    @property
+    def is_hole(self) -> bool:
+        """True: these bytes of the revision are not in the archive any more."""
+        return self.pack == HOLE_PACK
+
+
+def hole(plain: int) -> ChunkPlace:
+    """Return the place that stands for `plain` bytes that were taken away. Equal lengths have equal places."""
+    return ChunkPlace(b"hole" + plain.to_bytes(12, "big"), HOLE_PACK, 0, 0, plain)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from recollect.memory.setup import PreparedSetup, SetupFacet
     from recollect.memory.spool import Spooled, SpoolFacet
     from recollect.memory.taking_in import REFRESH_EVERY_S
-    from recollect.memory.upkeep import UpkeepFacet
+    from recollect.memory.upkeep.facet import UpkeepFacet
     from recollect.memory.usage import UsageFacet
     from recollect.model.usage import UsageReport, UsageRow, UsageTotals
     from recollect.pipeline.distill.running import DistillReport
@@ -103,7 +103,7 @@ _NAMES = {
     "recollect.memory.setup": "PreparedSetup SetupFacet",
     "recollect.memory.spool": "SpoolFacet Spooled",
     "recollect.memory.taking_in": "REFRESH_EVERY_S",
-    "recollect.memory.upkeep": "UpkeepFacet",
+    "recollect.memory.upkeep.facet": "UpkeepFacet",
     "recollect.memory.usage": "UsageFacet",
     "recollect.model.usage": "UsageReport UsageRow UsageTotals",
     "recollect.pipeline.distill.running": "DistillReport",

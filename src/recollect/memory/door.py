@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from recollect.memory.recalling import RecallFacet
     from recollect.memory.setup import SetupFacet
     from recollect.memory.spool import SpoolFacet
-    from recollect.memory.upkeep import UpkeepFacet
+    from recollect.memory.upkeep.facet import UpkeepFacet
     from recollect.memory.usage import UsageFacet
     from recollect.model.events import Event
     from recollect.model.sessions import Session
@@ -247,7 +247,7 @@ class Memory(TellsMeaning):
     @property
     def upkeep(self) -> UpkeepFacet:
         """Verify, doctor, export, rebuild."""
-        from recollect.memory.upkeep import UpkeepFacet
+        from recollect.memory.upkeep.facet import UpkeepFacet
 
         return UpkeepFacet(self)
 

@@ -24,7 +24,7 @@ from recollect.store.sqlite import SqliteWriter, open_writer
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
-    from recollect.memory.upkeep import Progress
+    from recollect.memory.upkeep.facet import Progress
     from recollect.pipeline.report import ProgressCallback, SyncReport
     from recollect.pipeline.sync import SyncRequest
     from recollect.recall.context.ready import ReadyBlocks

@@ -75,7 +75,9 @@ def count_own_calls(home: Path) -> list[OwnCallCount]:
     return [OwnCallCount(*row) for row in rows]
 
 
-KEPT_TABLES = ("meta", "firing", "added_decision", "analysis", "digest", "signal", "node", "link")
+KEPT_TABLES = (
+    "meta", "firing", "added_decision", "analysis", "digest", "signal", "node", "link", "tombstone", "audit", "pin",
+)  # fmt: skip
 """Authored and distilled ones. The sessions of the latter are all due then: what they still say is said again, what
 they do not say any more is revoked, and what was revoked before stays so."""
 

@@ -8,6 +8,7 @@ from recollect.store.sqlite.migrations import (
     m0003_own_and_firings,
     m0004_derivation,
     m0005_distilled,
+    m0006_holes_and_tombstones,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -16,6 +17,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     m0003_own_and_firings.STATEMENTS,
     m0004_derivation.STATEMENTS,
     m0005_distilled.STATEMENTS,
+    m0006_holes_and_tombstones.STATEMENTS,
 )
 """Each is a tuple of single SQL statements; its position + 1 is the schema version that it makes."""
 

@@ -1,0 +1,1 @@
+"""`memory.upkeep`: what looks after a memory, one module a concern."""
