@@ -6,29 +6,27 @@ Killed anywhere, the next run goes on: an analysis is kept whole or not at all, 
 from __future__ import annotations
 
 import time
-import traceback
-import zlib
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
 from recollect.config import Config
-from recollect.errors import ArchiveError, ConfigError, StoreCorrupt, StoreError
-from recollect.pipeline.distill.evidence import completed, locations_of
-from recollect.store.distilled import AnalysisDraft, DistilledReader, OfSession, SessionFeed
+from recollect.pipeline.distill.analysing import Analysed, Analyst, scheme_of
+from recollect.store.distilled import DistilledReader, SessionFeed
 
 # A sync that has nothing to analyse, which is most of them, loads none of what analysing needs.
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from recollect.distill.stages import GateRule, Stages
+    from recollect.distill.stages import Stages
+    from recollect.pipeline.distill.process import AnalysisGreeting
     from recollect.store.distilled import DistilledWriter
 
-SCHEME = 1
-"""Raised whenever the same events would give another digest, other signals or other nodes."""
 MICROSECONDS = 1_000_000
+MANY_SESSIONS = 32
+"""Below this, starting a process (a second and a half, with its expressions) costs more than it saves."""
 
 DistillState = Literal["done", "interrupted", "busy"]
 DistillProgress = Callable[[int, int], None]
@@ -60,12 +58,20 @@ class TransactionalWriter(NamedTuple):
     transaction: Callable[[], AbstractContextManager[None]]
 
 
+class Helpers(NamedTuple):
+    """Processes that may analyse beside this one: how many, and what makes the first message to each."""
+
+    number: int
+    greeting: Callable[[], AnalysisGreeting]
+
+
 class Sides(NamedTuple):
-    """What a run reads from and writes to. The caller holds the ingest lock."""
+    """What a run reads from and writes to, and who helps. The caller holds the ingest lock."""
 
     feed: SessionFeed
     reader: DistilledReader
     writer: TransactionalWriter
+    helpers: Helpers | None = None
 
 
 class Distilling:
@@ -75,14 +81,15 @@ class Distilling:
         self, sides: Sides, config: Config, *, now_us: Callable[[], int], stages: Stages | None = None,
         should_stop: Callable[[], bool] = lambda: False, progress: DistillProgress | None = None,
     ) -> None:  # fmt: skip
-        """stages: in place of those that ship, with the configuration's rules, which are made when they are needed."""
-        self._feed, self._reader, self._writer = sides
+        """stages: in place of those that ship with the configuration's rules; helpers have only these."""
+        self._feed, self._reader, self._writer, helpers = sides
+        self._helpers = helpers if stages is None else None
+        self._analyst = Analyst(self._feed, config, stages)
         self._scheme = scheme_of(config)
-        self._task_patterns = config.distill.task_patterns
         self._idle_us = config.distill.idle_seconds * MICROSECONDS
-        self._config = config
-        self._stages = stages
         self._now_us = now_us
+        self._began_us = 0
+        """When the run began: its sessions are analysed together, whichever of them came first."""
         self._should_stop = should_stop
         self._progress = progress
         self.report = DistillReport(notes=[])
@@ -93,6 +100,7 @@ class Distilling:
         Raises StoreError, ConfigError; what was kept by then stays.
         """
         started = time.perf_counter()
+        self._began_us = self._now_us()
         try:
             if not self._run(uids):
                 self.report.state = "interrupted"
@@ -108,11 +116,14 @@ class Distilling:
         wanted = due.uids if uids is None else uids
         self.report.under_way = due.under_way
         self._tell(0, len(wanted))
-        for done, uid in enumerate(wanted, 1):
-            if self._should_stop():
-                return False
-            self._analyse(uid)
-            self._tell(done, len(wanted))
+        if self._should_stop():
+            return False
+        with closing(self._analyses(wanted)) as analyses:
+            for done, analysed in enumerate(analyses, 1):
+                self._keep(analysed)
+                self._tell(done, len(wanted))
+                if self._should_stop():
+                    return False
         for repo in self._writer.distilled.touched_repos():
             if self._should_stop():
                 return False
@@ -123,23 +134,23 @@ class Distilling:
         if self._progress is not None and total:
             self._progress(done, total)
 
-    def _analyse(self, uid: str) -> None:
-        try:
-            source = self._feed.read(uid)
-            if source is None:
-                return
-            stages = self._used_stages()
-            draft = draft_of(source, stages, scheme=self._scheme, task_patterns=self._task_patterns)
-        except (StoreCorrupt, ArchiveError) as error:
-            self.report.notes.append(f"{uid} could not be analysed: {error}")
+    def _analyses(self, uids: Sequence[str]) -> Generator[Analysed]:
+        """Yield what comes of each session, in order: many are shared with helpers, where there are cores for them."""
+        if self._helpers is None or self._helpers.number < 1 or len(uids) < MANY_SESSIONS:
+            yield from map(self._analyst.analyse, uids)
             return
-        except (ConfigError, StoreError):
-            raise
-        except Exception as error:  # noqa: BLE001 - one session must not keep all others from being analysed; it is told
-            self.report.notes.append(f"{uid} could not be analysed: a bug of Recollect, {_where(error)}")
+        from recollect.pipeline.distill.sharing import shared
+
+        self._analyst.prepare()  # a rule that cannot be used ends the run before anything is started
+        yield from shared(uids, self._analyst, self._helpers.greeting(), helpers=self._helpers.number)
+
+    def _keep(self, analysed: Analysed) -> None:
+        if analysed.note:
+            self.report.notes.append(analysed.note)
+        if analysed.draft is None:
             return
         with self._writer.transaction():
-            counts = self._writer.distilled.save(draft, now_us=self._now_us())
+            counts = self._writer.distilled.save(analysed.draft, now_us=self._began_us)
         self.report.sessions += 1
         self.report.nodes += counts.new + counts.changed
         self.report.revoked += counts.revoked
@@ -149,7 +160,7 @@ class Distilling:
 
         found = self._reader.repo_nodes(repo)
         lineage = {uid: Lineage(parent, root, repo) for uid, (parent, root) in found.lineage.items()}
-        relations = self._used_stages().relator.relate(found.decisions, found.episodes, lineage)
+        relations = self._analyst.prepare().relator.relate(found.decisions, found.episodes, lineage)
         seen = found.recorded_at
         recorded_at = {b.id: max(seen.get(b.source, 0), seen.get(b.episode, 0)) for b in relations.bindings} | seen
         with self._writer.transaction():
@@ -159,45 +170,3 @@ class Distilling:
         self.report.related_repos += 1
         self.report.nodes += counts.new + counts.changed
         self.report.revoked += counts.revoked
-
-    def _used_stages(self) -> Stages:
-        if self._stages is None:
-            from recollect.distill.preparing import default_stages
-
-            self._stages = default_stages(rules_of(self._config))
-        return self._stages
-
-
-def _where(error: Exception) -> str:
-    """Return what an unexpected error is and where it was raised: names of ours, nothing of a transcript."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" in {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    return f"{type(error).__name__}{place}"
-
-
-def draft_of(source: OfSession, stages: Stages, *, scheme: int, task_patterns: Sequence[str] = ()) -> AnalysisDraft:
-    """Return the analysis of a session, with whole evidence. Raises StoreCorrupt, ArchiveError."""
-    session = source.session
-    from recollect.distill.preparing import analyse
-
-    if not source.events:
-        return AnalysisDraft(session, scheme, None, [], [], {}, source.change_id, 0)
-    analysis = analyse(source.events, session=session, stages=stages, load=source.load, task_patterns=task_patterns)
-    nodes, signals = completed(analysis.nodes, analysis.signals, source.completed)
-    recorded_at = {node.id: source.observed_at(set(locations_of(node))) for node in nodes}
-    return AnalysisDraft(
-        session, scheme, analysis.digest, signals, nodes, recorded_at, source.change_id, len(source.events)
-    )
-
-
-def scheme_of(config: Config) -> int:
-    """Return the scheme that a configuration gives: with rules and patterns of its own another one."""
-    own = (config.gate.rules, config.distill.task_patterns)
-    return SCHEME if own == ((), ()) else SCHEME << 32 | zlib.crc32(msgspec.json.encode(own))
-
-
-def rules_of(config: Config) -> list[GateRule]:
-    """Return the rules of a configuration for the gate."""
-    from recollect.distill.stages import GateRule
-
-    return [GateRule(rule.id, rule.category, rule.pattern, rule.strength) for rule in config.gate.rules]
