@@ -4,7 +4,7 @@ RecollectError            .code (stable), .retryable, .exit_code, .hint
 ├─ UsageError (2)         ConfigError · UnknownName · QueryError
 ├─ SourceError (3)        SourceUnavailable (retry) · SourceChanged (retry) · SourceRefused
 ├─ ArchiveError (3)       ArchiveCorrupt · RawGone · KeyUnavailable (retry)
-├─ StoreError (3)         StoreLocked (retry) · SchemaTooNew · StoreCorrupt · DiskFull (retry)
+├─ StoreError (3)         StoreLocked (retry) · SchemaTooNew · StoreCorrupt · DiskFull (retry) · BackupUnusable
 ├─ IndexUnavailable (3)   search falls back and says so; never fatal. EmbeddingUnavailable
 ├─ EndpointError (3)      EndpointUnavailable (retry) · EndpointRefused · EndpointUnusable
 ├─ SettingsError (3)      SettingsInvalid · SettingsRefused · SettingsChanged (retry)
@@ -156,6 +156,12 @@ class DiskFull(StoreError):
 
     code = "disk_full"
     retryable = True
+
+
+class BackupUnusable(StoreError):
+    """A backup is not whole, damaged, of a newer version, or not a backup at all; the memory is as it was."""
+
+    code = "backup_unusable"
 
 
 class IndexUnavailable(RecollectError):

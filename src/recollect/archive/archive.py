@@ -15,9 +15,11 @@ from pathlib import Path
 
 from recollect.archive.chunks import ChunkPlace, SealedChunk
 from recollect.archive.files import make_private_folder
-from recollect.archive.journal import Journal, JournalEntry
+from recollect.archive.folding import ArchivedRevision, fold
+from recollect.archive.journal import Journal, JournalEntry, Tombstone
 from recollect.archive.keys import HomeKeys
 from recollect.archive.packs import PackReader, PackWriter, pack_numbers, pack_path
+from recollect.archive.removing.compacting import Compaction, Plan, Progress, sorted_out
 from recollect.archive.sealing import Sealer
 from recollect.errors import ArchiveCorrupt, ArchiveError, RawGone
 
@@ -34,6 +36,7 @@ class Archive:
         self._reader = PackReader(self._packs_folder)
         self._writer = PackWriter(self._packs_folder)
         self._journal = Journal(folder / "journal.log", keys)
+        self._compaction = Compaction(folder, keys)
         self._pending: list[JournalEntry] = []
         self._cache = _ChunkCache(CACHE_BYTES)
 
@@ -99,6 +102,18 @@ class Archive:
         """Yield the journal's entries in the order of writing, see `Journal.entries`."""
         return self._journal.entries(skip_damaged=skip_damaged)
 
+    def revisions(self) -> list[ArchivedRevision]:
+        """Return every revision of every source that the journal tells of, in the order of first sight.
+
+        Damaged entries are skipped, see `damaged_entries`. Raises ArchiveError.
+        """
+        return fold(self.entries(skip_damaged=True))
+
+    def tombstones(self) -> list[Tombstone]:
+        """Return what the journal says must not come back, each once. Raises ArchiveError."""
+        found = {t.id: t for entry in self.entries(skip_damaged=True) for t in entry.tombstones}
+        return list(found.values())
+
     @property
     def damaged_entries(self) -> int:
         """Damaged places of the journal that the latest `entries(skip_damaged=True)` has met so far."""
@@ -157,14 +172,65 @@ class Archive:
         packs = (pack_path(self._packs_folder, number) for number in pack_numbers(self._packs_folder))
         return sum(path.stat().st_size for path in packs) + self._journal.size_bytes()
 
+    def dead_bytes(self, live: Sequence[ChunkPlace]) -> dict[int, int]:
+        """Return how many bytes of each pack are in no place of `live`, by the pack's number."""
+        return {use.number: use.dead_bytes for use in self._compaction.usage(live)}
+
+    def compact(
+        self, live: Sequence[ChunkPlace], *, least_dead_share: float = 0.0, progress: Progress | None = None
+    ) -> Plan | None:
+        """Write the packs anew that have dead bytes, at least this share of theirs, and the journal; None: there are
+        none, and nothing is forgotten.
+
+        The caller then tells the database where chunks went and calls `end_compaction`. Until then the old packs stay.
+
+        Args:
+            live: the place of every chunk that the database still needs; what the journal needs is known here.
+        Raises:
+            DiskFull, ArchiveError: nothing has changed. ArchiveCorrupt: the journal is damaged and stays as it is.
+        """
+        self._check_writable()
+        self.flush()
+        revisions, others, has_dropped = sorted_out(self.entries())
+        needed = [*live, *(place for r in revisions for place, _ in r.chunks if not place.is_hole)]
+        unique = list({(place.pack, place.offset): place for place in needed}.values())
+        packs = [
+            use.number
+            for use in self._compaction.usage(unique)
+            if use.is_whole and use.dead_bytes and use.dead_bytes >= least_dead_share * use.bytes
+        ]
+        if not packs and not has_dropped:
+            return None
+        self._close_files()
+        plan = self._compaction.begin(revisions, others, packs, live=unique, progress=progress)
+        self._compaction.put_journal()
+        return plan
+
+    def unfinished_compaction(self) -> Plan | None:
+        """Return what a compaction that a crash interrupted left to be done; None where there is nothing."""
+        plan = self._compaction.plan()
+        if plan is not None:
+            self._check_writable()
+            self._close_files()
+            self._compaction.put_journal()
+        return plan
+
+    def end_compaction(self, plan: Plan) -> int:
+        """Remove the packs that were written anew, once the database knows; return how many are gone."""
+        return self._compaction.end(plan)
+
     def close(self) -> None:
         """Flush and close every file."""
         try:
             self.flush()
         finally:
-            self._reader.close()
-            self._writer.close()
-            self._journal.close()
+            self._close_files()
+
+    def _close_files(self) -> None:
+        """Close what is open; it is opened again when it is needed."""
+        self._reader.close()
+        self._writer.close()
+        self._journal.close()
 
     def _check_writable(self) -> None:
         if self._read_only:

@@ -42,3 +42,15 @@ class ChunkPlace(NamedTuple):
 def hole(plain: int) -> ChunkPlace:
     """Return the place that stands for `plain` bytes that were taken away. Equal lengths have equal places."""
     return ChunkPlace(b"hole" + plain.to_bytes(12, "big"), HOLE_PACK, 0, 0, plain)
+
+
+class Hole(NamedTuple):
+    """What was taken away between two offsets of a revision: how many records, how many human turns the source had up
+    to its end, why (evicted, forgotten, data_loss), and when (UTC microseconds)."""
+
+    offset: int
+    length: int
+    records: int
+    turn: int
+    reason: str
+    removed_at: int

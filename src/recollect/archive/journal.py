@@ -17,13 +17,13 @@ import zlib
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from recollect.archive.chunks import ChunkPlace
+from recollect.archive.chunks import ChunkPlace, Hole
 from recollect.archive.files import AppendFile
 from recollect.archive.keys import HomeKeys
 from recollect.errors import ArchiveCorrupt, ArchiveError, KeyUnavailable, RecollectError
@@ -39,6 +39,34 @@ _HEADER_BYTES = _FIELDS.size + _CRC.size
 _NONCE_BYTES = 12
 _TAG_BYTES = 16
 _SEARCH_BYTES = 1 << 20
+MARK_BYTES = 16
+"""Of the two hashes of a source's ends, the first one."""
+
+
+class Removal(msgspec.Struct, frozen=True, array_like=True):
+    """What the bytes of a revision with holes no longer tell, as it was when the last hole was made.
+
+    holes: all of them, in order. committed_bytes, records: what the revision had. is_newest: the source stood at this
+    revision, so that the rest is of it: its parser's state (sealed where it may hold text), the parser's version, its
+    human turns and its trail.
+    """
+
+    holes: list[Hole]
+    committed_bytes: int
+    records: int
+    is_newest: bool = False
+    state: bytes = b""
+    parser_version: int = 0
+    turn_index: int = 0
+    trail: bytes = b""
+
+
+class Tombstone(NamedTuple):
+    """What must not come back: a keyed hash that tells nothing of it, its kind, and when it was forgotten."""
+
+    id: bytes
+    kind: str
+    forgotten_at: int
 
 
 class JournalEntry(msgspec.Struct, frozen=True, array_like=True):
@@ -50,7 +78,12 @@ class JournalEntry(msgspec.Struct, frozen=True, array_like=True):
     end of all bytes seen, with an unfinished record. keep_chunks: how many chunks of the revision stay before
     `chunks`; the rest was the open tail and is replaced. chunks: place and whether it is a delta of the open tail.
     holes: (offset, length) of bytes of the revision that the archive does not have. relative, lane: the path below the
-    agent's root and the declared lane, so that the adapter can be asked again without the agent's file.
+    agent's root and the declared lane, so that the adapter can be asked again without the agent's file. marks: head and
+    tail hash of the source at to_bytes, which a hole may take away.
+
+    Three entries are no observations: with `removal` it tells that bytes were taken away, and its chunks are those of
+    the revision from keep_chunks on; is_dropped: everything of the source is forgotten; tombstones: what must not come
+    back, of no source.
     """
 
     source_id: str
@@ -70,6 +103,31 @@ class JournalEntry(msgspec.Struct, frozen=True, array_like=True):
     holes: list[tuple[int, int]] = []
     relative: str = ""
     lane: int = 0
+    marks: bytes = b""
+    removal: Removal | None = None
+    is_dropped: bool = False
+    tombstones: list[Tombstone] = []
+
+    @property
+    def is_observation(self) -> bool:
+        """True: something of a source was seen and taken."""
+        return self.removal is None and not self.is_dropped and not self.tombstones
+
+
+def burying(tombstones: Sequence[Tombstone]) -> JournalEntry:
+    """Return the entry that keeps tombstones."""
+    return JournalEntry(
+        source_id="", agent="", role="", key="", path="", container="", session="", revision=0, observed_at=0,
+        from_bytes=0, to_bytes=0, bytes_seen=0, keep_chunks=0, chunks=[], tombstones=list(tombstones),
+    )  # fmt: skip
+
+
+def dropping(source_id: str, at: int) -> JournalEntry:
+    """Return the entry that says that everything of a source is forgotten. at: UTC microseconds."""
+    return msgspec.structs.replace(burying(()), source_id=source_id, observed_at=at, is_dropped=True)
+
+
+_ALWAYS_WRITTEN = JournalEntry.__struct_fields__.index("lane") + 1
 
 
 class _Frame(NamedTuple):
@@ -195,7 +253,7 @@ class Journal:
         self.damaged += 1
 
     def _frame(self, number: int, entry: JournalEntry) -> bytes:
-        plain = self._encoder.encode(entry)
+        plain = self._encoder.encode(_without_rest(entry))
         fields = _FIELDS.pack(_FRAME_MAGIC, _NONCE_BYTES + len(plain) + _TAG_BYTES, number)
         header = fields + _CRC.pack(zlib.crc32(fields))
         nonce = os.urandom(_NONCE_BYTES)
@@ -251,6 +309,14 @@ class Journal:
                 out.close()
                 raise
         return out
+
+
+def _without_rest(entry: JournalEntry) -> list[Any]:
+    """Return an entry's fields by position, without those at the end that most entries leave as they are."""
+    values = [getattr(entry, field) for field in JournalEntry.__struct_fields__]
+    while len(values) > _ALWAYS_WRITTEN and not values[-1]:
+        values.pop()
+    return values
 
 
 def _frame_at(file: BinaryIO, offset: int) -> _Frame | None:

@@ -74,6 +74,12 @@ class PackWriter:
             offset += len(chunk.blob) + _FOOTER.size
         return places
 
+    def begin(self) -> None:
+        """Begin a pack of a number that was never used, whatever room the newest one has."""
+        self.close()
+        self._number = max(pack_numbers(self._folder), default=0) + 1
+        self._file = AppendFile(pack_path(self._folder, self._number), is_new=True)
+
     def flush(self) -> None:
         """Make everything appended durable."""
         if self._file is not None:
@@ -146,11 +152,17 @@ class PackReader:
         with self._lock:
             file = self._files.get(number)
             if file is None:
+                self._let_go()
                 file = self._files[number] = _PackFile(open_for_reading(pack_path(self._folder, number)))
             self._files.move_to_end(number)
             if len(self._files) > _OPEN_FILES:
                 self._files.popitem(last=False)
             return file
+
+    def _let_go(self) -> None:
+        """Close packs that were removed: as long as one is open, the disk has no more room."""
+        for number in [number for number, file in self._files.items() if file.is_removed()]:
+            del self._files[number]
 
 
 def scan(path: Path) -> Iterator[ChunkPlace]:
@@ -169,12 +181,12 @@ def scan(path: Path) -> Iterator[ChunkPlace]:
         offset = len(_PACK_MAGIC)
         while offset < size:
             header = _parse_header(file.read(offset, _HEADER_BYTES))
-            if header is None or offset + _entry_bytes(header[2]) > size:
+            if header is None or offset + entry_bytes(header[2]) > size:
                 offset = _next_magic(file, offset + 1, size)
                 continue
             name, plain, length = header
             yield ChunkPlace(name, number, offset + _HEADER_BYTES, length, plain)
-            offset += _entry_bytes(length)
+            offset += entry_bytes(length)
     except OSError as error:
         raise ArchiveError(f"cannot read {path}: {error.strerror or error}") from error
 
@@ -192,6 +204,9 @@ class _PackFile:
     def size_bytes(self) -> int:
         return os.fstat(self._fd).st_size
 
+    def is_removed(self) -> bool:
+        return os.fstat(self._fd).st_nlink == 0
+
     def read(self, offset: int, length: int) -> bytes:
         """Return the bytes at `offset`; fewer at the end of the file."""
         if hasattr(os, "pread"):
@@ -201,13 +216,14 @@ class _PackFile:
             return os.read(self._fd, length)
 
 
-def _entry_bytes(blob_bytes: int) -> int:
+def entry_bytes(blob_bytes: int) -> int:
+    """Return what a blob of so many bytes takes of a pack."""
     return _HEADER_BYTES + blob_bytes + _FOOTER.size
 
 
 def _entry(chunk: SealedChunk) -> tuple[bytes, bytes, bytes, bytes]:
     fields = _FIELDS.pack(_ENTRY_MAGIC, chunk.name, chunk.plain, len(chunk.blob))
-    footer = _FOOTER.pack(_FOOTER_MAGIC, _entry_bytes(len(chunk.blob)))
+    footer = _FOOTER.pack(_FOOTER_MAGIC, entry_bytes(len(chunk.blob)))
     return fields, _CRC.pack(zlib.crc32(fields)), chunk.blob, footer
 
 
@@ -226,14 +242,14 @@ def _ends_whole(file: _PackFile, size: int) -> bool:
     """Whether a pack is empty or ends where an entry ends."""
     if not size:
         return True
-    if file.read(0, len(_PACK_MAGIC)) != _PACK_MAGIC or size < len(_PACK_MAGIC) + _entry_bytes(0):
+    if file.read(0, len(_PACK_MAGIC)) != _PACK_MAGIC or size < len(_PACK_MAGIC) + entry_bytes(0):
         return False
-    magic, entry_bytes = _FOOTER.unpack(file.read(size - _FOOTER.size, _FOOTER.size))
-    start = size - entry_bytes
+    magic, whole_bytes = _FOOTER.unpack(file.read(size - _FOOTER.size, _FOOTER.size))
+    start = size - whole_bytes
     if magic != _FOOTER_MAGIC or start < len(_PACK_MAGIC):
         return False
     header = _parse_header(file.read(start, _HEADER_BYTES))
-    return header is not None and _entry_bytes(header[2]) == entry_bytes
+    return header is not None and entry_bytes(header[2]) == whole_bytes
 
 
 def _next_magic(file: _PackFile, offset: int, size: int) -> int:

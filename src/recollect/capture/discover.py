@@ -12,11 +12,14 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
+from functools import cache
 from typing import NamedTuple
 
 import msgspec
 
 from recollect.agents.base import Adapter
+from recollect.capture.confined.entries import Entry, named_entries
+from recollect.capture.confined.scope import Scope
 from recollect.capture.containers.directory import glob_of
 from recollect.capture.documents import DocumentPlace
 from recollect.config import Config
@@ -60,6 +63,15 @@ class Refused(NamedTuple):
     is_failure: bool = False
 
 
+def misnamed(path: str) -> Refused | None:
+    """Return why a path that is not UTF-8 is not taken: it could neither be stored nor told."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return Refused(path.encode("utf-8", "replace").decode(), "has a name that is not UTF-8")
+    return None
+
+
 class Discovery(msgspec.Struct):
     """Everything found for one agent."""
 
@@ -97,22 +109,26 @@ def shared_roots(adapters: Iterable[Adapter], config: Config, env: Mapping[str, 
 
 
 def discover(
-    adapter: Adapter, roots: Sequence[RootDir], *, known_roles: Mapping[str, str], read_head: Callable[[str], bytes]
-) -> Discovery:
+    adapter: Adapter, roots: Sequence[RootDir], *, known_roles: Mapping[str, str], read_head: Callable[[str], bytes],
+    scope: Scope | None = None,
+) -> Discovery:  # fmt: skip
     """Return every source below the roots, in a stable order. Never raises for a single bad path.
 
     known_roles: absolute path to role of sources already taken, so that folders without the agent's layout
     are not opened again and again. read_head returns the first 64 KiB of a candidate (decompressed).
+    scope: where to look; None: everywhere. Roots that it does not touch are left out, as if there were none.
     """
     out = Discovery(roots=[], sources=[], refused=[], absent_roots=[])
     seen: set[str] = set()
     databases: set[tuple[str, str]] = set()
     for root in roots:
+        if scope is not None and not scope.touches(root.path):
+            continue
         if not os.path.isdir(root.path):
             out.absent_roots.append(root.path)
             continue
         out.roots.append(root.path)
-        walk = _Walk(adapter, root.path, out.refused)
+        walk = _Walk(adapter, root.path, out.refused, scope)
         for path, relative, place, info in walk.strict():
             # Several places may read one database: its documents are sources of their own.
             is_new = (path, place.role) not in databases if place.container == "sqlite" else path not in seen
@@ -180,14 +196,15 @@ _State = tuple[_Rule, int]
 class _Walk:
     """Walks one root, keeping only the folders that some pattern can still match."""
 
-    def __init__(self, adapter: Adapter, root: str, refused: list[Refused]) -> None:
+    def __init__(self, adapter: Adapter, root: str, refused: list[Refused], scope: Scope | None = None) -> None:
         self._root = root
+        self._scope = scope
         self._real_root = os.path.realpath(root)
         self._refused = refused
         self._rules = [
             _Rule(
                 place,
-                tuple(None if s == "**" else re.compile(translate(s)) for s in pattern.split("/")),
+                tuple(None if s == "**" else _segment(s) for s in pattern.split("/")),
                 tuple(_whole_path(e) for e in place.exclude),
             )
             for place in adapter.facts.places
@@ -249,7 +266,10 @@ class _Walk:
                 elif stat.S_ISREG(info.st_mode):
                     yield entry.path, prefix + entry.name, info
 
-    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
+    def _entries(self, folder: str) -> Sequence[Entry]:
+        names = None if self._scope is None else self._scope.names_in(folder)
+        if names is not None:
+            return named_entries(folder, names)
         try:
             with os.scandir(folder) as found:
                 return sorted(found, key=lambda e: e.name)
@@ -257,8 +277,11 @@ class _Walk:
             self._refused.append(Refused(folder, error.strerror or "cannot be listed"))
             return []
 
-    def _stat(self, entry: os.DirEntry[str], *, is_file_wanted: bool) -> os.stat_result | None:
+    def _stat(self, entry: Entry, *, is_file_wanted: bool) -> os.stat_result | None:
         """Return the stat of what an entry stands for, or None when a link leaves the root or dangles."""
+        if (bad := misnamed(entry.path)) is not None:
+            self._refused.append(bad)
+            return None
         try:
             if entry.is_symlink():
                 real = os.path.realpath(entry.path)
@@ -280,6 +303,13 @@ class _Walk:
         return parent == real or parent.startswith(real + os.sep)
 
 
+@cache
+def _segment(pattern: str) -> re.Pattern[str]:
+    """Return what a name between two slashes must be. There are as many as the adapters declare."""
+    return re.compile(translate(pattern))
+
+
+@cache
 def _whole_path(pattern: str) -> re.Pattern[str]:
     return re.compile("/".join(".*" if s == "**" else translate(s)[4:-3] for s in pattern.split("/")), re.DOTALL)
 

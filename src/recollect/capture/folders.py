@@ -20,7 +20,7 @@ import msgspec
 from recollect.agents.base import Adapter
 from recollect.capture.containers.directory import glob_of
 from recollect.capture.containers.sqlite import open_database
-from recollect.capture.discover import FoundSource, Refused
+from recollect.capture.discover import FoundSource, Refused, misnamed
 from recollect.errors import SourceError
 from recollect.model.capabilities import Place
 from recollect.model.records import ZSTD_SUFFIXES
@@ -269,7 +269,9 @@ def _files(folder: str, untaken: list[Refused]) -> Iterator[_File]:
             untaken.append(Refused(here, error.strerror or "cannot be listed", is_failure=True))
             continue
         for entry in ordered:
-            if entry.is_dir(follow_symlinks=False):
+            if (bad := misnamed(entry.path)) is not None:
+                untaken.append(bad)
+            elif entry.is_dir(follow_symlinks=False):
                 if entry.name not in SKIPPED_FOLDERS:
                     stack.append((entry.path, f"{prefix}{entry.name}/"))
             elif entry.is_file(follow_symlinks=False):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from recollect.capture.containers.jsonl import Line, Lines, split_lines
@@ -11,6 +11,8 @@ from recollect.capture.containers.snapshot import split_snapshot
 from recollect.capture.containers.text import split_text
 from recollect.capture.decode import MAX_RECORD_BYTES, UNREADABLE_TEXT_BYTES
 from recollect.capture.records import LineReader, is_whole, split_of
+
+_FILL_BYTES = 1 << 20
 
 
 class GiantRecord(NamedTuple):
@@ -22,30 +24,72 @@ class GiantRecord(NamedTuple):
     head: bytes
 
 
+class Gap(NamedTuple):
+    """Bytes of a revision that are not there any more: whole records, so many, with what stands between them.
+
+    turn: how many human turns the source had up to their end.
+    """
+
+    length: int
+    records: int
+    turn: int = 0
+
+
 class Batch(NamedTuple):
-    """Some records of a revision. base: offset of `data`, in which the lines lie; giant: instead of lines."""
+    """Some records of a revision. base: offset of `data`, in which the lines lie; giant, gap: instead of lines.
+
+    base is the offset of the gap where there is one.
+    """
 
     base: int
     data: bytes
     lines: Sequence[Line]
     giant: GiantRecord | None = None
+    gap: Gap | None = None
 
 
-def replay(pieces: Iterable[bytes], container: str) -> Iterator[Batch]:
+def replay(pieces: Iterable[bytes | Gap], container: str) -> Iterator[Batch]:
     """Yield the records of a revision, given its bytes in pieces; the same records that a sync took.
 
-    What is left at the end without being a whole record is the open tail and is not yielded.
+    What is left at the end without being a whole record is the open tail and is not yielded. Gaps come in their place;
+    the records around one are the same as if it were none.
     """
     if not is_whole(container):
         reader = LineReader(container)
         for batch in _replay_lines(pieces):
-            yield batch._replace(lines=reader.take(batch.lines))
+            yield batch._replace(lines=reader.take(batch.lines)) if batch.lines else batch
         return
-    data = _joined(pieces)
-    if isinstance(data, GiantRecord):
+    gaps: list[tuple[int, Gap]] = []
+    data = _joined(_filled(pieces, gaps))
+    if isinstance(data, GiantRecord) and not gaps:
         yield Batch(0, b"", [], data)
-    elif lines := split_whole(data, container).lines:  # `[]` has none
-        yield Batch(0, data, lines)
+        return
+    if isinstance(data, GiantRecord) or sum(gap.length for _, gap in gaps) == len(data):
+        data = b""
+    lines = split_whole(data, container).lines
+    start = 0
+    for offset, gap in gaps:
+        stop = start + sum(1 for line in lines[start:] if line.start < offset)
+        if stop > start:
+            yield Batch(0, data, lines[start:stop])
+        yield Batch(offset, b"", [], gap=gap)
+        start = stop
+    if start < len(lines):  # `[]` has none
+        yield Batch(0, data, lines[start:])
+
+
+def _filled(pieces: Iterable[bytes | Gap], gaps: list[tuple[int, Gap]]) -> Iterator[bytes]:
+    """Yield the pieces of a document with blanks for what is gone: between elements and members they mean nothing."""
+    position = 0
+    for piece in pieces:
+        if isinstance(piece, Gap):
+            gaps.append((position, piece))
+            position += piece.length
+            for at in range(0, piece.length, _FILL_BYTES):
+                yield b" " * min(_FILL_BYTES, piece.length - at)
+        else:
+            position += len(piece)
+            yield piece
 
 
 def split_whole(data: bytes, container: str) -> Lines:
@@ -68,9 +112,22 @@ def _joined(pieces: Iterable[bytes]) -> bytes | GiantRecord:
     return data
 
 
-def _replay_lines(pieces: Iterable[bytes]) -> Iterator[Batch]:
+def _replay_lines(pieces: Iterable[bytes | Gap]) -> Iterator[Batch]:
+    """Yield the records between two gaps as those of a file of their own: a gap ends a line."""
     stream = _Pushback(pieces)
     base = 0
+    while True:
+        end = yield from _replay_run(stream, base)
+        if stream.gap is None:
+            return
+        gap, stream.gap = stream.gap, None
+        base = end
+        yield Batch(base, b"", [], gap=gap)
+        base += gap.length
+
+
+def _replay_run(stream: _Pushback, base: int) -> Generator[Batch, None, int]:
+    """Yield the records up to the next gap or the end; return where that is."""
     pending = b""
     for piece in stream:
         pending += piece
@@ -86,38 +143,49 @@ def _replay_lines(pieces: Iterable[bytes]) -> Iterator[Batch]:
         base += consumed
         pending = pending[consumed:]
         if too_long is not None or len(pending) > MAX_RECORD_BYTES:
-            giant, rest = _giant(base, pending, stream)
+            giant, rest, end = _giant(base, pending, stream)
             if giant is None:
-                return
+                return end
             yield Batch(base, b"", [], giant)
             base = giant.end
             stream.push(rest)
             pending = b""
-    found = split_lines(pending, is_end=True, is_start=base == 0)
+    is_cut = stream.gap is not None
+    found = split_lines(pending + b"\n" if is_cut else pending, is_end=True, is_start=base == 0)
     if found.lines:
         yield Batch(base, pending, found.lines)
+    return base + len(pending)
 
 
 class _Pushback:
-    """An iterator that takes one piece back."""
+    """An iterator over the pieces before the next gap, which takes one piece back. gap: where it stopped for one."""
 
-    def __init__(self, pieces: Iterable[bytes]) -> None:
+    def __init__(self, pieces: Iterable[bytes | Gap]) -> None:
         self._pieces = iter(pieces)
         self._pushed: list[bytes] = []
+        self.gap: Gap | None = None
 
     def __iter__(self) -> _Pushback:
         return self
 
     def __next__(self) -> bytes:
-        return self._pushed.pop() if self._pushed else next(self._pieces)
+        if self._pushed:
+            return self._pushed.pop()
+        if self.gap is not None:
+            raise StopIteration
+        piece = next(self._pieces)
+        if isinstance(piece, Gap):
+            self.gap = piece
+            raise StopIteration
+        return piece
 
     def push(self, piece: bytes) -> None:
         if piece:
             self._pushed.append(piece)
 
 
-def _giant(start: int, pending: bytes, stream: _Pushback) -> tuple[GiantRecord | None, bytes]:
-    """Follow a giant record to its end; None when it is only an open tail."""
+def _giant(start: int, pending: bytes, stream: _Pushback) -> tuple[GiantRecord | None, bytes, int]:
+    """Follow a giant record to its end; None when it is only an open tail. What follows it, and where the bytes end."""
     sha = hashlib.sha256()
     head = pending[:UNREADABLE_TEXT_BYTES]
     size, last, piece = 0, b"", pending
@@ -128,9 +196,11 @@ def _giant(start: int, pending: bytes, stream: _Pushback) -> tuple[GiantRecord |
         size += len(taken)
         last = taken[-1:] or last
         if newline >= 0:
-            return GiantRecord(start, start + size, sha.digest(), head), piece[newline:]
+            end = start + size
+            return GiantRecord(start, end, sha.digest(), head), piece[newline:], end
         following = next(stream, None)
         if following is None:
-            is_closed = last in (b"}", b"]")
-            return (GiantRecord(start, start + size, sha.digest(), head) if is_closed else None), b""
+            is_closed = stream.gap is not None or last in (b"}", b"]")
+            end = start + size
+            return (GiantRecord(start, end, sha.digest(), head) if is_closed else None), b"", end
         piece = following

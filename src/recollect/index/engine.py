@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 import tantivy
 
 from recollect.errors import BrokenInvariant, IndexUnavailable
@@ -61,7 +62,7 @@ def check_format(folder: Path) -> bool:
 
 def prepare_folder(folder: Path) -> list[str]:
     """Make the folder ready for writing; return the shards removed because another version made them."""
-    folder.mkdir(parents=True, exist_ok=True)
+    _make_private(folder)
     removed: list[str] = []
     if not check_format(folder):
         removed = shard_names(folder)
@@ -91,10 +92,25 @@ def make_shard(path: Path) -> tantivy.Index:
         IndexUnavailable: the folder cannot be written.
     """
     with engine_errors("making", path.name):
-        path.mkdir(parents=True, exist_ok=True)
+        _make_private(path)
         index = tantivy.Index(schema(), path=str(path), reuse=False)
         register_analyzers(index)
         return index
+
+
+def dead_share(path: Path) -> float:
+    """Return how much of a shard's documents was deleted and still takes room, 0 to 1; 0 where that cannot be read.
+
+    The engine drops them only when it merges their segment. Source: `meta.json` of tantivy, which names for each
+    segment its documents and how many of them are deleted.
+    """
+    try:
+        segments = msgspec.json.decode((path / "meta.json").read_bytes())["segments"]
+        documents = sum(segment["max_doc"] for segment in segments)
+        dead = sum((segment.get("deletes") or {}).get("num_deleted_docs", 0) for segment in segments)
+    except (OSError, msgspec.MsgspecError, KeyError, TypeError):
+        return 0.0
+    return dead / documents if documents else 0.0
 
 
 def set_aside(path: Path) -> None:
@@ -103,3 +119,9 @@ def set_aside(path: Path) -> None:
     shutil.rmtree(target, ignore_errors=True)
     with engine_errors("setting aside", path.name):
         path.rename(target)
+
+
+def _make_private(folder: Path) -> None:
+    """Make a folder and those above it, for their owner alone: the engine itself makes files that others may read."""
+    for path in reversed([path for path in (folder, *folder.parents) if not path.exists()]):
+        path.mkdir(mode=0o700, exist_ok=True)

@@ -19,7 +19,7 @@ INTERNAL_ORIGINATOR = "recollect"
 """The `originator` of a session that a program of ours began: what a hook reports that saw `INTERNAL_VARIABLE`."""
 RECALLING_VERBS = (
     "search|sessions|show|timeline|decisions|blame|context|digest|learnings|actions|diary|facts|retro|stats|usage"
-    "|export"
+    "|export|reveal"
 )
 """The verbs of the command line that print what is in the memory. `sync` or `doctor` print nothing of it."""
 

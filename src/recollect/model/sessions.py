@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Literal
 
 import msgspec
@@ -10,6 +11,7 @@ import msgspec
 from recollect.model.own import without_own_blocks
 from recollect.model.payloads import Lifecycle, Payload, SessionStart, UserMessage
 from recollect.model.text import one_line
+from recollect.model.timestamps import day_of
 
 _WORKTREE = r"/\.(?:claude/)?worktrees(?:/|$)"
 Outcome = Literal["success", "fail", "abandoned", "unknown"]
@@ -142,3 +144,20 @@ def _main_tree(path: str) -> str:
 
 def _last_part(path: str) -> str:
     return path.replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+def gone_note(evicted_at: int | None) -> str:
+    """Return one line for a session whose raw text was evicted then (UTC microseconds), "" for one that has it."""
+    if evicted_at is None:
+        return ""
+    return f"its raw text was evicted on {day_of(evicted_at)}: what its digest and decisions rest on is kept"
+
+
+def gone_among(evicted_at: Collection[int | None]) -> str:
+    """Return one line for several sessions, "" where all have their raw text."""
+    gone = [at for at in evicted_at if at is not None]
+    if not gone:
+        return ""
+    since = day_of(min(gone)) if min(gone) == max(gone) else f"{day_of(min(gone))} to {day_of(max(gone))}"
+    whose = "one of these sessions" if len(gone) == 1 else f"{len(gone)} of these sessions"
+    return f"the raw text of {whose} was evicted ({since}): what digests and decisions rest on is kept"

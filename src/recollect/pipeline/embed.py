@@ -23,6 +23,9 @@ from recollect.store.feed import FeedEvent, TextFeed
 from recollect.store.ports import ChangeRange
 
 CONSUMER = "vectors"
+LOCK_NAME = "embed.lock"
+STOP_NAME = "stop"
+"""A file of this name in the folder of vectors asks whoever makes them to end after the batch under way."""
 BATCH_EVENTS = 512
 BATCH_CHARS = 200_000
 COMMIT_EVERY_S = 2.0

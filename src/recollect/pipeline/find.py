@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.agents.base import Adapter
+from recollect.capture.confined.scope import Scope
 from recollect.capture.discover import Discovery, FoundSource, Refused, RootDir, discover, roots_of, shared_roots
 from recollect.capture.expand import expand
 from recollect.capture.files import read_head
@@ -37,9 +38,14 @@ class Finder:
     """Finds the sources of every agent for one pass."""
 
     def __init__(
-        self, adapters: Sequence[Adapter], config: Config, env: Mapping[str, str], reader: Reader, named: Named
-    ) -> None:
+        self, adapters: Sequence[Adapter], config: Config, env: Mapping[str, str], reader: Reader, named: Named, *,
+        scope: Scope | None = None,
+    ) -> None:  # fmt: skip
+        """scope: where to look; None: everywhere."""
         own = not named.is_all
+        if scope is not None:
+            named = named._replace(folders=[folder for folder in named.folders if scope.touches(folder)])
+        self._scope = scope
         self._shown_as = named.shown_as
         self._config = config
         self._env = env
@@ -47,7 +53,9 @@ class Finder:
         self.folders = [folder for folder in named.folders if os.path.exists(folder)]
         self.absent = [folder for folder in named.folders if not os.path.exists(folder)]
         self.shared_roots = shared_roots(adapters, config, env)
-        self._repositories = _repositories(reader) if own and any(a.facts.is_per_repository for a in adapters) else []
+        self._repositories: Sequence[str] = ()
+        if own and any(a.facts.is_per_repository for a in adapters):
+            self._repositories = repositories_of(reader) if scope is None else scope.repositories
         known = {row.path: (row.agent, row.role) for row in reader.sources()} if self.folders else {}
         by_slug = {a.facts.slug: a for a in adapters}
         is_said = not own and len(adapters) == 1
@@ -69,7 +77,7 @@ class Finder:
             roots += [RootDir(folder, True) for folder in self._repositories]
         if adapter.facts.is_import_only:
             roots = [root for root in roots if not root.is_home]  # those that the user named in the configuration
-        found = discover(adapter, roots, known_roles=planner.known_roles, read_head=read_head)
+        found = discover(adapter, roots, known_roles=planner.known_roles, read_head=read_head, scope=self._scope)
         found.absent_roots = [root for root in found.absent_roots if root not in self._repositories]
         seen = {source.path for source in found.sources}
         found.sources += [s for s in self._of_folders(adapter.facts.slug) if s.path not in seen]
@@ -99,7 +107,7 @@ class Finder:
         return list(found.values())
 
 
-def _repositories(reader: Reader) -> list[str]:
+def repositories_of(reader: Reader) -> list[str]:
     """Return the folders that stored sessions worked in and that are still there."""
     sessions, _ = reader.sessions(EventFilter(), limit=_MANY_SESSIONS)
     named = {place for s in sessions for place in (s.repo_root, s.cwd) if place}

@@ -8,22 +8,33 @@ the chunks are found again, the journal entry is repeated, and the change log te
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
-from recollect.archive.journal import JournalEntry
+from recollect.archive.journal import MARK_BYTES, JournalEntry
 from recollect.errors import IndexUnavailable
 from recollect.index.writer import IndexWriterSet
 from recollect.pipeline.report import AgentSync, Skipped, SyncReport
 from recollect.pipeline.work.stages import StageTimer
 from recollect.pipeline.work.tasks import TaskAnswer
 from recollect.store.ports import IndexDoc, SliceResult, Writer
+from recollect.upkeep.forgetting.tombstones import NOTHING as NOTHING_FORGOTTEN
+from recollect.upkeep.forgetting.tombstones import Forgotten
 
 GROUP_BYTES = 8 * 1024 * 1024
 """Source bytes written in one transaction: about 50 ms of writing, so that readers' snapshots stay fresh."""
 INDEX_COMMIT_BYTES = 256 * 1024 * 1024
 INDEX = "index"
+
+
+class KeepsOut(Protocol):
+    """Takes out of slices what must not be stored, see `pipeline.forgetting.keeping_out`."""
+
+    @property
+    def forgotten(self) -> Forgotten: ...
+    def sieve(self, result: SliceResult) -> SliceResult | None: ...
+    def promise(self, result: SliceResult, *, at: int) -> None: ...
 
 
 class Sinks(NamedTuple):
@@ -45,8 +56,13 @@ class Ingester:
         now_us: Callable[[], int],
         timer: StageTimer,
         record_journal: bool = True,
+        keeping_out: KeepsOut | None = None,
     ) -> None:
-        """record_journal False: the slices come from the archive itself and keep the time they were observed."""
+        """record_journal False: the slices come from the archive itself and keep the time they were observed.
+
+        keeping_out: takes out of slices what must not be stored.
+        """
+        self._keeping_out = keeping_out
         self._writer, self._archive, self._index = sinks
         self._report = report
         self._now_us = now_us
@@ -56,7 +72,14 @@ class Ingester:
         self._waiting_bytes = 0
         self._uncommitted_bytes = 0
         self.done_bytes = 0
+        self.lost: list[str] | None = None
+        """Takes a line of text on each source that is derived anew and whose bytes are damaged; None: that raises."""
         self.touched_sessions: set[str] = set()
+
+    @property
+    def forgotten(self) -> Forgotten:
+        """What workers must not derive."""
+        return self._keeping_out.forgotten if self._keeping_out is not None else NOTHING_FORGOTTEN
 
     def take_answer(self, answer: TaskAnswer) -> int:
         """Take a worker's answer; return how many sources it finished, well or not."""
@@ -73,6 +96,12 @@ class Ingester:
 
     def take(self, result: SliceResult) -> None:
         """Take one slice. Its chunks go to the archive now, its rows with the group."""
+        if self._keeping_out is not None:
+            sieved = self._keeping_out.sieve(result)
+            if sieved is None:
+                self.done_bytes += sum(chunk.plain for chunk in result.chunks)
+                return
+            result = sieved
         with self._timer.stage("archive"):
             known = self._writer.known_chunks([chunk.name for chunk in result.chunks]) if result.chunks else {}
             places = self._archive.write(result.chunks, known=known)
@@ -115,6 +144,8 @@ class Ingester:
                 stale += outcome.stale_keys
                 self.touched_sessions.update(outcome.sessions)
                 self._count(result, outcome.new_events, outcome.replays)
+                if result.left_out and self._keeping_out is not None:
+                    self._keeping_out.promise(result, at=now)
         with self._timer.stage("index"):
             self._index_docs(docs, stale)
         self._uncommitted_bytes += size
@@ -182,4 +213,5 @@ def _entry(result: SliceResult, places: list[ChunkPlace], now: int) -> JournalEn
         chunks=[(place, chunk.is_open) for place, chunk in zip(places, result.chunks, strict=True)],
         relative=row.relative,
         lane=row.lane,
+        marks=row.head_sha + row.tail_sha if len(row.head_sha) == MARK_BYTES else b"",
     )

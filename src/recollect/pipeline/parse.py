@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from recollect.agents.registry import adapter as find_adapter
 from recollect.agents.registry import adapters_with
 from recollect.capture.files import SourceFile, open_source
 from recollect.capture.replay import Batch, replay
+from recollect.config import PrivacyConfig
 from recollect.errors import SourceRefused
 from recollect.model.events import Event, Role, SourceLocation, TsQuality
 from recollect.model.ids import record_event_id, session_uid, source_id
@@ -24,11 +24,14 @@ from recollect.model.payloads import KINDS, Payload
 from recollect.model.records import ZSTD_SUFFIXES, Defect, SourceInfo
 from recollect.model.text import summary_of
 from recollect.pipeline.work.derive import Deriver, Resume, hashes_of
+from recollect.privacy.configured import STRANGERS_KEY, redactor_of
 from recollect.privacy.redact import Redactor
 from recollect.store.blocks import BlockEntry, decode_block
 from recollect.store.bodies import hydrate
 from recollect.store.ports import FLAG_SIDECHAIN, EventDraft, RecordPlace
 
+SHIPPED = PrivacyConfig()
+"""What is looked for where no configuration says more."""
 _PIECE_BYTES = 4 * 1024 * 1024
 _HEAD_BYTES = 64 * 1024
 _ROLES: tuple[Role, ...] = ("user", "assistant", "tool", "system")
@@ -73,12 +76,12 @@ def recognise_file(path: Path, head: bytes, *, agent: str | None, known: Mapping
 
 def parse_file(
     path: Path, *, agent: str | None = None, formats: Mapping[str, Mapping[str, Any]] | None = None,
-    redact: bool = True, told: Callable[[Recognised], None] | None = None,
+    privacy: PrivacyConfig | None = SHIPPED, told: Callable[[Recognised], None] | None = None,
 ) -> Iterator[Event]:  # fmt: skip
     """Yield the events of one file in order, with seq from 0 for each session.
 
     agent None: the content decides. formats: of the agents that a configuration describes (`Config.formats`).
-    redact False: secrets stay as they stand in the file; no surface offers that. told: is given whose the file is.
+    privacy None: secrets stay as they stand in the file; no surface offers that. told: is given whose the file is.
     Raises UnknownName, SourceUnavailable, SourceRefused.
     """
     with open_source(str(path), is_compressed=path.name.endswith(ZSTD_SUFFIXES)) as source:
@@ -86,7 +89,7 @@ def parse_file(
         found = recognise_file(path, head, agent=agent, known=adapters_with(formats or {}))
         if told is not None:
             told(found)
-        parser = FileParser(found, path.name, head, redact=redact)
+        parser = FileParser(found, path.name, head, privacy)
         for batch in replay(_pieces(source), found.container):
             yield from parser.take(batch)
 
@@ -110,13 +113,12 @@ def _pieces(source: SourceFile, size: int = _PIECE_BYTES, offset: int = 0) -> It
 class FileParser:
     """Turns the records of one file into events, batch by batch, and numbers them as the store would."""
 
-    def __init__(self, found: Recognised, name: str, head: bytes, *, redact: bool = True) -> None:
-        """name, head: of the file; they say its session where its records do not."""
+    def __init__(self, found: Recognised, name: str, head: bytes, privacy: PrivacyConfig | None = SHIPPED) -> None:
+        """name, head: of the file; they say its session where its records do not. privacy None: nothing is redacted."""
         self._adapter = found.adapter
         info = SourceInfo(found.adapter.facts.slug, found.role, name)
         self._info = msgspec.structs.replace(info, session=found.adapter.identify(info, head))
-        key = hashlib.sha256(b"recollect parse").digest()
-        self._redactor = Redactor(key) if redact else Redactor(key, ())
+        self._redactor = Redactor(STRANGERS_KEY, ()) if privacy is None else redactor_of(STRANGERS_KEY, privacy)
         self._seq: Counter[str] = Counter()
         self._seen: Counter[bytes] = Counter()
         self._source_id = source_id(self._info.agent, self._adapter.source_key(self._info), 0)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
@@ -13,10 +14,11 @@ from recollect.agents.registry import for_role
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
 from recollect.capture.changes import Marks, compare, whole_marks
+from recollect.capture.confined.scope import Scope
 from recollect.capture.containers.sqlite import FileState
 from recollect.capture.discover import FoundSource
 from recollect.capture.documents import open_found
-from recollect.capture.expand import KnownDocument
+from recollect.capture.expand import KnownDocument, split_path
 from recollect.capture.files import ReadableSource, open_source
 from recollect.capture.records import is_appended, is_rows
 from recollect.errors import ArchiveError, SourceError
@@ -41,11 +43,16 @@ class Planner:
     """Plans one agent's sources. Reads at most the head, the end and the open tail of those whose size or time changed.
 
     archive: holds what was seen of an unfinished record, to tell whether it was finished or written anew.
+    scope: where was looked; None: everywhere. Of what lies elsewhere nothing is known but what is stored.
     """
 
     def __init__(
-        self, adapter: Adapter, writer: Writer, report: AgentSync, *, archive: Archive, slice_bytes: int
-    ) -> None:
+        self, adapter: Adapter, writer: Writer, report: AgentSync, *, archive: Archive, slice_bytes: int,
+        scope: Scope | None = None,
+    ) -> None:  # fmt: skip
+        self._scope = scope
+        self.was_left_out: Callable[[FoundSource], bool] = lambda _item: False
+        """Tells sources of which nothing may be taken in, as they are now."""
         self._adapter = adapter
         self._writer = writer
         self._archive = archive
@@ -53,7 +60,8 @@ class Planner:
         self._slice_bytes = slice_bytes
         self.touched: list[SourceRow] = []
         """Rows to write though no bytes came: moved, gone, back again, or only their time changed."""
-        self._known = writer.sources(adapter.facts.slug)
+        paths = None if scope is None else sorted(scope.paths)
+        self._known = writer.sources(adapter.facts.slug, paths=paths)
         self._known_documents = [
             KnownDocument(row.path, row.relative, row.role, row.tail_sha, FileState(row.size, row.mtime_ns, row.inode))
             for row in self._known.values()
@@ -61,8 +69,9 @@ class Planner:
         ]
         self._by_path = {row.path: row for row in self._known.values()}
         self._by_key: dict[str, list[SourceRow]] = {}
-        for row in self._known.values():
-            self._by_key.setdefault(row.key, []).append(row)
+        if scope is None:
+            for row in self._known.values():
+                self._by_key.setdefault(row.key, []).append(row)
 
     @property
     def known_roles(self) -> dict[str, str]:
@@ -88,6 +97,9 @@ class Planner:
             self._report.found += 1
             if item.size == 0 and item.path not in self._by_path:
                 self._skip(item.path, "is empty")
+                continue
+            if item.path not in self._by_path and self.was_left_out(item):
+                self._report.unchanged += 1
                 continue
             try:
                 task = self._plan_one(item, paths)
@@ -141,8 +153,8 @@ class Planner:
 
     def _moved_here(self, item: FoundSource, paths: set[str]) -> SourceRow | None:
         """Find the source that stood elsewhere before: same key, its old path gone, its bytes the same."""
-        for row in self._by_key.get(self._key(item), []):
-            if row.path in paths or row.revision == 0:
+        for row in self._of_key(self._key(item)):
+            if row.path in paths or row.revision == 0 or self._stands_elsewhere(row):
                 continue
             if item.document is not None:
                 if row.tail_sha == item.document.mark:
@@ -156,9 +168,21 @@ class Planner:
                     return msgspec.structs.replace(row, path=item.path, relative=item.relative)
         return None
 
+    def _of_key(self, key: str) -> list[SourceRow]:
+        """Return the sources of a key, wherever they are."""
+        if key not in self._by_key and self._scope is not None:
+            self._by_key[key] = list(self._writer.sources(self._adapter.facts.slug, key=key).values())
+        return self._by_key.setdefault(key, [])
+
+    def _stands_elsewhere(self, row: SourceRow) -> bool:
+        """Tell whether a source is, or a document may be, where nobody looked in this pass."""
+        if self._scope is None or self._scope.covers(row.path):
+            return False
+        return os.path.lexists(split_path(row.path, row.role)[0])
+
     def _first_sight(self, item: FoundSource) -> SourceTask:
         key = self._key(item)
-        ordinal = len(self._by_key.setdefault(key, []))
+        ordinal = len(self._of_key(key))
         row = SourceRow(
             source_id=source_id(item.agent, key, ordinal),
             agent=item.agent,
@@ -239,6 +263,7 @@ class Planner:
             open_chunks=[place.plain for place, is_open in places if is_open],
             document=item.document,
             refold=[place for place, _ in places] if is_stale else [],
+            holes=self._writer.holes(row.source_id, row.revision),
             slice_bytes=self._slice_bytes,
         )
 
@@ -281,7 +306,7 @@ class Planner:
         """Mark sources whose file is gone. An absent root is not a deletion: the volume may be unmounted."""
         roots = tuple(root.rstrip("/\\") for root in present_roots)
         for path, row in self._by_path.items():
-            if path in paths or row.status != "active":
+            if path in paths or row.status != "active" or (self._scope is not None and not self._scope.covers(path)):
                 continue
             if any(path.startswith((root + "/", root + "\\", root + "#")) for root in roots):
                 self._report.gone += 1

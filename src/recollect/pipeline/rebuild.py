@@ -8,64 +8,59 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
-import msgspec
-
-from recollect.agents.registry import adapters, for_role
+from recollect.agents.registry import adapters
 from recollect.archive.archive import Archive
-from recollect.archive.chunks import ChunkPlace, SealedChunk
-from recollect.archive.journal import JournalEntry
+from recollect.archive.files import write_error
+from recollect.archive.journal import MARK_BYTES, Tombstone
 from recollect.archive.keys import HomeKeys
-from recollect.capture.changes import marks_of
-from recollect.capture.records import is_appended, is_rows
-from recollect.capture.replay import Batch, replay
 from recollect.config import Config
 from recollect.errors import StoreError
 from recollect.index.writer import IndexWriterSet
-from recollect.model.records import SourceInfo
 from recollect.pipeline.home import Home
 from recollect.pipeline.ingest import Ingester, Sinks
 from recollect.pipeline.mend import rebuild_index
+from recollect.pipeline.rederiving.lastly import damage_of, is_all_there_is
+from recollect.pipeline.rederiving.slices import Revision, slices_of
 from recollect.pipeline.report import AgentSync, SyncReport
-from recollect.pipeline.work.derive import Deriver, Resume, encode_state, hashes_of
 from recollect.pipeline.work.stages import StageTimer
-from recollect.pipeline.work.trail import next_revision, same_revision, trail_of
+from recollect.pipeline.work.trail import next_revision, same_revision
+from recollect.privacy.configured import detectors_in_force, redactor_of
 from recollect.privacy.redact import Redactor
-from recollect.store.ports import Reader, SliceResult, SourceRow, Writer
+from recollect.store.ports import Reader, Writer
 from recollect.store.sqlite import IngestLock, open_writer
 from recollect.store.sqlite.firings import copy_authored
+from recollect.store.sqlite.removing.carrying import carry_over, finish_carrying
+from recollect.store.sqlite.removing.forgetting import Tombstone as StoredTombstone
 
 Progress = Callable[[int, int], None]
 READY = "READY"
 """Stands in the rebuild folder once it is complete: from then on the swap is finished, not begun again."""
-_RevisionKey = tuple[str, int]
 
 
-class _Revision(msgspec.Struct):
-    """One archived revision: its source, its chunks, and where the whole records that were taken end."""
-
-    row: SourceRow
-    chunks: list[tuple[ChunkPlace, bool]]
-    committed_bytes: int
-    observations: list[tuple[int, int]] = []
-    """Up to which byte it was seen when, from the journal."""
-
-    def observe(self, entry: JournalEntry) -> None:
-        """Take an entry's time. An entry that begins again where another one did stands in its place (a crash)."""
-        kept = [seen for seen in self.observations if seen[0] <= entry.from_bytes]
-        self.observations = [*kept, (entry.to_bytes, entry.observed_at)]
+@contextmanager
+def _writing() -> Iterator[None]:
+    """The system's errors on making, moving and removing files are ours. Raises DiskFull, ArchiveError."""
+    try:
+        yield
+    except OSError as error:
+        raise write_error(error, Path(error.filename or READY)) from error
 
 
+@_writing()
 def rebuild_all(
     home: Home, keys: HomeKeys, config: Config, *, now_us: Callable[[], int], progress: Progress | None = None
-) -> None:
+) -> list[str]:
     """Derive database and index anew beside the old ones, then let them take their place.
 
-    Needs the archive and its key only; the old database may be damaged or gone.
+    Needs the archive and its key only; the old database may be damaged or gone. Only then is a damaged archive taken
+    for what it is; returned is a line on each source of which not all could be derived.
     Raises StoreLocked, StoreError, ArchiveError, IndexUnavailable; the old ones then stay.
     """
+    lost: list[str] = []
     lock = IngestLock(home.folder)
     try:
         _finish_swap(home)
@@ -73,23 +68,43 @@ def rebuild_all(
         new = Home(home.rebuild)
         report = SyncReport(agents={s: AgentSync(agent=s) for s in adapters()}, seconds=0, bytes=0, stored_bytes=0)
         archive = Archive.open(home.archive, keys, read_only=True)
+        carried = carry_over(home.folder, new.folder)
         writer = open_writer(new.folder, domains=config.repos.domains, own_folder=home.folder)
         index = IndexWriterSet.open(new.index)
         try:
             ingester = Ingester(
                 Sinks(writer, archive, index), report, now_us=now_us, timer=StageTimer(), record_journal=False
             )
-            rederive(archive, Redactor(keys.marker_key), ingester, progress)
+            redactor = redactor_of(keys.marker_key, config.privacy)
+            ingester.lost = lost if is_all_there_is(home, archive) else None
+            rederive(archive, redactor, ingester, progress)
             ingester.commit_index()
             index.close()
+            with writer.transaction():  # what is taken over below says otherwise where it was redacted by older ones
+                writer.removing.redacting.set_detectors(detectors_in_force(config.privacy))
+            buried = archive.tombstones()
         finally:
             writer.close()
             archive.close()
+        finish_carrying(home.folder, new.folder, carried)
         _keep_authored(home, new)
+        _keep_forgotten(new, buried)
+        _check_closed(new)
         (new.folder / READY).touch()
         _finish_swap(home)
+        return lost
     finally:
         lock.release()
+
+
+def _check_closed(new: Home) -> None:
+    """The new database must be all in its file: where closing it failed, a part is in its log, which stays behind.
+
+    Raises StoreError.
+    """
+    log = new.database.with_name(new.database.name + "-wal")
+    if log.exists() and log.stat().st_size:
+        raise StoreError("the rebuilt database could not be written whole", hint="run the same command again")
 
 
 def _keep_authored(home: Home, new: Home) -> None:
@@ -100,6 +115,16 @@ def _keep_authored(home: Home, new: Home) -> None:
         shutil.copy2(home.database, home.database.with_suffix(".damaged.db"))
 
 
+def _keep_forgotten(new: Home, buried: Sequence[Tombstone]) -> None:
+    """Take over what must not come back. Where a crash came before its bytes were gone, the next pass forgets again."""
+    if not buried:
+        return
+    with open_writer(new.folder) as writer, writer.transaction():
+        writer.removing.forgetting.add_tombstones(StoredTombstone(*stone) for stone in buried)
+        writer.removing.forgetting.begin(())
+
+
+@_writing()
 def rebuild_index_of(home: Home, writer: Writer, reader: Reader) -> int:
     """Make the index anew from the store. The caller holds the ingest lock."""
     shutil.rmtree(home.index, ignore_errors=True)
@@ -107,6 +132,7 @@ def rebuild_index_of(home: Home, writer: Writer, reader: Reader) -> int:
         return rebuild_index(writer, reader, index)
 
 
+@_writing()
 def finish_swap(home: Home) -> None:
     """Finish a swap that a crash interrupted. Raises StoreLocked while another process works."""
     if (home.rebuild / READY).exists():
@@ -124,7 +150,7 @@ def _finish_swap(home: Home) -> None:
     new = Home(home.rebuild)
     if new.index.exists():
         shutil.rmtree(home.index, ignore_errors=True)
-        home.index.parent.mkdir(parents=True, exist_ok=True)
+        home.index.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.replace(new.index, home.index)
     if new.database.exists():
         for suffix in ("-wal", "-shm"):
@@ -134,20 +160,9 @@ def _finish_swap(home: Home) -> None:
     shutil.rmtree(home.rebuild, ignore_errors=True)
 
 
-def revisions_of(archive: Archive) -> list[_Revision]:
-    """Fold the journal: every revision of every source with its chunks, in the order of first sight."""
-    found: dict[_RevisionKey, _Revision] = {}
-    for entry in archive.entries(skip_damaged=True):
-        key = (entry.source_id, entry.revision)
-        known = found.get(key)
-        if known is None:
-            found[key] = _Revision(_row(entry), list(entry.chunks), entry.to_bytes)
-        else:
-            known.chunks = known.chunks[: entry.keep_chunks] + list(entry.chunks)
-            known.committed_bytes = entry.to_bytes
-            known.row.path, known.row.relative = entry.path, entry.relative
-        found[key].observe(entry)
-    return list(found.values())
+def revisions_of(archive: Archive) -> list[Revision]:
+    """Return every revision of every source with its chunks, in the order of first sight."""
+    return [Revision.of(archived) for archived in archive.revisions()]
 
 
 def rederive(archive: Archive, redactor: Redactor, ingester: Ingester, progress: Progress | None) -> None:
@@ -162,7 +177,7 @@ def rederive(archive: Archive, redactor: Redactor, ingester: Ingester, progress:
             continue
         source = revision.row.source_id
         revision.row.trail = next_revision(trails.get(source, b""))
-        for result, places in _slices(archive, redactor, revision):
+        for result, places in slices_of(archive, redactor, revision, forgotten=ingester.forgotten, lost=ingester.lost):
             ingester.take_archived(result, places)
             trails[source] = result.source.trail
         done += sum(place.plain for place, _ in revision.chunks)
@@ -171,106 +186,48 @@ def rederive(archive: Archive, redactor: Redactor, ingester: Ingester, progress:
     ingester.flush()
 
 
-def rederive_stale(writer: Writer, reader: Reader, archive: Archive, redactor: Redactor, ingester: Ingester) -> int:
+def rederive_stale(
+    writer: Writer, reader: Reader, archive: Archive, redactor: Redactor, ingester: Ingester, *,
+    progress: Progress | None = None,
+) -> int:  # fmt: skip
     """Derive the newest revision of every source anew that an older parser read; return how many those were.
 
     From the archive, never from the agent's file. Events keep their seq; what the newer parser says replaces the old.
+    What was taken away stays as the older parser read it. A derivation that a crash interrupted begins anew.
+    A source whose bytes are damaged stays as it is where `ingester.lost` takes a line on it; else it raises.
     """
     current = {slug: adapter.facts.derived_version for slug, adapter in adapters().items()}
-    stale = [s for s in reader.sources() if s.records and s.parser_version != current.get(s.agent, s.parser_version)]
+    rewound = writer.rewound()
+    stale = [
+        s
+        for s in reader.sources()
+        if s.agent in current and (s.source_id in rewound or (s.records and s.parser_version != current[s.agent]))
+    ]
+    holed = {(ledger.source_id, ledger.revision) for ledger in reader.ledgers() if ledger.holes}
+    has_more = any(row.source_id in rewound or (row.source_id, row.revision) in holed for row in stale)
+    archived = {(r.row.source_id, r.row.revision): r for r in revisions_of(archive)} if has_more else {}
+    done, total = 0, sum(row.committed_bytes for row in stale)
+    count = len(stale)
     for row in stale:
+        chunks = reader.chunks(row.source_id, row.revision)
+        if ingester.lost is not None and (damage := damage_of(archive, [place for place, _ in chunks])):
+            ingester.lost.append(f"{row.path} cannot be derived anew: {damage}")
+            count -= 1
+            continue
+        marks = row.head_sha + row.tail_sha if len(row.head_sha) == MARK_BYTES else b""
+        revision = Revision(row, chunks, row.committed_bytes, marks=marks)
+        known = archived.get((row.source_id, row.revision))
+        if known is not None:
+            revision.kept = known.kept
+            if row.source_id in rewound:  # its cursor and marks are those of a derivation that came to nothing
+                revision.committed_bytes, revision.marks = known.committed_bytes, known.marks
         with writer.transaction():
             writer.rewind(row.source_id)
         row.trail = same_revision(row.trail)
-        revision = _Revision(row, reader.chunks(row.source_id, row.revision), row.committed_bytes)
-        for result, places in _slices(archive, redactor, revision):
+        done += row.committed_bytes
+        for result, places in slices_of(archive, redactor, revision, forgotten=ingester.forgotten):
             ingester.take_archived(result, places)
         ingester.flush()
-    return len(stale)
-
-
-def _slices(
-    archive: Archive, redactor: Redactor, revision: _Revision
-) -> Iterator[tuple[SliceResult, list[ChunkPlace]]]:
-    """Yield a revision as slices, one for every batch of records; the last one carries its chunks and marks."""
-    row = msgspec.structs.replace(revision.row)
-    adapter = for_role(adapters()[row.agent], row.role)
-    info = SourceInfo.of(row.agent, row.role, row.relative, row.session)
-    state = adapter.begin(info)
-    trail = trail_of(adapter, row)
-    places = [place for place, _ in revision.chunks]
-    turn = index = committed = 0
-    seen = sum(place.plain for place in places)
-    for batch, is_last in _with_last(replay(archive.iter_bytes(places), row.container)):
-        deriver = Deriver(adapter, info, redactor, Resume(state, turn, trail))
-        if batch.giant is not None:
-            giant = batch.giant
-            deriver.add_giant(
-                giant.head, offset=giant.start, length=giant.end - giant.start, index=index, sha256=giant.sha256
-            )
-            end = giant.end
-        else:
-            deriver.add_lines(batch.lines, hashes_of(batch.lines), base=batch.base, first_index=index, data=batch.data)
-            end = batch.base + batch.lines[-1].end
-        if is_last:
-            deriver.end_revision()
-        derived = deriver.finish()
-        state, turn = derived.state, derived.turn
-        index += len(derived.records)
-        row = msgspec.structs.replace(
-            row, records=index, committed_bytes=end, turn_index=turn,
-            state=encode_state(adapter, state, archive.sealer),
-            parser_version=adapter.facts.derived_version, trail=deriver.trail,
-        )  # fmt: skip
-        yield (
-            SliceResult(
-                source=row, from_bytes=committed, to_bytes=end, bytes_seen=end, records=derived.records,
-                sessions=derived.sessions, defects=derived.defects, blobs=derived.blobs, chunks=[], keep_chunks=0,
-                unknown_count=derived.unknown_count, redactions=derived.redactions,
-                drift=derived.drift, is_new_revision=committed == 0, is_last=False, observations=[],
-            ),
-            [],
-        )  # fmt: skip
-        committed = end
-    if not index and trail is not None:
-        row.trail = trail.of_nothing()
-    # The committed end as the ingester saw it: after the last line's end, not only after its record.
-    committed = max(committed, revision.committed_bytes)
-    is_whole = not is_appended(row.container)
-    marks = marks_of(partial(archive.read_range, places), archive.iter_bytes(places), committed, is_whole=is_whole)
-    tail_sha = b"" if is_rows(row.container) else marks.tail_sha  # a document's mark is not archived
-    row = msgspec.structs.replace(row, committed_bytes=committed, head_sha=marks.head_sha, tail_sha=tail_sha)
-    chunks = [SealedChunk(place.name, b"", place.plain, is_open) for place, is_open in revision.chunks]
-    yield (
-        SliceResult(
-            source=row, from_bytes=committed, to_bytes=committed, bytes_seen=seen, records=[], sessions=[],
-            defects=[], blobs=[], chunks=chunks, keep_chunks=0, is_new_revision=committed == 0 and not index,
-            observations=revision.observations,
-        ),
-        places,
-    )  # fmt: skip
-
-
-def _with_last(batches: Iterator[Batch]) -> Iterator[tuple[Batch, bool]]:
-    """Yield each batch and whether it is the last one."""
-    waiting = next(batches, None)
-    while waiting is not None:
-        following = next(batches, None)
-        yield waiting, following is None
-        waiting = following
-
-
-def _row(entry: JournalEntry) -> SourceRow:
-    return SourceRow(
-        source_id=entry.source_id,
-        agent=entry.agent,
-        role=entry.role,
-        key=entry.key,
-        path=entry.path,
-        container=entry.container,
-        lane=entry.lane,
-        session=entry.session,
-        revision=entry.revision,
-        relative=entry.relative,
-        observed_at=entry.observed_at,
-    )
+        if progress is not None:
+            progress(done, total)
+    return count

@@ -11,7 +11,7 @@ import msgspec
 class SyncProgress(msgspec.Struct, frozen=True):
     """How far a running sync is. total_bytes is known after discovery. While distilling, sources are sessions."""
 
-    stage: Literal["discover", "ingest", "index", "distill", "done"]
+    stage: Literal["discover", "redact", "ingest", "index", "distill", "done"]
     done_bytes: int
     total_bytes: int
     done_sources: int

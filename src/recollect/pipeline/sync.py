@@ -15,22 +15,29 @@ from recollect.agents.registry import adapter as find_adapter
 from recollect.agents.registry import adapters, adapters_with
 from recollect.archive.archive import Archive
 from recollect.archive.keys import HomeKeys
+from recollect.capture.confined.scope import Scope
 from recollect.config import Config
 from recollect.errors import IndexUnavailable
 from recollect.index.writer import IndexWriterSet
 from recollect.paths import expand as expand_path
 from recollect.pipeline.find import Finder, Named
+from recollect.pipeline.forgetting.keeping_out import KeepingOut
+from recollect.pipeline.forgetting.running import Opened
 from recollect.pipeline.home import Home
 from recollect.pipeline.hook_drops.files import hooks_folder, sources_of_hooks
 from recollect.pipeline.hook_drops.taking import take_drops
 from recollect.pipeline.ingest import Ingester, Sinks
 from recollect.pipeline.mend import mend_index
 from recollect.pipeline.plan import Planned, Planner
+from recollect.pipeline.renew.redaction import Renewal, renew_redaction
 from recollect.pipeline.report import AgentSync, ProgressCallback, Skipped, SyncProgress, SyncReport
 from recollect.pipeline.spool import clear_spool
 from recollect.pipeline.work.stages import OtherThreads, StageTimer
 from recollect.pipeline.work.tasks import TaskAnswer
 from recollect.store.ports import Reader, Writer
+from recollect.store.sqlite.writer import SqliteWriter
+from recollect.upkeep.forgetting.repositories import excluded_repos
+from recollect.upkeep.forgetting.tombstones import Forgotten
 
 _MANY_TIMES = 20
 _USUAL_BYTES = 5_000_000
@@ -53,6 +60,10 @@ class SyncRequest:
         self.progress = progress
         self.max_bytes = max_bytes
         self.now_us = now_us
+        self.scope: Scope | None = None
+        """Where to look, where it is known what changed; None: everywhere."""
+        self.should_stop: Callable[[], bool] = lambda: False
+        """Asked between slices: True ends the pass as Ctrl-C does."""
 
     def chosen(self) -> list[Adapter]:
         """Return the adapters to ask: those named, else all that the configuration leaves on."""
@@ -61,7 +72,9 @@ class SyncRequest:
         return [
             a
             for slug, a in self.known.items()
-            if self.config.agent(slug).enabled and (self.named().folders or not a.facts.is_import_only)
+            if self.config.agent(slug).enabled
+            and (self.named().folders or not a.facts.is_import_only)
+            and (self.scope is None or slug in self.scope.agents or (self.scope.takes_spool and a.facts.hooks))
         ]
 
     def named(self) -> Named:
@@ -73,7 +86,7 @@ class SyncRequest:
 
 
 def sync(
-    home: Home, writer: Writer, reader: Reader, archive: Archive, keys: HomeKeys, request: SyncRequest
+    home: Home, writer: SqliteWriter, reader: Reader, archive: Archive, keys: HomeKeys, request: SyncRequest
 ) -> SyncReport:
     """Take in what is new or changed. The caller holds the ingest lock (an open Writer is the lock).
 
@@ -82,33 +95,49 @@ def sync(
     """
     started = time.perf_counter()
     report = SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0)
-    before = home.size_bytes()
+    before = home.size_bytes() if request.scope is None else 0
     timer = StageTimer()
     threads = OtherThreads()
+    opened = Opened(home, writer, reader, archive, keys)
+    keeping_out = KeepingOut(opened, excluded_repos(request.config, request.env), now_us=request.now_us())
+    if request.scope is None:
+        wish = Renewal(request.config.privacy, request.max_bytes, request.progress)
+        renew_redaction(home, (writer, reader, archive, keys), wish, report)
     index = _open_index(home, report)
     try:
         if index is not None:
             _mend(writer, reader, index, report)
-        _rederive_stale(writer, reader, Sinks(writer, archive, index), keys, report)
-        if request.imports is None:
+        if request.scope is None:
+            _rederive_stale(writer, reader, Sinks(writer, archive, index), keys, request, report)
+        if request.imports is None and (request.scope is None or request.scope.takes_spool):
             report.notes += take_drops(str(home.spool), request.known, now_us=request.now_us())
         with timer.stage("discover"):
-            planned = _plan_all(Sinks(writer, archive, index), reader, request, report, spool=str(home.spool))
+            planned = _plan_all(opened, keeping_out, request, report)
         planned, left = _bounded(planned, request.max_bytes)
         # A session's authority comes before what only adds to it; within a lane the oldest first.
         planned.sort(key=lambda p: p.task.source.lane)
         if left:
             report.notes.append(f"{left / 1e6:.0f} MB are not taken in yet; run `recollect sync`")
-        ingester = Ingester(Sinks(writer, archive, index), report, now_us=request.now_us, timer=timer)
-        if not _run(planned, ingester, home, keys, request):
+        ingester = Ingester(
+            Sinks(writer, archive, index), report, now_us=request.now_us, timer=timer, keeping_out=keeping_out
+        )
+        is_whole = _run(planned, ingester, home, keys, request)
+        if is_whole and keeping_out.mixed:  # what is to be kept out stands before what is not: now all of it is read
+            mixed = [p for p in planned if p.task.source.source_id in keeping_out.mixed]
+            keeping_out.take_again()
+            is_whole = _run(mixed, ingester, home, keys, request)
+        if not is_whole:
             report.state = "interrupted"
-        clear_spool(home, reader, request.chosen(), request.env, now_us=request.now_us())
+        if request.scope is None:
+            clear_spool(home, reader, request.chosen(), request.env, now_us=request.now_us())
     finally:
         if index is not None:
             _close_index(index, report)
+    report.notes += keeping_out.finish(ingester.touched_sessions)
     timer.merge({"index engine and feeding (threads)": threads.seconds()})
     _finish_report(report, ingester, timer)
-    report.stored_bytes = home.size_bytes() - before
+    if request.scope is None:
+        report.stored_bytes = home.size_bytes() - before
     report.seconds = time.perf_counter() - started
     return report
 
@@ -122,18 +151,28 @@ def _open_index(home: Home, report: SyncReport) -> IndexWriterSet | None:
         return None
 
 
-def _rederive_stale(writer: Writer, reader: Reader, sinks: Sinks, keys: HomeKeys, report: SyncReport) -> None:
+def _rederive_stale(
+    writer: Writer, reader: Reader, sinks: Sinks, keys: HomeKeys, request: SyncRequest, report: SyncReport
+) -> None:
     """After an upgrade: what an older parser read is derived anew from the archive before anything is added to it."""
     versions = {slug: a.facts.derived_version for slug, a in adapters().items()}
-    if all(s.parser_version == versions.get(s.agent, s.parser_version) for s in reader.sources() if s.records):
+    rewound = writer.rewound()
+    known = [s for s in reader.sources() if s.agent in versions]
+    if all(s.source_id not in rewound and (s.parser_version == versions[s.agent] or not s.records) for s in known):
         return
     from recollect.pipeline.rebuild import rederive_stale
-    from recollect.privacy.redact import Redactor
+    from recollect.privacy.configured import redactor_of
 
     counts = SyncReport(agents={slug: AgentSync(agent=slug) for slug in versions}, seconds=0, bytes=0, stored_bytes=0)
     ingester = Ingester(sinks, counts, now_us=lambda: 0, timer=StageTimer(), record_journal=False)
-    count = rederive_stale(writer, reader, sinks.archive, Redactor(keys.marker_key), ingester)
+    redactor = redactor_of(keys.marker_key, request.config.privacy)
+    lost: list[str] = []
+    ingester.lost = lost
+    count = rederive_stale(writer, reader, sinks.archive, redactor, ingester)
     ingester.commit_index()
+    if lost:
+        report.notes += lost
+        report.state = "degraded"
     report.notes.append(f"{count} sources were derived anew from the archive by a newer parser")
 
 
@@ -156,31 +195,46 @@ def _close_index(index: IndexWriterSet, report: SyncReport) -> None:
         report.notes.append(f"the search index could not be written: {error}")
 
 
-def _plan_all(sinks: Sinks, reader: Reader, request: SyncRequest, report: SyncReport, *, spool: str) -> list[Planned]:
+def _plan_all(opened: Opened, keeping_out: KeepingOut, request: SyncRequest, report: SyncReport) -> list[Planned]:
     planned: list[Planned] = []
-    writer = sinks.writer
+    writer, reader, spool = opened.writer, opened.reader, str(opened.home.spool)
     chosen = request.chosen()
-    finder = Finder(chosen, request.config, request.env, reader, request.named())
+    scope = request.scope
+    finder = Finder(chosen, request.config, request.env, reader, request.named(), scope=scope)
     report.untaken = [Skipped(r.path, r.reason, r.is_failure) for r in finder.untaken]
     report.notes += [f"{folder} is not there" for folder in finder.absent]
     for adapter in chosen:
         line = report.agents[adapter.facts.slug] = AgentSync(agent=adapter.facts.slug)
         slice_bytes = request.config.ingest.slice_bytes
-        planner = Planner(adapter, writer, line, archive=sinks.archive, slice_bytes=slice_bytes)
+        told_folder = hooks_folder(spool, adapter.facts.slug)
+        if scope is not None:
+            scope.add(told_folder)
+        planner = Planner(adapter, writer, line, archive=opened.archive, slice_bytes=slice_bytes, scope=scope)
+        planner.was_left_out = keeping_out.was_left_out
         found = finder.find(adapter, planner)
         if request.imports is None and adapter.facts.hooks is not None:
             found.sources += sources_of_hooks(spool, adapter.facts.slug)
         line.roots = tuple(root for root in found.roots if found.sources or root not in finder.shared_roots)
         line.skipped += [Skipped(r.path, r.reason, r.is_failure) for r in found.refused]
-        present = [*found.roots, *finder.folders, hooks_folder(spool, adapter.facts.slug)]
+        present = [*(root for root in found.roots if _has_entries(root)), *finder.folders, told_folder]
         planned += planner.plan(found.sources, present_roots=present)
         if planner.touched:
             with writer.transaction():
                 for row in planner.touched:
                     writer.touch_source(row)
-        _warn(line, planner, planned)
+        if scope is None:
+            _warn(line, planner, planned)
     planned.sort(key=lambda p: p.task.source.mtime_ns)
     return planned
+
+
+def _has_entries(root: str) -> bool:
+    """An empty folder may be where a volume was: what is not there is then absent, not deleted."""
+    try:
+        with os.scandir(root) as entries:
+            return next(entries, None) is not None
+    except OSError:
+        return False
 
 
 def _warn(line: AgentSync, planner: Planner, planned: list[Planned]) -> None:
@@ -215,14 +269,14 @@ def _run(planned: list[Planned], ingester: Ingester, home: Home, keys: HomeKeys,
     if not planned:
         return True
     meter = _Meter(planned, request.progress)
-    answers = _answers(planned, meter.total_bytes, home, keys, request)
+    answers = _answers(planned, meter.total_bytes, home, keys, request, forgotten=ingester.forgotten)
     is_whole = True
     with interruptible() as stop:
         try:
             for answer in answers:
                 finished = ingester.take_answer(answer)
                 meter.show(ingester.done_bytes, finished, answer)
-                if stop.is_set():
+                if stop.is_set() or request.should_stop():
                     is_whole = False
                     break
         finally:
@@ -256,17 +310,17 @@ class _Meter:
 
 
 def _answers(
-    planned: list[Planned], total: int, home: Home, keys: HomeKeys, request: SyncRequest
+    planned: list[Planned], total: int, home: Home, keys: HomeKeys, request: SyncRequest, *, forgotten: Forgotten
 ) -> Generator[TaskAnswer]:
     from recollect.pipeline.work import pool  # parsers and detectors are loaded only when there is something to do
-
-    queue = pool.WorkQueue([(p.task, p.bytes) for p in planned])
-    if total <= pool.SMALL_BYTES:
-        return pool.run_here(queue, keys, home.archive)
     from recollect.pipeline.work.process import Greeting
 
+    formats, privacy = request.config.formats(), request.config.privacy
+    greeting = Greeting(keys, str(home.archive), formats, privacy, forgotten)
+    queue = pool.WorkQueue([(p.task, p.bytes) for p in planned])
+    if total <= pool.SMALL_BYTES:
+        return pool.run_here(queue, greeting)
     workers = request.config.ingest.workers or os.cpu_count() or 1
-    greeting = Greeting(keys, str(home.archive), request.config.formats())
     return pool.run_in_processes(queue, greeting, workers=workers)
 
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from recollect.privacy.plausibility import plausible_password, plausible_token
+from recollect.privacy.plausibility import holds_login, holds_session, plausible_password, plausible_token
 from recollect.privacy.shapes import Detector, raw_pattern, text_pattern
 
-PASSWORD_NAMES = ("password", "passwd", "passphrase", "pwd")
+PASSWORD_NAMES = ("password", "passwd", "passphrase", "passcode", "pwd")
 _SHORT_PASSWORD_NAMES = ("_pass", "_PASS", "-pass")
+_SHORT_TOKEN_NAMES = ("_pat", "_PAT", "_jwt", "_JWT")
 TOKEN_NAMES = (
     "secret",
     "token",
@@ -30,6 +31,25 @@ TOKEN_NAMES = (
     "credentials",
     "authorization",
 )
+_RARER_TOKEN_NAMES = (
+    "app key",
+    "application key",
+    "account key",
+    "admin key",
+    "client key",
+    "consumer key",
+    "deploy key",
+    "hmac key",
+    "license key",
+    "private key id",
+    "recovery key",
+    "service key",
+    "session key",
+    "shared key",
+    "storage key",
+    "subscription key",
+    "webhook key",
+)
 AWS_SECRET_NAMES = ("secret access key", "aws secret key", "aws secret")
 _FLAG_PREFIXES = ("--", "--db-", "--client-", "--auth-", "--access-", "--user-", "--admin-", "--root-", "--bot-")
 
@@ -38,8 +58,8 @@ _SEPARATOR = r"""[\\"'`]{0,8}\]?[ \t]{0,16}(?::=|=>|[:=])[ \t]{0,16}[\\"'`]{0,8}
 # What follows the name at once in every such text; a literal is a spelled name and one of these.
 _ENDINGS = ('"', "'", "\\", "`", "]", "=", ":", " =", " :", "  ", " \t", " \\", "\t")
 _VALUE = (
-    r"""((?<=")[^\x00-\x20"\\]{6,512}+|(?<=')[^\x00-\x20"'\\]{6,512}+|(?<=`)[^\x00-\x20"`\\]{6,512}+"""
-    r"""|[^\x00-\x20"'`\\,;&|<>(){}\[\]]{6,512}+(?![(\[{<]))"""
+    r"""((?<=")[^\x00-\x20"\\]{6,2048}+|(?<=')[^\x00-\x20"'\\]{6,2048}+|(?<=`)[^\x00-\x20"`\\]{6,2048}+"""
+    r"""|[^\x00-\x20"'`\\,;&|<>(){}\[\]]{6,2048}+(?![(\[{<]))"""
 )
 # The same in JSON bytes: separators with their escapes, then a value; or a key of the record itself with
 # its value. What both rules of `plausibility` ask of any value is asked here too: a digit or, in letters alone, humps.
@@ -64,6 +84,13 @@ def spellings(name: str) -> tuple[str, ...]:
     for joint in ("", "_", "-"):
         found |= {joint.join(words), joint.join(words).upper(), joint.join(w.title() for w in words)}
     return tuple(sorted(found))
+
+
+def _usual_spellings(name: str) -> tuple[str, ...]:
+    """Return the ways most people write a name: every further one makes the matcher of each process slower to build."""
+    words = name.split()
+    snake = "_".join(words)
+    return (words[0] + "".join(w.title() for w in words[1:]), snake, snake.upper(), "-".join(w.title() for w in words))
 
 
 def _spelled(names: Iterable[str]) -> tuple[str, ...]:
@@ -106,7 +133,11 @@ def _is_aws_secret(value: str) -> bool:
 
 
 _PASSWORDS = _spelled(PASSWORD_NAMES) + _SHORT_PASSWORD_NAMES
-_TOKENS = _spelled(TOKEN_NAMES)
+_TOKENS = (
+    *_spelled(TOKEN_NAMES),
+    *(spelling for name in _RARER_TOKEN_NAMES for spelling in _usual_spellings(name)),
+    *_SHORT_TOKEN_NAMES,
+)
 
 AWS_SECRET_KEY = _assigned(
     "aws_secret_key",
@@ -138,4 +169,8 @@ def kind_by_key(key: str, value: str) -> str:
         return "password" if plausible_password(value) else ""
     if _TOKEN_KEY.search(key):
         return "secret" if plausible_token(value) else ""
+    if key == "auth" and holds_login(value):
+        return "stored_login"
+    if key.lower() in ("cookie", "set-cookie") and holds_session(value):
+        return "cookie"
     return ""

@@ -5,13 +5,15 @@ A value next to a telling name (`password = …`) is only redacted when it passe
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from collections import Counter
 from math import log2
 
 PASSWORD_MIN_CHARS = 6
 TOKEN_MIN_CHARS = 12
-VALUE_MAX_CHARS = 512
+VALUE_MAX_CHARS = 2048
 
 _REFERENCE = re.compile(
     r"""\A(?:[$%{\[(<~]|\.{0,2}/[A-Za-z_.-]*(?:/|\Z)|\\|--)  # ${VAR}, %s, {name}, <password>, a path, the next option
@@ -19,6 +21,7 @@ _REFERENCE = re.compile(
       | ->|=>|==[^=]|!=|\|\||&&|::                          # an expression
       | \A[A-Za-z_]+\d{0,2}(?:\.[A-Za-z_]+\d{0,2})+\Z   # self.token2
       | \A(?:process\.env|os\.environ|import\.meta|secrets\.|vault:|env:|file:|arn:|sha256:|[A-Za-z]:\\)
+      | (?:Private|Public|Secret|Access|Api)Key(?:Types?)?\Z|[Kk]eyTypes?\Z   # a type: Ed25519PrivateKey
       | \.(?:py|js|ts|tsx|go|rs|json|ya?ml|md|txt|sh|toml|lock|html|css|pem|key|crt)\b
     """,
     re.ASCII | re.VERBOSE,
@@ -28,6 +31,7 @@ _PLACEHOLDER = re.compile(
     r"|dummy|insert|replace[-_]?(?:me|with)|\*{3}|x{4,}|\.{3}|…|•|0{6,}|12345678|abcdef|(?:-|_|\b)here\b",
     re.IGNORECASE,
 )
+_COOKIE_PAIR = re.compile(r"[^\s=;,]{1,128}=([^;\s]{8,4096})")
 _WORDS = re.compile(r"[A-Za-z]*\d{0,4}\Z", re.ASCII)
 _SPLIT = re.compile(r"[-_.:/@+=!#]")
 _TURN = re.compile(r"[a-z](?=[A-Z0-9])|[0-9](?=[A-Za-z])|[A-Z](?=[0-9])", re.ASCII)
@@ -49,6 +53,17 @@ def entropy_bits(text: str) -> float:
 def has_letter_and_digit(value: str) -> bool:
     """Whether the value mixes letters with ASCII digits."""
     return any("0" <= c <= "9" for c in value) and any(c.isalpha() for c in value)
+
+
+def jumps(value: str) -> bool:
+    """Whether case and kind of characters change as often as in what a machine draws, and in no word."""
+    turns = len(_TURN.findall(value))
+    return turns >= 4 and turns * 4 >= len(value) >= 10
+
+
+def is_varied(value: str) -> bool:
+    """Whether what follows a telling prefix is rich in characters: a digit among letters, or case that jumps about."""
+    return entropy_bits(value) >= 3.0 and (has_letter_and_digit(value) or jumps(value))
 
 
 def looks_random(value: str) -> bool:
@@ -80,4 +95,21 @@ def plausible_password(value: str) -> bool:
     """Whether the value may be a password, also one that a person chose: six characters with a letter and a digit."""
     if len(value) < PASSWORD_MIN_CHARS or not stands_for_itself(value):
         return False
-    return has_letter_and_digit(value) or looks_random(value)
+    return has_letter_and_digit(value) or looks_random(value) or (value.isalpha() and jumps(value))
+
+
+def holds_session(header: str) -> bool:
+    """Whether one of a cookie's values, or the value given, looks drawn by a machine: a language is no secret."""
+    if "=" not in header.rstrip("="):
+        return looks_random(header.rstrip("="))
+    return any(looks_random(found[1][:512].rstrip("=")) for found in _COOKIE_PAIR.finditer(header))
+
+
+def holds_login(value: str) -> bool:
+    """Whether base64 holds `name:password`, as Docker and npm keep it."""
+    try:
+        plain = base64.b64decode(value, validate=True).decode("ascii")
+    except (binascii.Error, ValueError):
+        return False
+    name, colon, password = plain.partition(":")
+    return bool(colon and name and len(password) >= 4) and plain.isprintable()

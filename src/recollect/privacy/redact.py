@@ -16,6 +16,7 @@ from ahocorasick_rs import BytesAhoCorasick, Implementation
 from recollect.privacy.assignments import kind_by_key
 from recollect.privacy.detectors import DEFAULT
 from recollect.privacy.findings import MARKER, Finding, finding_of
+from recollect.privacy.private_spans import PRIVATE_KIND, PRIVATE_LITERALS, PRIVATE_RAW, strip_private
 from recollect.privacy.shapes import RAW_REACH_BYTES, Detector
 
 WINDOW_BYTES: Final = 1 << 20
@@ -33,23 +34,31 @@ _HIDING_ESCAPE: Final = re.compile(rb"\\u00(?:[2-7][0-9A-Fa-f]|09|0[AaDd])")
 class Redactor:
     """Finds and replaces secrets under one marker key. Immutable after construction; safe from many threads."""
 
-    def __init__(self, marker_key: bytes, detectors: Sequence[Detector] = DEFAULT) -> None:
-        """Prepare the search.
+    def __init__(
+        self, marker_key: bytes, detectors: Sequence[Detector] = DEFAULT, *, allow: Sequence[str] = ()
+    ) -> None:
+        """Prepare the search. A home's own is made by `configured.redactor_of`.
 
         Args:
             marker_key: the home's secret key for fingerprints; same key, same markers.
             detectors: in order of precedence, the most specific first.
+            allow: what is no secret, though a detector says so: values, or regular expressions of all of it.
         """
         self._marker_key = marker_key
         self._detectors = tuple(detectors)
-        owners: dict[bytes, list[int]] = {_HIDING_LITERAL: []}
+        self._allowed_values = frozenset(allow)
+        self._allowed = tuple(re.compile(expression, re.ASCII) for expression in allow)
+        self._anywhere = tuple(rank for rank, detector in enumerate(self._detectors) if not detector.literals)
+        owners: dict[bytes, list[int]] = {literal: [] for literal in (_HIDING_LITERAL, *PRIVATE_LITERALS)}
         for rank, detector in enumerate(self._detectors):
             for literal in detector.literals:
                 owners.setdefault(literal, []).append(rank)
         self._owners = tuple(tuple(dict.fromkeys(ranks)) for ranks in owners.values())
         self._raw_checks = tuple(
-            tuple(dict.fromkeys(self._detectors[rank].raw for rank in ranks)) or (_HIDING_ESCAPE,)
-            for ranks in self._owners
+            (PRIVATE_RAW,)
+            if literal in PRIVATE_LITERALS
+            else tuple(dict.fromkeys(self._detectors[rank].raw for rank in ranks)) or (_HIDING_ESCAPE,)
+            for literal, ranks in zip(owners, self._owners, strict=True)
         )
         self._literals = BytesAhoCorasick(tuple(owners), implementation=Implementation.DFA)
         self._overlap_bytes = max(map(len, owners)) - 1
@@ -71,6 +80,8 @@ class Redactor:
         found: list[int] = []
         if not ends:
             return found
+        if self._anywhere:
+            return list(range(len(ends)))
         view = memoryview(data)[: ends[-1]]
         checks_of = self._raw_checks
         clear_from = 0  # the end of the last suspect record: hits before it say nothing new
@@ -132,7 +143,8 @@ class Redactor:
 
     def _redact(self, text: str, *, whole_kind: str) -> tuple[str, tuple[Finding, ...]]:
         """Redact until nothing is found: a marker may lay bare the edge of a secret that stood against the first."""
-        findings: list[Finding] = []
+        text, spans = strip_private(text)
+        findings = [Finding(PRIVATE_KIND, "")] * spans
         claims = self._claims(text, whole_kind)
         while claims:
             text, found = self._replaced(text, claims)
@@ -154,10 +166,17 @@ class Redactor:
                     starts_by_rank.setdefault(rank, set()).add(start)
             for rank, starts in starts_by_rank.items():
                 claims.extend(_claims_of(self._detectors[rank], rank, text, sorted(starts)))
+        for rank in self._anywhere:
+            claims.extend(_claims_of(self._detectors[rank], rank, text, []))
+        if claims and self._allowed:
+            claims = [claim for claim in claims if not self._allows(text[claim[0] : claim[1]])]
         if claims and "[REDACTED:" in text:
             markers = [match.span() for match in MARKER.finditer(text)]
             claims = [claim for claim in claims if not _touches(claim, markers)]
         return sorted(claims)
+
+    def _allows(self, secret: str) -> bool:
+        return secret in self._allowed_values or any(allowed.fullmatch(secret) for allowed in self._allowed)
 
     def _replaced(self, text: str, claims: list[tuple[int, int, int]]) -> tuple[str, list[Finding]]:
         """Replace claimed text. Overlapping claims become one secret, of the most specific kind among them."""
@@ -199,7 +218,9 @@ def _claims_of(detector: Detector, rank: int, text: str, starts: list[int]) -> I
         else detector.pattern.finditer(text)
     )
     for match in matches:
-        first, last = match.span(detector.group)
+        first, last = match.span(detector.group if detector.group >= 0 else match.lastindex or 0)
+        if first == last:  # a pattern of one's own whose group took no part, or that looks ahead only
+            continue
         if first < judged_to:
             nested += 1
             if nested > NESTED_TRIES:

@@ -14,8 +14,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-RAW_REACH_BYTES = 8192
-"""Bytes a raw pattern may look at: 512 characters of a value at 12 bytes each (`\\uXXXX` pairs), its name, and room."""
+RAW_REACH_BYTES = 26_000
+"""Bytes a raw pattern may look at: 2,048 characters of a value at 12 bytes each (`\\uXXXX` pairs), name and room."""
+
+LINE_END = r"(?:\s|\\{1,4}[nrt]){1,16}+"
+"""Blanks between the lines of one secret, also as JSON inside a text writes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +26,10 @@ class Detector:
     """One kind of secret, as data. Where two detectors claim the same text, the earlier in the list names it.
 
     kind: slug, at most 40 of [a-z0-9_]. literals: byte strings of which one is in every text that holds such a secret,
-    matched exactly. pattern: finds it in decoded text; linear time on any input. group: the group of `pattern` that is
-    the secret. raw: see the module; it sees no more than `RAW_REACH_BYTES`. validate: last word on the secret alone, or
-    None. anchored: every match of `pattern` begins where a literal begins, so that it is tried only there.
+    matched exactly; none: it is looked for in every record, which costs. pattern: finds it in decoded text; linear time
+    on any input. group: the group of `pattern` that is the secret; -1: the only one that took part. raw: see the
+    module; it sees no more than `RAW_REACH_BYTES`. validate: last word on the secret alone, or None. anchored: every
+    match of `pattern` begins where a literal begins, so that it is tried only there.
     """
 
     kind: str
@@ -52,12 +56,14 @@ def prefixed(
     prefixes: tuple[str, ...],
     body: str,
     *,
+    raw_body: str = "",
     closed: bool = True,
     validate: Callable[[str], bool] | None = None,
 ) -> Detector:
     """Return the detector of a token that begins with one of the prefixes.
 
-    body: regular expression of the rest, over characters that JSON writes as they are (so none of `/`, `"`, `\\`).
+    body: regular expression of the rest, over characters that JSON writes as they are (none of `/`, `"`, `\\`); else
+    raw_body says how it begins in JSON.
     closed: nothing alphanumeric may follow, for tokens of fixed length.
     """
     heads = "|".join(re.escape(p) for p in sorted(prefixes, key=len, reverse=True))
@@ -67,6 +73,6 @@ def prefixed(
         literals=tuple(p.encode("ascii") for p in prefixes),
         pattern=text_pattern(rf"(?<![A-Za-z0-9])((?:{heads}){body}){end}"),
         group=1,
-        raw=raw_pattern(rf"(?:{heads}){body}"),
+        raw=raw_pattern(rf"(?:{heads}){raw_body or body}"),
         validate=validate,
     )

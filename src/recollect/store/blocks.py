@@ -80,6 +80,11 @@ def encode_frames(entries: Sequence[BlockEntry]) -> list[Frame]:
     return frames
 
 
+def encode_frame(entries: Sequence[BlockEntry]) -> Frame:
+    """Return entries as one frame, whatever their size: those of a frame that is written anew keep their places."""
+    return _frame(entries)
+
+
 def block_frames(block: bytes) -> list[Frame]:
     """Return the frames of a container. Raises StoreCorrupt."""
     if not block:

@@ -31,6 +31,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _MAX_NODES = 200_000
 """Strings deeper in a record than this many values are kept in the body: the walk is bounded."""
 
+_SLACK_CHARS = 128
 _HASH_AT = 3
 """Where a reference holds the hash of its string."""
 
@@ -105,6 +106,36 @@ def is_same_content(one: bytes, other: bytes) -> bool:
     if plain != other_plain or any(len(ref) <= _HASH_AT for ref in (*refs, *other_refs)):
         return False
     return sorted((r[0], r[_HASH_AT]) for r in refs) == sorted((r[0], r[_HASH_AT]) for r in other_refs)
+
+
+def content_key(body: bytes) -> int:
+    """Return 48 bits that are equal for bodies of equal payloads, wherever their long strings stand."""
+    if not is_whole(body):
+        plain, refs = _decode_json(body)
+        if all(len(ref) > _HASH_AT for ref in refs):
+            body = _encoder.encode([plain, sorted((ref[0], ref[_HASH_AT]) for ref in refs)])
+    import hashlib  # brings OpenSSL, which who only reads does not need
+
+    return int.from_bytes(hashlib.blake2b(body, digest_size=6).digest(), "big")
+
+
+def capped_body(payload: Payload, *, max_chars: int | None, note: str) -> bytes:
+    """Return a payload as a whole body, each of its strings at most about so long, None: whole. Pure.
+
+    note: stands behind a string that was cut, after how much is missing: "[12,345 characters <note>]". One that is
+    hardly longer than may be, as such a string is, is left as it is.
+    """
+    plain = msgspec.to_builtins(payload)
+    stack: list[Json] = [plain]
+    while stack and max_chars is not None:
+        node = stack.pop()
+        for key, item in node.items() if isinstance(node, dict) else enumerate(node):
+            if isinstance(item, str):
+                if len(item) > max_chars + _SLACK_CHARS:
+                    node[key] = f"{item[:max_chars]}\n[{len(item) - max_chars:,} characters {note}]"
+            elif isinstance(item, dict | list):
+                stack.append(item)
+    return _encoder.encode(plain)
 
 
 def hydrate(body: bytes, read_record: Callable[[], bytes], redact: Callable[[str], str]) -> Payload:

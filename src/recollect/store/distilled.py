@@ -31,6 +31,19 @@ class Due(NamedTuple):
     oldest_us: int | None
 
 
+class Base(NamedTuple):
+    """What a session came to up to `through_seq`, before which its events are gone or not whole any more (evicted).
+
+    digest None: they went before they were analysed.
+    """
+
+    through_seq: int
+    digest: Digest | None
+    signals: list[Signal]
+    nodes: list[Node]
+    recorded_at: dict[str, int]
+
+
 class OfSession(Protocol):
     """One session as distilling reads it: light events first, and whole ones where a stage asks for them."""
 
@@ -47,6 +60,11 @@ class OfSession(Protocol):
         time among them, without a time at the end. Strings of 2,048 characters and more of tools and edits are "",
         `summary` and `parent_id` are not given, and `location.record_sha256` is the beginning that the store keeps.
         """
+        ...
+
+    @property
+    def base(self) -> Base | None:
+        """What it came to before; then `events` are only those since. None for a session that is whole."""
         ...
 
     @property

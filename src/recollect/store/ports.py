@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, Protocol
 import msgspec
 
 from recollect.archive.chunks import ChunkPlace, SealedChunk
+from recollect.archive.chunks import Hole as Hole
 from recollect.model.events import Event
 from recollect.model.records import Defect
 from recollect.model.sessions import Session, SessionPatch
@@ -177,6 +178,14 @@ class SliceResult(msgspec.Struct):
     observations: list[tuple[int, int]] | None = None
     """Of slices from the archive: up to which byte the revision was seen when (to_bytes, UTC microseconds), from the
     journal. None: it is seen now."""
+    left_out: list[int] = []
+    """Ordinals into `records` of those that gave nothing because they are forgotten, or of an excluded repository:
+    their bytes must go."""
+    holes: list[Hole] = []
+    """Of the last slice from the archive: what was taken away of the revision."""
+    is_partial: bool = False
+    """Derived behind a hole without the state that the parser had there: what is known already is derived anew, but
+    nothing is added, because it might be so only for what is missing."""
 
 
 class IndexDoc(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -243,6 +252,8 @@ class SessionKey(NamedTuple):
     repo: str = ""
     origin_uid: str = ""
     """The session that this one was forked from; "" where it began by itself."""
+    evicted_at: int | None = None
+    """Since when its raw text is gone, UTC microseconds."""
 
 
 class HitText(NamedTuple):
@@ -346,6 +357,7 @@ class LedgerRow(msgspec.Struct, frozen=True):
     replays: int
     defects: int
     observed_at: int
+    holes: tuple[Hole, ...] = ()
 
 
 class DefectRow(NamedTuple):
@@ -392,12 +404,19 @@ UsageBy = Literal["session", "day", "repo", "model", "agent", "total"]
 class Writer(Protocol):
     """The one ingester's side. Holds the home's ingest lock while open. Not thread safe."""
 
-    def sources(self, agent: str) -> dict[str, SourceRow]:
-        """Return every known source of an agent by source_id."""
+    def sources(
+        self, agent: str, *, paths: Sequence[str] | None = None, key: str | None = None
+    ) -> dict[str, SourceRow]:
+        """Return the known sources of an agent by source_id: all, those of a key, or at least those at these paths or
+        below them."""
         ...
 
     def open_chunks(self, source_id: str, revision: int) -> list[tuple[ChunkPlace, bool]]:
         """Return the chunks of a revision in order with their place; the flag tells an open delta."""
+        ...
+
+    def holes(self, source_id: str, revision: int) -> list[Hole]:
+        """Return what was taken away of a revision, in order."""
         ...
 
     def transaction(self) -> AbstractContextManager[None]:
@@ -422,6 +441,10 @@ class Writer(Protocol):
         revision can be written again from the archive (`sync --force`, a newer parser). Events keep their seq;
         what a newer parser says of them replaces the old.
         """
+        ...
+
+    def rewound(self) -> frozenset[str]:
+        """Return the source_ids of those whose new derivation has begun and not come to its end."""
         ...
 
     def last_change(self) -> int:

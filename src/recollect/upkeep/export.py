@@ -10,6 +10,7 @@ from typing import BinaryIO, NamedTuple
 import msgspec
 
 from recollect.archive.archive import Archive
+from recollect.archive.chunks import ChunkPlace
 from recollect.distill.prov import to_prov
 from recollect.errors import RecollectError, UnknownName, UsageError
 from recollect.model.distilled.signals import SIGNAL_KINDS
@@ -29,7 +30,8 @@ from recollect.model.sessions import Session
 from recollect.model.timestamps import to_iso
 from recollect.store.distilled import DistilledReader, NodeFilter
 from recollect.store.ports import Reader, SourceRow
-from recollect.upkeep.reports import Exported, ExportFormat
+from recollect.upkeep.removal.reading import lasting_pieces
+from recollect.upkeep.reports import Exported, ExportFormat, HoleInFile
 
 _EXTENSION: dict[ExportFormat, str] = {
     "events": "events.ndjson", "claude-jsonl": "jsonl", "markdown": "md", "nodes": "nodes.ndjson", "prov": "prov.json",
@@ -80,8 +82,22 @@ def raw_files(reader: Reader, session: Session, *, revision: int | None = None) 
 
 
 def raw_bytes(reader: Reader, archive: Archive, file: RawFile) -> Iterator[bytes]:
-    """Yield the exact bytes of one revision of a source."""
-    yield from archive.iter_bytes([place for place, _ in reader.chunks(file.source.source_id, file.revision)])
+    """Yield the exact bytes of one revision of a source; those that were taken away on purpose are left out."""
+
+    def places_now() -> list[ChunkPlace]:
+        return [place for place, _ in reader.chunks(file.source.source_id, file.revision)]
+
+    for piece in lasting_pieces(archive, places_now):
+        if isinstance(piece, bytes):
+            yield piece
+
+
+def holes_in(reader: Reader, file: RawFile) -> tuple[HoleInFile, ...]:
+    """Return what of a revision was taken away on purpose, in order."""
+    for row in reader.ledgers():
+        if (row.source_id, row.revision) == (file.source.source_id, file.revision):
+            return tuple(HoleInFile(hole.offset, hole.length, hole.reason, hole.removed_at) for hole in row.holes)
+    return ()
 
 
 def export(
@@ -101,7 +117,8 @@ def export(
             for file in raw_files(stored.reader, session, revision=revision):
                 path = out / file.name
                 size = _write(path, raw_bytes(stored.reader, archive, file), session)
-                written.append(Exported(str(path), session.session_uid, form, size))
+                missing = holes_in(stored.reader, file) if size < file.bytes else ()
+                written.append(Exported(str(path), session.session_uid, form, size, len(missing), missing))
         else:
             path = out / file_name(session.session_uid, _EXTENSION[form])
             size = _write(path, render(stored, session, form), session)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
-from recollect.errors import ArchiveError
+from recollect.errors import ArchiveError, RawGone
 from recollect.model.distilled.nodes import CommandRef, Decision, EditRef, Episode, Evidence, Node, RunOfTests
 from recollect.model.events import SourceLocation
 from recollect.store.ports import Reader
@@ -15,6 +15,7 @@ from recollect.upkeep.reports import LedgerDefect
 
 MAX_DEFECTS = 2000
 _KEPT = 64
+_GONE = "its record was taken away on purpose"
 _SHORT_HEX = 16
 """Digits of the beginning of a hash; less proves nothing."""
 
@@ -28,6 +29,8 @@ class ProvenanceCheck:
         self._places: dict[tuple[str, int], list[ChunkPlace]] = {}
         self._known: tuple[str, dict[SourceLocation, str]] = ("", {})
         self.nodes = 0
+        self.nodes_without_raw = 0
+        """Nodes of whose evidence some was evicted or forgotten: what they say stays."""
         self.defects: list[LedgerDefect] = []
 
     def take(self, nodes: Iterable[Node]) -> None:
@@ -36,9 +39,10 @@ class ProvenanceCheck:
             self.nodes += 1
             if self._known[0] != node.session_uid:
                 self._known = (node.session_uid, {})
-            for location in dict.fromkeys(_locations(node)):
-                why = self._why_not(node, location)
-                if why and len(self.defects) < MAX_DEFECTS:
+            found = [(location, self._why_not(node, location)) for location in dict.fromkeys(_locations(node))]
+            self.nodes_without_raw += any(why == _GONE for _, why in found)
+            for location, why in found:
+                if why and why != _GONE and len(self.defects) < MAX_DEFECTS:
                     self.defects.append(
                         LedgerDefect(
                             "node_without_evidence", f"{node.id}: {why}", location.source_id, "", location.revision,
@@ -58,12 +62,24 @@ class ProvenanceCheck:
 
     def _resolve(self, at: SourceLocation) -> str:
         try:
-            record = self._archive.read_range(self._chunks(at), at.offset_bytes, at.length_bytes)
+            record = self._read(at)
+        except RawGone:
+            return _GONE
         except ArchiveError as error:
             return f"its record cannot be read: {error}"
         if len(at.record_sha256) < _SHORT_HEX or not hashlib.sha256(record).hexdigest().startswith(at.record_sha256):
             return "its record is not the bytes it was"
         return ""
+
+    def _read(self, at: SourceLocation) -> bytes:
+        places = self._chunks(at)
+        try:
+            return self._archive.read_range(places, at.offset_bytes, at.length_bytes)
+        except ArchiveError:
+            self._places.pop((at.source_id, at.revision), None)
+            if self._chunks(at) == places:
+                raise
+            return self._archive.read_range(self._chunks(at), at.offset_bytes, at.length_bytes)  # it was moved
 
     def _chunks(self, at: SourceLocation) -> list[ChunkPlace]:
         key = (at.source_id, at.revision)
@@ -77,11 +93,12 @@ class ProvenanceCheck:
 
 def _locations(node: Node) -> Iterator[SourceLocation]:
     yield node.location
-    for evidence in _evidence(node):
+    for evidence in evidence_of(node):
         yield evidence.location
 
 
-def _evidence(node: Node) -> Iterator[Evidence]:
+def evidence_of(node: Node) -> Iterator[Evidence]:
+    """Yield everything that a node rests on."""
     yield from node.evidence
     if isinstance(node, Episode):
         refs: tuple[EditRef | CommandRef | RunOfTests, ...] = (*node.edits, *node.commands, *node.tests)

@@ -39,6 +39,28 @@ class SourceLedger(msgspec.Struct, frozen=True):
     defects: int
     open_tail_bytes: int
     is_ok: bool
+    hole_bytes: int = 0
+    """Bytes that came in and were taken away on purpose: not in bytes_out, while their records are in records_out."""
+
+
+class DeepDifference(msgspec.Struct, frozen=True):
+    """One thing that is not what it is derived from. what: its name; detail: how it differs. No content."""
+
+    what: str
+    detail: str
+
+
+class DeepPart(msgspec.Struct, frozen=True):
+    """One part of `verify --deep`. checked: how many things were held against what they are derived from; skipped: that
+    were evicted, or are not due; count: how many differ, of which the first are in `differences`."""
+
+    name: str
+    ok: bool
+    checked: int
+    skipped: int
+    count: int
+    differences: tuple[DeepDifference, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class VerifyReport(msgspec.Struct, frozen=True):
@@ -57,6 +79,15 @@ class VerifyReport(msgspec.Struct, frozen=True):
     seconds: float
     nodes: int = 0
     """Nodes whose evidence was read again."""
+    nodes_without_raw: int = 0
+    """Of these, how many rest on bytes that were taken away on purpose. No defect."""
+    evicted_bytes: int = 0
+    """Bytes that retention took away after their session was analysed. Not in `bytes`, and never missing."""
+    forgotten_bytes: int = 0
+    lost_bytes: int = 0
+    """Bytes that retention had to take away before their session was analysed: reported as `data_loss`."""
+    deep: tuple[DeepPart, ...] = ()
+    """With `--deep`: what is derived, held against what it is derived from, part by part."""
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -68,13 +99,33 @@ class Check(msgspec.Struct, frozen=True):
     hint: str = ""
     details: tuple[str, ...] = ()
     """Everything that `detail` sums up, where that is a long list."""
+    id: str = ""
+    """Which check it is: stays the same over versions, and names no file or agent."""
+
+
+class Fix(msgspec.Struct, frozen=True):
+    """One thing that `doctor --fix` does, told before it is done. id: of the check. state: would: with `--dry-run`."""
+
+    id: str
+    does: str
+    state: Literal["would", "done", "failed"]
+    detail: str = ""
+
+
+class DaemonSeen(msgspec.Struct, frozen=True):
+    """A daemon as seen from outside. pid 0: none is at work. is_stale: one that was killed left its card behind."""
+
+    pid: int = 0
+    version: str = ""
+    is_stale: bool = False
 
 
 class DoctorReport(msgspec.Struct, frozen=True):
-    """Health, from checks actually run. ok: none failed."""
+    """Health, from checks actually run. ok: none failed. fixes: what `--fix` did before they were run."""
 
     ok: bool
     checks: tuple[Check, ...]
+    fixes: tuple[Fix, ...] = ()
 
 
 class DistillHealth(msgspec.Struct, frozen=True):
@@ -91,11 +142,22 @@ class DistillHealth(msgspec.Struct, frozen=True):
 ExportFormat = Literal["raw", "events", "claude-jsonl", "markdown", "nodes", "prov"]
 
 
+class HoleInFile(msgspec.Struct, frozen=True):
+    """Bytes that a raw file does not have because they were taken away on purpose: what follows them stands that much
+    earlier in the file than in what the agent wrote. removed_at: UTC microseconds."""
+
+    offset_bytes: int
+    length_bytes: int
+    reason: str
+    removed_at: int
+
+
 class Exported(msgspec.Struct, frozen=True):
-    """A file that export wrote."""
+    """A file that export wrote. holes: how many it has, see `missing`."""
 
     path: str
     session_uid: str
     format: ExportFormat
     bytes: int
     holes: int = 0
+    missing: tuple[HoleInFile, ...] = ()

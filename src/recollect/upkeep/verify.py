@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from recollect.archive.archive import Archive
-from recollect.capture.replay import replay
+from recollect.archive.chunks import ChunkPlace
+from recollect.capture.replay import Batch, replay
 from recollect.errors import ArchiveError
 from recollect.model.distilled.nodes import Node
 from recollect.store.ports import EventPlace, LedgerRow, Reader, SourceRow
+from recollect.upkeep.completeness import untold
 from recollect.upkeep.provenance import ProvenanceCheck
+from recollect.upkeep.removal.reading import holes_of, pieces_and_gaps
 from recollect.upkeep.reports import LedgerDefect, SourceLedger, VerifyReport
 
 Progress = Callable[[int, int], None]
@@ -28,7 +32,8 @@ def verify(
     Chunks are unsealed (which proves them against their keyed names), each revision is put together and split
     into records again; the number of bytes and records must be what came in, and the bytes of every stored
     event's record must have the hash that was stored with it. Every location that one of `nodes` names must lead to the
-    bytes that its hash names. ok means: nothing that was stored is missing or damaged.
+    bytes that its hash names. What was evicted or forgotten is counted as such. ok means: nothing that was stored is
+    missing or damaged.
     """
     started = time.perf_counter()
     rows = list(reader.ledgers())
@@ -37,12 +42,14 @@ def verify(
     for row in rows:
         by_source[row.source_id].append(row)
     sources = {s.source_id: s for s in reader.sources()}
-    defects: list[LedgerDefect] = _journal_defects(archive)
+    defects: list[LedgerDefect] = _journal_defects(archive, rows)
     ledgers: list[SourceLedger] = []
+    taken: Counter[str] = Counter()
     done = chunks = 0
     for source_id, revisions in by_source.items():
-        check = _SourceCheck(reader, archive, sources.get(source_id), revisions)
-        ledgers.append(check.run())
+        check = _checked(reader, archive, sources.get(source_id), revisions)
+        ledgers.append(check.ledger)
+        taken.update(check.taken)
         defects += check.defects
         chunks += check.chunks
         done += sum(r.bytes_seen for r in revisions)
@@ -52,17 +59,8 @@ def verify(
     provenance.take(nodes)
     defects += provenance.defects
     for row_ in reader.defects(limit=_MAX_DEFECTS):
-        defects.append(
-            LedgerDefect(
-                code=row_.code,
-                detail=row_.detail,
-                source_id=row_.source_id,
-                path=row_.path,
-                revision=row_.revision,
-                record_index=row_.record_index,
-                offset_bytes=row_.offset_bytes,
-            )
-        )
+        at = (row_.source_id, row_.path, row_.revision, row_.record_index, row_.offset_bytes)
+        defects.append(LedgerDefect(row_.code, row_.detail, *at))
     return VerifyReport(
         ok=not any(d.is_loss for d in defects),
         sources=len(ledgers),
@@ -73,21 +71,46 @@ def verify(
         bytes=sum(x.bytes_out for x in ledgers),
         chunks=chunks,
         nodes=provenance.nodes,
+        nodes_without_raw=provenance.nodes_without_raw,
+        evicted_bytes=taken["evicted"],
+        forgotten_bytes=taken["forgotten"],
+        lost_bytes=taken["data_loss"],
         defects=tuple(defects),
         ledgers=tuple(ledgers),
         seconds=time.perf_counter() - started,
     )
 
 
-def _journal_defects(archive: Archive) -> list[LedgerDefect]:
+def _journal_defects(archive: Archive, rows: list[LedgerRow]) -> list[LedgerDefect]:
     try:
         count = sum(1 for _ in archive.entries(skip_damaged=True))
+        missing = untold(archive, rows)
     except ArchiveError as error:
         return [LedgerDefect("journal_unreadable", str(error), is_loss=True)]
+    detail = "the journal does not tell of all of it: a rebuild would not bring it back"
+    defects = [
+        LedgerDefect("journal_incomplete", detail, row.source_id, row.path, row.revision, is_loss=True)
+        for row in missing[:_MAX_DEFECTS]
+    ]
     if archive.damaged_entries:
         detail = f"{archive.damaged_entries} of {count + archive.damaged_entries} entries of the journal are damaged"
-        return [LedgerDefect("journal_damaged", detail, is_loss=True)]
-    return []
+        defects.append(LedgerDefect("journal_damaged", detail, is_loss=True))
+    return defects
+
+
+def _checked(reader: Reader, archive: Archive, source: SourceRow | None, revisions: list[LedgerRow]) -> _SourceCheck:
+    """Return the check of a source, done. One whose bytes were taken away meanwhile is checked once more."""
+    check = _SourceCheck(reader, archive, source, revisions)
+    check.run()
+    if check.ledger.is_ok:
+        return check
+    source_id = revisions[0].source_id
+    now = [row for row in reader.ledgers() if row.source_id == source_id]
+    if not now or [row.holes for row in now] == [row.holes for row in revisions]:
+        return check
+    check = _SourceCheck(reader, archive, source, now)
+    check.run()
+    return check
 
 
 class _SourceCheck:
@@ -100,8 +123,12 @@ class _SourceCheck:
         self._revisions = revisions
         self.defects: list[LedgerDefect] = []
         self.chunks = 0
+        self.taken: Counter[str] = Counter()
+        """Bytes that were taken away on purpose, by the reason."""
+        self.ledger: SourceLedger
 
-    def run(self) -> SourceLedger:
+    def run(self) -> None:
+        """Check every revision; `ledger` says what was found."""
         first = self._revisions[0]
         places: dict[int, dict[int, EventPlace]] = defaultdict(dict)
         for place in self._reader.event_places(first.source_id):
@@ -112,7 +139,7 @@ class _SourceCheck:
             bytes_out += size
             records_out += records
         newest = self._revisions[-1]
-        return SourceLedger(
+        self.ledger = SourceLedger(
             source_id=first.source_id,
             agent=first.agent,
             path=newest.path,
@@ -128,16 +155,23 @@ class _SourceCheck:
             defects=sum(r.defects for r in self._revisions),
             open_tail_bytes=newest.bytes_seen - newest.committed_bytes,
             is_ok=not self.defects,
+            hole_bytes=self.taken.total(),
         )
 
     def _revision(self, row: LedgerRow, places: dict[int, EventPlace]) -> tuple[int, int]:
-        chunks = [place for place, _ in self._reader.chunks(row.source_id, row.revision)]
-        self.chunks += len(chunks)
+        """Check one revision; return how many bytes and records can be given out or were taken away on purpose."""
+        chunks = self._places(row)
+        self.chunks += sum(not c.is_hole for c in chunks)
         size = sum(c.plain for c in chunks)
         container = self._source.container if self._source else "jsonl"
         records = 0
+        self._holes(row, chunks)
+        pieces = pieces_and_gaps(self._archive, partial(self._places, row), row.holes)
         try:
-            for batch in replay(self._archive.iter_bytes(chunks), container):
+            for batch in replay(pieces, container):
+                if batch.gap is not None:
+                    self._gap(row, places, records, batch)
+                    records += batch.gap.records
                 if batch.giant is not None:
                     giant = batch.giant
                     self._compare(row, places.pop(records, None), giant.start, giant.end - giant.start, giant.sha256)
@@ -156,7 +190,36 @@ class _SourceCheck:
             self._loss("records_missing", f"{row.records} records came in, {records} can be given out", row)
         for index, place in places.items():
             self._loss("record_missing", "an event's record is not in the archive", row, index, place.offset_bytes)
-        return size, records
+        return size - sum(hole.length for hole in row.holes), records
+
+    def _places(self, row: LedgerRow) -> list[ChunkPlace]:
+        return [place for place, _ in self._reader.chunks(row.source_id, row.revision)]
+
+    def _holes(self, row: LedgerRow, chunks: list[ChunkPlace]) -> None:
+        """Hold what is gone against what is said to have been taken away; nothing else may be gone."""
+        said = {(hole.offset, hole.length): hole.reason for hole in row.holes}
+        for offset, length in holes_of(chunks):
+            reason = said.pop((offset, length), "")
+            if reason:
+                self.taken[reason] += length
+            else:
+                self._loss("bytes_missing", f"nobody took these {length} bytes away", row, offset=offset)
+        for offset, length in said:
+            detail = f"{length} bytes are said to be gone, and are not"
+            self._loss("hole_differs", detail, row, offset=offset)
+
+    def _gap(self, row: LedgerRow, places: dict[int, EventPlace], first: int, batch: Batch) -> None:
+        """Events may rest on records that are gone; these lie where the hole is."""
+        gap = batch.gap
+        if gap is None:
+            return
+        for index in range(first, first + gap.records) if gap.records < len(places) else sorted(places):
+            place = places.get(index)
+            if place is None or not first <= index < first + gap.records:
+                continue
+            del places[index]
+            if not batch.base <= place.offset_bytes < batch.base + gap.length:
+                self._loss("record_differs", "an event's record lies elsewhere", row, index, place.offset_bytes)
 
     def _compare(self, row: LedgerRow, place: EventPlace | None, offset: int, length: int, sha256: bytes) -> None:
         if place is None:

@@ -158,8 +158,21 @@ class VectorWriter:
             raise _unwritable(self._files, error) from error
         return True
 
+    def keep_rows(self, kept: Int64) -> None:
+        """Copy these committed rows to a new generation; the old one, with all that is not committed, is deleted.
+
+        Raises:
+            IndexUnavailable: the files cannot be written; the old generation stays in force.
+        """
+        try:
+            self._copy(Rows(self._generation, self.last), kept)
+        except OSError as error:
+            raise _unwritable(self._files, error) from error
+
     def _copy_live(self, rows: Rows) -> None:
-        live = np.flatnonzero(~rows.dead())
+        self._copy(rows, np.flatnonzero(~rows.dead()))
+
+    def _copy(self, rows: Rows, live: Int64) -> None:
         generation = self._files.begin(self._generation.dimensions)
         for name, column in rows.columns().items():
             with (generation.path / name).open("wb") as file:

@@ -19,7 +19,7 @@ from recollect.capture.decode import guess_type, readable_text
 from recollect.errors import ArchiveError
 from recollect.index.documents import DocumentBuilder
 from recollect.model.events import Draft
-from recollect.model.ids import call_key
+from recollect.model.ids import call_key, session_uid
 from recollect.model.own import BLOCK_TAG, is_own_call, is_own_tool, without_own_blocks
 from recollect.model.payloads import (
     KINDS,
@@ -54,6 +54,8 @@ from recollect.store.ports import (
     SessionPart,
     UsageSighting,
 )
+from recollect.upkeep.forgetting.tombstones import NOTHING as NOTHING_FORGOTTEN
+from recollect.upkeep.forgetting.tombstones import Forgotten
 
 MAX_STATE_BYTES = 1024 * 1024
 KIND_CODE: dict[type, int] = {payload_type: code for code, payload_type in enumerate(get_args(Payload))}
@@ -81,6 +83,7 @@ class Derived(NamedTuple):
     unknown_count: int
     redactions: dict[str, int]
     drift: list[DriftCount]
+    left_out: list[int]
 
 
 class _Part:
@@ -99,11 +102,15 @@ class _Part:
 
 
 class Resume(NamedTuple):
-    """Where deriving goes on: the parser's state, the turn, and the trail of a source that is rewritten."""
+    """Where deriving goes on: the parser's state, the turn, and the trail of a source that is rewritten.
+
+    forgotten: what must not be derived; a record of it is as if it were not there.
+    """
 
     state: Any
     turn: int = 0
     trail: Trail | None = None
+    forgotten: Forgotten = NOTHING_FORGOTTEN
 
 
 class Deriver:
@@ -117,7 +124,9 @@ class Deriver:
         self._session = info.session
         self._redactor = redactor
         self._carries_text = adapter.facts.carries_text
-        self._state, self._turn, self._trail = resume
+        self._state, self._turn, self._trail, self._forgotten = resume
+        self._agent = info.agent
+        self._left_out: list[int] = []
         self._drift: dict[Drift, list[int]] = {}
         self._documents = DocumentBuilder() if documents else None
         self._places: list[RecordPlace] = []
@@ -145,13 +154,41 @@ class Deriver:
     def add_giant(self, head: bytes, *, offset: int, length: int, index: int, sha256: bytes) -> None:
         """Take a record that is too large to decode: one unknown event of its first 64 KiB and a defect."""
         self._places.append(RecordPlace(index, offset, length, sha256))
+        if self._is_forgotten((), sha256):
+            self._left_out.append(len(self._places) - 1)
+            return
         self._defects.append(Defect("too_large", f"{length} bytes", index, offset))
         self._see_unreadable()
         draft = Draft(payload=Unknown(type=guess_type(head), text=readable_text(head)))
         self._emit((draft,), None, is_suspect=True)
 
+    def _is_forgotten(self, drafts: Sequence[Draft], sha256: bytes) -> bool:
+        """Tell whether a record must not be derived: by its bytes, its sessions, or the id of one of its events."""
+        forgotten = self._forgotten
+        if forgotten.is_empty:
+            return False
+        names = {self._session if draft.session is None else draft.session for draft in drafts} or {self._session}
+        uids = {name: session_uid(self._agent, name) for name in names}
+        if any(forgotten.has_session(uid) or forgotten.has_record(uid, sha256) for uid in uids.values()):
+            return True
+        return any(
+            draft.native_id is not None
+            and forgotten.has_event(uids[self._session if draft.session is None else draft.session], draft.native_id)
+            for draft in drafts
+        )
+
+    def _pass_over(self, drafts: Sequence[Draft]) -> None:
+        """Leave the newest record out. That its turns are still there is no rewind, so the trail has them."""
+        self._left_out.append(len(self._places) - 1)
+        for draft in drafts:
+            if self._trail is not None and draft.session is None and _is_turn(draft.payload):
+                self._trail.take_turn(self._name_of_turn(draft))
+
     def _add(self, line: Line, index: int, offset: int, *, is_suspect: bool) -> None:
         decoded = line.decoded
+        if not decoded.is_json and self._is_forgotten((), self._places[-1].sha256):
+            self._left_out.append(len(self._places) - 1)
+            return
         if decoded.code:
             self._defects.append(Defect(decoded.code, self._clean(decoded.detail), index, offset))
         if not decoded.is_json:
@@ -164,6 +201,9 @@ class Deriver:
             parsed: Parsed[Any] = self._parse(
                 Record(decoded.value, line.raw, index, line.at, line.changed), self._state
             )
+            if self._is_forgotten(parsed.events, self._places[-1].sha256):
+                self._pass_over(parsed.events)
+                return
             self._state = parsed.state
             for defect in parsed.defects:
                 detail = self._clean(defect.detail) if defect.detail else ""
@@ -255,14 +295,16 @@ class Deriver:
         return injected, _encode(injected)
 
     def _follow(self, trail: Trail, draft: Draft, payload: Payload, record: int) -> None:
-        if isinstance(payload, UserMessage) and payload.origin != "injected":
-            name = draft.native_id.encode("utf-8", "surrogatepass") if draft.native_id else self._places[-1].sha256
-            found = trail.take_turn(name)
+        if _is_turn(payload):
+            found = trail.take_turn(self._name_of_turn(draft))
             if found is not None:
                 rewind = Draft(found[1], ts=draft.ts, ts_quality=draft.ts_quality, native_id=found[0])
                 self._emit_one(rewind, found[1], _encode(found[1]), 0, record)
         elif isinstance(payload, Compaction | Rewind) and not (draft.native_id or "").startswith("rewind-"):
             trail.take_shortening()
+
+    def _name_of_turn(self, draft: Draft) -> bytes:
+        return draft.native_id.encode("utf-8", "surrogatepass") if draft.native_id else self._places[-1].sha256
 
     def _part_of(self, draft: Draft) -> _Part:
         name = self._session if draft.session is None else draft.session
@@ -367,6 +409,7 @@ class Deriver:
                 DriftCount(found.kind, self._clean(found.name), count, index, offset)
                 for found, (count, index, offset) in self._drift.items()
             ],
+            self._left_out,
         )
 
 
@@ -384,6 +427,10 @@ _NOTERS: dict[type, Callable[[Deriver, _Part, Any, int | None, int], _Noted]] = 
 id that joins a call and its result), and flags."""
 _NOTES = [_NOTERS.get(payload_type) for payload_type in KIND_CODE]
 _USER = KIND_CODE[UserMessage]
+
+
+def _is_turn(payload: Payload) -> bool:
+    return isinstance(payload, UserMessage) and payload.origin != "injected"
 
 
 def _sighting(event: int, p: TokenUsage, ts: int | None) -> UsageSighting:

@@ -15,7 +15,6 @@ from typing import IO
 
 import msgspec
 
-from recollect.archive.keys import HomeKeys
 from recollect.errors import BrokenInvariant
 from recollect.pipeline.work.process import Greeting, receive, send
 from recollect.pipeline.work.tasks import SourceTask, TaskAnswer
@@ -83,9 +82,9 @@ class WorkQueue:
         return group
 
 
-def run_here(work: WorkQueue, keys: HomeKeys, archive_folder: Path) -> Generator[TaskAnswer]:
+def run_here(work: WorkQueue, greeting: Greeting) -> Generator[TaskAnswer]:
     """Run every task in this process, one group after the other."""
-    worker = Worker(keys, archive_folder)
+    worker = Worker(greeting.keys, Path(greeting.archive_folder), greeting.privacy, greeting.forgotten)
     while group := work.next_group():
         answer = worker.run(group)
         work.answered(answer)

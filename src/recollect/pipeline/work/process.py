@@ -17,8 +17,11 @@ import msgspec
 
 from recollect.agents.registry import define
 from recollect.archive.keys import HomeKeys
+from recollect.config import PrivacyConfig
 from recollect.pipeline.work.tasks import SourceTask
 from recollect.pipeline.work.worker import Worker
+from recollect.upkeep.forgetting.tombstones import NOTHING as NOTHING_FORGOTTEN
+from recollect.upkeep.forgetting.tombstones import Forgotten
 
 LENGTH_BYTES = 8
 _COLLECT_EVERY = 16
@@ -32,6 +35,8 @@ class Greeting(msgspec.Struct, frozen=True):
     archive_folder: str
     formats: dict[str, dict[str, Any]] = {}
     """The agents that the configuration describes."""
+    privacy: PrivacyConfig = PrivacyConfig()
+    forgotten: Forgotten = NOTHING_FORGOTTEN
 
 
 def send(stream: IO[bytes], message: bytes) -> None:
@@ -61,7 +66,7 @@ def main() -> None:
         return
     greeting = msgspec.msgpack.decode(first, type=Greeting)
     define(greeting.formats)
-    worker = Worker(greeting.keys, Path(greeting.archive_folder))
+    worker = Worker(greeting.keys, Path(greeting.archive_folder), greeting.privacy, greeting.forgotten)
     decode = msgspec.msgpack.Decoder(list[SourceTask]).decode
     encode = msgspec.msgpack.Encoder().encode
     served = 0

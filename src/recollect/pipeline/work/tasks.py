@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from recollect.archive.chunks import ChunkPlace
+from recollect.archive.chunks import ChunkPlace, Hole
 from recollect.capture.documents import DocumentPlace
 from recollect.store.ports import SliceResult, SourceRow
 
@@ -25,7 +25,8 @@ class SourceTask(msgspec.Struct):
 
     source: what is known; `committed_bytes` is where parsing goes on. seen_bytes: where reading goes on (an
     open tail lies between). closed_bytes/closed_chunks: the revision's closed chunks so far; open_chunks: plain
-    lengths of the deltas behind them. refold: chunks of the revision to rebuild a missing parser state from.
+    lengths of the deltas behind them. refold: chunks of the revision to rebuild a missing parser state from; holes:
+    what was taken away of it.
     document: where the source is, if it is not a file. large_state: a parser's state on its way to the next slice
     that is too large to be stored.
     """
@@ -42,6 +43,7 @@ class SourceTask(msgspec.Struct):
     open_chunks: list[int] = []
     giant: Giant | None = None
     refold: list[ChunkPlace] = []
+    holes: list[Hole] = []
     document: DocumentPlace | None = None
     large_state: bytes = b""
     slice_bytes: int = SLICE_BYTES

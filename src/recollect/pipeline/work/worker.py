@@ -26,15 +26,20 @@ from recollect.capture.decode import MAX_RECORD_BYTES, UNREADABLE_TEXT_BYTES
 from recollect.capture.documents import open_found
 from recollect.capture.files import ReadableSource
 from recollect.capture.records import LineReader, is_whole
-from recollect.capture.replay import split_whole
+from recollect.capture.replay import replay, split_whole
+from recollect.config import PrivacyConfig
 from recollect.errors import SourceChanged, SourceError
 from recollect.model.records import SourceInfo
 from recollect.pipeline.work.derive import Deriver, Resume, decode_state, encode_state, hashes_of
 from recollect.pipeline.work.stages import StageTimer
 from recollect.pipeline.work.tasks import Giant, SliceDone, SliceFailed, SourceTask, TaskAnswer
 from recollect.pipeline.work.trail import trail_of
+from recollect.privacy.configured import redactor_of
 from recollect.privacy.redact import Redactor
 from recollect.store.ports import SliceResult
+from recollect.upkeep.forgetting.tombstones import NOTHING as NOTHING_FORGOTTEN
+from recollect.upkeep.forgetting.tombstones import Forgotten
+from recollect.upkeep.removal.reading import pieces_and_gaps
 
 HEAD_BYTES = 64 * 1024
 _SCAN_BYTES = 1024 * 1024
@@ -43,10 +48,14 @@ _SCAN_BYTES = 1024 * 1024
 class Worker:
     """Takes slices, one at a time. Holds no state between slices but its compressors and keys."""
 
-    def __init__(self, keys: HomeKeys, archive_folder: Path) -> None:
+    def __init__(
+        self, keys: HomeKeys, archive_folder: Path, privacy: PrivacyConfig, forgotten: Forgotten = NOTHING_FORGOTTEN
+    ) -> None:
+        self.forgotten = forgotten
+        """What must not be taken in."""
         self._keys = keys
         self._sealer = Sealer(keys)
-        self._redactor = Redactor(keys.marker_key)
+        self._redactor = redactor_of(keys.marker_key, privacy)
         self._archive_folder = archive_folder
 
     def run(self, tasks: list[SourceTask]) -> TaskAnswer:
@@ -299,6 +308,7 @@ class _Slice:
             unknown_count=derived.unknown_count,
             redactions=derived.redactions,
             drift=derived.drift,
+            left_out=derived.left_out,
             is_new_revision=task.is_new_revision,
             is_last=piece.is_end,
             timings=self._timer.seconds,
@@ -325,7 +335,7 @@ class _Slice:
     def _read_history(self) -> None:
         """Let the line reader see all lines before this slice: from the archive after an append, else as just read."""
         task, end = self._task, self._row.committed_bytes
-        if not task.refold:
+        if not task.refold or task.holes:  # what is gone from the archive stands in the file that was appended to
             pieces: Iterator[bytes] = (
                 self._file.read_at(at, min(_SCAN_BYTES, end - at)) for at in range(0, end, _SCAN_BYTES)
             )
@@ -348,7 +358,8 @@ class _Slice:
 
     def _deriver(self) -> Deriver:
         row = self._row
-        is_current = row.parser_version == self._version()
+        # Behind a hole an older parser's state says more than the records that are left.
+        is_current = row.parser_version == self._version() or bool(self._task.holes)
         state = decode_state(self._adapter, row.state, self._worker.sealer) if is_current else None
         if state is None and self._task.large_state:
             state = msgspec.msgpack.decode(self._task.large_state, type=self._adapter.state_type)
@@ -357,7 +368,8 @@ class _Slice:
             if self._task.refold:
                 state = self._refold(state)
         trail = trail_of(self._adapter, row)
-        return Deriver(self._adapter, self._info(), self._worker.redactor, Resume(state, row.turn_index, trail))
+        resume = Resume(state, row.turn_index, trail, self._worker.forgotten)
+        return Deriver(self._adapter, self._info(), self._worker.redactor, resume)
 
     def _version(self) -> int:
         return self._adapter.facts.derived_version
@@ -366,18 +378,17 @@ class _Slice:
         """Rebuild the parser's state from the archive, never from the agent's file (design, section 5)."""
         deriver = Deriver(self._adapter, self._info(), self._worker.redactor, Resume(state), documents=False)
         archive = self._worker.open_archive()
-        reader = LineReader(self._row.container)
+        task, index = self._task, 0
         try:
-            pending = b""
-            base = index = 0
-            for piece in archive.iter_bytes(self._task.refold):
-                pending += piece
-                found = split_lines(pending, is_end=False, is_start=base == 0)
-                lines = reader.take(found.lines)
-                deriver.add_lines(lines, hashes_of(lines), base=base, first_index=index, data=pending)
-                index += len(found.lines)
-                base += found.consumed
-                pending = pending[found.consumed :]
+            for batch in replay(pieces_and_gaps(archive, lambda: task.refold, task.holes), self._row.container):
+                if batch.gap is not None:
+                    index += batch.gap.records
+                elif batch.giant is not None:
+                    index += 1
+                else:
+                    lines = [line for line in batch.lines if batch.base + line.start < self._row.committed_bytes]
+                    deriver.add_lines(lines, hashes_of(lines), base=batch.base, first_index=index, data=batch.data)
+                    index += len(lines)
         finally:
             archive.close()
         return deriver.finish().state

@@ -19,8 +19,13 @@ FLAG_STALE = 8
 """Its source is being derived anew and has not come to it yet; still shown."""
 FLAG_GONE = 16
 """A newer parser does not make it any more."""
+FLAG_EVICTED = 128
+"""Only its name is left, so that what the agent writes again is known again, see `removing/evicting.py`."""
 
-HIDDEN = (FLAG_REPLACED | FLAG_VIEW | FLAG_GONE) << FLAG_SHIFT
+HIDDEN = (FLAG_REPLACED | FLAG_VIEW | FLAG_GONE | FLAG_EVICTED) << FLAG_SHIFT
+EVICTED = FLAG_EVICTED << FLAG_SHIFT
+EVICTED_BLOCK = -2
+"""`event.block` of an evicted event: it has no body; `entry` holds the `content_key` of the one that it had."""
 STALE = FLAG_STALE << FLAG_SHIFT
 FAILED = FLAG_FAILED << FLAG_SHIFT
 OWN = FLAG_OWN << FLAG_SHIFT

@@ -1,13 +1,18 @@
-"""What writer and readers both ask: the chunks of a revision, the change log's end and how far its consumers are."""
+"""What writer and readers both ask: the chunks and holes of a revision, the change log's end, its consumers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 import apsw
 
-from recollect.archive.chunks import ChunkPlace
+from recollect.archive.chunks import ChunkPlace, Hole
+from recollect.errors import ArchiveError, RawGone
+from recollect.store.ports import ChunkReader
+
+_WHY_GONE = {"evicted": "evicted", "forgotten": "forgotten", "data_loss": "evicted before it was analysed"}
 
 
 def revision_chunks(db: apsw.Connection, source_id: str, revision: int) -> list[tuple[ChunkPlace, bool]]:
@@ -19,6 +24,43 @@ def revision_chunks(db: apsw.Connection, source_id: str, revision: int) -> list[
         (source_id, revision),
     )
     return [(ChunkPlace(*place), bool(is_open)) for *place, is_open in rows]
+
+
+def revision_holes(db: apsw.Connection, source: int, revision: int) -> list[Hole]:
+    """Return the holes of a revision, by the source's number, in order."""
+    rows: Iterable[tuple[Any, ...]] = db.execute(
+        "SELECT offset, length, records, turn, reason, removed_at FROM hole WHERE source = ? AND revision = ? "
+        "ORDER BY offset",
+        (source, revision),
+    )
+    return [Hole(*row) for row in rows]
+
+
+def read_lasting(
+    archive: ChunkReader, places: list[ChunkPlace], fetch: Callable[[], list[ChunkPlace]], offset: int, length: int
+) -> tuple[bytes, list[ChunkPlace]]:
+    """Return bytes of a revision, and the places of its chunks as they are now: a compaction may have moved them.
+
+    fetch: looks the places up anew. Raises ArchiveError and its kinds.
+    """
+    try:
+        return archive.read_range(places, offset, length), places
+    except RawGone:
+        raise
+    except ArchiveError:
+        fresh = fetch()
+        if fresh == places:
+            raise
+        return archive.read_range(fresh, offset, length), fresh
+
+
+def why_gone(holes: Iterable[Hole], offset: int, length: int) -> str:
+    """Return why bytes of a revision are gone and since when, "evicted on 2026-11-21"; "" where none of them is."""
+    for hole in holes:
+        if hole.offset < offset + length and offset < hole.offset + hole.length:
+            day = datetime.fromtimestamp(hole.removed_at / 1_000_000, UTC).date()
+            return f"{_WHY_GONE.get(hole.reason, hole.reason)} on {day.isoformat()}"
+    return ""
 
 
 def last_change(db: apsw.Connection) -> int:

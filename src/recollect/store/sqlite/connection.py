@@ -21,6 +21,9 @@ BUSY_TIMEOUT_MS = 5_000
 CACHE_KIB = 32 * 1024
 """Page cache of the writer; readers have a quarter of it."""
 
+READABLE_FROM = "readable_from"
+"""The key in `meta` of the oldest schema whose programs can read this database; without it, the tables tell."""
+
 Mode = Literal["write", "read"]
 Synchronous = Literal["FULL", "NORMAL"]
 
@@ -55,16 +58,17 @@ def _ours(error: apsw.Error) -> StoreError:
 def open_database(home: Path, mode: Mode, *, synchronous: Synchronous = "FULL") -> apsw.Connection:
     """Return a connection to a home's database, made and migrated where needed.
 
-    A connection belongs to the thread that uses it; close it yourself.
+    A connection belongs to the thread that uses it; close it yourself. What a newer version wrote is read, never
+    written, as long as it has all the tables and columns that are known here and does not say that it must not be.
 
     Raises:
-        SchemaTooNew: a newer version wrote it.
+        SchemaTooNew: a newer version wrote it, and it is to be written or cannot be read.
         StoreCorrupt, StoreLocked, DiskFull, StoreError: as named.
     """
     path = home / DATABASE_NAME
     with store_errors():
         if mode == "write" or not path.exists():
-            home.mkdir(parents=True, exist_ok=True)
+            home.mkdir(mode=0o700, parents=True, exist_ok=True)
             connection = _connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE, synchronous=synchronous)
             try:
                 _prepare(connection, path)
@@ -80,7 +84,7 @@ def open_database(home: Path, mode: Mode, *, synchronous: Synchronous = "FULL") 
         except BaseException:
             connection.close()
             raise
-    if version == SCHEMA_VERSION:
+    if version == SCHEMA_VERSION or (version > SCHEMA_VERSION and _is_readable(connection)):
         return connection
     connection.close()
     if version > SCHEMA_VERSION:
@@ -138,6 +142,48 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
             path.chmod(0o600)
     for number in range(version + 1, SCHEMA_VERSION + 1):
         _migrate(connection, number)
+
+
+def refuse_newer(connection: apsw.Connection) -> None:
+    """Raise SchemaTooNew where a newer version wrote the database: for writers that open it on their own."""
+    version = _version(connection)
+    if version > SCHEMA_VERSION:
+        raise SchemaTooNew(version, SCHEMA_VERSION)
+
+
+def _is_readable(connection: apsw.Connection) -> bool:
+    """Tell whether a newer database can be read: it has what this version asks for, and does not forbid it.
+
+    A newer version that changes what known columns mean sets `readable_from` in `meta` to its schema.
+    """
+    try:
+        with store_errors():
+            found = connection.execute("SELECT value FROM meta WHERE key = ?", (READABLE_FROM,)).get
+            if found is not None and int(found) > SCHEMA_VERSION:
+                return False
+            return _columns(connection) >= _known_columns()
+    except (StoreError, ValueError):
+        return False
+
+
+def _known_columns() -> set[tuple[str, str]]:
+    """Return every table and column of this version's schema."""
+    scratch = apsw.Connection(":memory:")
+    try:
+        for migration in MIGRATIONS:
+            for statement in migration:
+                scratch.execute(statement)
+        return _columns(scratch)
+    finally:
+        scratch.close()
+
+
+def _columns(connection: apsw.Connection) -> set[tuple[str, str]]:
+    rows: Any = connection.execute(
+        "SELECT named.name, columns.name FROM sqlite_schema AS named JOIN pragma_table_info(named.name) AS columns "
+        "WHERE named.type IN ('table', 'view') AND named.name NOT LIKE 'sqlite_%'"
+    ).fetchall()
+    return {(str(table), str(column)) for table, column in rows}
 
 
 def _has_tables(connection: apsw.Connection) -> bool:

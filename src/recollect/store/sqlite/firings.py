@@ -14,7 +14,7 @@ import msgspec
 from recollect.model.payloads import KINDS
 from recollect.store.recent import Firing, OwnCallCount
 from recollect.store.sqlite.bits import HIDDEN, KIND_MASK, OWN
-from recollect.store.sqlite.connection import DATABASE_NAME, open_database, store_errors
+from recollect.store.sqlite.connection import DATABASE_NAME, open_database, refuse_newer, store_errors
 
 BUSY_MS = 50
 """A hook waits no longer for a writer; what cannot be written now is spooled by the caller."""
@@ -32,6 +32,7 @@ def append_firings(home: Path, firings: Iterable[Firing]) -> None:
         db = apsw.Connection(os.fspath(home / DATABASE_NAME), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
             db.set_busy_timeout(BUSY_MS)
+            refuse_newer(db)
             db.execute("PRAGMA synchronous = NORMAL")
             # Emptying the write-ahead log is the ingester's work: it costs two syncs.
             db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -76,7 +77,8 @@ def count_own_calls(home: Path) -> list[OwnCallCount]:
 
 
 KEPT_TABLES = (
-    "meta", "firing", "added_decision", "analysis", "digest", "signal", "node", "link", "tombstone", "audit", "pin",
+    "meta", "firing", "added_decision", "analysis", "digest", "signal", "node", "link", "eviction", "tombstone",
+    "audit", "pin", "waiting_cut",
 )  # fmt: skip
 """Authored and distilled ones. The sessions of the latter are all due then: what they still say is said again, what
 they do not say any more is revoked, and what was revoked before stays so."""

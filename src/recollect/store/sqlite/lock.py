@@ -27,7 +27,7 @@ class IngestLock:
         """
         path = home / name
         try:
-            home.mkdir(parents=True, exist_ok=True)
+            home.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise StoreError(f"the memory's folder cannot be written: {error}") from error

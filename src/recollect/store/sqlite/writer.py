@@ -10,18 +10,19 @@ from typing import Any
 
 import apsw
 
-from recollect.archive.chunks import ChunkPlace
+from recollect.archive.chunks import ChunkPlace, Hole
 from recollect.errors import BrokenInvariant, StoreError
 from recollect.model.sessions import SessionPatch
 from recollect.ready import withdraw
 from recollect.store.ports import SEQ_BITS, SessionPart, SliceResult, SourceRow, WriteOutcome
 from recollect.store.sqlite.bits import OWN
-from recollect.store.sqlite.both_sides import last_change, revision_chunks, take_note
+from recollect.store.sqlite.both_sides import last_change, revision_chunks, revision_holes, take_note
 from recollect.store.sqlite.connection import Synchronous, open_database, store_errors
 from recollect.store.sqlite.distilled.writing import SqliteDistilledWriter
 from recollect.store.sqlite.event_ids import unpack_text
 from recollect.store.sqlite.lock import IngestLock
-from recollect.store.sqlite.session_facts import is_internal
+from recollect.store.sqlite.removing.writing import SqliteRemoving
+from recollect.store.sqlite.session_facts import domain_of, is_internal
 from recollect.store.sqlite.writing import ledger
 from recollect.store.sqlite.writing.intake import EventIntake, Taken, retire
 from recollect.store.sqlite.writing.ledger import SliceContext
@@ -81,6 +82,8 @@ class SqliteWriter:
         self._lanes: dict[int, int] = {}
         self.distilled = SqliteDistilledWriter(db, self.touched)
         """Keeps what was distilled, inside this writer's transactions."""
+        self.removing = SqliteRemoving(db, self.touched)
+        """Takes things away, inside this writer's transactions."""
 
     def __enter__(self) -> SqliteWriter:
         return self
@@ -103,16 +106,23 @@ class SqliteWriter:
         finally:
             self._lock.release()
 
-    def sources(self, agent: str) -> dict[str, SourceRow]:
-        """Return every known source of an agent by source_id."""
+    def sources(
+        self, agent: str, *, paths: Sequence[str] | None = None, key: str | None = None
+    ) -> dict[str, SourceRow]:
+        """Return the known sources of an agent by source_id, see `store.ports.Writer.sources`."""
         with store_errors():
-            rows = self._db.execute(f"SELECT {ledger.SOURCE_COLUMNS} FROM source WHERE agent = ?", (agent,))
-            return {row.source_id: row for row in map(ledger.source_row, rows)}
+            return {row.source_id: row for row in ledger.find_sources(self._db, agent, paths=paths, key=key)}
 
     def open_chunks(self, source_id: str, revision: int) -> list[tuple[ChunkPlace, bool]]:
         """Return the chunks of a revision in order with their place; the flag tells an open delta."""
         with store_errors():
             return revision_chunks(self._db, source_id, revision)
+
+    def holes(self, source_id: str, revision: int) -> list[Hole]:
+        """Return what was taken away of a revision, in order."""
+        with store_errors():
+            number = self._db.execute("SELECT number FROM source WHERE source_id = ?", (source_id,)).get
+            return revision_holes(self._db, number, revision) if number is not None else []
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -182,6 +192,14 @@ class SqliteWriter:
         with store_errors():
             ledger.rewind_source(self._db, source_id)
 
+    def rewound(self) -> frozenset[str]:
+        """Return the source_ids of those whose new derivation has begun and not come to its end."""
+        with store_errors():
+            rows: Iterable[Any] = self._db.execute(
+                "SELECT source_id FROM revision JOIN source ON source.number = revision.source WHERE is_refreshing"
+            )
+            return frozenset(source_id for (source_id,) in rows)
+
     def acknowledge(self, consumer: str, change_id: int) -> None:
         """Record that a consumer has taken everything up to change_id; what all have taken is dropped."""
         with store_errors():
@@ -197,6 +215,10 @@ class SqliteWriter:
                 (apsw.carray(tuple(names)),),
             )
             return {place.name: place for place in (ChunkPlace(*row) for row in rows)}
+
+    def domain_of(self, repo: str) -> str:
+        """Return the domain that the configuration gives a repository, "" where it gives none."""
+        return domain_of(repo, self._domains)
 
     def last_change(self) -> int:
         """Return the newest id of the change log, 0 when there is none."""
@@ -215,7 +237,7 @@ class SqliteWriter:
             self._disown(session, outcome)
         intake = EventIntake(db, at, session, intern=self._intern, lane_of=self._lane_of)
         taken = intake.take(part, slice_.records)
-        if part.usage:
+        if part.usage and not at.adds_nothing:
             save_usage(db, session.number, part, keys=taken.keys, intern=self._intern)
         if at.is_repeat:
             save_counts(db, session)

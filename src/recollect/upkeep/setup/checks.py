@@ -20,6 +20,12 @@ from recollect.upkeep.setup.manifest import AgentRecord, FileRecord, Manifest, l
 from recollect.upkeep.setup.planner import KINDS, Planner, Wish
 from recollect.upkeep.setup.probes import Launch, probe_server, registered_launch
 
+OUTDATED = (
+    "is not as this installation of Recollect would write it: it is of another version, it moved, or its configuration "
+    "changed"
+)
+"""Nothing was edited by hand: setting up again changes only what is ours."""
+
 
 class Desk(NamedTuple):
     """An agent that was set up, for the memory in `home`."""
@@ -58,7 +64,8 @@ def _check(desk: Desk, manifest: Manifest, launches: dict[Launch, Check]) -> Che
     notes = [*native_memory_notes(desk.found.install, desk.machine), *_cross_reads(desk, manifest)]
     details = tuple(text for text, _ in (*problems, *notes))
     if problems:
-        return Check(name, "warn", *problems[0], details if len(details) > 1 else ())
+        family = "outdated" if problems[0][0] == OUTDATED else "setup"
+        return Check(name, "warn", *problems[0], details if len(details) > 1 else (), id=family)
     said = "; ".join((f"{desk.record.mode}, as it was set up", *(text for text, _ in notes)))
     return Check(name, "ok", said, notes[0][1] if notes else "")
 
@@ -80,7 +87,7 @@ def _problems(desk: Desk, launches: dict[Launch, Check]) -> Iterator[tuple[str, 
         yield from _hook_problems(desk)
     plan = Planner(desk.home, desk.machine, desk.found).plan(Wish(desk.record.mode))
     if (plan.changes or plan.commands) and not file_problems:
-        yield "is not as this installation of Recollect would write it: it moved, or its configuration changed", again
+        yield OUTDATED, again
 
 
 def _server_problem(desk: Desk, launches: dict[Launch, Check], again: str) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections.abc import Collection, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,12 @@ from recollect.archive.chunks import ChunkPlace
 from recollect.errors import ArchiveError
 from recollect.model.events import Event, SourceLocation
 from recollect.model.sessions import Session
-from recollect.store.distilled import Due
+from recollect.store.distilled import Base, Due
 from recollect.store.ports import SEQ_BITS, ChunkReader, TextRedactor
 from recollect.store.sqlite.bits import HIDDEN, kind_of_bits
-from recollect.store.sqlite.both_sides import last_change, revision_chunks
+from recollect.store.sqlite.both_sides import last_change, read_lasting, revision_chunks
 from recollect.store.sqlite.connection import open_database, store_errors
+from recollect.store.sqlite.distilled.base import read_base
 from recollect.store.sqlite.distilled.light import light_events, light_rows
 from recollect.store.sqlite.readers.events import EventReader, EventRow
 from recollect.store.sqlite.readers.filters import int_array
@@ -117,6 +119,7 @@ class SqliteOfSession:
         self._observations: dict[tuple[str, int], tuple[list[int], list[int]]] = {}
         self.change_id = last_change(db)
         self.session: Session = _without_marks(session_of_number(db, number))
+        self.base: Base | None = read_base(db, self.session.session_uid)
         rows = self._rows(number)
         self.events: list[Event] = light_events(db, self.session.session_uid, rows)
         self._row_of = {(event.event_id, event.part): row for event, row in zip(self.events, rows, strict=True)}
@@ -155,9 +158,14 @@ class SqliteOfSession:
         key = (at.source_id, at.revision)
         chunks = self._chunks.get(key)
         if chunks is None:
-            with store_errors():
-                chunks = self._chunks[key] = [place for place, _ in revision_chunks(self._db, *key)]
-        return self._archive.read_range(chunks, at.offset_bytes, at.length_bytes)
+            chunks = self._fetch(*key)
+        fetch = partial(self._fetch, *key)
+        data, self._chunks[key] = read_lasting(self._archive, chunks, fetch, at.offset_bytes, at.length_bytes)
+        return data
+
+    def _fetch(self, source_id: str, revision: int) -> list[ChunkPlace]:
+        with store_errors():
+            return [place for place, _ in revision_chunks(self._db, source_id, revision)]
 
     def _seen(self, at: SourceLocation) -> int:
         key = (at.source_id, at.revision)
@@ -175,8 +183,9 @@ class SqliteOfSession:
         return int(times[min(place, len(times) - 1)]) if times else 0
 
     def _rows(self, number: int) -> list[EventRow]:
-        """Return the visible events; of a long session the first and the last half of `MAX_EVENTS`."""
-        ends = (number << SEQ_BITS, (number << SEQ_BITS) + _END_OF_SESSION)
+        """Return the visible events, since it was evicted; of many the first and the last half of `MAX_EVENTS`."""
+        since = 0 if self.base is None else self.base.through_seq
+        ends = ((number << SEQ_BITS) + since, (number << SEQ_BITS) + _END_OF_SESSION)
         half = MAX_EVENTS // 2
         if self.session.event_count <= MAX_EVENTS:
             rows = light_rows(self._db, ends, "ORDER BY key")

@@ -14,6 +14,7 @@ from recollect.model.distilled.signals import SIGNAL_KINDS, Signal, kind_of_sign
 from recollect.store.distilled import CONSUMER, AnalysisDraft, SavedCounts
 from recollect.store.sqlite.both_sides import last_change, take_note
 from recollect.store.sqlite.connection import store_errors
+from recollect.store.sqlite.distilled.base import keep_base
 from recollect.store.sqlite.distilled.packing import pack_node, pack_signals
 
 OF_SESSION = 0
@@ -117,6 +118,7 @@ class SqliteDistilledWriter:
         return number
 
     def _save_digest(self, draft: AnalysisDraft, number: int) -> None:
+        keep_base(self._db, draft.session.session_uid)
         if draft.digest is None:
             self._db.execute("DELETE FROM digest WHERE analysis = ?", (number,))
             return

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-# `hole`: bytes of a revision that the archive does not have any more; offset and length count the revision's bytes.
+# `hole`: bytes of a revision that the archive does not have any more; offset and length count the revision's bytes,
+# records those of the agent that lay in it, turn the human turns of the source up to its end.
 # `tombstone.id`: a keyed hash, so that nothing of what was forgotten can be read or guessed from it.
-# `waiting_cut`: ranges of which the rows are gone and the bytes must follow; a crash between the two loses nothing.
+# `eviction`: what a session came to up to a seq before which its events cannot be analysed any more, see
+# `removing/evicting.py`; digest NULL: still the one in `digest`; "": it was lost before it was analysed.
+# `left_out`: sources of which nothing was taken in, because all of it is forgotten or excluded, by keyed hashes of the
+# source's name and of the state that it was seen in.
+# `waiting_cut`: ranges of which the bytes must still go, whatever crashes; revision 0 is a whole source.
 STATEMENTS: tuple[str, ...] = (
     # class: derived
     """CREATE TABLE hole (
@@ -13,6 +18,7 @@ STATEMENTS: tuple[str, ...] = (
         offset INTEGER NOT NULL,
         length INTEGER NOT NULL,
         records INTEGER NOT NULL,
+        turn INTEGER NOT NULL,
         reason TEXT NOT NULL,
         removed_at INTEGER NOT NULL,
         PRIMARY KEY (source, revision, offset)
@@ -27,6 +33,15 @@ STATEMENTS: tuple[str, ...] = (
         PRIMARY KEY (at, nonce)
     ) WITHOUT ROWID""",
     "CREATE TABLE pin (session_uid TEXT PRIMARY KEY, pinned_at INTEGER NOT NULL) WITHOUT ROWID",
+    # class: distilled
+    """CREATE TABLE eviction (
+        session_uid TEXT PRIMARY KEY,
+        removed_at INTEGER NOT NULL,
+        through_seq INTEGER NOT NULL,
+        is_whole INTEGER NOT NULL,
+        kept_bytes INTEGER NOT NULL,
+        digest TEXT
+    ) WITHOUT ROWID""",
     # class: cache
     """CREATE TABLE waiting_cut (
         source_id TEXT NOT NULL,
@@ -34,6 +49,20 @@ STATEMENTS: tuple[str, ...] = (
         offset INTEGER NOT NULL,
         length INTEGER NOT NULL,
         reason TEXT NOT NULL,
+        removed_at INTEGER NOT NULL,
         PRIMARY KEY (source_id, revision, offset)
     ) WITHOUT ROWID""",
+    "CREATE TABLE left_out (source BLOB PRIMARY KEY, state BLOB NOT NULL) WITHOUT ROWID",
+    # class: distilled. Rows of a kilobyte leave half of every page empty in a table without a rowid.
+    "ALTER TABLE signal RENAME TO signal_of_5",
+    """CREATE TABLE signal (
+        kind INTEGER NOT NULL,
+        analysis INTEGER NOT NULL,
+        count INTEGER NOT NULL,
+        data BLOB NOT NULL,
+        PRIMARY KEY (kind, analysis)
+    )""",
+    "INSERT INTO signal SELECT kind, analysis, count, data FROM signal_of_5",
+    "DROP TABLE signal_of_5",
+    "CREATE INDEX signal_analysis ON signal (analysis)",
 )

@@ -6,20 +6,30 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import apsw
 import msgspec
 
 from recollect.archive.chunks import ChunkPlace
-from recollect.errors import ArchiveError, StoreCorrupt
+from recollect.errors import ArchiveError, RawGone, StoreCorrupt
 from recollect.model.events import Event, SourceLocation
-from recollect.model.payloads import Payload
+from recollect.model.payloads import Payload, Unknown
 from recollect.model.text import searchable, summary_of
 from recollect.store.blocks import BlockEntry, decode_entry, open_frame
 from recollect.store.bodies import hydrate, is_whole
 from recollect.store.ports import SEQ_BITS, ChunkReader, HitText, IndexEvent, TextRedactor
-from recollect.store.sqlite.bits import HIDDEN, NOT_INDEXED, is_sidechain, kind_of_bits, quality_of_bits, role_of_bits
+from recollect.store.sqlite.bits import (
+    EVICTED_BLOCK,
+    HIDDEN,
+    NOT_INDEXED,
+    is_sidechain,
+    kind_of_bits,
+    quality_of_bits,
+    role_of_bits,
+)
+from recollect.store.sqlite.both_sides import read_lasting, revision_holes, why_gone
 from recollect.store.sqlite.connection import REBUILD_HINT
 from recollect.store.sqlite.event_ids import unpack_event_id
 from recollect.store.sqlite.readers.filters import int_array
@@ -27,6 +37,7 @@ from recollect.store.sqlite.readers.filters import int_array
 TEXT_CHARS = 65_536
 BATCH = 500
 _SEQ_MASK = (1 << SEQ_BITS) - 1
+_EVICTED = BlockEntry(msgspec.json.encode(Unknown(text="[not available: evicted]")), "", "")
 _KEPT_FRAMES = 16
 _COLUMNS = (
     "key, event_id, part, bits, ts, turn, source, revision, record, offset, length, sha, parent, block, entry, "
@@ -223,7 +234,14 @@ class EventReader:
         place = (row.source, row.revision, row.record)
         if self._record is None or self._record[0] != place:
             chunks = self._places(row.source, row.revision)
-            self._record = (place, self._archive.read_range(chunks, row.offset, row.length))
+            fetch = partial(self._fetch_places, row.source, row.revision)
+            try:
+                data, places = read_lasting(self._archive, chunks, fetch, row.offset, row.length)
+            except RawGone as error:
+                why = why_gone(revision_holes(self._db, row.source, row.revision), row.offset, row.length)
+                raise RawGone(why or str(error)) from error
+            self._chunks[row.source, row.revision] = places
+            self._record = (place, data)
         return self._record[1]
 
     def _location(self, row: EventRow, *, with_whole_sha: bool) -> SourceLocation:
@@ -243,6 +261,8 @@ class EventReader:
         return self._hash[1]
 
     def _entry(self, row: EventRow) -> BlockEntry:
+        if row.block == EVICTED_BLOCK:
+            return _EVICTED
         key = (row.key >> SEQ_BITS << SEQ_BITS) + row.block
         entries = self._frames.get(key)
         if entries is None or row.entry >= len(entries):
@@ -251,19 +271,29 @@ class EventReader:
             data = self._db.execute("SELECT data FROM block WHERE key = ?", (key,)).get
             entries = self._frames[key] = open_frame(data) if data else []
             if row.entry >= len(entries):
+                if not data and self._has_moved(row):
+                    return _EVICTED
                 raise StoreCorrupt("the body of a stored event is missing", hint=REBUILD_HINT)
         return decode_entry(entries[row.entry])
+
+    def _has_moved(self, row: EventRow) -> bool:
+        """Tell whether an event lost its body since its row was read: its session was just evicted."""
+        block = self._db.execute("SELECT block FROM event WHERE key = ?", (row.key,)).get
+        return bool(block != row.block)
 
     def _places(self, source: int, revision: int) -> list[ChunkPlace]:
         places = self._chunks.get((source, revision))
         if places is None:
-            rows: Iterable[Any] = self._db.execute(
-                "SELECT name, pack, offset, length, plain FROM revision_chunk JOIN chunk ON chunk.number = chunk "
-                "WHERE source = ? AND revision = ? ORDER BY ordinal",
-                (source, revision),
-            )
-            places = self._chunks[source, revision] = [ChunkPlace(*row) for row in rows]
+            places = self._chunks[source, revision] = self._fetch_places(source, revision)
         return places
+
+    def _fetch_places(self, source: int, revision: int) -> list[ChunkPlace]:
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT name, pack, offset, length, plain FROM revision_chunk JOIN chunk ON chunk.number = chunk "
+            "WHERE source = ? AND revision = ? ORDER BY ordinal",
+            (source, revision),
+        )
+        return [ChunkPlace(*row) for row in rows]
 
     def _session(self, key: int) -> tuple[str, str]:
         """Return (uid, shard) of an event's session."""

@@ -12,6 +12,7 @@ import msgspec
 
 from recollect.model.ids import session_uid
 from recollect.store.ports import ChangeRange, DefectRow, DriftRow, EventPlace, LedgerRow, SourceRow
+from recollect.store.sqlite.both_sides import revision_holes
 from recollect.store.sqlite.event_ids import unpack_text
 from recollect.store.sqlite.session_facts import decode_facts
 from recollect.store.sqlite.writing.ledger import SOURCE_COLUMNS, session_ranges, source_row
@@ -30,12 +31,15 @@ def read_ledgers(db: apsw.Connection) -> Iterator[LedgerRow]:
     """Yield the ledger of every revision of every source."""
     rows: list[Any] = db.execute(
         "SELECT source_id, agent, path, session, status, r.revision, bytes_seen, r.committed_bytes, r.records, events, "
-        "unknown, replays, defects, r.observed_at FROM source s JOIN revision r ON r.source = s.number "
+        "unknown, replays, defects, r.observed_at, s.number FROM source s JOIN revision r ON r.source = s.number "
         "ORDER BY s.agent, s.path, s.number, r.revision"
     ).fetchall()
-    for source_id, agent, path, session, *rest in rows:
+    holed = set(db.execute("SELECT DISTINCT source, revision FROM hole").fetchall())
+    for source_id, agent, path, session, status, revision, *counts, number in rows:
         uid = session_uid(agent, unpack_text(session)) if session else ""
-        yield LedgerRow(source_id, agent, unpack_text(path), uid, *rest)
+        holes = tuple(revision_holes(db, number, revision)) if (number, revision) in holed else ()
+        values: list[Any] = [source_id, agent, unpack_text(path), uid, status, revision, *counts, holes]
+        yield LedgerRow(*values)
 
 
 def read_defects(db: apsw.Connection, source_id: str, limit: int) -> list[DefectRow]:

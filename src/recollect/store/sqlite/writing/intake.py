@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import apsw
@@ -21,9 +21,11 @@ from recollect.store.blocks import (
     decode_frame,
     encode_frames,
 )
-from recollect.store.bodies import is_same_content
+from recollect.store.bodies import content_key, is_same_content
 from recollect.store.ports import SEQ_BITS, EventDraft, IndexDoc, RecordPlace, SessionPart
 from recollect.store.sqlite.bits import (
+    EVICTED,
+    EVICTED_BLOCK,
     FLAG_GONE,
     FLAG_REPLACED,
     FLAG_SHIFT,
@@ -42,8 +44,10 @@ from recollect.store.sqlite.writing.witnesses import Witnesses
 
 _INSERT = "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _REFRESH = (
-    "UPDATE event SET bits = ?, ts = ?, turn = ?, offset = ?, length = ?, tool = ?, block = ?, entry = ? WHERE key = ?"
+    "UPDATE event SET bits = ?, ts = ?, turn = ?, offset = iif(revision = ?, ?, offset), tool = ?, block = ?, "
+    "entry = ? WHERE key = ?"
 )
+"""The same bytes may stand elsewhere in a later revision; an event's place is that where it was first seen."""
 _KEEP_FLAGS = (FLAG_REPLACED | FLAG_VIEW) << FLAG_SHIFT
 _REPLACED = FLAG_REPLACED << FLAG_SHIFT
 _VIEW = FLAG_VIEW << FLAG_SHIFT
@@ -145,6 +149,9 @@ class EventIntake:
             event_id, parent_id, tool = draft.event_id, draft.parent_id, draft.tool
             place = records[draft.record]
             name = naming.of_record(draft.record, place) if event_id is None else names[event_id]
+            if at.adds_nothing and not _is_stored(known.get(name, ()), draft.part, place):
+                out_keys.append(None)
+                continue
             version = 0
             named = (name, draft.part)
             if name in known or named in seen:
@@ -196,12 +203,14 @@ class EventIntake:
         newest = max(stored, key=lambda e: e.version)
         at = self._at
         # The last state of a thing, read again: what it was long ago can be what it is now.
-        is_back = not at.is_appended and newest.source == at.source and newest.revision != at.revision
+        is_rewritten = not at.is_appended and not at.adds_nothing
+        is_back = is_rewritten and newest.source == at.source and newest.revision != at.revision
         for same in (newest,) if is_back else stored:
             if same.sha == sha or (same is newest and self._at.lane > self._lane_of(same.source)):
                 self._out.replays += 1
                 self._out.keys.append(same.key)
-                if self._at.is_refreshing and same.source == self._at.source and same.sha == sha and same.key < first:
+                is_own = same.source == at.source and same.sha == sha and same.key < first
+                if at.is_refreshing and is_own and not same.bits & EVICTED:
                     self._refreshed.append((same, draft, len(self._out.keys) - 1))
                 return -1
         # A better lane's version counts also where it says the same: it knows more beside it, such as the time.
@@ -225,6 +234,8 @@ class EventIntake:
             return False
         if not self._own_entries:
             self._own_entries = decode_block(part.block)
+        if stored.block == EVICTED_BLOCK:
+            return content_key(self._own_entries[draft.body].body) == stored.entry
         if stored.block < 0:
             body = self._own_entries[stored.entry].body
         else:
@@ -312,7 +323,7 @@ class EventIntake:
             tool = self._intern(draft.tool) if draft.tool else None
             place = records[draft.record]
             updates.append(
-                (bits, draft.ts, draft.turn, place.offset, place.length, tool, *places[draft.body], known.key)
+                (bits, draft.ts, draft.turn, self._at.revision, place.offset, tool, *places[draft.body], known.key)
             )
             if not known.bits & HIDDEN:
                 self._session.count(known.bits & KIND_MASK, -1)
@@ -350,9 +361,8 @@ class EventIntake:
         if session.next_block and sum(frame.plain_bytes for frame in frames) < FRAME_BYTES:
             key = self._base + session.next_block - 1
             newest: Any = self._db.execute("SELECT plain, data FROM block WHERE key = ?", (key,)).fetchone()
-            plain, data = newest
-            if plain < SMALL_FRAME_BYTES:
-                older = decode_frame(data)
+            if newest is not None and newest[0] < SMALL_FRAME_BYTES:  # None: its events were evicted
+                older = decode_frame(newest[1])
                 newer: list[BlockEntry] = [entry for frame in frames for entry in decode_frame(frame.data)]
                 frames = encode_frames(older + newer)
                 session.next_block -= 1
@@ -369,6 +379,10 @@ class EventIntake:
 
 def _bits_of(draft: EventDraft) -> int:
     return draft.kind | draft.role << 6 | draft.ts_quality << 8 | draft.flags << FLAG_SHIFT
+
+
+def _is_stored(known: Iterable[KnownEvent], part: int, place: RecordPlace) -> bool:
+    return any(e.part == part and e.sha == place.sha256[:SHA_BYTES] for e in known)
 
 
 def _by_whom(pair: tuple[int, int]) -> int:

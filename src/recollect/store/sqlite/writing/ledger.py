@@ -13,13 +13,23 @@ import msgspec
 from recollect.archive.chunks import ChunkPlace
 from recollect.errors import BrokenInvariant
 from recollect.store.ports import SliceResult, SourceRow
-from recollect.store.sqlite.bits import STALE
+from recollect.store.sqlite.bits import EVICTED, STALE
 from recollect.store.sqlite.event_ids import pack_text, unpack_text
 
 APPENDED = ("jsonl", "patchlog")
 """Containers whose revisions hold the history of a thing, not only its last state."""
+IS_THERE = (
+    f"NOT bits & {EVICTED} AND NOT EXISTS (SELECT 1 FROM hole WHERE hole.source = event.source AND "
+    "hole.revision = event.revision AND event.offset >= hole.offset AND event.offset < hole.offset + hole.length)"
+)
+"""SQL: the bytes of an event are in the archive, so that it can be derived anew."""
 MAX_DEFECT_ROWS = 1000
 """Per source; further defects are only counted."""
+
+MOST_PATHS = 64
+"""Of more paths than this the sources are not looked for one by one."""
+_BELOW = (b"/", b"\\", b"#")
+"""What may stand between a folder or a file and what is in it."""
 
 _SOURCE_FIELDS = tuple(f for f in SourceRow.__struct_fields__ if f != "number")
 SOURCE_COLUMNS = ", ".join(SourceRow.__struct_fields__)
@@ -43,6 +53,8 @@ class SliceContext(NamedTuple):
     """True: the revision is being derived anew, see `Writer.rewind`."""
     is_appended: bool
     """True: one thing may stand in many records of a revision, each a newer version; else in one."""
+    adds_nothing: bool = False
+    """True: what is not known is left out, see `SliceResult.is_partial`."""
 
 
 def source_row(values: Sequence[Any]) -> SourceRow:
@@ -51,6 +63,25 @@ def source_row(values: Sequence[Any]) -> SourceRow:
     for field in ("key", "path", "relative", "session"):
         setattr(row, field, unpack_text(getattr(row, field)))
     return row
+
+
+def find_sources(db: apsw.Connection, agent: str, *, paths: Sequence[str] | None, key: str | None) -> list[SourceRow]:
+    """Return the sources of an agent, see `Writer.sources`."""
+    statement = f"SELECT {SOURCE_COLUMNS} FROM source WHERE agent = ?"
+    if key is not None:
+        return [source_row(row) for row in db.execute(f"{statement} AND key = ?", (agent, pack_text(key)))]
+    if paths is None or len(paths) > MOST_PATHS:
+        return [source_row(row) for row in db.execute(statement, (agent,))]
+    found: dict[int, SourceRow] = {}
+    # Names that are not UTF-8 are blobs; as blobs all compare, by their bytes.
+    at_or_below = " OR ".join(["at = ?", *("at >= ? AND at < ?",) * len(_BELOW)])
+    statement = statement.replace("FROM source", "FROM (SELECT *, CAST(path AS BLOB) AS at FROM source)")
+    for path in paths:
+        stored = path.encode("utf-8", "surrogatepass")
+        ranges = [bound for first in _BELOW for bound in (stored + first, stored + bytes([first[0] + 1]))]
+        for row in map(source_row, db.execute(f"{statement} AND ({at_or_below})", (agent, stored, *ranges))):
+            found[row.number] = row
+    return list(found.values())
 
 
 def save_source(db: apsw.Connection, source: SourceRow) -> int:
@@ -91,7 +122,8 @@ def enter_slice(db: apsw.Connection, slice_: SliceResult, observed_at: int) -> S
     )
     if found is not None and source.revision > found[1]:
         db.execute("DELETE FROM replayed WHERE source = ?", (number,))
-    return SliceContext(number, source.revision, source.lane, False, is_refreshing, is_appended)
+    adds_nothing = is_refreshing and slice_.is_partial
+    return SliceContext(number, source.revision, source.lane, False, is_refreshing, is_appended, adds_nothing)
 
 
 def save_chunks(db: apsw.Connection, at: SliceContext, slice_: SliceResult, places: Sequence[ChunkPlace]) -> None:
@@ -113,6 +145,10 @@ def save_chunks(db: apsw.Connection, at: SliceContext, slice_: SliceResult, plac
     db.executemany(
         "DELETE FROM chunk WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM revision_chunk WHERE chunk = ?1)", dropped
     )
+    db.executemany(
+        "INSERT OR REPLACE INTO hole VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [(at.source, at.revision, *hole) for hole in slice_.holes],
+    )
 
 
 def count_slice(
@@ -131,7 +167,7 @@ def count_slice(
             at.revision,
             slice_.bytes_seen,
             slice_.to_bytes,
-            len(slice_.records),
+            len(slice_.records) + sum(hole.records for hole in slice_.holes),
             events,
             slice_.unknown_count,
             replays,
@@ -209,14 +245,26 @@ def rewind_source(db: apsw.Connection, source_id: str) -> None:
         db.execute(f"DELETE FROM {table} WHERE source = ? AND revision = ?", (number, revision))
     for first, last in session_ranges(db, number):
         db.execute(
-            f"UPDATE event SET bits = bits | {STALE} WHERE key BETWEEN ? AND ? AND source = ? AND revision = ?",
+            f"UPDATE event SET bits = bits | {STALE} WHERE key BETWEEN ? AND ? AND source = ? AND revision = ? "
+            f"AND {IS_THERE}",
             (first, last, number, revision),
         )
 
 
 def stale_events(db: apsw.Connection, at: SliceContext) -> list[tuple[int, int]]:
-    """Return (key, bits) of the events that a finished derivation did not come to."""
+    """Return (key, bits) of the events that a finished derivation did not come to.
+
+    None where something of the revision is gone: what was not made again may be so only because of that, and stays.
+    """
     found: list[tuple[int, int]] = []
+    if db.execute("SELECT EXISTS (SELECT 1 FROM hole WHERE source = ? AND revision = ?)", at[:2]).get:
+        for first, last in session_ranges(db, at.source):
+            db.execute(
+                f"UPDATE event SET bits = bits & ~{STALE} WHERE key BETWEEN ? AND ? AND source = ? AND revision = ? "
+                f"AND bits & {STALE}",
+                (first, last, at.source, at.revision),
+            )
+        return found
     for first, last in session_ranges(db, at.source):
         rows: Iterable[Any] = db.execute(
             f"SELECT key, bits FROM event WHERE key BETWEEN ? AND ? AND source = ? AND revision = ? AND bits & {STALE}",

@@ -17,7 +17,7 @@ from recollect.model.payloads import KINDS, ToolResult
 from recollect.store.blocks import BlockEntry, decode_frame
 from recollect.store.bodies import payload_without_record
 from recollect.store.ports import FLAG_OWN, SEQ_BITS, EventDraft
-from recollect.store.sqlite.bits import KIND_MASK, OWN
+from recollect.store.sqlite.bits import EVICTED, KIND_MASK, OWN
 from recollect.store.sqlite.writing.session_rows import SessionRow
 
 _CALL, _RESULT = KINDS.index("tool_call"), KINDS.index("tool_result")
@@ -57,7 +57,7 @@ class OwnCalls:
             return []
         rows: list[Any] = self._db.execute(
             f"SELECT key, block, entry FROM event WHERE key BETWEEN ? AND ? AND bits & {KIND_MASK} = {_RESULT} "
-            f"AND NOT bits & {OWN} ORDER BY block",
+            f"AND NOT bits & {OWN | EVICTED} ORDER BY block",
             (number << SEQ_BITS, end - 1),
         ).fetchall()
         return [key for key, block, entry in rows if self._call_of(block, entry) in self._new]

@@ -28,7 +28,7 @@ from recollect.model.payloads import KINDS, AssistantMessage, Payload, ToolCall,
 from recollect.store.blocks import BlockEntry, decode_block, decode_frame
 from recollect.store.bodies import payload_without_record
 from recollect.store.ports import SEQ_BITS, EventDraft
-from recollect.store.sqlite.bits import FLAG_GONE, FLAG_SHIFT, KIND_MASK
+from recollect.store.sqlite.bits import EVICTED, FLAG_GONE, FLAG_SHIFT, KIND_MASK
 from recollect.store.sqlite.writing.session_rows import SessionRow
 
 Marks = dict[bytes, bool]
@@ -89,7 +89,8 @@ class Witnesses:
         self._db.execute("INSERT OR IGNORE INTO said VALUES (?, ?, 0, ?)", (self._number, _SENTINEL, self._lane))
         first = self._number << SEQ_BITS
         stored: list[Any] = self._db.execute(
-            f"SELECT key, block, entry, source FROM event WHERE key BETWEEN ? AND ? AND {_IS_MARKED} ORDER BY key",
+            f"SELECT key, block, entry, source FROM event WHERE key BETWEEN ? AND ? AND {_IS_MARKED} "
+            f"AND NOT bits & {EVICTED} ORDER BY key",
             (first, first + self._session.next_seq - 1),
         ).fetchall()
         for key, block, entry, source in stored:
@@ -147,7 +148,8 @@ class Witnesses:
         if not key or key in self._contents:
             return self._contents.get(key)
         found: Any = self._db.execute(
-            "SELECT block, entry FROM said JOIN event USING (key) WHERE session = ? AND text_sha = ? LIMIT 1",
+            "SELECT block, entry FROM said JOIN event USING (key) WHERE session = ? AND text_sha = ? "
+            f"AND NOT bits & {EVICTED} LIMIT 1",
             (self._number, _mark("tool_call", call_id)),
         ).fetchone()
         call = self._payload(*found) if found is not None else None

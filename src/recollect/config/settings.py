@@ -1,38 +1,14 @@
-"""The configuration: one typed structure, and the only reader and writer of `config.toml`.
-
-Every field carries its own text, from which the reference (`config_reference`, docs/configuration.md) is made.
-An unknown key or a wrong value is a `ConfigError` that names the key; nothing is silently ignored.
-"""
+"""What can be set: one structure for each table of `config.toml`, each field with its text, unit and default."""
 
 from __future__ import annotations
 
-import difflib
-import json
-import re
-import tomllib
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
-from msgspec.inspect import (
-    BoolType,
-    DictType,
-    IntType,
-    LiteralType,
-    Metadata,
-    NoneType,
-    StrType,
-    StructType,
-    Type,
-    UnionType,
-    VarTupleType,
-    type_info,
-)
 
-from recollect.errors import ConfigError
-from recollect.paths import config_file
+from recollect.config.daemon import DaemonConfig
+from recollect.config.retention import NotifyConfig, RetentionConfig
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -322,6 +298,50 @@ class IngestConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = ()
 
 
+class SecretPatternConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a secret of one's own looks like."""
+
+    name: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="Names its kind in the marker: lower-case letters, digits and `_`, at most 40. "
+            "Example: 'acme_key'.",
+        ),
+    ]
+    pattern: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="Regular expression of the secret; of one with a group named `secret`, that alone is it. "
+            "One with three or more fixed characters costs least. Example: 'acme_[0-9a-f]{32}'.",
+        ),
+    ]
+
+
+class PrivacyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is secret, see docs/privacy.md. A change holds for all that is stored: it is made anew at the next sync."""
+
+    patterns: Annotated[
+        tuple[SecretPatternConfig, ...],
+        Meta(description="Secrets beside those that are known: `[[privacy.patterns]]` tables."),
+    ] = ()
+    allow: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="What is no secret though it looks like one: values, or regular expressions that the whole of "
+            "it must match. Example: ['AKIA[A-Z0-9]*EXAMPLE', 'hunter2-for-tests']."
+        ),
+    ] = ()
+    exclude_repos: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Repositories of which nothing is kept: names, or folders where there is a `/`; `*` stands for "
+            "any characters. Example: ['payroll', '~/clients/*']."
+        ),
+    ] = ()
+
+
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole configuration. `Config()` is what an empty or missing file gives."""
 
@@ -336,13 +356,17 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     )
     context: Annotated[ContextConfig, Meta(description="What agents are given by hooks.")] = ContextConfig()
     ingest: Annotated[IngestConfig, Meta(description="How sources are taken in.")] = IngestConfig()
+    daemon: Annotated[DaemonConfig, Meta(description="The process that keeps the memory fresh.")] = DaemonConfig()
     distill: Annotated[DistillConfig, Meta(description="When and how sessions are analysed.")] = DistillConfig()
     gate: Annotated[GateConfig, Meta(description="What may be a decision.")] = GateConfig()
     infra: Annotated[InfraConfig, Meta(description="What counts as infrastructure in reports.")] = InfraConfig()
+    privacy: Annotated[PrivacyConfig, Meta(description="What is secret and what is not kept.")] = PrivacyConfig()
+    retention: Annotated[RetentionConfig, Meta(description="What is kept how long.")] = RetentionConfig()
+    notify: Annotated[NotifyConfig, Meta(description="Who is told of what should not wait.")] = NotifyConfig()
 
     def agent(self, slug: str) -> AgentConfig:
         """Return the settings of one agent; the defaults where the file has none."""
-        return self.agents.get(slug, _DEFAULT_AGENT)
+        return self.agents.get(slug, DEFAULT_AGENT)
 
     def formats(self) -> dict[str, dict[str, Any]]:
         """Return the formats that are described here, by slug, as plain values."""
@@ -350,251 +374,4 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return {slug: msgspec.to_builtins(found) for slug, found in described.items()}
 
 
-_DEFAULT_AGENT = AgentConfig()
-
-
-def load_config(path: Path | None = None) -> Config:
-    """Read a configuration file, by default the user's own. A missing file gives the defaults.
-
-    Raises:
-        ConfigError: unreadable, not TOML, an unknown key (the nearest known one is named) or a wrong value
-            (`key` is its dotted path, `allowed` says what may stand there).
-    """
-    where = config_file() if path is None else path
-    try:
-        text = where.read_bytes().decode("utf-8")
-    except (FileNotFoundError, NotADirectoryError):
-        return Config()
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{where} is not UTF-8 text (byte {error.start})") from error
-    except OSError as error:
-        raise ConfigError(f"cannot read {where}: {error.strerror or error}") from error
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(
-            f"{where} is not valid TOML: {error}", hint="strings need quotes; see `recollect config --reference`"
-        ) from error
-    return parse_config(table, where=str(where))
-
-
-def parse_config(table: dict[str, Any], *, where: str = "the configuration") -> Config:
-    """Return the typed configuration of a decoded TOML table. Raises ConfigError; `where` names the file in it."""
-    info = type_info(Config)
-    for path, known in _unknown_keys(table, info, ()):
-        near = tuple(difflib.get_close_matches(path[-1], known, n=1, cutoff=0.5))
-        guess = f"; did you mean `{_dotted((*path[:-1], near[0]))}`?" if near else ""
-        raise ConfigError(
-            f"{where}: unknown key `{_dotted(path)}`{guess}",
-            key=_dotted(path),
-            allowed=known,
-            hint=f"known here: {', '.join(known)}",
-        )
-    try:
-        return msgspec.convert(table, Config, strict=True)
-    except msgspec.ValidationError as error:
-        path, value, allowed = _wrong_value(table, info)
-        raise ConfigError(
-            f"{where}: `{_dotted(path)}` must be {allowed}, not {_shown(value)}",
-            key=_dotted(path),
-            allowed=(allowed,),
-            hint="`recollect config --reference` shows every key with its default",
-        ) from error
-
-
-def config_reference() -> str:
-    """Return every key as documented TOML with its default; loading it gives exactly the defaults."""
-    head = "# Recollect's configuration. Every key is optional; the values shown are the defaults.\n"
-    return head + "\n" + config_toml(Config(), with_docs=True)
-
-
-def config_toml(config: Config, *, with_docs: bool = False) -> str:
-    """Return a configuration as TOML that loads to the same value."""
-    lines: list[str] = []
-    for name, hint in get_type_hints(Config, include_extras=True).items():
-        value = getattr(config, name)
-        if lines:
-            lines.append("")
-        if with_docs:
-            lines += _doc_lines(hint)
-        if isinstance(value, dict):
-            if not value and with_docs:
-                lines += _as_comments(_table(f"{name}.SLUG", _DEFAULT_AGENT, with_docs))
-            for key, entry in value.items():
-                lines += ["", *_table(f"{name}.{_bare(key)}", entry, with_docs)]
-        else:
-            lines += _table(name, value, with_docs)
-    return "\n".join(lines).strip() + "\n"
-
-
-def _table(name: str, value: msgspec.Struct, with_docs: bool) -> list[str]:
-    """Return a table, then the tables in it. One that is not set is shown as comments, where there are any."""
-    lines = [f"[{name}]"]
-    inner: list[str] = []
-    for key, hint in get_type_hints(type(value), include_extras=True).items():
-        docs = _doc_lines(hint) if with_docs else []
-        field = getattr(value, key)
-        kind = _plain(type_info(hint))
-        tables = _tables_in(kind)
-        if tables is not None:
-            inner += docs
-            if not field and with_docs:
-                inner += _as_comments(_listed(f"{name}.{key}", _example_of(tables), with_docs))
-            for entry in field:
-                inner += _listed(f"{name}.{key}", entry, with_docs)
-        elif not isinstance(kind, StructType):
-            lines += [*docs, f"{key} = {_literal(field)}"]
-        elif field is not None:
-            inner += [*docs, *_table(f"{name}.{key}", field, with_docs)]
-        elif with_docs:
-            inner += [*docs, *_as_comments(_table(f"{name}.{key}", kind.cls(), with_docs))]
-    return lines + inner
-
-
-def _listed(name: str, value: msgspec.Struct, with_docs: bool) -> list[str]:
-    """Return a table of a list of tables."""
-    return [f"[[{name}]]", *_table(name, value, with_docs)[1:]]
-
-
-def _tables_in(kind: Type) -> StructType | None:
-    """Return the type of the tables in a list of tables, None for anything else."""
-    item = _plain(kind.item_type) if isinstance(kind, VarTupleType) else None
-    return item if isinstance(item, StructType) else None
-
-
-def _example_of(kind: StructType) -> msgspec.Struct:
-    """Return a table to show: its defaults, and an empty text for what must be given."""
-    example: msgspec.Struct = kind.cls(**{field.name: "" for field in kind.fields if field.required})
-    return example
-
-
-def _as_comments(lines: list[str]) -> list[str]:
-    return [line if line.startswith("#") else f"# {line}" for line in lines]
-
-
-def _doc_lines(hint: Any) -> list[str]:
-    """Return the comment lines of a field: its text, then what is allowed."""
-    info = type_info(hint)
-    text = next((m.description or "" for m in getattr(hint, "__metadata__", ()) if isinstance(m, Meta)), "")
-    inner = _plain(info)
-    is_table = isinstance(inner, StructType) or _tables_in(inner) is not None
-    if not is_table and not (isinstance(inner, DictType) and isinstance(inner.value_type, StructType)):
-        text += f" Allowed: {_allowed(inner)}."
-    words, lines = text.split(), ["#"]
-    for word in words:
-        if len(lines[-1]) + 1 + len(word) > 110:
-            lines.append("#")
-        lines[-1] += f" {word}"
-    return lines
-
-
-def _bare(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _literal(key)
-
-
-def _literal(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        # JSON's escapes are TOML's; only DEL is allowed bare in one and not in the other.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_bare(k)} = {_literal(v)}" for k, v in value.items()) + " }" if value else "{}"
-    if isinstance(value, tuple):
-        return "[" + ", ".join(_literal(v) for v in value) + "]"
-    return str(value)
-
-
-def _dotted(path: tuple[str, ...]) -> str:
-    return ".".join(_bare(p) for p in path)
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, dict):
-        return "a table"
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 60 else text[:59] + "…"
-
-
-def _plain(info: Type) -> Type:
-    """Return the type itself: without its text, and of one that may be left out the type where it is there."""
-    if isinstance(info, Metadata):
-        return _plain(info.type)
-    if isinstance(info, UnionType):
-        return next(kind for kind in info.types if not isinstance(kind, NoneType))
-    return info
-
-
-def _members(value: Any, info: Type) -> Iterator[tuple[str, Any, Type]]:
-    """Give (key, value, type) of the known members of a table; those of a list of tables are numbered from 1."""
-    if isinstance(info, StructType) and isinstance(value, dict):
-        for field in info.fields:
-            if field.encode_name in value:
-                yield field.encode_name, value[field.encode_name], _plain(field.type)
-    elif isinstance(info, DictType) and isinstance(value, dict):
-        for key, item in value.items():
-            yield key, item, _plain(info.value_type)
-    elif isinstance(value, list) and (table := _tables_in(info)) is not None:
-        for number, item in enumerate(value, 1):
-            yield str(number), item, table
-
-
-def _unknown_keys(value: Any, info: Type, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Give the path of every unknown key with the keys that are known in its place."""
-    if isinstance(info, StructType) and isinstance(value, dict):
-        known = tuple(f.encode_name for f in info.fields)
-        yield from (((*path, key), known) for key in value if key not in known)
-    for key, item, kind in _members(value, info):
-        yield from _unknown_keys(item, kind, (*path, key))
-
-
-def _wrong_value(value: Any, info: Type) -> tuple[tuple[str, ...], Any, str]:
-    """Return (path, value, what is allowed) of the innermost part of a table that doesn't fit its type."""
-    path: tuple[str, ...] = ()
-    while True:
-        for key, item, kind in _members(value, info):
-            if not _fits(item, kind):
-                path, value, info = (*path, key), item, kind
-                break
-        else:
-            return path, value, _allowed(info)
-
-
-def _fits(value: Any, info: Type) -> bool:
-    match info:
-        case BoolType():
-            return isinstance(value, bool)
-        case IntType(ge=low, le=high):
-            whole = isinstance(value, int) and not isinstance(value, bool)
-            return whole and (low is None or value >= low) and (high is None or value <= high)
-        case StrType(min_length=least):
-            return isinstance(value, str) and len(value) >= (least or 0)
-        case LiteralType(values=values):
-            return value in values
-        case VarTupleType(item_type=item):
-            return isinstance(value, list) and all(_fits(v, _plain(item)) for v in value)
-        case StructType(fields=fields):
-            whole = isinstance(value, dict) and all(field.encode_name in value for field in fields if field.required)
-            return whole and all(_fits(v, kind) for _, v, kind in _members(value, info))
-        case _:
-            return isinstance(value, dict) and all(_fits(v, kind) for _, v, kind in _members(value, info))
-
-
-def _allowed(info: Type) -> str:
-    match info:
-        case BoolType():
-            return "true or false"
-        case IntType(ge=low, le=high):
-            return f"a whole number from {low} to {high}"
-        case StrType(min_length=least):
-            return "a string in quotes" + (", not empty" if least else "")
-        case LiteralType(values=values):
-            return "one of " + ", ".join(map(_literal, values))
-        case VarTupleType(item_type=item):
-            return f"a list, each item {_allowed(_plain(item))}"
-        case DictType(value_type=item):
-            return f"a table, each value {_allowed(_plain(item))}"
-        case StructType(fields=fields) if needed := [f"`{field.encode_name}`" for field in fields if field.required]:
-            return f"a table with {', '.join(needed)}"
-        case _:
-            return "a table"
+DEFAULT_AGENT = AgentConfig()

@@ -1,0 +1,50 @@
+"""The configuration: one typed structure, and the only reader and writer of `config.toml`.
+
+Every field carries its own text, from which the reference (`config_reference`, docs/configuration.md) is made.
+An unknown key or a wrong value is a `ConfigError` that names the key; nothing is silently ignored.
+"""
+
+from recollect.config.daemon import DaemonConfig
+from recollect.config.reading import load_config, parse_config
+from recollect.config.retention import NotifyConfig, RetentionConfig
+from recollect.config.settings import (
+    AgentConfig,
+    Config,
+    ContextConfig,
+    DistillConfig,
+    EmbeddingConfig,
+    FormatConfig,
+    GateConfig,
+    GateRuleConfig,
+    InfraConfig,
+    IngestConfig,
+    PrivacyConfig,
+    ReposConfig,
+    SearchConfig,
+    SecretPatternConfig,
+)
+from recollect.config.writing import config_reference, config_toml
+
+__all__ = [
+    "AgentConfig",
+    "Config",
+    "ContextConfig",
+    "DaemonConfig",
+    "DistillConfig",
+    "EmbeddingConfig",
+    "FormatConfig",
+    "GateConfig",
+    "GateRuleConfig",
+    "InfraConfig",
+    "IngestConfig",
+    "NotifyConfig",
+    "PrivacyConfig",
+    "ReposConfig",
+    "RetentionConfig",
+    "SearchConfig",
+    "SecretPatternConfig",
+    "config_reference",
+    "config_toml",
+    "load_config",
+    "parse_config",
+]

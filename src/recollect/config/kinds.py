@@ -1,0 +1,108 @@
+"""The types of the configuration's keys, walked and said in words; values and keys as TOML writes them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec.inspect import (
+    BoolType,
+    DictType,
+    IntType,
+    LiteralType,
+    Metadata,
+    NoneType,
+    StrType,
+    StructType,
+    Type,
+    UnionType,
+    VarTupleType,
+)
+
+
+def tables_in(kind: Type) -> StructType | None:
+    """Return the type of the tables in a list of tables, None for anything else."""
+    item = plain(kind.item_type) if isinstance(kind, VarTupleType) else None
+    return item if isinstance(item, StructType) else None
+
+
+def bare(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else literal(key)
+
+
+def literal(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        # JSON's escapes are TOML's; only DEL is allowed bare in one and not in the other.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{bare(k)} = {literal(v)}" for k, v in value.items()) + " }" if value else "{}"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(literal(v) for v in value) + "]"
+    return str(value)
+
+
+def dotted(path: tuple[str, ...]) -> str:
+    return ".".join(bare(p) for p in path)
+
+
+def shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return "a table"
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def plain(info: Type) -> Type:
+    """Return the type itself: without its text, and of one that may be left out the type where it is there."""
+    if isinstance(info, Metadata):
+        return plain(info.type)
+    if isinstance(info, UnionType) and len(kinds := kinds_of(info)) == 1:
+        return kinds[0]
+    return info
+
+
+def kinds_of(union: UnionType) -> tuple[Type, ...]:
+    """Return what may stand where one of several types may: a number or a word."""
+    return tuple(plain(kind) for kind in union.types if not isinstance(kind, NoneType))
+
+
+def members(value: Any, info: Type) -> Iterator[tuple[str, Any, Type]]:
+    """Give (key, value, type) of the known members of a table; those of a list of tables are numbered from 1."""
+    if isinstance(info, StructType) and isinstance(value, dict):
+        for field in info.fields:
+            if field.encode_name in value:
+                yield field.encode_name, value[field.encode_name], plain(field.type)
+    elif isinstance(info, DictType) and isinstance(value, dict):
+        for key, item in value.items():
+            yield key, item, plain(info.value_type)
+    elif isinstance(value, list) and (table := tables_in(info)) is not None:
+        for number, item in enumerate(value, 1):
+            yield str(number), item, table
+
+
+def allowed_in_words(info: Type) -> str:
+    match info:
+        case BoolType():
+            return "true or false"
+        case IntType(ge=low, le=high):
+            return f"a whole number from {low} to {high}"
+        case StrType(min_length=least):
+            return "a string in quotes" + (", not empty" if least else "")
+        case LiteralType(values=(only,)):
+            return literal(only)
+        case LiteralType(values=values):
+            return "one of " + ", ".join(map(literal, values))
+        case UnionType():
+            return " or ".join(allowed_in_words(kind) for kind in kinds_of(info))
+        case VarTupleType(item_type=item):
+            return f"a list, each item {allowed_in_words(plain(item))}"
+        case DictType(value_type=item):
+            return f"a table, each value {allowed_in_words(plain(item))}"
+        case StructType(fields=fields) if needed := [f"`{field.encode_name}`" for field in fields if field.required]:
+            return f"a table with {', '.join(needed)}"
+        case _:
+            return "a table"

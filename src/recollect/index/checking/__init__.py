@@ -1,0 +1,1 @@
+"""What the index holds, told in full: for checking it, not for questions."""

@@ -1,0 +1,336 @@
+"""Forgets what was chosen: tombstones, then the archive, then the rows, then every place that has a copy of them.
+
+    1  tombstones in the archive's journal, flushed
+    2  one transaction: tombstones, promised cuts, and a note of what is under way
+    3  the archive loses the bytes (`upkeep.removal.cutting`)
+    4  one transaction: every row
+    5  spool, index, vectors, packs, ready blocks; the database is written anew; the note goes
+
+A crash before 2 has forgotten nothing. After it, whoever opens the memory for writing next goes on: what is meant is
+told by the tombstones (`resume`). Every step can be done twice.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from recollect.agents.registry import adapters
+from recollect.archive.archive import Archive
+from recollect.archive.journal import Tombstone as ArchivedTombstone
+from recollect.archive.journal import burying
+from recollect.archive.keys import HomeKeys
+from recollect.errors import DiskFull, StoreLocked
+from recollect.model.payloads import AssistantMessage
+from recollect.model.sessions import SessionPatch
+from recollect.pipeline.embed import LOCK_NAME, STOP_NAME
+from recollect.pipeline.forgetting.remake import remake_shards
+from recollect.pipeline.forgetting.spooled import Meant, clear_spooled
+from recollect.pipeline.home import Home
+from recollect.pipeline.ingest import INDEX
+from recollect.ready import FOLDER as READY_FOLDER
+from recollect.store.ports import Reader
+from recollect.store.sqlite import IngestLock, SqliteWriter
+from recollect.store.sqlite.removing.choosing import SqliteChoosing
+from recollect.store.sqlite.removing.forgetting import Tombstone
+from recollect.store.sqlite.removing.holes import WaitingCut
+from recollect.upkeep.forgetting.choosing import Archived, Choosing, Chosen, EventFact
+from recollect.upkeep.forgetting.finding import runs, says
+from recollect.upkeep.forgetting.reports import ForgetReport
+from recollect.upkeep.forgetting.tombstones import Forgotten
+from recollect.upkeep.removal.cutting import WHOLE_SOURCE, compact, make_promised
+
+StageProgress = Callable[[str, int, int], None]
+"""(what is done now, done, in all)"""
+EMBEDDING_WAIT_S = 120.0
+"""How long whoever makes vectors is waited for; it is asked to end after the batch that it is at."""
+_ASK_AGAIN_S = 0.1
+
+
+class Opened(NamedTuple):
+    """A memory open for writing, with the ingest lock held."""
+
+    home: Home
+    writer: SqliteWriter
+    reader: Reader
+    archive: Archive
+    keys: HomeKeys
+
+
+class Reasons(NamedTuple):
+    """How it is done. kind: of the tombstones of sessions. is_thorough: packs and database are written anew at once,
+    as long as that takes; else as far as it is worth it. pattern: by which it was found, if so."""
+
+    at: int
+    kind: str = "session"
+    is_thorough: bool = True
+    pattern: re.Pattern[str] | None = None
+
+
+def choosing_of(
+    opened: Opened, stored: SqliteChoosing, *, progress: Callable[[int, int], None] | None = None
+) -> Choosing:
+    """Return what chooses in an open memory."""
+    archived = Archived(opened.archive, list(opened.reader.ledgers()), opened.reader.chunks)
+    return Choosing(stored, archived, opened.keys.forget_key, progress=progress)
+
+
+def forget(
+    opened: Opened, stored: SqliteChoosing, chosen: Chosen, reasons: Reasons, report: ForgetReport, *,
+    tell: StageProgress,
+) -> list[str]:  # fmt: skip
+    """Forget it, and say in the report what that came to; return the uids of sessions to analyse anew.
+
+    Raises StoreError, ArchiveError, IndexUnavailable: what was begun is finished by `resume`.
+    """
+    report.freed_bytes = opened.home.size_bytes()
+    rows = _Rows(opened, stored, chosen)
+    _clear_spool(opened, chosen, rows, reasons)
+    stones = [
+        Tombstone(stone, reasons.kind if kind == "session" else kind, reasons.at) for kind, stone in chosen.stones
+    ]
+    if reasons.kind == "session":  # who excludes a repository may include it again
+        opened.archive.record([burying([ArchivedTombstone(*stone) for stone in stones])])
+        opened.archive.flush()
+    forgetting, holes = opened.writer.removing.forgetting, opened.writer.removing.holes
+    with opened.writer.transaction():
+        forgetting.add_tombstones(stones)
+        forgetting.begin(rows.shards)
+        holes.wait(_promised(chosen, reasons.at))
+        forgetting.drop_states(rows.with_texts_in_state())
+    tell("taking bytes out of the archive", 0, 0)
+    report.bytes += make_promised(opened.archive, opened.writer).bytes + rows.source_bytes
+    again = rows.remove(reasons, report, tell)
+    _clear_copies(opened, reasons, report, tell=tell)
+    report.freed_bytes -= opened.home.size_bytes()
+    return again
+
+
+def resume(opened: Opened, *, at: int, tell: StageProgress = lambda *_: None) -> ForgetReport | None:
+    """Finish a forgetting that a crash interrupted; None where there is none. Raises as `forget`."""
+    if not opened.writer.removing.forgetting.is_pending:
+        return None
+    return apply_tombstones(opened, at=at, tell=tell)
+
+
+def apply_tombstones(opened: Opened, *, at: int, tell: StageProgress = lambda *_: None) -> ForgetReport:
+    """Forget what is stored though it was forgotten: after a crash, or after a restore. Raises as `forget`.
+
+    The tombstones of the archive's journal count too, and are kept in the database from then on.
+    """
+    report = ForgetReport("done")
+    forgetting = opened.writer.removing.forgetting
+    archived = [Tombstone(*stone) for stone in opened.archive.tombstones()]
+    with opened.writer.transaction():
+        forgetting.add_tombstones(archived)
+    forgotten = Forgotten.of(opened.keys.forget_key, forgetting.tombstones())
+
+    def has_event(uid: str, fact: EventFact) -> bool:
+        return forgotten.has_record(uid, fact.sha) or forgotten.has_event(uid, fact.event_id)
+
+    with SqliteChoosing(opened.home.folder) as stored:
+        chosen = choosing_of(opened, stored).of_tombstones(forgotten.has_session, has_event)
+        chosen.stones.clear()  # all of them are there
+        if chosen.is_empty and not forgetting.pending():
+            with opened.writer.transaction():
+                forgetting.finish()
+            return report
+        forget(opened, stored, chosen, Reasons(at), report, tell=tell)
+    return report
+
+
+def _promised(chosen: Chosen, at: int) -> Iterator[WaitingCut]:
+    for source_id in chosen.sources:
+        yield WaitingCut(source_id, WHOLE_SOURCE, 0, 0, "forgotten", at)
+    for (source_id, revision), records in chosen.records.items():
+        for start, stop in runs((number, *place) for number, place in records.items()):
+            yield WaitingCut(source_id, revision, start, stop - start, "forgotten", at)
+
+
+class _Rows:
+    """The rows that go, told before anything is changed: what the sessions that stay say of themselves then."""
+
+    def __init__(self, opened: Opened, stored: SqliteChoosing, chosen: Chosen) -> None:
+        self._opened = opened
+        self._chosen = chosen
+        self.sources = stored.sources()
+        numbers = {row.source_id: number for number, row in self.sources.items()}
+        by_number = {s.number: s for s in chosen.sessions.values()}
+        told_by = stored.sessions_of_sources()
+        self._patches: dict[str, list[SessionPatch]] = {}
+        self._emptied: list[str] = []
+        gone = {(numbers[source_id], revision): records for (source_id, revision), records in chosen.records.items()}
+        touched = {number for source, _ in gone for number in told_by.get(source, ())}
+        touched |= {chosen.sessions[uid].number for uid in chosen.partial}
+        for number in sorted(touched):
+            session = by_number[number]
+            if session.uid not in chosen.whole:
+                keys = chosen.partial.get(session.uid, set())
+                keys = keys | {
+                    fact.key
+                    for fact in stored.events(number)
+                    if fact.record in gone.get((fact.source, fact.revision), ())
+                }
+                if keys:
+                    chosen.partial[session.uid] = keys
+                    self._restate(stored, session.uid, number, keys)
+        sessions = {chosen.sessions[uid].number for uid in (*chosen.whole, *chosen.partial)}
+        self.shards = stored.shards_of(sessions)
+        self.source_bytes = sum(
+            ledger.bytes_seen for ledger in opened.reader.ledgers() if ledger.source_id in chosen.sources
+        )
+
+    def with_texts_in_state(self) -> list[str]:
+        """Return the sources whose parser's state may hold text of a record that goes: it is made again when needed."""
+        known = adapters()
+        return [
+            row.source_id
+            for row in self.sources.values()
+            if (row.source_id, row.revision) in self._chosen.records
+            and (row.agent not in known or known[row.agent].facts.carries_text)
+        ]
+
+    def _restate(self, stored: SqliteChoosing, uid: str, number: int, keys: Collection[int]) -> None:
+        patches = []
+        is_empty = True
+        for key, event in stored.light(uid, number):
+            if key in keys:
+                continue
+            is_empty = False
+            patch = SessionPatch()
+            patch.take(event.payload, None)
+            if isinstance(event.payload, AssistantMessage) and event.payload.model:
+                patch.saw_model(event.payload.model)
+            patches.append(patch)
+        if is_empty:
+            self._emptied.append(uid)
+        self._patches[uid] = patches
+
+    def remove(self, reasons: Reasons, report: ForgetReport, tell: StageProgress) -> list[str]:
+        """Remove them all in one transaction; return the sessions that must be analysed anew."""
+        chosen, writer = self._chosen, self._opened.writer
+        forgetting = writer.removing.forgetting
+        tell("removing what is stored of it", 0, 0)
+        with forgetting.overwriting(), writer.transaction():
+            for uid in (*chosen.whole, *self._emptied):
+                report.events += len(forgetting.remove_session(uid))
+            for source_id in chosen.sources:
+                forgetting.remove_source(source_id)
+            for (source_id, revision), records in chosen.records.items():
+                report.events += len(forgetting.remove_records(source_id, revision, records.keys()))
+            for uid, keys in chosen.partial.items():
+                if uid not in self._emptied:
+                    report.events += len(forgetting.remove_events(keys))
+                    forgetting.restate_session(uid, self._patches[uid], domain_of=writer.domain_of)
+            for uid in chosen.retold:
+                forgetting.forget_meaning(uid)
+            if reasons.pattern is not None:
+                forgetting.remove_texts(partial(_has, reasons.pattern))
+            forgetting.tidy()
+        report.whole_sessions += len(chosen.whole) + len(self._emptied)
+        report.partial_sessions += len(chosen.partial) - len(self._emptied)
+        report.sources += len(chosen.sources)
+        report.records += sum(map(len, chosen.records.values()))
+        return [uid for uid in (*chosen.partial, *chosen.retold) if uid not in self._emptied]
+
+
+def _has(pattern: re.Pattern[str], text: str) -> bool:
+    return says(pattern, text.encode("utf-8", "surrogatepass"))
+
+
+def _clear_spool(opened: Opened, chosen: Chosen, rows: _Rows, reasons: Reasons) -> None:
+    spool = str(opened.home.spool) + os.sep
+    by_id = {row.source_id: row for row in rows.sources.values()}
+    records: dict[str, list[tuple[int, int]]] = {}
+    for (source_id, revision), found in chosen.records.items():
+        row = by_id[source_id]
+        if row.path.startswith(spool) and row.revision == revision:
+            records.setdefault(row.path, []).extend(found.values())
+    meant = Meant(
+        [chosen.sessions[uid].native_id for uid in chosen.whole],
+        reasons.pattern,
+        {row.path for row in chosen.sources.values() if row.path.startswith(spool)},
+        records,
+    )
+    clear_spooled(opened.home.spool, meant)
+
+
+def _clear_copies(opened: Opened, reasons: Reasons, report: ForgetReport, *, tell: StageProgress) -> None:
+    """Take it out of everything that is made of the rows, then let nothing of it stay on the disk."""
+    home, writer = opened.home, opened.writer
+    forgetting = writer.removing.forgetting
+    with SqliteChoosing(home.folder) as stored:
+        shards = forgetting.pending()
+        last = opened.reader.last_change()
+        tell("making parts of the search index anew", 0, 0)
+        remake_shards(home, opened.reader, shards, stored.sessions_in(shards))
+        with writer.transaction():
+            writer.acknowledge(INDEX, last)
+        _clear_vectors(home, stored)
+    _clear_derived(home)
+    share = 0.0 if reasons.is_thorough else 0.25
+    compact(opened.archive, writer, least_dead_share=share, progress=partial(tell, "writing the archive anew"))
+    tell("writing the database anew", 0, 0)
+    try:
+        is_gone = forgetting.rewrite(is_whole=reasons.is_thorough)
+    except DiskFull:
+        report.notes.append("no space to write the database anew: pages that rows left before may keep a part of it")
+        is_gone = forgetting.rewrite(is_whole=False)
+    with writer.transaction():
+        forgetting.finish()
+    is_gone = forgetting.rewrite(is_whole=False) and is_gone
+    if not is_gone:
+        report.notes.append("another program reads the memory: the database's log goes when it has ended")
+
+
+def _clear_vectors(home: Home, stored: SqliteChoosing) -> None:
+    if not home.vectors.exists():
+        return
+    from recollect.index.vectors.removing import keep_only
+
+    with _vectors_held(home):
+        keep_only(home.vectors, stored.existing)
+
+
+@contextmanager
+def _vectors_held(home: Home) -> Iterator[None]:
+    """Hold the lock of who makes vectors; one at work is asked to end. Raises StoreLocked when it does not."""
+    stop = home.vectors / STOP_NAME
+    ends_at = time.monotonic() + EMBEDDING_WAIT_S
+    try:
+        while True:
+            try:
+                stop.touch(mode=0o600)  # again and again: a run that begins takes an old one away
+                lock = IngestLock(home.vectors, name=LOCK_NAME, work="making vectors for")
+                break
+            except StoreLocked:
+                if time.monotonic() > ends_at:
+                    raise
+                time.sleep(_ASK_AGAIN_S)
+    finally:
+        stop.unlink(missing_ok=True)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _clear_derived(home: Home) -> None:
+    """Delete what is made of everything and made again: ready blocks, a damaged database that was put aside."""
+    for path in _files(home.folder / READY_FOLDER, "*.json"):
+        path.unlink(missing_ok=True)
+    for path in _files(home.folder, f"{home.database.stem}.damaged.db*"):
+        path.unlink(missing_ok=True)
+    if home.rebuild.exists():  # whoever opened the memory for writing has finished one that was complete
+        shutil.rmtree(home.rebuild, ignore_errors=True)
+
+
+def _files(folder: Path, pattern: str) -> Iterable[Path]:
+    return sorted(folder.glob(pattern)) if folder.is_dir() else ()

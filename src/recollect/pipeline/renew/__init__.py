@@ -1,0 +1,1 @@
+"""Makes anew what was derived under older rules."""

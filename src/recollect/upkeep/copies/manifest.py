@@ -1,0 +1,137 @@
+"""What a backup is: a folder, or one `.tar.zst`, and the manifest that says what must be in it.
+
+backup.json          the manifest: written last, and what makes the rest a backup
+g<N>/…               what is copied anew each time: memory.db, archive/journal.log, keys/, spool/, setup.json
+packs/<number>.pack  packs of the archive: they only grow, so the next backup adds what is new
+backup.partial       a backup was begun here and did not end; what the manifest names is whole all the same
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+import msgspec
+
+from recollect.archive.files import sync_folder, write_all
+from recollect.errors import BackupUnusable
+
+MANIFEST = "backup.json"
+PARTIAL = "backup.partial"
+LOCK = "backup.lock"
+FORMAT = 1
+PACKS = "packs"
+SUFFIX = ".tar.zst"
+WRAPPING_KEY = "keys/wrapping.key"
+
+KeyState = Literal["included", "left_out", "elsewhere"]
+"""Of the wrapping key: in the backup; left out by choice; never in the home (the keyring of the system has it)."""
+
+_PLACE = re.compile(
+    r"memory\.db|setup\.json|config\.toml|archive/journal\.log|archive/packs/\d{6,}\.pack|keys/[\w.-]+|spool/.+"
+)
+_STORED = re.compile(r"g\d+/.+|packs/[\w.-]+\.pack")
+
+
+class StoredFile(msgspec.Struct, frozen=True):
+    """One file. place: in the home; stored: in the backup; both with `/`. mtime_ns, inode: of the original when it was
+    read, so that the next backup sees at one look that a pack did not change."""
+
+    place: str
+    stored: str
+    bytes: int
+    sha256: str
+    mtime_ns: int = 0
+    inode: int = 0
+
+
+class BackupManifest(msgspec.Struct, frozen=True):
+    """What a backup holds. made_at: UTC microseconds of the moment that it shows.
+
+    in_step: the archive was held still for that moment. False: something was being taken in, so the archive may hold
+    more than the database; restoring sees to that.
+    """
+
+    made_at: int
+    version: str
+    schema: int
+    home_id: str
+    generation: int
+    key: KeyState
+    in_step: bool
+    sessions: int
+    events: int
+    sources: int
+    chunks: int
+    files: tuple[StoredFile, ...]
+    format: int = FORMAT
+
+    def file(self, place: str) -> StoredFile | None:
+        """Return the file of a place in the home."""
+        return next((one for one in self.files if one.place == place), None)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of all its files."""
+        return sum(one.bytes for one in self.files)
+
+
+def decode_manifest(data: bytes, *, where: str) -> BackupManifest:
+    """Return a manifest. Raises BackupUnusable for a damaged one, a newer one, or one that names strange places."""
+    try:
+        manifest = msgspec.json.decode(data, type=BackupManifest)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise BackupUnusable(f"{where} has a manifest that cannot be read: {error}") from error
+    if manifest.format > FORMAT:
+        raise BackupUnusable(f"{where} was made by a newer Recollect", hint="upgrade recollect")
+    for one in manifest.files:
+        if not (_is_inside(one.place, _PLACE) and _is_inside(one.stored, _STORED)):
+            raise BackupUnusable(f"{where} names a file that no backup has: {one.place}")
+    return manifest
+
+
+def read_manifest(folder: Path) -> BackupManifest | None:
+    """Return the manifest of a folder, None where it holds no whole backup. Raises BackupUnusable."""
+    try:
+        data = (folder / MANIFEST).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise BackupUnusable(f"{folder / MANIFEST} cannot be read: {error.strerror}") from error
+    return decode_manifest(data, where=str(folder))
+
+
+def write_manifest(folder: Path, manifest: BackupManifest) -> None:
+    """Put the manifest in place, whole and durable: from now on the folder is this backup. Raises OSError."""
+    draft = folder / f"{MANIFEST}.new"
+    draft.unlink(missing_ok=True)
+    write_private(draft, encode_manifest(manifest))
+    os.replace(draft, folder / MANIFEST)
+    sync_folder(folder)
+
+
+def encode_manifest(manifest: BackupManifest) -> bytes:
+    """Return the manifest as it stands in a backup."""
+    return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a new file, private to its owner and durable. Raises OSError."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    try:
+        write_all(fd, data)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def is_stored_name(name: str) -> bool:
+    """Tell whether a backup may hold a file of this name."""
+    return name == MANIFEST or _is_inside(name, _STORED)
+
+
+def _is_inside(name: str, form: re.Pattern[str]) -> bool:
+    parts = PurePosixPath(name).parts
+    return form.fullmatch(name) is not None and ".." not in parts and "\\" not in name and not name.startswith("/")

@@ -1,0 +1,1 @@
+"""`verify --deep`: everything derived is held against what it was derived from."""

@@ -1,0 +1,465 @@
+"""What a selection means, in sessions, sources and records: everything that must go, and nothing else.
+
+A record is the smallest unit. A session goes as a whole where all of it is meant, a source where all of its sessions
+go; else single records do, wherever the archive has them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from recollect.archive.archive import Archive
+from recollect.archive.chunks import ChunkPlace
+from recollect.errors import UsageError
+from recollect.model.events import Event
+from recollect.model.ids import session_uid
+from recollect.model.payloads import ToolCall, ToolResult
+from recollect.model.text import searchable
+from recollect.store.ports import Hole, LedgerRow, SourceRow
+from recollect.upkeep.forgetting.finding import ArchivedRecord, Named, Naming, TextSearch, in_value, records_of
+from recollect.upkeep.forgetting.reports import ForgetSelection
+from recollect.upkeep.forgetting.repositories import is_of
+from recollect.upkeep.forgetting.tombstones import event_stone, is_named, record_stone, session_stone
+
+Progress = Callable[[int, int], None]
+"""(bytes looked through, bytes in all)"""
+Place = tuple[str, int]
+"""(source_id, revision)"""
+_CONTAINER_OF_PATCHES = "patchlog"
+"""Its records build on all before them: none can be taken out, so the whole session goes."""
+
+
+class StoredSession(Protocol):
+    """A session as the store tells of it, see `store.sqlite.removing.choosing`."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def uid(self) -> str: ...
+    @property
+    def root_uid(self) -> str: ...
+    @property
+    def parent_uid(self) -> str: ...
+    @property
+    def agent(self) -> str: ...
+    @property
+    def native_id(self) -> str: ...
+    @property
+    def repo(self) -> str: ...
+    @property
+    def repo_root(self) -> str: ...
+    @property
+    def cwd(self) -> str: ...
+    @property
+    def forked_from(self) -> str: ...
+    @property
+    def resumed_from(self) -> str: ...
+    @property
+    def started_at(self) -> int | None: ...
+    @property
+    def ended_at(self) -> int | None: ...
+    @property
+    def event_count(self) -> int: ...
+    @property
+    def shard(self) -> str: ...
+    @property
+    def is_evicted(self) -> bool: ...
+
+
+class EventFact(Protocol):
+    """Where an event's record lies, see `store.sqlite.removing.choosing`."""
+
+    @property
+    def key(self) -> int: ...
+    @property
+    def event_id(self) -> str: ...
+    @property
+    def ts(self) -> int | None: ...
+    @property
+    def source(self) -> int: ...
+    @property
+    def revision(self) -> int: ...
+    @property
+    def record(self) -> int: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def length(self) -> int: ...
+    @property
+    def sha(self) -> bytes: ...
+
+
+class Stored(Protocol):
+    """What the store tells of what it has; one consistent look at it is not needed: the caller holds the ingest lock,
+    or only shows what would be done."""
+
+    def sessions(self) -> Sequence[StoredSession]: ...
+    def sources(self) -> dict[int, SourceRow]: ...
+    def sessions_of_sources(self) -> dict[int, set[int]]: ...
+    def events(self, session: int) -> Iterable[EventFact]: ...
+    def light(self, uid: str, session: int) -> Iterable[tuple[int, Event]]: ...
+    def same_words(self, session: int, keys: set[int]) -> set[int]: ...
+    def told(self, uid: str) -> list[str]: ...
+
+
+class Archived(NamedTuple):
+    """The archive, and what the ledger says of what is in it."""
+
+    archive: Archive
+    ledgers: Sequence[LedgerRow]
+    chunks: Callable[[str, int], list[tuple[ChunkPlace, bool]]]
+
+
+class Chosen(msgspec.Struct):
+    """What goes. whole: sessions by uid, with the uid of the one that they belong to ("" for those that are meant).
+
+    partial: sessions that lose events and stay, by uid, with the keys of these. retold: sessions that lose no event,
+    but what was distilled of them. sources: whole ones. records: (offset, length) of single ones, by place and index.
+    stones: (kind, id) of the tombstones. kept_copies: sessions that stay though they go on from one that goes.
+    """
+
+    whole: dict[str, str]
+    partial: dict[str, set[int]]
+    retold: set[str]
+    sources: dict[str, SourceRow]
+    records: dict[Place, dict[int, tuple[int, int]]]
+    stones: set[tuple[str, bytes]]
+    kept_copies: list[str]
+    sessions: dict[str, StoredSession]
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing is meant."""
+        return not (self.whole or self.partial or self.retold or self.records)
+
+
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Return the expression of a selection. Raises UsageError."""
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"{pattern!r} is no regular expression: {error}") from error
+
+
+class Choosing:
+    """One selection carried through. Use once: `run`."""
+
+    def __init__(self, stored: Stored, archived: Archived, key: bytes, *, progress: Progress | None = None) -> None:
+        """key: `HomeKeys.forget_key`."""
+        self._stored = stored
+        self._archived = archived
+        self._key = key
+        self._progress = progress
+        sessions = stored.sessions()
+        self._by_uid = {s.uid: s for s in sessions}
+        self._by_number = {s.number: s for s in sessions}
+        self._children: dict[str, list[StoredSession]] = {}
+        for s in sessions:
+            for above in {s.parent_uid, s.root_uid} - {"", s.uid}:
+                self._children.setdefault(above, []).append(s)
+        self._sources = stored.sources()
+        self._told_by = stored.sessions_of_sources()
+        self._sources_of: dict[int, set[int]] = {}
+        for source, numbers in self._told_by.items():
+            for number in numbers:
+                self._sources_of.setdefault(number, set()).add(source)
+        self._ledgers: dict[str, list[LedgerRow]] = {}
+        for row in archived.ledgers:
+            self._ledgers.setdefault(row.source_id, []).append(row)
+        self._keys: dict[int, set[int]] = {}
+        self._chosen = Chosen({}, {}, set(), {}, {}, set(), [], self._by_uid)
+        self._is_text = False
+        self._done = self._total = 0
+
+    def run(self, selection: ForgetSelection) -> Chosen:
+        """Return what is meant. Raises UsageError for a pattern that is none; ArchiveError, StoreError."""
+        pattern = compiled(selection.pattern) if selection.pattern else None
+        self._is_text = pattern is not None
+        scope = self._scope(selection)
+        if not selection.has_records:
+            for uid, above in scope.items():
+                self._chosen.whole[uid] = above
+        else:
+            self._choose_events(selection, list(scope), pattern)
+        return self._completed()
+
+    def of_tombstones(self, is_forgotten: Callable[[str], bool], has_event: Callable[[str, EventFact], bool]) -> Chosen:
+        """Return what is stored though it is forgotten (after a restore): whole sessions, and single events."""
+        for uid in self._with_children([s.uid for s in self._by_uid.values() if is_forgotten(s.uid)]):
+            self._chosen.whole[uid] = ""
+        for s in self._by_uid.values():
+            if s.uid not in self._chosen.whole:
+                keys = {fact.key for fact in self._stored.events(s.number) if has_event(s.uid, fact)}
+                if keys:
+                    self._keys[s.number] = keys
+        return self._completed()
+
+    def _scope(self, selection: ForgetSelection) -> dict[str, str]:
+        meant = [
+            s.uid
+            for s in self._by_uid.values()
+            if (not selection.session or s.uid == selection.session)
+            and (not selection.repo or is_of((selection.repo,), repo=s.repo, repo_root=s.repo_root, cwd=s.cwd))
+        ]
+        return self._with_children(meant)
+
+    def _with_children(self, uids: Iterable[str]) -> dict[str, str]:
+        """Return sessions and all below them, each with the one that it is there for."""
+        found = dict.fromkeys(uids, "")
+        waiting = list(found)
+        while waiting:
+            above = waiting.pop()
+            for child in self._children.get(above, ()):
+                if child.uid not in found:
+                    found[child.uid] = found[above] or above
+                    waiting.append(child.uid)
+        return found
+
+    # Events
+
+    def _choose_events(self, selection: ForgetSelection, scope: list[str], pattern: re.Pattern[str] | None) -> None:
+        after, before = selection.after, selection.before
+        candidates = [s for uid in scope if _overlaps(s := self._by_uid[uid], after, before)]
+        if not (selection.path or pattern):
+            for s in candidates:
+                if _is_inside(s, after, before):
+                    self._chosen.whole[s.uid] = ""
+        wanted = [s for s in candidates if s.uid not in self._chosen.whole]
+        is_all = len(wanted) == len(self._by_uid) and after is None and before is None and not selection.path
+        in_text = self._in_text(pattern, None if is_all else wanted) if pattern is not None else None
+        for s in wanted:
+            sources = self._sources_of.get(s.number, set())
+            if in_text is None or s.is_evicted or sources & in_text.sources:
+                self._choose_of(s, selection, in_text, pattern)
+        if in_text is not None and is_all:  # with what no event tells of: repeats in other revisions and sources
+            for place, records in in_text.records.items():
+                for number, record in records.items():
+                    self._take(place, number, record.offset, record.length)
+                    self._chosen.stones.add(("record", record_stone(self._key, "", record.sha)))
+
+    def _choose_of(
+        self, s: StoredSession, selection: ForgetSelection, in_text: _InText | None, pattern: re.Pattern[str] | None
+    ) -> None:
+        keys: set[int] = set()
+        at_path = _at_path(self._stored.light(s.uid, s.number), selection.path) if selection.path else None
+        said = self._said(s, pattern) if pattern is not None and s.is_evicted else set()
+        last = s.started_at
+        for fact in self._stored.events(s.number):
+            last = fact.ts if fact.ts is not None else last
+            if not _is_within(last, selection.after, selection.before):
+                continue
+            if at_path is not None and fact.key not in at_path:
+                continue
+            if in_text is not None and fact.key not in said:
+                place = (self._sources[fact.source].source_id, fact.revision)
+                if fact.record not in in_text.records.get(place, {}):
+                    continue
+            keys.add(fact.key)
+        if keys:
+            self._keys[s.number] = keys
+
+    def _said(self, s: StoredSession, pattern: re.Pattern[str]) -> set[int]:
+        """Return the events of an evicted session that say the text: what is left of them stands in the store alone."""
+        found = {
+            key
+            for key, event in self._stored.light(s.uid, s.number)
+            if in_value(pattern, msgspec.to_builtins(event.payload))
+        }
+        if any(in_value(pattern, msgspec.json.decode(text)) for text in self._stored.told(s.uid)):
+            self._chosen.retold.add(s.uid)
+        return found
+
+    def _in_text(self, pattern: re.Pattern[str], sessions: Sequence[StoredSession] | None) -> _InText:
+        """Search the archive; None: all of it, else the sources of these sessions."""
+        search = TextSearch(pattern, self._archived.archive)
+        numbers = (
+            set(self._sources)
+            if sessions is None
+            else {source for s in sessions for source in self._sources_of.get(s.number, ())}
+        )
+        found = _InText({}, set())
+        rows = [self._sources[number] for number in sorted(numbers)]
+        self._total = sum(ledger.bytes_seen for row in rows for ledger in self._ledgers.get(row.source_id, ()))
+        for row in rows:
+            for ledger in self._ledgers.get(row.source_id, ()):
+                places = self._places(ledger)
+                for record in self._records(row, ledger, places):
+                    if search.finds(record, places, row.container):
+                        place = (row.source_id, ledger.revision)
+                        found.records.setdefault(place, {})[record.number] = record
+                        found.sources.add(row.number)
+        return found
+
+    # From events to everything that has them
+
+    def _completed(self) -> Chosen:
+        self._complete_events()
+        chosen = self._chosen
+        chosen.whole = {**self._with_children(chosen.whole), **chosen.whole}
+        for uid in chosen.whole:
+            self._keys.pop(self._by_uid[uid].number, None)
+            chosen.retold.discard(uid)
+            chosen.stones.add(("session", session_stone(self._key, uid)))
+        self._choose_sources()
+        for number, keys in self._keys.items():
+            s = self._by_number[number]
+            chosen.partial[s.uid] = keys
+            chosen.retold.discard(s.uid)
+        whole = chosen.whole
+        chosen.kept_copies = sorted(
+            s.uid
+            for s in self._by_uid.values()
+            if s.uid not in whole
+            and any(origin and session_uid(s.agent, origin) in whole for origin in (s.forked_from, s.resumed_from))
+        )
+        return chosen
+
+    def _complete_events(self) -> None:
+        """Add to the events of each session what stands and falls with them."""
+        for number in list(self._keys):
+            s = self._by_number[number]
+            facts = list(self._stored.events(number))
+            keys = self._keys[number]
+            size = -1
+            while size != len(keys):
+                size = len(keys)
+                records = {(f.source, f.revision, f.record) for f in facts if f.key in keys}
+                ids = {f.event_id for f in facts if f.key in keys}
+                keys |= {f.key for f in facts if f.event_id in ids or (f.source, f.revision, f.record) in records}
+                keys |= self._stored.same_words(number, keys)
+            is_folded = any(self._sources[f.source].container == _CONTAINER_OF_PATCHES for f in facts if f.key in keys)
+            if is_folded:
+                self._chosen.whole[s.uid] = ""
+                continue
+            for fact in facts:
+                if fact.key in keys:
+                    self._bury(s.uid, fact)
+
+    def _bury(self, uid: str, fact: EventFact) -> None:
+        source = self._sources[fact.source]
+        self._take((source.source_id, fact.revision), fact.record, fact.offset, fact.length)
+        stones = self._chosen.stones
+        stones.add(("record", record_stone(self._key, uid, fact.sha)))
+        if self._is_text:
+            stones.add(("record", record_stone(self._key, "", fact.sha)))
+        if is_named(fact.event_id):
+            stones.add(("event", event_stone(self._key, uid, fact.event_id)))
+
+    def _take(self, place: Place, number: int, offset: int, length: int) -> None:
+        self._chosen.records.setdefault(place, {})[number] = (offset, length)
+
+    def _choose_sources(self) -> None:
+        """Choose whole sources, and of those that others share the records, in every revision."""
+        whole = {self._by_uid[uid].number for uid in self._chosen.whole}
+        partial = {number: keys for number, keys in self._keys.items() if keys}
+        for number, row in self._sources.items():
+            told = self._told_by.get(number, set())
+            own = session_uid(row.agent, row.session) if row.session else ""
+            if (told and told <= whole) or (not told and own in self._chosen.whole):
+                self._chosen.sources[row.source_id] = row
+                for ledger in self._ledgers.get(row.source_id, ()):
+                    self._chosen.records.pop((row.source_id, ledger.revision), None)
+            elif told & whole or told & partial.keys():
+                self._choose_repeats(row, told & whole, told & partial.keys())
+
+    def _choose_repeats(self, row: SourceRow, whole: set[int], partial: set[int]) -> None:
+        """Take the records of a shared source that are of whole sessions, or that repeat one that is chosen."""
+        ledgers = self._ledgers.get(row.source_id, [])
+        uids = {self._by_number[number].uid for number in whole}
+        shas: set[bytes] = set()
+        events: set[tuple[str, str]] = set()
+        for number in partial:
+            s, keys = self._by_number[number], self._keys[number]
+            for fact in self._stored.events(number):
+                if fact.key in keys:
+                    shas.add(fact.sha)
+                    if is_named(fact.event_id):
+                        events.add((s.uid, fact.event_id))
+        if not uids and len(ledgers) == 1 and not ledgers[0].replays:
+            return  # every record is an event's own
+        for ledger in ledgers:
+            naming = Naming(row)
+            for record in self._records(row, ledger, self._places(ledger)):
+                named: Named = naming.name(record)
+                if record.sha in shas or named.sessions & uids or named.events & events:
+                    self._take((row.source_id, ledger.revision), record.number, record.offset, record.length)
+
+    def _places(self, ledger: LedgerRow) -> list[ChunkPlace]:
+        return [place for place, _ in self._archived.chunks(ledger.source_id, ledger.revision)]
+
+    def _records(self, row: SourceRow, ledger: LedgerRow, places: list[ChunkPlace]) -> Iterable[ArchivedRecord]:
+        holes: Sequence[Hole] = ledger.holes
+        yield from records_of(self._archived.archive, places, row.container, holes=holes, end=ledger.committed_bytes)
+        self._done += ledger.bytes_seen
+        if self._progress is not None and self._total:
+            self._progress(min(self._done, self._total), self._total)
+
+
+class _InText(NamedTuple):
+    """The records that have a text, by place and index, and the numbers of their sources."""
+
+    records: dict[Place, dict[int, ArchivedRecord]]
+    sources: set[int]
+
+
+def _overlaps(s: StoredSession, after: int | None, before: int | None) -> bool:
+    if after is None and before is None:
+        return True
+    if s.started_at is None or s.ended_at is None:
+        return False
+    return (after is None or s.ended_at >= after) and (before is None or s.started_at < before)
+
+
+def _is_inside(s: StoredSession, after: int | None, before: int | None) -> bool:
+    if s.started_at is None or s.ended_at is None:
+        return False
+    return (after is None or s.started_at >= after) and (before is None or s.ended_at < before)
+
+
+def _is_within(ts: int | None, after: int | None, before: int | None) -> bool:
+    if after is None and before is None:
+        return True
+    return ts is not None and (after is None or ts >= after) and (before is None or ts < before)
+
+
+def _at_path(events: Iterable[tuple[int, Event]], path: str) -> set[int]:
+    """Return the keys of the events about a path or what lies below it, and of the results of calls that name it.
+
+    A path that is not absolute is meant wherever it stands in one that is.
+    """
+    wanted = _comparable(path)
+    keys: set[int] = set()
+    calls: dict[str, int] = {}
+    results: dict[str, list[int]] = {}
+    for key, event in events:
+        payload = event.payload
+        if isinstance(payload, ToolResult) and payload.call_id:
+            results.setdefault(payload.call_id, []).append(key)
+        _kind, _text, paths = searchable(payload)
+        if any(_is_at(_comparable(one), wanted) for one in paths):
+            keys.add(key)
+            call = getattr(payload, "call_id", "")
+            if call:
+                calls[call] = key
+        elif isinstance(payload, ToolCall) and payload.call_id in calls:
+            keys.add(key)
+    for call in calls:
+        keys.update(results.get(call, ()))
+    return keys
+
+
+def _is_at(path: str, wanted: str) -> bool:
+    if wanted.startswith("/") or wanted[1:2] == ":":
+        return path == wanted or path.startswith(f"{wanted}/")
+    return f"/{path}/".find(f"/{wanted}/") >= 0
+
+
+def _comparable(path: str) -> str:
+    slashed = path.replace("\\", "/").rstrip("/")
+    while slashed.startswith("./"):
+        slashed = slashed[2:]
+    return slashed

@@ -1,0 +1,51 @@
+"""What every check is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+
+from recollect.agents.base import Adapter
+from recollect.agents.registry import adapters_with
+from recollect.config import Config
+from recollect.index.vectors.vector_index import VectorCoverage
+from recollect.store.ports import Reader
+from recollect.upkeep.reports import DaemonSeen, DistillHealth
+
+
+class Desk:
+    """One home on one machine. `open_reader` may raise; that is a finding. now_us: the time, UTC microseconds."""
+
+    def __init__(
+        self, folder: Path, config: Config, env: Mapping[str, str], open_reader: Callable[[], Reader], *,
+        asks: Asks, now_us: int,
+    ) -> None:  # fmt: skip
+        self.folder = folder
+        self.config = config
+        self.env = env
+        self.open_reader = open_reader
+        self.asks = asks
+        self.now_us = now_us
+
+    @cached_property
+    def known(self) -> dict[str, Adapter]:
+        """The agents that are known, with those of the configuration."""
+        return adapters_with(self.config.formats())
+
+
+class Asks:
+    """What is answered above this package: vectors and distilling have facets, the daemon a folder of its own."""
+
+    def __init__(
+        self, *, vectors: Callable[[], VectorCoverage | None], distilled: Callable[[], DistillHealth],
+        daemon: Callable[[], DaemonSeen],
+    ) -> None:  # fmt: skip
+        self.vectors = vectors
+        self.distilled = distilled
+        self.daemon = daemon
+
+
+def counted(number: int, word: str) -> str:
+    """Return `1 source`, `2 sources`."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

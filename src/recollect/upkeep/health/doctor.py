@@ -1,0 +1,51 @@
+"""Health, from checks that are run now, in the order in which a person would look. None of them changes anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from recollect.errors import RecollectError
+from recollect.store.ports import Reader
+from recollect.upkeep.health.agents import agent_checks, program
+from recollect.upkeep.health.desk import Desk
+from recollect.upkeep.health.home import machine_checks
+from recollect.upkeep.health.lately import lately_checks
+from recollect.upkeep.health.stored import stored_checks
+from recollect.upkeep.reports import Check, DoctorReport
+
+
+def diagnose(desk: Desk) -> DoctorReport:
+    """Run every check and return what each found. Never raises for what it finds."""
+    checks = tuple(_with_id(check) for check in _checks(desk))
+    return DoctorReport(ok=not any(c.state == "fail" for c in checks), checks=checks)
+
+
+def _checks(desk: Desk) -> Iterator[Check]:
+    yield from machine_checks(desk)
+    yield program(desk)
+    reader: Reader | None = None
+    if not (desk.folder / "memory.db").exists():
+        yield Check("memory", "warn", "nothing is stored yet", "run `recollect up --once`")
+    else:
+        sound = True
+        for check in stored_checks(desk):
+            sound = sound and not (check.name == "database" and check.state == "fail")
+            yield check
+        if sound:
+            yield from lately_checks(desk)
+            reader = _reader(desk)
+    yield from agent_checks(desk, reader)
+
+
+def _reader(desk: Desk) -> Reader | None:
+    try:
+        return desk.open_reader()
+    except RecollectError:
+        return None  # told already, as the check of the database
+
+
+def _with_id(check: Check) -> Check:
+    """Return a check with its stable id: that of its family, where it names a thing besides (`agent claude`)."""
+    return check if check.id else msgspec.structs.replace(check, id=check.name.split()[0])

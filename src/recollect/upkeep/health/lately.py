@@ -1,0 +1,60 @@
+"""Checks of what happened lately: what kept failing, what was lost, how near the caps are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from recollect.errors import RecollectError
+from recollect.store.sqlite.audit import read_audit
+from recollect.upkeep.health.desk import Desk, counted
+from recollect.upkeep.reports import Check
+from recollect.upkeep.retention.sweeping import limits_of, look
+
+FAILURES_DAYS = 7
+LOSS_DAYS = 30
+REBUILD = "run `recollect rebuild all`: everything derived is made anew from the archive"
+_DAY_US = 24 * 3600 * 1_000_000
+
+
+def lately_checks(desk: Desk) -> Iterator[Check]:
+    """Yield what the audit and the caps say."""
+    for check in (failures, losses, caps):
+        try:
+            yield check(desk)
+        except RecollectError as error:
+            yield Check(check.__name__, "fail", str(error), error.hint or REBUILD)
+
+
+def failures(desk: Desk) -> Check:
+    """Say what went on failing unattended."""
+    since = desk.now_us - FAILURES_DAYS * _DAY_US
+    found = [entry for entry in read_audit(desk.folder, actions=("failure",)) if entry.at >= since]
+    if not found:
+        return Check("failures", "ok", f"nothing went on failing in the last {FAILURES_DAYS} days")
+    kinds = Counter(str(entry.value.get("code") or entry.value.get("what") or "unknown") for entry in found)
+    named = ", ".join(f"{kind} ({number:,})" for kind, number in kinds.most_common())
+    text = f"{counted(len(found), 'failure')} in the last {FAILURES_DAYS} days: {named}"
+    return Check("failures", "warn", text, "run `recollect sync` and see what it says")
+
+
+def losses(desk: Desk) -> Check:
+    """Say what was lost because there was no room for it."""
+    since = desk.now_us - LOSS_DAYS * _DAY_US
+    found = [entry for entry in read_audit(desk.folder, actions=("data_loss",)) if entry.at >= since]
+    if not found:
+        return Check("losses", "ok", f"nothing was dropped before it was analysed in the last {LOSS_DAYS} days")
+    text = f"original text was dropped before it was analysed, {counted(len(found), 'time')} in {LOSS_DAYS} days"
+    return Check("losses", "warn", text, "raise [retention] raw_hard_cap_bytes, or free some room")
+
+
+def caps(desk: Desk) -> Check:
+    """Say how near what is kept is to its caps."""
+    limits = limits_of(desk.config.retention)
+    held = look(desk.folder, limits).raw_bytes
+    text = f"{held / 1e9:.2f} of {limits.soft_cap_bytes / 1e9:.2f} GB of original text"
+    if held > limits.hard_cap_bytes:
+        return Check("retention", "fail", f"{text}, above the hard cap", "run `recollect evict`")
+    if held > limits.soft_cap_bytes:
+        return Check("retention", "warn", f"{text}: the oldest analysed sessions go next", "run `recollect evict`")
+    return Check("retention", "ok", text)

@@ -1,0 +1,1 @@
+"""Taking bytes away from the archive, safely: cuts, compaction, and reading what has holes."""

@@ -1,0 +1,134 @@
+"""What a service is, whoever manages it: a job, and how a manager of the system is told of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol
+
+import msgspec
+
+ManagerName = Literal["systemd", "launchd", "cron", "schtasks"]
+ServiceKind = Literal["scheduled", "daemon"]
+"""scheduled: takes in what is new now and then. daemon: runs all the time."""
+ServiceEvery = Literal["hourly", "daily", "weekly"]
+State = Literal["planned", "installed", "unchanged", "removed", "not_installed", "incomplete", "failed"]
+
+JITTER_S = 600
+"""Up to so much later than the hour, at random: not every machine's every job at once."""
+
+
+class Job(NamedTuple):
+    """What is to be run. name: `recollect`, with a mark for every home but the default one. env: what it needs to find
+    home, configuration and agents. logs: the folder for its output, where the manager keeps none. user: as the system
+    names the person, with the domain on Windows. uid: on POSIX."""
+
+    name: str
+    kind: ServiceKind
+    every: ServiceEvery
+    program: str
+    env: Mapping[str, str]
+    home: Path
+    user_home: Path
+    logs: Path
+    user: str = ""
+    uid: int = 0
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What the program is told to do."""
+        return ("up",) if self.kind == "daemon" else ("sync",)
+
+    @property
+    def offset_min(self) -> int:
+        """The minute of the hour at which it runs where the manager has no jitter of its own: any, always the same."""
+        return hashlib.sha256(f"{self.user} {self.home}".encode("utf-8", "surrogatepass")).digest()[0] % 60
+
+
+class ServiceFile(NamedTuple):
+    """A file that the manager reads: ours alone."""
+
+    path: Path
+    data: bytes
+
+
+class Run(NamedTuple):
+    """A command. may_fail: it says that nothing was there to stop, or that it is so already. tries: how often."""
+
+    argv: tuple[str, ...]
+    may_fail: bool = False
+    tries: int = 1
+
+
+def giving_way(job: Job) -> tuple[Run, ...]:
+    """Return what stops a daemon that somebody else started: there is one a memory, and a second one would fail."""
+    return (Run((job.program, "up", "--stop"), may_fail=True),) if job.kind == "daemon" else ()
+
+
+class Plan(NamedTuple):
+    """How a manager is told. begin: run after the files are written; stop: before they go; after: when they are gone.
+    crontab: the lines that stand in the person's crontab, for cron. logs: how its output is read. notes: for people."""
+
+    manager: ManagerName
+    files: tuple[ServiceFile, ...]
+    begin: tuple[Run, ...]
+    stop: tuple[Run, ...]
+    after: tuple[Run, ...] = ()
+    crontab: str = ""
+    logs: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Live(NamedTuple):
+    """What a manager says now. is_known: it has the service. is_active: it runs, or will at its time."""
+
+    is_known: bool
+    is_active: bool
+    detail: str
+
+
+class Ask(Protocol):
+    """Runs a program and gives (exit code, standard output); -1 where it cannot be started."""
+
+    def __call__(self, argv: tuple[str, ...], given: bytes | None = None, /) -> tuple[int, str]: ...
+
+
+class FileStep(msgspec.Struct, frozen=True):
+    """A file of the service. text: what it holds, where it is written. action: what is, was or would be done."""
+
+    path: str
+    action: Literal["write", "delete", "none", "left"]
+    text: str = ""
+    detail: str = ""
+
+
+class CommandStep(msgspec.Struct, frozen=True):
+    """A command of the service. state: not run yet, or how it ended; detail: why not well."""
+
+    argv: tuple[str, ...]
+    state: Literal["planned", "ok", "failed", "ignored"]
+    detail: str = ""
+
+
+class ServiceReport(msgspec.Struct, frozen=True):
+    """What was, or would be, done with the service; or how it is.
+
+    is_active: it runs, or waits for its time; None where that was not asked. logs: the command or file that tells what
+    it did. lingers: whether systemd runs it while nobody is logged in; None for other managers.
+    """
+
+    ok: bool
+    action: Literal["install", "status", "remove"]
+    state: State
+    name: str
+    manager: ManagerName | Literal[""] = ""
+    kind: ServiceKind | Literal[""] = ""
+    every: ServiceEvery | Literal[""] = ""
+    is_active: bool | None = None
+    lingers: bool | None = None
+    detail: str = ""
+    logs: str = ""
+    files: tuple[FileStep, ...] = ()
+    commands: tuple[CommandStep, ...] = ()
+    notes: tuple[str, ...] = ()
