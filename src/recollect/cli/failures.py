@@ -69,7 +69,7 @@ def _write_log(error: Exception) -> Path | None:
         cause = cause.__cause__ or cause.__context__
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     try:
-        log.parent.mkdir(parents=True, exist_ok=True)
+        log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if log.exists() and log.stat().st_size > MAX_LOG_BYTES:
             log.replace(log.with_suffix(".old.log"))
         with log.open("a", encoding="utf-8", errors="backslashreplace") as file:

@@ -13,6 +13,8 @@ import click
 from recollect.model.timestamps import parse_iso
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from recollect.memory import Memory
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -91,10 +93,15 @@ def range_options(command: Command) -> Command:
     return click.option("--after", metavar="WHEN", callback=_when, help=text)(command)
 
 
-def when_option(name: str, text: str, *, default: str | None = None) -> Callable[[Command], Command]:
-    """Return an option that takes a time, as `--after` does."""
+def when_option(name: str, text: str, *, default: str | None = None, also: str = "") -> Callable[[Command], Command]:
+    """Return an option that takes a time, as `--after` does. also: another name of it."""
     return click.option(
-        name, metavar="WHEN", callback=_when, default=default, show_default=default is not None, help=text
+        *filter(None, (name, also)),
+        metavar="WHEN",
+        callback=_when,
+        default=default,
+        show_default=default is not None,
+        help=text,
     )
 
 
@@ -110,11 +117,11 @@ def limit_option(default: int | None, what: str) -> Callable[[Command], Command]
     )
 
 
-def open_memory() -> Memory:
-    """Open the user's memory: `RECOLLECT_HOME`, else the platform's data directory. Close it (`with`)."""
+def open_memory(home: Path | None = None) -> Memory:
+    """Open the user's memory: of `home`, `RECOLLECT_HOME`, else the platform's data directory. Close it (`with`)."""
     from recollect.memory import Memory
 
-    return Memory.open()
+    return Memory.open(home)
 
 
 def now_us() -> int:

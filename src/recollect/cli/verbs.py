@@ -15,10 +15,11 @@ class Verb(NamedTuple):
 
 
 VERBS: tuple[Verb, ...] = (
-    Verb("up", "keep", "Take in everything your agents wrote and show what is there."),
+    Verb("up", "keep", "Take in what your agents wrote and go on writing."),
     Verb("sync", "keep", "Take in what is new or changed."),
     Verb("import", "keep", "Take in files and folders that you name."),
     Verb("export", "keep", "Write a session to files, exactly or converted."),
+    Verb("service", "keep", "Keep the memory fresh by itself, as a service of the system."),
     Verb("search", "find", "Find events in everything your agents did."),
     Verb("sessions", "find", "List sessions, newest first."),
     Verb("show", "find", "Show a session, or one event with its neighbours."),
@@ -39,13 +40,20 @@ VERBS: tuple[Verb, ...] = (
     Verb("doctor", "look after", "Check the health of the memory."),
     Verb("embed", "look after", "Make the vectors that searching by meaning needs."),
     Verb("verify", "look after", "Prove that every stored byte and record can be given back."),
+    Verb("backup", "look after", "Copy the memory, as it is at one moment."),
+    Verb("restore", "look after", "Let a backup take the memory's place."),
+    Verb("evict", "look after", "Bring the memory within its bounds."),
+    Verb("pin", "look after", "Have a session kept whole."),
     Verb("rebuild", "look after", "Derive the index, or everything, again from the archive."),
     Verb("config", "look after", "Show the configuration in force."),
     Verb("schema", "look after", "Print the JSON Schema of a result."),
     Verb("redact", "look after", "Write any text with its secrets replaced by markers."),
+    Verb("reveal", "look after", "Show original text, secrets included, and log that."),
+    Verb("forget", "look after", "Take sessions or records out of the memory, for good."),
+    Verb("keys", "look after", "Show, change or move the key that seals the archive."),
     Verb("parse", "pipes", "Turn a transcript into events, or what they mean."),
     Verb("replay", "pipes", "Play a transcript back as it grew."),
-    Verb("watch", "pipes", "Follow transcripts as they grow."),
+    Verb("watch", "pipes", "Follow the memory, or transcripts, as they grow."),
 )
 
 

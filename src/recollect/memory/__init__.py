@@ -9,6 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from recollect.archive.wrapping.changing import KeyChange, KeyStatus
+    from recollect.archive.wrapping.envelope import KeyPlace
     from recollect.capture.otlp import Signal
     from recollect.distill.correlation import shell_lines
     from recollect.distill.retro.report import DayLine, ErrorLine, Retro
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
     from recollect.memory.distilled.running import DistillingFacet
     from recollect.memory.door import Memory
     from recollect.memory.embedding import EmbeddingFacet
+    from recollect.memory.live.facet import LiveFacet
+    from recollect.memory.live.keeper import Keeper
     from recollect.memory.pipes.explaining import Explanation, explained
+    from recollect.memory.pipes.following import Following
     from recollect.memory.pipes.playing import Changes, items_of, play
     from recollect.memory.pipes.reading import (
         Meaning,
@@ -34,6 +39,8 @@ if TYPE_CHECKING:
     from recollect.memory.pipes.redacting import redact_stream
     from recollect.memory.pipes.verifying import FileVerifyReport, verify_path
     from recollect.memory.pipes.watching import EVERY_S, Followed, Pace, Wanted, Watcher
+    from recollect.memory.presence.place import Card, Place
+    from recollect.memory.presence.status import LiveStatus
     from recollect.memory.recalling import RecallFacet
     from recollect.memory.setup import PreparedSetup, SetupFacet
     from recollect.memory.spool import Spooled, SpoolFacet
@@ -69,20 +76,30 @@ if TYPE_CHECKING:
     from recollect.store.sinks.contract import Given, Item, Offsets, Retracted, Sink
     from recollect.store.sinks.database import SqliteSink
     from recollect.store.sinks.lines import LinesSink
+    from recollect.store.sqlite.audit import AuditEntry
+    from recollect.upkeep.copies.reports import BackupReport, RestoreReport
+    from recollect.upkeep.forgetting.reports import ForgetReport, ForgetSelection, ForgottenList, SessionToForget
     from recollect.upkeep.reports import (
         Check,
+        DeepPart,
         DoctorReport,
         Exported,
         ExportFormat,
+        Fix,
         LedgerDefect,
         SourceLedger,
         VerifyReport,
     )
+    from recollect.upkeep.retention.reports import EvictReport, Pin, StorageLine, StorageReport
+    from recollect.upkeep.revealing import RevealedEvent
+    from recollect.upkeep.service.shapes import FileStep, ManagerName, ServiceEvery, ServiceKind, ServiceReport
     from recollect.upkeep.setup.manifest import Mode
     from recollect.upkeep.setup.plans import Step
     from recollect.upkeep.setup.work import AgentReport, SetupReport
 
 _NAMES = {
+    "recollect.archive.wrapping.changing": "KeyChange KeyStatus",
+    "recollect.archive.wrapping.envelope": "KeyPlace",
     "recollect.capture.otlp": "Signal",
     "recollect.distill.correlation": "shell_lines",
     "recollect.distill.retro.report": "DayLine ErrorLine Retro",
@@ -94,11 +111,16 @@ _NAMES = {
     "recollect.memory.door": "Memory",
     "recollect.memory.embedding": "EmbeddingFacet",
     "recollect.memory.pipes.explaining": "Explanation explained",
+    "recollect.memory.pipes.following": "Following",
     "recollect.memory.pipes.playing": "Changes items_of play",
     "recollect.memory.pipes.reading": "Meaning Reading as_file as_growing_file events_of mean read_path stages_of",
     "recollect.memory.pipes.redacting": "redact_stream",
     "recollect.memory.pipes.verifying": "FileVerifyReport verify_path",
     "recollect.memory.pipes.watching": "EVERY_S Followed Pace Wanted Watcher",
+    "recollect.memory.live.facet": "LiveFacet",
+    "recollect.memory.live.keeper": "Keeper",
+    "recollect.memory.presence.place": "Card Place",
+    "recollect.memory.presence.status": "LiveStatus",
     "recollect.memory.recalling": "RecallFacet",
     "recollect.memory.setup": "PreparedSetup SetupFacet",
     "recollect.memory.spool": "SpoolFacet Spooled",
@@ -126,7 +148,15 @@ _NAMES = {
     "recollect.store.sinks.contract": "Given Item Offsets Retracted Sink",
     "recollect.store.sinks.lines": "LinesSink",
     "recollect.store.sinks.database": "SqliteSink",
-    "recollect.upkeep.reports": "Check DoctorReport ExportFormat Exported LedgerDefect SourceLedger VerifyReport",
+    "recollect.upkeep.copies.reports": "BackupReport RestoreReport",
+    "recollect.upkeep.forgetting.reports": "ForgetReport ForgetSelection ForgottenList SessionToForget",
+    "recollect.upkeep.reports": (
+        "Check DeepPart DoctorReport Fix ExportFormat Exported LedgerDefect SourceLedger VerifyReport"
+    ),
+    "recollect.store.sqlite.audit": "AuditEntry",
+    "recollect.upkeep.retention.reports": "EvictReport Pin StorageLine StorageReport",
+    "recollect.upkeep.revealing": "RevealedEvent",
+    "recollect.upkeep.service.shapes": "FileStep ManagerName ServiceEvery ServiceKind ServiceReport",
     "recollect.upkeep.setup.manifest": "Mode",
     "recollect.upkeep.setup.plans": "Step",
     "recollect.upkeep.setup.work": "AgentReport SetupReport",
@@ -142,8 +172,11 @@ __all__ = [
     "AgentSync",
     "AgentView",
     "AgentsFacet",
+    "AuditEntry",
+    "BackupReport",
     "BlameAnswer",
     "BlameQuestion",
+    "Card",
     "Changes",
     "Check",
     "Cited",
@@ -157,6 +190,7 @@ __all__ = [
     "DecisionView",
     "DecisionsAnswer",
     "DecisionsFacet",
+    "DeepPart",
     "DistillReport",
     "DistillingFacet",
     "DoctorReport",
@@ -165,18 +199,32 @@ __all__ = [
     "EmbeddingFacet",
     "ErrorLine",
     "EventFilter",
+    "EvictReport",
     "Explanation",
     "ExportFormat",
     "Exported",
+    "FileStep",
     "FileVerifyReport",
+    "Fix",
     "Followed",
+    "Following",
+    "ForgetReport",
+    "ForgetSelection",
+    "ForgottenList",
     "Given",
     "Hit",
     "Item",
+    "Keeper",
     "KeptNode",
     "KeptSignals",
+    "KeyChange",
+    "KeyPlace",
+    "KeyStatus",
     "LedgerDefect",
     "LinesSink",
+    "LiveFacet",
+    "LiveStatus",
+    "ManagerName",
     "Meaning",
     "Memory",
     "Mode",
@@ -184,16 +232,24 @@ __all__ = [
     "Offsets",
     "Overview",
     "Pace",
+    "Pin",
+    "Place",
     "PreparedSetup",
     "ProgressCallback",
     "Reading",
     "RecallFacet",
     "RecallStats",
     "Recognised",
+    "RestoreReport",
     "Retracted",
     "Retro",
+    "RevealedEvent",
     "SearchAnswer",
+    "ServiceEvery",
+    "ServiceKind",
+    "ServiceReport",
     "SessionPage",
+    "SessionToForget",
     "SetupFacet",
     "SetupReport",
     "Signal",
@@ -205,6 +261,8 @@ __all__ = [
     "SqliteSink",
     "Stats",
     "Step",
+    "StorageLine",
+    "StorageReport",
     "StorageStats",
     "SyncProgress",
     "SyncReport",

@@ -27,9 +27,11 @@ from recollect.store.sqlite import open_reader, open_writer
 # A search must start quickly: what only taking in, upkeep and reading from the archive need is imported there.
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
+    from recollect.archive.keys import HomeKeys
     from recollect.index.vectors import VectorIndex
     from recollect.memory.agents import AgentsFacet
     from recollect.memory.embedding import EmbeddingFacet
+    from recollect.memory.live.facet import LiveFacet
     from recollect.memory.recalling import RecallFacet
     from recollect.memory.setup import SetupFacet
     from recollect.memory.spool import SpoolFacet
@@ -37,9 +39,12 @@ if TYPE_CHECKING:
     from recollect.memory.usage import UsageFacet
     from recollect.model.events import Event
     from recollect.model.sessions import Session
+    from recollect.pipeline.report import SyncReport
     from recollect.recall.context.building import ContextBlock
     from recollect.recall.context.sources import ContextEvent
     from recollect.store.feed import TextFeed
+    from recollect.store.sqlite import SqliteWriter
+    from recollect.upkeep.retention.reports import EvictReport
 
 
 class Memory(TellsMeaning):
@@ -174,7 +179,7 @@ class Memory(TellsMeaning):
         """Yield the redacted events of one file; nothing is stored."""
         from recollect.pipeline.parse import parse_file
 
-        return parse_file(path, agent=agent, formats=self.config.formats())
+        return parse_file(path, agent=agent, formats=self.config.formats(), privacy=self.config.privacy)
 
     def context(
         self, *, cwd: str = "", event: ContextEvent = "start", session: str = "", prompt: str = "",
@@ -245,6 +250,13 @@ class Memory(TellsMeaning):
         return SetupFacet(self.home, self.env, make_home=make, answers_prompts=prompts)
 
     @property
+    def live(self) -> LiveFacet:
+        """Keep this memory fresh as its daemon, or ask the one that does."""
+        from recollect.memory.live.facet import LiveFacet
+
+        return LiveFacet(self, now_us=now_us)
+
+    @property
     def upkeep(self) -> UpkeepFacet:
         """Verify, doctor, export, rebuild."""
         from recollect.memory.upkeep.facet import UpkeepFacet
@@ -261,15 +273,33 @@ class Memory(TellsMeaning):
                     make_home(self.home)
                     open_writer(self.home).close()
                 self._reader_archive = LazyArchive(self._folders)
-                redactor = LazyRedactor(self._folders.keys)
+                redactor = LazyRedactor(self._folders.keys, self.config.privacy)
                 self._reader = open_reader(self.home, self._reader_archive, redactor)
             return self._reader
+
+    def _retain(self, opened: tuple[SqliteWriter, Archive, HomeKeys], report: SyncReport) -> EvictReport | None:
+        from recollect.upkeep.retention.cadence import is_due
+
+        if report.state == "interrupted" or not is_due(self.home, self.config.retention.cadence, now_us=now_us()):
+            return None
+        from recollect.memory.upkeep.retention import retain_after
+
+        return retain_after(self, opened, report)
+
+    def _tell(self, evicted: EvictReport | None, report: SyncReport) -> None:
+        if evicted is None:
+            return
+        from recollect.memory.upkeep.retention import RetentionFacet
+
+        known = len(evicted.notes)
+        RetentionFacet(self).tell(evicted)
+        report.notes += evicted.notes[known:]
 
     def _open_feed(self) -> TextFeed:
         from recollect.store.sqlite import SqliteTextFeed
 
         self.reader()
-        return SqliteTextFeed(self.home, self._reader_archive, LazyRedactor(self._folders.keys))
+        return SqliteTextFeed(self.home, self._reader_archive, LazyRedactor(self._folders.keys, self.config.privacy))
 
     @contextmanager
     def archive(self) -> Iterator[Archive]:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from recollect.index.vectors.embedder import Embedder
     from recollect.pipeline.embed import EmbedProgress, EmbedReport
 
-LOCK_NAME = "embed.lock"
-
 
 class EmbeddingFacet:
     """The vectors of one open memory. Safe from many threads; one object a memory."""
@@ -91,7 +89,7 @@ class EmbeddingFacet:
         May be called from any thread; `stop` ends it soon. Another process at it: returns at once, state "busy".
         Raises EmbeddingUnavailable, IndexUnavailable, StoreError; what was made by then stays.
         """
-        from recollect.pipeline.embed import Embedding, EmbedReport
+        from recollect.pipeline.embed import LOCK_NAME, STOP_NAME, Embedding, EmbedReport
 
         if not self.is_on:
             return EmbedReport("off", notes=["vectors are switched off ([embedding] model = 'off')"])
@@ -109,6 +107,7 @@ class EmbeddingFacet:
         except StoreLocked as error:
             return EmbedReport("busy", notes=[str(error)])
         try:
+            (self._home.vectors / STOP_NAME).unlink(missing_ok=True)  # of who was killed while it asked
             with self._lock:
                 embedder, feed = self._model(), self._texts()
             files = Files(self._home.vectors, identity_of(embedder))
@@ -117,7 +116,11 @@ class EmbeddingFacet:
             with VectorWriter(files, derivation_id, dimensions=lambda: embedder.dimensions, anew=anew) as writer:
                 report = Embedding(
                     feed, writer, embedder, progress=progress,
-                    should_stop=lambda: self._stop.is_set() or (ends_at is not None and time.monotonic() > ends_at),
+                    should_stop=lambda: (
+                        self._stop.is_set()
+                        or (ends_at is not None and time.monotonic() > ends_at)
+                        or os.path.lexists(self._home.vectors / STOP_NAME)
+                    ),
                 ).run()  # fmt: skip
             if report.state == "done":
                 files.remove_others()
@@ -134,7 +137,7 @@ class EmbeddingFacet:
 
     def remove(self) -> EmbedReport:
         """Delete the vectors of every model and let the change log forget them. Raises StoreLocked during a run."""
-        from recollect.pipeline.embed import CONSUMER, EmbedReport
+        from recollect.pipeline.embed import CONSUMER, LOCK_NAME, EmbedReport
         from recollect.store.sqlite import IngestLock
 
         if not self._home.vectors.exists():

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recollect.config import PrivacyConfig
 from recollect.pipeline.home import Home
 from recollect.store.ports import TextRedactor
 
@@ -51,8 +52,9 @@ class LazyArchive:
 class LazyRedactor:
     """Redacts text read from the archive. Its detectors are loaded at the first text."""
 
-    def __init__(self, keys_folder: Path) -> None:
+    def __init__(self, keys_folder: Path, privacy: PrivacyConfig) -> None:
         self._keys_folder = keys_folder
+        self._privacy = privacy
         self._lock = threading.Lock()
         self._redactor: TextRedactor | None = None
 
@@ -61,7 +63,7 @@ class LazyRedactor:
         with self._lock:
             if self._redactor is None:
                 from recollect.archive.keys import load_keys
-                from recollect.privacy.redact import Redactor
+                from recollect.privacy.configured import redactor_of
 
-                self._redactor = Redactor(load_keys(self._keys_folder).marker_key)
+                self._redactor = redactor_of(load_keys(self._keys_folder).marker_key, self._privacy)
             return self._redactor.redact_text(text)

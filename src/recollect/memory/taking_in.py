@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from recollect.config import Config
-from recollect.errors import IndexUnavailable, RecollectError, SourceUnavailable, StoreError, StoreLocked
+from recollect.errors import IndexUnavailable, RecollectError, SchemaTooNew, SourceUnavailable, StoreError, StoreLocked
 from recollect.index.text_index import TextIndex
 from recollect.paths import HOME_VARIABLE
 from recollect.pipeline.home import Home
@@ -24,15 +24,20 @@ from recollect.store.sqlite import SqliteWriter, open_writer
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
-    from recollect.memory.upkeep.facet import Progress
+    from recollect.capture.confined.scope import Scope
+    from recollect.pipeline.rebuild import Progress
     from recollect.pipeline.report import ProgressCallback, SyncReport
     from recollect.pipeline.sync import SyncRequest
     from recollect.recall.context.ready import ReadyBlocks
+    from recollect.upkeep.retention.reports import EvictReport
 
 REFRESH_EVERY_S = 2.0
 """A process looks for new bytes at most this often when it reads (design, section 11)."""
 REFRESH_BYTES = 64_000_000
 """A refresh on read takes in at most this much, the newest first; the rest waits for `sync`."""
+BESIDE_DAEMON_S = 5.0
+"""A command that writes beside a daemon waits so long for it to be done with what it is at."""
+ASK_AGAIN_S = 0.02
 LARGE_SYNC_BYTES = 64_000_000
 """After a sync of more than this the vocabularies for infix questions are made at once, not at the first of them."""
 
@@ -46,6 +51,8 @@ class TakesIn(ABC):
         self.env: Mapping[str, str] = {**env, HOME_VARIABLE: str(home)}
         self.last_sync: SyncReport | None = None
         """What the last refresh on read of this process found."""
+        self.keeper: Callable[[], tuple[str, ...]] | None = None
+        """In the daemon's own process: how a read waits for what was noticed; None elsewhere."""
         self._folders = Home(home)
         self._lock = threading.RLock()
         self._refreshing = threading.Lock()
@@ -80,7 +87,9 @@ class TakesIn(ABC):
                 report = sync(self._folders, writer, self.reader(), archive, keys, request)
                 self._make_vocabularies(report)
                 self._distill((writer, archive, keys), request, report)
+                evicted = self._retain((writer, archive, keys), report)
             self._make_ready(report)
+            self._tell(evicted, report)
             return report
         except StoreLocked as error:
             return SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0, state="busy", notes=[str(error)])
@@ -119,11 +128,32 @@ class TakesIn(ABC):
         except StoreLocked as error:
             return SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0, state="busy", notes=[str(error)])
 
+    def take_changes(self, scope: Scope | None, *, should_stop: Callable[[], bool]) -> SyncReport:
+        """Take in what changed in a scope, None: anywhere. Nothing is analysed or made ready: `live` does that later.
+
+        should_stop: asked between slices. Raises StoreLocked while another process is ingesting, StoreError,
+        ArchiveError.
+        """
+        from recollect.pipeline.sync import SyncRequest, sync
+
+        request = SyncRequest(self.config, env=self.env, now_us=now_us)
+        request.scope, request.should_stop = scope, should_stop
+        with self.writing() as (writer, archive, keys):
+            return sync(self._folders, writer, self.reader(), archive, keys, request)
+
+    def make_ready(self) -> None:
+        """Have answers for sessions that start, see `recollect.ready`. Raises StoreError."""
+        self._ready().make()
+
     def refresh(self) -> tuple[str, ...]:
         """Take in what has changed, at most every 2 seconds; return notes on what could not be done.
 
-        Never raises for a home that is busy, full or read-only: what is stored is read on.
+        Where a daemon keeps the memory fresh, it is asked to finish what it has noticed instead. Never raises for a
+        home that is busy, full or read-only: what is stored is read on.
         """
+        told = self.kept_fresh()
+        if told is not None:
+            return told
         if not self._refreshing.acquire(blocking=False):
             return ()
         try:
@@ -134,10 +164,12 @@ class TakesIn(ABC):
                 return ()
             request = SyncRequest(self.config, env=self.env, max_bytes=REFRESH_BYTES, now_us=now_us)
             try:
-                with self.writing() as (writer, archive, keys):
+                with self.writing(patience_s=0.0) as (writer, archive, keys):
                     report = sync(self._folders, writer, self.reader(), archive, keys, request)
             except StoreLocked:
                 return ("catching up: another process is ingesting, this is what is stored so far",)
+            except SchemaTooNew as error:
+                return (f"read only: {error}; {error.hint}",)
             except RecollectError as error:
                 return (f"not refreshed: {error}",)
             finally:
@@ -149,6 +181,14 @@ class TakesIn(ABC):
         finally:
             self._refreshing.release()
 
+    def kept_fresh(self) -> tuple[str, ...] | None:
+        """Return what a daemon at work says is missing, None where there is none or it does not answer."""
+        if self.keeper is not None:
+            return self.keeper()
+        from recollect.memory.presence.asking import settled
+
+        return settled(self.home)
+
     def rebuild(
         self, what: Literal["index", "all"], *, progress: Progress | None = None, request: SyncRequest | None = None
     ) -> SyncReport:
@@ -158,10 +198,11 @@ class TakesIn(ABC):
         from recollect.pipeline.sync import SyncRequest, sync
 
         request = request or SyncRequest(self.config, env=self.env, now_us=now_us)
+        lost: list[str] = []
         if what == "all":
             keys = load_keys(self._folders.keys)
             self.close()
-            rebuild_all(self._folders, keys, self.config, now_us=now_us, progress=progress)
+            lost = rebuild_all(self._folders, keys, self.config, now_us=now_us, progress=progress)
             self.close()
         with self.writing() as (writer, archive, keys):
             if what == "index":
@@ -170,29 +211,51 @@ class TakesIn(ABC):
             self._make_vocabularies(report)
             self._distill((writer, archive, keys), request, report)
         self._make_ready(report)
+        if lost:
+            report.notes += lost
+            report.state = "degraded"
         return report
 
     @contextmanager
-    def writing(self) -> Iterator[tuple[SqliteWriter, Archive, HomeKeys]]:
-        """Hold the ingest lock with everything that writing needs open. Raises StoreLocked, StoreError."""
+    def writing(self, *, patience_s: float = BESIDE_DAEMON_S) -> Iterator[tuple[SqliteWriter, Archive, HomeKeys]]:
+        """Hold the ingest lock with everything that writing needs open. Raises StoreLocked, StoreError.
+
+        patience_s: how long to wait for a daemon, which holds the lock for moments only; nobody else is waited for.
+        """
         from recollect.archive.archive import Archive
         from recollect.archive.keys import load_keys, load_or_create_keys
         from recollect.pipeline.rebuild import finish_swap
+        from recollect.upkeep.copies.swapping import finish_restore
+        from recollect.upkeep.removal.cutting import settle
 
         make_home(self.home)
+        finish_restore(self.home)
         finish_swap(self._folders)
-        writer = open_writer(self.home, domains=self.config.repos.domains)
+        writer = self._open_writer(patience_s)
         try:
             has_archive = (self._folders.archive / "journal.log").exists()
             keys = load_keys(self._folders.keys) if has_archive else load_or_create_keys(self._folders.keys)
             archive = Archive.open(self._folders.archive, keys)
             try:
+                settle(archive, writer)
                 yield writer, archive, keys
                 self._settle(writer)
             finally:
                 archive.close()
         finally:
             writer.close()
+
+    def _open_writer(self, patience_s: float) -> SqliteWriter:
+        ends = time.monotonic() + patience_s
+        while True:
+            try:
+                return open_writer(self.home, domains=self.config.repos.domains)
+            except StoreLocked:
+                from recollect.memory.presence.place import is_alive
+
+                if self.keeper is not None or time.monotonic() >= ends or not is_alive(self.home):
+                    raise
+                time.sleep(ASK_AGAIN_S)
 
     def _mend(self, damaged: Sequence[str]) -> str:
         """Make shards anew that cannot be read; return a note on how that went. Never raises for a home in use."""
@@ -238,6 +301,14 @@ class TakesIn(ABC):
         self, opened: tuple[SqliteWriter, Archive, HomeKeys], request: SyncRequest, report: SyncReport
     ) -> None:
         """Analyse the sessions that have ended. What was taken in stays whatever comes of it; the report says so."""
+
+    @abstractmethod
+    def _retain(self, opened: tuple[SqliteWriter, Archive, HomeKeys], report: SyncReport) -> EvictReport | None:
+        """Keep the memory within its bounds, when that is due. The report says what went."""
+
+    @abstractmethod
+    def _tell(self, evicted: EvictReport | None, report: SyncReport) -> None:
+        """Tell whom the configuration names what should not wait. Without the ingest lock: it may take seconds."""
 
     def _make_vocabularies(self, report: SyncReport) -> None:
         """The first infix question after a large sync would otherwise wait for them. Optional, so never an error."""

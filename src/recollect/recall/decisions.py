@@ -51,11 +51,13 @@ class DecisionView(msgspec.Struct, frozen=True):
 
 
 class DecisionsAnswer(msgspec.Struct, frozen=True):
-    """Decisions, the newest first. total: how many match; left_out: those of other states, by state."""
+    """Decisions, the newest first. total: how many match; left_out: those of other states, by state. notes: what one
+    should know of them."""
 
     decisions: tuple[DecisionView, ...]
     total: int
     left_out: dict[str, int] = {}
+    notes: tuple[str, ...] = ()
 
 
 def ask_decisions(reader: DistilledReader, question: DecisionQuestion, *, limit: int | None = None) -> DecisionsAnswer:

@@ -18,6 +18,7 @@ from recollect.index.query.grammar import Clause, Question, parse
 from recollect.index.ranking import WEIGHTS, Masses, Ranked, Weights, is_question, rank, seated
 from recollect.index.text_index import Shard, TextIndex
 from recollect.index.units import Unit, UnitReader
+from recollect.model.sessions import gone_among
 from recollect.recall.abstaining import CERTAIN, Judgement, judge
 from recollect.recall.answers import Hit, MatchLevel, SearchAnswer
 from recollect.recall.meaning import NOTHING_NEAR, Meaning
@@ -231,6 +232,8 @@ class Searcher:
             notes.append(
                 f"at least {total:,}: {left:,} more events have the words and were not compared with their text"
             )
+        gone = gone_among([found.sessions[n].evicted_at for n in {item.ranked.candidate.session for item in shown}])
+        notes += [gone] if gone else []
         return SearchAnswer(
             query=question.text,
             hits=hits,

@@ -11,7 +11,7 @@ import asyncio
 import ipaddress
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -62,10 +62,13 @@ def listen(port: int) -> socket.socket:
     return bound
 
 
-def serve(app: ASGIApp, bound: socket.socket, *, has_lifespan: bool = False) -> None:
+def serve(
+    app: ASGIApp, bound: socket.socket, *, has_lifespan: bool = False, stopping: Callable[[], None] | None = None
+) -> None:
     """Serve until SIGINT or SIGTERM. Blocks; call it in the main thread.
 
-    has_lifespan: the application has something that runs as long as it does.
+    has_lifespan: the application has something that runs as long as it does. stopping: called at the signal, in its
+    handler; requests under way go on for a moment.
     """
     config = uvicorn.Config(
         app,
@@ -81,11 +84,15 @@ def serve(app: ASGIApp, bound: socket.socket, *, has_lifespan: bool = False) -> 
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=GRACE_S,
     )
-    asyncio.run(_Server(config).serve(sockets=[bound]))
+    asyncio.run(_Server(config, stopping).serve(sockets=[bound]))
 
 
 class _Server(uvicorn.Server):
     """uvicorn's server ends with the signal it got; this one returns, so that the exit code says it went well."""
+
+    def __init__(self, config: uvicorn.Config, stopping: Callable[[], None] | None) -> None:
+        super().__init__(config)
+        self._stopping = stopping
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -100,6 +107,8 @@ class _Server(uvicorn.Server):
     def _stop(self, _number: int, _frame: FrameType | None) -> None:
         self.force_exit = self.should_exit
         self.should_exit = True
+        if self._stopping is not None:
+            self._stopping()
 
 
 def _host_of(address: str) -> str:

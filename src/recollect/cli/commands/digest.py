@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from recollect.cli.options import json_option, open_memory
 from recollect.cli.terminal import console, write_json
+from recollect.errors import UnknownName
+
+if TYPE_CHECKING:
+    from recollect.memory import Memory
 
 
 @click.command()
@@ -25,6 +31,7 @@ def command(session: str, as_json: bool) -> int:
     """
     with open_memory() as memory:
         digest = memory.digest(session)
+        gone = _gone(memory, digest.session_uid) if digest is not None else ""
     if digest is None and as_json:
         write_json(None)
         return 1
@@ -35,6 +42,18 @@ def command(session: str, as_json: bool) -> int:
         write_json(digest)
     else:
         from recollect.cli.render.meaning.digests import print_digest
+        from recollect.cli.render.notes import print_notes
 
         print_digest(console(), digest)
+        print_notes(console(), [gone] if gone else [])
     return 0
+
+
+def _gone(memory: Memory, uid: str) -> str:
+    """Say since when a session's raw text is gone; its digest may be all that is left of it."""
+    from recollect.model.sessions import gone_note
+
+    try:
+        return gone_note(memory.session(uid).evicted_at)
+    except UnknownName:
+        return ""

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from recollect.cli.options import json_option
+from recollect.cli.pipes import config_of_user
 from recollect.cli.terminal import encode_json
 from recollect.errors import SourceUnavailable
 
@@ -19,7 +20,7 @@ def command(file: str, as_json: bool) -> int:
     """Write any text with its secrets replaced by markers.
 
     Reads FILE or a pipe, writes to standard output, and says on standard error what was found; with --json
-    that is JSON. Needs no memory.
+    that is JSON. Needs no memory; patterns and exceptions of one's own come from `[privacy]` in the configuration.
 
     \b
     Examples:
@@ -28,13 +29,14 @@ def command(file: str, as_json: bool) -> int:
     """
     from recollect.memory import redact_stream
 
+    privacy = config_of_user().privacy
     out = sys.stdout.buffer
     if file == "-":
-        found = redact_stream(sys.stdin.buffer, out)
+        found = redact_stream(sys.stdin.buffer, out, privacy)
     else:
         try:
             with Path(file).open("rb") as source:
-                found = redact_stream(source, out)
+                found = redact_stream(source, out, privacy)
         except OSError as error:
             raise SourceUnavailable(f"cannot read {file}: {error.strerror}") from error
     if as_json:

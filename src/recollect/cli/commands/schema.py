@@ -46,9 +46,6 @@ def result_types() -> dict[str, Any]:
         BlameAnswer,
         ContextBlock,
         DecisionsAnswer,
-        DoctorReport,
-        EmbedReport,
-        Exported,
         RecallStats,
         Retro,
         SearchAnswer,
@@ -56,7 +53,6 @@ def result_types() -> dict[str, Any]:
         Stats,
         SyncReport,
         Timeline,
-        VerifyReport,
     )
     from recollect.model.distilled.digests import Digest
     from recollect.model.distilled.nodes import Node
@@ -64,6 +60,7 @@ def result_types() -> dict[str, Any]:
     from recollect.model.events import Event
     from recollect.model.sessions import Session
     from recollect.model.usage import UsageReport
+    from recollect.serve.daemon.asking import DaemonAnswer
 
     return {
         "agents": tuple[AgentView, ...],
@@ -72,11 +69,8 @@ def result_types() -> dict[str, Any]:
         "context": ContextBlock,
         "decisions": DecisionsAnswer,
         "digest": Digest,
-        "doctor": DoctorReport,
-        "embed": EmbedReport,
         "error": ErrorView,
         "event": Event,
-        "export": tuple[Exported, ...],
         "node": Node,
         "rebuild": SyncReport,
         "retro": Retro,
@@ -91,7 +85,49 @@ def result_types() -> dict[str, Any]:
         "sync": SyncReport,
         "timeline": Timeline,
         "up": UpReport,
+        "up-status": DaemonAnswer,
         "usage": UsageReport,
+        **_of_upkeep(),
+    }
+
+
+def _of_upkeep() -> dict[str, Any]:
+    """Return the types of the verbs that keep the memory and look after it."""
+    from recollect.memory import (
+        AuditEntry,
+        BackupReport,
+        DoctorReport,
+        EmbedReport,
+        EvictReport,
+        Exported,
+        ForgetReport,
+        ForgottenList,
+        KeyChange,
+        KeyStatus,
+        Pin,
+        RestoreReport,
+        RevealedEvent,
+        ServiceReport,
+        StorageReport,
+        VerifyReport,
+    )
+
+    return {
+        "backup": BackupReport,
+        "doctor": DoctorReport,
+        "embed": EmbedReport,
+        "evict": EvictReport,
+        "export": tuple[Exported, ...],
+        "forget": ForgetReport,
+        "forget-list": ForgottenList,
+        "keys-change": KeyChange,
+        "keys-status": KeyStatus,
+        "pin": tuple[Pin, ...],
+        "restore": RestoreReport,
+        "reveal": tuple[RevealedEvent, ...],
+        "reveal-log": tuple[AuditEntry, ...],
+        "service": ServiceReport,
+        "stats-storage": StorageReport,
         "verify": VerifyReport,
     }
 

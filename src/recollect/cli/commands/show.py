@@ -31,6 +31,7 @@ def command(session: str, limit: int, first: int, no_sync: bool, as_json: bool) 
       recollect show claude:5f0c#12
     """
     from recollect.cli.views import SessionView
+    from recollect.model.sessions import gone_note
 
     name, focus = _parts(session)
     if focus is not None:
@@ -41,9 +42,11 @@ def command(session: str, limit: int, first: int, no_sync: bool, as_json: bool) 
         stream = memory.events(found.session_uid, first_seq=first, limit=limit + 1)
         events = tuple(islice(stream, limit + 1))
     next_seq = events[limit].seq if len(events) > limit else None
-    view = SessionView(session=found, events=events[:limit], next_seq=next_seq, notes=notes)
+    gone = gone_note(found.evicted_at)
+    view = SessionView(session=found, events=events[:limit], next_seq=next_seq, notes=(*notes, gone) if gone else notes)
     if focus is not None and all(event.seq != focus for event in view.events):
-        raise UnknownName("event", session, hint=f"recollect show {found.session_uid} lists its events")
+        hint = f"recollect show {found.session_uid} lists its events"
+        raise UnknownName("event", session, hint=f"{gone}; {hint}" if gone else hint)
     if as_json:
         write_json(view)
     else:

@@ -17,7 +17,9 @@ SINCE = "7d"
 
 
 @click.command()
-@click.argument("what", required=False, type=click.Choice(["recall", "sessions"]), metavar="[recall|sessions]")
+@click.argument(
+    "what", required=False, type=click.Choice(["recall", "sessions", "storage"]), metavar="[recall|sessions|storage]"
+)
 @when_option("--since", f"sessions: begin with this time.  [default: {SINCE}]")
 @when_option("--until", "sessions: end before this time; by default now.")
 @repo_option
@@ -29,12 +31,14 @@ def command(
     """Show what is in the memory, its use, or what sessions came to.
 
     `recall`: how often agents were given something, how often they used it, and how often they asked by themselves.
+    `storage`: what each tier, agent and repository takes, and how far that is from the caps of `[retention]`.
     `sessions`: outcomes, cost, errors, retries, decisions of a span, as figures; `recollect retro` tells them.
 
     \b
     Examples:
       recollect stats --json
       recollect stats recall
+      recollect stats storage --json
       recollect stats sessions --since 30d --json
     """
     if what != "sessions" and (since is not None or until is not None or repos):
@@ -42,6 +46,8 @@ def command(
     with open_memory() as memory:
         if what == "recall":
             return _show_recall(memory, as_json=as_json)
+        if what == "storage":
+            return _show_storage(memory, as_json=as_json)
         if what == "sessions":
             return _show_sessions(memory, (since, until), repos, as_json=as_json, no_sync=no_sync)
         stats = memory.stats()
@@ -64,6 +70,17 @@ def _show_recall(memory: Memory, *, as_json: bool) -> int:
         from recollect.cli.render.memory import print_recall_stats
 
         print_recall_stats(console(), recalled)
+    return 0
+
+
+def _show_storage(memory: Memory, *, as_json: bool) -> int:
+    storage = memory.upkeep.retention.storage()
+    if as_json:
+        write_json(storage)
+    else:
+        from recollect.cli.render.looking_after.retention import print_storage
+
+        print_storage(console(), storage)
     return 0
 
 

@@ -2,89 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
 import click
 
-from recollect.cli.commands.sync import exit_code
-from recollect.cli.options import json_option, now_us, open_memory
-from recollect.cli.terminal import console, write_json
+from recollect.cli.options import json_option
 from recollect.errors import UsageError
-
-if TYPE_CHECKING:
-    from recollect.cli.render.closing import UpReport
-    from recollect.memory import Memory, SearchAnswer
-
-RECENT_SESSIONS = 50
-EXAMPLE_HITS = 3
-EXAMPLE_TRIES = 5
-FIRST_VECTORS_S = 2.0
-"""So that the first questions about a small history are answered by meaning too."""
 
 
 @click.command()
 @click.option("--once", is_flag=True, help="Take everything in now and return.")
+@click.option("--detach", is_flag=True, help="Start it apart from this terminal and return.")
+@click.option("--stop", is_flag=True, help="Stop the one that is running.")
+@click.option("--status", is_flag=True, help="Ask the one that is running how it is.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=None,
+    metavar="N",
+    help="Where to serve MCP and the status page, in place of [daemon] port; 0: any free port.",
+)
 @json_option
-def command(once: bool, as_json: bool) -> int:
-    """Take in everything your agents wrote and show what is there.
+def command(once: bool, detach: bool, stop: bool, status: bool, port: int | None, as_json: bool) -> int:
+    """Take in what your agents wrote and go on writing.
 
-    Where no agent has written anything, a small bundled sample goes into a demo home of its own.
+    Runs until Ctrl-C: watches what agents write, takes it in at once, analyses sessions that have ended, keeps the
+    memory within its bounds, answers hooks, and serves MCP and a status page on this machine. One runs for each memory.
+    With --once it takes everything in and returns; where no agent has written anything, a small bundled sample then
+    goes into a demo home of its own. --status exits with 1 where none is running.
 
     \b
-    Example:
+    Examples:
       recollect up --once
+      recollect up --detach
+      recollect up --status
     """
-    if not once:
-        raise UsageError("the daemon is not part of this version", hint="recollect up --once")
-    with open_memory() as memory:
-        report = _take_in(memory)
-        agents = [agent.slug for agent in memory.agents.list()]
-        memory.embedding.start_in_background()
-    if (
-        report.sync.state == "done"
-        and not report.stats.sessions
-        and not any(a.found for a in report.sync.agents.values())
-    ):
-        report = _load_demo(agents)
-    if as_json:
-        write_json(report)
-    else:
-        from recollect.cli.render.closing import print_closing
+    if once + detach + stop + status > 1:
+        raise UsageError("--once, --detach, --stop and --status exclude each other", hint="recollect up --help")
+    if port is not None and (once or stop or status):
+        raise UsageError(
+            "--port is for the daemon: it goes alone or with --detach", hint="recollect up --detach --port 4319"
+        )
+    if once:
+        from recollect.cli.commands.sync import exit_code
+        from recollect.cli.live.once import run_once
 
-        print_closing(console(), report, now_us=now_us())
-    return exit_code(report.sync.state)
+        return exit_code(run_once(as_json=as_json))
+    from recollect.cli.live import running
 
-
-def _take_in(memory: Memory, *, demo_home: str = "") -> UpReport:
-    from recollect.cli.render.closing import UpReport
-    from recollect.cli.render.progress import ProgressLine
-
-    with ProgressLine() as progress:
-        sync = memory.sync(progress=progress)
-        if sync.state == "done":
-            memory.embedding.begin(max_seconds=FIRST_VECTORS_S)
-    return UpReport(sync=sync, stats=memory.stats(), example=_example(memory), demo_home=demo_home)
-
-
-def _load_demo(agents: Iterable[str]) -> UpReport:
-    """Take the bundled sample into the demo home; the user's own stays empty."""
-    from recollect.cli.demo import lay_out
-    from recollect.memory import Memory
-    from recollect.paths import demo_home
-
-    home = demo_home()
-    with Memory.open(home, config=lay_out(home, agents)) as memory:
-        return _take_in(memory, demo_home=str(home))
-
-
-def _example(memory: Memory) -> SearchAnswer | None:
-    """Return the answer to a question that the memory itself suggests; None where nothing can be found."""
-    from recollect.cli.render.closing import example_queries
-
-    recent = memory.sessions(limit=RECENT_SESSIONS, sync=False).sessions
-    for tried, query in enumerate(example_queries(recent)):
-        answer = memory.search(query, limit=EXAMPLE_HITS, sync=False)
-        if answer.hits or tried == EXAMPLE_TRIES:
-            return answer if answer.hits else None
-    return None
+    if stop:
+        return running.stop(as_json=as_json)
+    if status:
+        return running.tell_status(as_json=as_json)
+    return running.detach(port, as_json=as_json) if detach else running.run(port, as_json=as_json)

@@ -11,35 +11,49 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
+from recollect.cli.options import when_option
 from recollect.cli.pipes import MeantAndPiped, config_of_user, meant_options, piped_options, writing
 from recollect.cli.terminal import safe_line
-from recollect.errors import SourceUnavailable
+from recollect.errors import SourceUnavailable, UsageError
 
 if TYPE_CHECKING:
     from recollect.memory import Sink, Watcher
 
 
 @click.command()
-@click.argument("paths", metavar="FILE|DIR|-...", nargs=-1, required=True)
+@click.argument("paths", metavar="[FILE|DIR|-]...", nargs=-1)
 @piped_options
 @meant_options
 @click.option("--new", "only_new", is_flag=True, help="Leave out what is there already.")
 @click.option("--once", is_flag=True, help="Give what is there and end.")
+@when_option("--since", "Of the memory: begin with what happened from then on.")
 @click.option("--idle", "idle_s", type=click.FloatRange(min=0), default=2.0, show_default=True, metavar="SECONDS",
               help="How long a file must be quiet before it is distilled.")  # fmt: skip
-def command(paths: tuple[str, ...], only_new: bool, once: bool, idle_s: float, **options: Unpack[MeantAndPiped]) -> int:
-    """Follow transcripts as they grow.
+def command(
+    paths: tuple[str, ...], only_new: bool, once: bool, since: int | None, idle_s: float,
+    **options: Unpack[MeantAndPiped],
+) -> int:  # fmt: skip
+    """Follow the memory, or transcripts, as they grow.
 
-    Gives new events, or what they mean, as NDJSON. Needs no memory. Folders are followed with everything in them, also
-    files that come later. Ctrl-C ends it. With --sink, what was written is remembered with how far each file was read.
-    --nodes and the like come when a file has been quiet for --idle seconds. --json is accepted and changes nothing.
+    Gives new events, or what they mean, as NDJSON. Without paths: whatever any agent does from now on, or from --since,
+    with its secrets replaced; sessions are distilled when they have ended. With paths no memory is needed: folders are
+    followed with everything in them, also files that come later; --nodes and the like come when a file has been quiet
+    for --idle seconds. Ctrl-C ends it. With --sink, what was written is remembered with how far that was. --json is
+    accepted and changes nothing.
 
     \b
     Examples:
+      recollect watch --since today
       recollect watch ~/.claude/projects --new
       recollect watch session.jsonl --nodes --sink ndjson:nodes.ndjson
       tail -f session.jsonl | recollect watch - --nodes
     """
+    if not paths:
+        from recollect.cli.live.following import follow_memory
+
+        return follow_memory(options, since=since, once=once)
+    if since is not None:
+        raise UsageError("--since is for the memory: leave the paths out", hint="recollect watch --since today")
     from recollect.memory import Followed, Pace, Wanted, Watcher, as_growing_file, stages_of
 
     missing = [path for path in paths if path != "-" and not Path(path).exists()]

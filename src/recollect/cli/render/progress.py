@@ -19,6 +19,9 @@ _STAGES = {
 }  # fmt: skip
 
 
+_DOING = {"copy": "copying", "check": "reading again"}
+
+
 class ProgressLine:
     """Progress callbacks to use in a `with`: a bar on a terminal, a line per stage otherwise.
 
@@ -51,6 +54,10 @@ class ProgressLine:
             self._show(at.stage, doing, at.done_sources, at.total_sources, counted="session")
         else:
             self._show(at.stage, doing, at.done_bytes, at.total_bytes)
+
+    def stage_done(self, doing: str, done: int, total: int) -> None:
+        """Show how far work of several stages is; `doing` names the stage."""
+        self._show(doing, _DOING.get(doing, doing), done, total)
 
     def bytes_done(self, done: int, total: int) -> None:
         """Show how far work of one stage is, in bytes."""

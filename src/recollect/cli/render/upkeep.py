@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.render.figures import count, plural, size
+from recollect.cli.render.figures import count, plural, size, stamp
 from recollect.cli.render.notes import print_notes
 from recollect.cli.render.tables import plain_table
 from recollect.cli.terminal import safe_line
@@ -16,7 +16,7 @@ from recollect.cli.terminal import safe_line
 if TYPE_CHECKING:
     from recollect.memory import (
         AgentSync,
-        DoctorReport,
+        DeepPart,
         EmbedReport,
         Exported,
         FileVerifyReport,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 """Skipped sources and defects listed one by one; the rest is counted. `--json` has all."""
-_MARKS = {"ok": ("ok  ", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
 _STATES = {
     "busy": "another process is taking in this memory; nothing was done here",
     "interrupted": "interrupted; what was stored stays, the next sync goes on",
@@ -109,6 +108,15 @@ def print_verify(out: Console, report: VerifyReport) -> None:
     out.print(
         f"{plural(report.events, 'event')}, {plural(report.unknown, 'record')} of unknown type (kept)", soft_wrap=True
     )
+    for what, gone in (
+        ("evicted", report.evicted_bytes),
+        ("forgotten", report.forgotten_bytes),
+        ("evicted before it was analysed", report.lost_bytes),
+    ):
+        if gone:
+            out.print(f"{size(gone)} {what}: taken away on purpose, not missing", soft_wrap=True)
+    if report.nodes_without_raw:
+        out.print(f"{plural(report.nodes_without_raw, 'node')} of which evidence is gone so", soft_wrap=True)
     losses = [d for d in report.defects if d.is_loss]
     _print_defects(out, "LOST", losses, "red")
     _print_bent(out, [d for d in report.defects if not d.is_loss])
@@ -118,10 +126,28 @@ def print_verify(out: Console, report: VerifyReport) -> None:
             f"records {ledger.records_in:,} in, {ledger.records_out:,} out"
         )
         out.print(Text(safe_line(f"not complete: {ledger.path}: {what}"), style="red"), soft_wrap=True)
-    verdict = (
-        "ok: every stored byte and record is there" if report.ok else "NOT ok: stored content is missing or damaged"
-    )
+    if report.deep:
+        print_deep(out, report.deep)
+    verdict = "ok: every stored byte and record is there"
+    if not all(part.ok for part in report.deep):
+        verdict = "NOT ok: what is derived is not what it is derived from"
+    if losses:
+        verdict = "NOT ok: stored content is missing or damaged"
     out.print(Text(verdict, style="bold green" if report.ok else "bold red"))
+
+
+def print_deep(out: Console, parts: Sequence[DeepPart]) -> None:
+    """Print a line per part of what was derived again, and its first differences."""
+    for part in parts:
+        skipped = f", {part.skipped:,} not due or evicted" if part.skipped else ""
+        notes = "".join(f"; {note}" for note in part.notes)
+        mark, style = ("ok  ", "green") if part.ok else ("DIFFERS", "red")
+        what = f"  {part.name}: {part.checked:,} derived again and compared{skipped}{notes}"
+        out.print(Text.assemble((mark, style), what), soft_wrap=True)
+        for difference in part.differences[:SHOWN]:
+            out.print(Text(safe_line(f"      {difference.what}: {difference.detail}"), style="red"), soft_wrap=True)
+        if part.count > SHOWN:
+            out.print(Text(f"      {part.count - SHOWN:,} more (see --json)", style="red"))
 
 
 def _print_defects(out: Console, label: str, defects: Sequence[LedgerDefect], style: str) -> None:
@@ -148,22 +174,14 @@ def _print_bent(out: Console, defects: Sequence[LedgerDefect]) -> None:
         out.print(Text(f"kept as written: {len(alike) - SHOWN:,} more kinds and sources (see --json)", style="yellow"))
 
 
-def print_doctor(out: Console, report: DoctorReport) -> None:
-    """Print a line per check, with what to do where it isn't ok."""
-    for check in report.checks:
-        mark, style = _MARKS[check.state]
-        out.print(Text.assemble((mark, style), f"  {safe_line(check.name)}: {safe_line(check.detail)}"), soft_wrap=True)
-        if check.hint and check.state != "ok":
-            out.print(Text(f"      hint: {safe_line(check.hint)}", style="dim"), soft_wrap=True)
-    failed = sum(c.state == "fail" for c in report.checks)
-    out.print(Text("healthy" if report.ok else f"{plural(failed, 'check')} failed", style="bold"))
-
-
 def print_exported(out: Console, files: Sequence[Exported]) -> None:
     """Print the path of every file written."""
     for file in files:
         holes = f", {plural(file.holes, 'hole')}" if file.holes else ""
         out.print(Text(f"{safe_line(file.path)}  ({file.format}, {size(file.bytes)}{holes})"), soft_wrap=True)
+        for hole in file.missing[:SHOWN]:
+            line = f"  not in it: {hole.length_bytes:,} bytes at {hole.offset_bytes:,}, {hole.reason}"
+            out.print(Text(safe_line(f"{line} {stamp(hole.removed_at)}"), style="yellow"), soft_wrap=True)
 
 
 def print_embedded(out: Console, report: EmbedReport) -> None:

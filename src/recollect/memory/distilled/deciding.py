@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from recollect.config import Config
 from recollect.errors import UsageError
 from recollect.index.query.dates import parse_date
 from recollect.memory.lazily import LazyRedactor
 from recollect.memory.recalling import DATE_FORMS
 from recollect.model.distilled.nodes import Decision, Evidence, Option, node_id
 from recollect.model.events import SourceLocation
-from recollect.model.sessions import Session
+from recollect.model.sessions import Session, gone_among
 from recollect.ready import withdraw
 from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, DecisionView, ask_decisions, cited
+from recollect.store.ports import EventFilter
 
 if TYPE_CHECKING:
     from recollect.store.distilled import DistilledReader
@@ -36,6 +38,7 @@ class OpenMemory(Protocol):
     """What the facet needs of an open memory."""
 
     home: Path
+    config: Config
     env: Mapping[str, str]
 
     def reader(self) -> Reader: ...
@@ -71,7 +74,12 @@ class DecisionsFacet:
         if question.session:
             uid = self._memory.session(question.session).session_uid
             question = msgspec.structs.replace(question, session=uid)
-        return ask_decisions(self._memory.distilled(), question, limit=limit)
+        answer = ask_decisions(self._memory.distilled(), question, limit=limit)
+        uids = tuple({view.decision.session_uid for view in answer.decisions} - {""})
+        reader = self._memory.reader()
+        keys = reader.session_keys(reader.session_numbers(EventFilter(sessions=uids))) if uids else {}
+        gone = gone_among([key.evicted_at for key in keys.values()])
+        return msgspec.structs.replace(answer, notes=(gone,)) if gone else answer
 
     def instant(self, text: str, *, name: str) -> int:
         """Return the moment that a date of the query language names for `at`, UTC microseconds.
@@ -107,7 +115,7 @@ class DecisionsFacet:
         if not (self._memory.home / "keys").exists():
             with self._memory.writing():  # a memory in which nothing was ever taken in has no keys yet
                 pass
-        redact = LazyRedactor(self._memory.home / "keys").redact_text
+        redact = LazyRedactor(self._memory.home / "keys", self._memory.config.privacy).redact_text
 
         def clean(text: str) -> str:
             return redact(text.strip())[0]

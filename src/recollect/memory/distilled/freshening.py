@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from recollect.config import Config
+from recollect.errors import ArchiveError
 from recollect.store.ports import EventFilter, Reader
 
 if TYPE_CHECKING:
@@ -36,6 +37,15 @@ def freshen(memory: OpenMemory, *, with_under_way: bool = False, repos: tuple[st
     notes = memory.refresh()
     if not memory.config.distill.enabled:
         return (*notes, "analysing is off (`[distill] enabled`): this is what was found before")
+    try:
+        return _analysed(memory, notes, with_under_way=with_under_way, repos=repos)
+    except ArchiveError as error:  # what was analysed before needs no archive, and no key
+        return (*notes, f"not analysed: {error}")
+
+
+def _analysed(
+    memory: OpenMemory, notes: tuple[str, ...], *, with_under_way: bool, repos: tuple[str, ...]
+) -> tuple[str, ...]:
     report = memory.distilling.run(max_seconds=MAX_SECONDS)
     notes = (*notes, *report.notes)
     if report.state == "done" and with_under_way:

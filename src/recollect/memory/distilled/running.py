@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -11,13 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from recollect.config import Config
 from recollect.errors import ArchiveError, StoreError, StoreLocked
 from recollect.pipeline.distill.running import DistillReport
+from recollect.pipeline.home import Home
 from recollect.upkeep.reports import DistillHealth
 
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
     from recollect.distill.stages import Stages
-    from recollect.pipeline.distill.running import DistillProgress
+    from recollect.pipeline.distill.process import AnalysisGreeting
+    from recollect.pipeline.distill.running import DistillProgress, Helpers
     from recollect.pipeline.report import SyncReport
     from recollect.pipeline.sync import SyncRequest
     from recollect.store.sqlite import SqliteWriter
@@ -76,7 +79,8 @@ class DistillingFacet:
 
     def health(self) -> DistillHealth:
         """Return how far it is, from the database alone. Raises StoreError and its kinds."""
-        from recollect.pipeline.distill.running import MICROSECONDS, scheme_of
+        from recollect.pipeline.distill.analysing import scheme_of
+        from recollect.pipeline.distill.running import MICROSECONDS
         from recollect.store.sqlite.distilled.feeding import SqliteSessionFeed
         from recollect.store.sqlite.distilled.reading import SqliteDistilledReader
 
@@ -131,15 +135,16 @@ def distill_after(memory: WritableHome, opened: Opened, request: SyncRequest, re
 def distill(memory: WritableHome, opened: Opened, wanted: Wanted, *, now_us: Callable[[], int]) -> DistillReport:
     """Analyse with the ingest lock held, see `DistillingFacet.run`."""
     from recollect.pipeline.distill.running import Distilling, Sides, TransactionalWriter
-    from recollect.privacy.redact import Redactor
+    from recollect.privacy.configured import redactor_of
     from recollect.store.sqlite.distilled.feeding import SqliteSessionFeed
     from recollect.store.sqlite.distilled.reading import SqliteDistilledReader
 
     writer, archive, keys = opened
-    feed = SqliteSessionFeed(memory.home, archive, Redactor(keys.marker_key))
+    feed = SqliteSessionFeed(memory.home, archive, redactor_of(keys.marker_key, memory.config.privacy))
     reader = SqliteDistilledReader(memory.home)
     try:
-        sides = Sides(feed, reader, TransactionalWriter(writer.distilled, writer.transaction))
+        helpers = _helpers(memory, keys)
+        sides = Sides(feed, reader, TransactionalWriter(writer.distilled, writer.transaction), helpers)
         run = Distilling(
             sides, memory.config, stages=wanted.stages, now_us=now_us, should_stop=wanted.should_stop,
             progress=wanted.progress,
@@ -149,3 +154,16 @@ def distill(memory: WritableHome, opened: Opened, wanted: Wanted, *, now_us: Cal
     finally:
         reader.close()
         feed.close()
+
+
+def _helpers(memory: WritableHome, keys: HomeKeys) -> Helpers:
+    """Return who may analyse beside this process: it is one of the configured workers itself."""
+    from recollect.pipeline.distill.running import Helpers
+
+    def greeting() -> AnalysisGreeting:
+        from recollect.pipeline.distill.process import AnalysisGreeting
+
+        return AnalysisGreeting(keys, str(memory.home), str(Home(memory.home).archive), memory.config)
+
+    workers = memory.config.ingest.workers or os.cpu_count() or 1
+    return Helpers(workers - 1, greeting)

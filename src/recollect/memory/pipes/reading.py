@@ -21,7 +21,7 @@ from recollect.capture.files import open_source
 from recollect.capture.records import LineReader, is_appended, is_rows
 from recollect.capture.replay import Batch, replay
 from recollect.capture.unpack import is_zip
-from recollect.config import Config
+from recollect.config import Config, PrivacyConfig
 from recollect.distill.preparing import Analysis, analyse, default_stages, relate
 from recollect.distill.stages import GateRule, Stages
 from recollect.distill.stream import by_session
@@ -113,7 +113,7 @@ def read_path(
     if told is not None:
         told(found)
     with pieces_of(path, _STEP_BYTES) as pieces:
-        return read_pieces(path, found, head, pieces, redact=redact)
+        return read_pieces(path, found, head, pieces, privacy=config.privacy if redact else None)
 
 
 def events_of(
@@ -132,7 +132,7 @@ def events_of(
         for events in read_path(path, agent=agent, config=config).events.values():
             yield from events
     else:
-        yield from parse_file(path, agent=agent, formats=formats, told=told)
+        yield from parse_file(path, agent=agent, formats=formats, privacy=config.privacy, told=told)
 
 
 def stages_of(config: Config) -> Stages:
@@ -140,9 +140,11 @@ def stages_of(config: Config) -> Stages:
     return default_stages([msgspec.convert(msgspec.to_builtins(rule), GateRule) for rule in config.gate.rules])
 
 
-def read_pieces(path: Path, found: Recognised, head: bytes, pieces: Iterable[bytes], *, redact: bool = True) -> Reading:
-    """Read the bytes of a file, in whatever pieces they come."""
-    parser = FileParser(found, path.name, head, redact=redact)
+def read_pieces(
+    path: Path, found: Recognised, head: bytes, pieces: Iterable[bytes], *, privacy: PrivacyConfig | None
+) -> Reading:
+    """Read the bytes of a file, in whatever pieces they come. privacy None: secrets stay as they stand."""
+    parser = FileParser(found, path.name, head, privacy)
     current = Current()
     size = 0
 
@@ -169,10 +171,10 @@ def mean(sessions: Mapping[str, Sequence[Event]], *, stages: Stages | None = Non
 class Growing:
     """Reads a file of lines on from where it was read last. Made by `growing`."""
 
-    def __init__(self, path: Path, found: Recognised, head: bytes) -> None:
+    def __init__(self, path: Path, found: Recognised, head: bytes, privacy: PrivacyConfig) -> None:
         self._path = path
         self._found = found
-        self._parser = FileParser(found, path.name, head)
+        self._parser = FileParser(found, path.name, head, privacy)
         self._lines = LineReader(found.container)
         self._current = Current()
         self._head = head
@@ -218,7 +220,7 @@ def growing(path: Path, *, agent: str | None, config: Config) -> Growing | None:
         return None
     head = head_of(path)
     found = recognise_file(path, head, agent=agent, known=adapters_with(config.formats()))
-    return Growing(path, found, head) if is_appended(found.container) else None
+    return Growing(path, found, head, config.privacy) if is_appended(found.container) else None
 
 
 class Current:

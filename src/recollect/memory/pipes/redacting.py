@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from typing import IO
 
+from recollect.config import PrivacyConfig
+from recollect.privacy.configured import STRANGERS_KEY, redactor_of
 from recollect.privacy.redact import Redactor
 
 _WINDOW_BYTES = 4 * 1024 * 1024
@@ -14,13 +15,13 @@ _CARRIED_BYTES = 128 * 1024
 _BEGIN, _END = b"-----BEGIN ", b"-----END "
 
 
-def redact_stream(source: IO[bytes], out: IO[bytes]) -> dict[str, int]:
+def redact_stream(source: IO[bytes], out: IO[bytes], privacy: PrivacyConfig | None = None) -> dict[str, int]:
     """Copy text with every secret replaced by its marker; return how many were found, by kind.
 
     Bytes that are no UTF-8 pass as they are. A secret is found wherever windows are cut, unless it is longer than
-    128 KiB.
+    128 KiB. privacy: patterns of one's own and what is allowed.
     """
-    redactor = Redactor(hashlib.sha256(b"recollect parse").digest())
+    redactor = redactor_of(STRANGERS_KEY, privacy)
     found: Counter[str] = Counter()
     pending = b""
     while piece := source.read(_WINDOW_BYTES):

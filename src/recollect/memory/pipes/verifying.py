@@ -11,7 +11,7 @@ import msgspec
 from recollect.agents.registry import adapters_with
 from recollect.capture.records import is_rows
 from recollect.capture.replay import Batch, replay
-from recollect.config import Config
+from recollect.config import Config, PrivacyConfig
 from recollect.distill.stages import Stages
 from recollect.memory.pipes.reading import Reading, head_of, is_made_of_many, mean, read_path, read_pieces
 from recollect.model.distilled.nodes import Binding, Node
@@ -64,7 +64,7 @@ def verify_path(
     found = _single(path, agent, config)
     if found is not None:
         size, accounted = _bytes(path, found)
-        checks += [accounted, *_cuts(path, found, reading), _provenance(path, found, reading, nodes)]
+        checks += [accounted, *_cuts(path, found, reading, config.privacy), _provenance(path, found, reading, nodes)]
     checks.append(_same_nodes(reading, nodes, stages))
     counts: dict[str, int] = {}
     for defect in reading.defects:
@@ -118,18 +118,18 @@ def _ranges(batches: Iterable[Batch]) -> Iterator[tuple[int, int]]:
             yield batch.base + line.start, batch.base + line.end
 
 
-def _cuts(path: Path, found: Recognised, reading: Reading) -> list[FileCheck]:
+def _cuts(path: Path, found: Recognised, reading: Reading, privacy: PrivacyConfig) -> list[FileCheck]:
     """The same events however the stream was cut into pieces."""
     with pieces_of(path, _PIECE_BYTES) as pieces:
         data = b"".join(pieces)
     head = head_of(path)
     whole = _encode(reading.events)
     start = data[: data.rfind(b"\n", 0, _SMALL_BYTES) + 1] or data[:_SMALL_BYTES]
-    of_start = _encode(read_pieces(path, found, head, [start]).events)
+    of_start = _encode(read_pieces(path, found, head, [start], privacy=privacy).events)
     for size in _CUTS:
         part, wanted = (data, whole) if size > 1000 else (start, of_start)
         pieces_ = (part[i : i + size] for i in range(0, len(part), size))
-        if _encode(read_pieces(path, found, head, pieces_).events) != wanted:
+        if _encode(read_pieces(path, found, head, pieces_, privacy=privacy).events) != wanted:
             return [FileCheck("however it is cut, the same events", False, f"pieces of {size} bytes give others")]
     return [FileCheck("however it is cut, the same events", True)]
 

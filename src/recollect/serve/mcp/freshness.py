@@ -118,8 +118,9 @@ class Freshness:
                 self._refreshed_at = time.monotonic()
                 self._running = None
             self._ended.set()
-        self._distill()
-        self._embed()
+        if self._memory is not None and not self._memory.live.is_kept():  # a daemon does this better
+            self._distill()
+            self._embed()
 
     def _distill(self) -> None:
         """Analyse sessions that have ended, a few at a time; no answer waits for that."""

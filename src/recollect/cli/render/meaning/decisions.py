@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from recollect.cli.render.figures import count, plural, stamp
+from recollect.cli.render.notes import print_notes
 from recollect.cli.terminal import safe_line
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def print_decisions(out: Console, answer: DecisionsAnswer) -> None:
     if answer.total or more:
         shown = f"{count(len(answer.decisions))} of {plural(answer.total, 'decision')}{more}"
         out.print(Text(shown, style="dim"), soft_wrap=True)
+    print_notes(out, answer.notes)
 
 
 def print_decision(out: Console, view: DecisionView) -> None:

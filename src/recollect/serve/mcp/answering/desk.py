@@ -9,6 +9,7 @@ from typing import Any
 from recollect.errors import UnknownName, UsageError
 from recollect.memory import Memory, SearchAnswer, clean, conversations
 from recollect.model.events import Event
+from recollect.model.sessions import gone_note
 from recollect.serve.mcp.answering.cursors import Cursors, Position, mark_of, stale
 from recollect.serve.mcp.answering.lines import (
     LEFT_OUT,
@@ -197,8 +198,9 @@ class Desk:
         heading = " ".join(
             ("Summary of one session.", failures if over.failure_count else "", edited if over.files else "")
         )
+        gone = gone_note(session.evicted_at)
         partial = "" if over.is_whole else "the session is long: failures and files are those of its first part"
-        page = fit(lines, Frame(heading, (partial, *self._notes)), max_bytes=asked.max_bytes)
+        page = fit(lines, Frame(heading, (partial, gone, *self._notes)), max_bytes=asked.max_bytes)
         go_on = Position(1) if session.event_count else None
         return self._with_next(page.text, "get_session", asked, go_on, what="Its events in order")
 

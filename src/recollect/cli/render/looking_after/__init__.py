@@ -1,0 +1,1 @@
+"""What looking after a memory did, as text: one module a concern."""

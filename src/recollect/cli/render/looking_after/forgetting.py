@@ -1,0 +1,71 @@
+"""What would be, or was, forgotten, as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from recollect.cli.render.figures import count, plural, size, stamp
+from recollect.cli.render.notes import print_notes
+from recollect.cli.render.tables import plain_table
+from recollect.cli.terminal import safe_line
+
+if TYPE_CHECKING:
+    from recollect.memory import ForgetReport, ForgottenList, SessionToForget
+
+SHOWN = 50
+"""Sessions listed one by one; the rest is counted. `--json` has all."""
+_KINDS = {
+    "session": "sessions", "event": "events, by the id that their agent gave them", "record": "records",
+    "excluded": "sessions of excluded repositories",
+}  # fmt: skip
+
+
+def print_forgotten(out: Console, report: ForgetReport) -> None:
+    """Print the sessions that would go, or what went, and what one should know of it."""
+    if report.state == "nothing":
+        out.print("nothing in the memory is meant by this")
+    elif report.state == "busy":
+        out.print(Text("another process is taking in this memory; nothing was forgotten", style="yellow"))
+    if report.sessions:
+        rows = [_row(s) for s in report.sessions[:SHOWN]]
+        out.print(plain_table(("session", "repo", "began", "goes", "events"), rows))
+        if len(report.sessions) > SHOWN:
+            out.print(Text(f"{len(report.sessions) - SHOWN:,} more; --json lists them", style="dim"))
+    if report.kept_copies:
+        kept = ", ".join(report.kept_copies[:SHOWN])
+        line = f"not forgotten: {kept} {'goes' if len(report.kept_copies) == 1 else 'go'} on from one that goes"
+        out.print(Text(safe_line(f"{line}, and may repeat it"), style="yellow"), soft_wrap=True)
+    print_notes(out, report.notes)
+    if report.state in ("planned", "done"):
+        out.print(Text(_sum_line(report), style="dim"), soft_wrap=True)
+
+
+def print_tombstones(out: Console, found: ForgottenList) -> None:
+    """Print how much was ever forgotten, and when."""
+    if not found.groups:
+        out.print("nothing was ever forgotten")
+        return
+    rows = [(stamp(g.forgotten_at), count(g.count), _KINDS.get(g.kind, g.kind)) for g in found.groups]
+    out.print(plain_table(("when", "tombstones", "of"), rows))
+
+
+def _row(s: SessionToForget) -> tuple[str, ...]:
+    goes = "whole" if s.is_whole else "in part"
+    if s.because_of:
+        goes = f"with {s.because_of}"
+    return safe_line(s.session_uid), safe_line(s.repo), stamp(s.started_at), safe_line(goes), count(s.events)
+
+
+def _sum_line(report: ForgetReport) -> str:
+    what = [
+        plural(report.whole_sessions, "whole session"),
+        f"{count(report.partial_sessions)} in part",
+        plural(report.events, "event"),
+        plural(report.records, "single record"),
+    ]
+    done = "would go" if report.state == "planned" else "forgotten"
+    line = f"{done}: {', '.join(what)}; {size(report.bytes)} of your agents' bytes"
+    return line if report.state == "planned" else f"{line}, {size(max(0, report.freed_bytes))} of disk given back"

@@ -1,0 +1,37 @@
+"""What doctor found and did, as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from recollect.cli.render.figures import plural
+from recollect.cli.terminal import safe_line
+
+if TYPE_CHECKING:
+    from recollect.memory import DoctorReport, Fix
+
+_MARKS = {"ok": ("ok  ", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
+
+
+def print_fix(out: Console, step: Fix) -> None:
+    """Print what is about to be done, or would be."""
+    out.print(Text(safe_line(f"to do: {step.does}")), soft_wrap=True)
+
+
+def print_doctor(out: Console, report: DoctorReport) -> None:
+    """Print a line per check, with what to do where it isn't ok."""
+    for step in report.fixes:
+        if step.state != "would":
+            line = f"{step.state}: {step.does}{': ' if step.detail else ''}{step.detail}"
+            style = "green" if step.state == "done" else "red"
+            out.print(Text(safe_line(line), style=style), soft_wrap=True)
+    for check in report.checks:
+        mark, style = _MARKS[check.state]
+        out.print(Text.assemble((mark, style), f"  {safe_line(check.name)}: {safe_line(check.detail)}"), soft_wrap=True)
+        if check.hint and check.state != "ok":
+            out.print(Text(f"      hint: {safe_line(check.hint)}", style="dim"), soft_wrap=True)
+    failed = sum(c.state == "fail" for c in report.checks)
+    out.print(Text("healthy" if report.ok else f"{plural(failed, 'check')} failed", style="bold"))

@@ -1,0 +1,65 @@
+"""`memory.live`: keep a memory fresh as its daemon, or ask the one that does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from recollect.memory.live.between import Between, WorkingMemory
+from recollect.memory.live.keeper import Keeper, LiveMemory
+from recollect.memory.presence.asking import ask_status
+from recollect.memory.presence.place import Card, Place, is_alive, read_card
+
+if TYPE_CHECKING:
+    from recollect.memory.presence.status import LiveStatus
+    from recollect.memory.upkeep.facet import UpkeepFacet
+
+
+class KeptMemory(LiveMemory, WorkingMemory, Protocol):
+    """What the facet needs of an open memory."""
+
+    keeper: Callable[[], tuple[str, ...]] | None
+
+    @property
+    def upkeep(self) -> UpkeepFacet: ...
+
+
+class LiveFacet:
+    """The daemon of one home, from inside and from outside."""
+
+    def __init__(self, memory: KeptMemory, *, now_us: Callable[[], int]) -> None:
+        self._memory = memory
+        self._now_us = now_us
+
+    @property
+    def home(self) -> Path:
+        """The memory's home."""
+        return self._memory.home
+
+    def take_place(self) -> Place:
+        """Become the one daemon of this home. Raises StoreLocked naming the other one, StoreError."""
+        return Place(self._memory.home)
+
+    def make_keeper(self, log: Callable[[str], None]) -> Keeper:
+        """Return the loop, not started; this memory's own reads wait for it from now on."""
+        between = Between(self._memory, sweep=self._memory.upkeep.retention.sweep, now_us=self._now_us, log=log)
+        keeper = Keeper(self._memory, between, now_us=self._now_us, log=log)
+        self._memory.keeper = keeper.settle
+        return keeper
+
+    def is_alive(self) -> bool:
+        """Tell whether a daemon is at work: one look at its lock, nothing remembered."""
+        return is_alive(self._memory.home)
+
+    def is_kept(self) -> bool:
+        """Tell whether a daemon, this process or another, does what keeps the memory fresh."""
+        return self._memory.keeper is not None or self.is_alive()
+
+    def card(self) -> Card | None:
+        """Return what the daemon at work says of itself; None where there is none."""
+        return read_card(self._memory.home)
+
+    def status(self) -> LiveStatus | None:
+        """Ask the daemon at work how it is; None where there is none or it does not answer."""
+        return ask_status(self._memory.home)

@@ -1,0 +1,115 @@
+"""What was noticed and waits to be taken in: paths that changed, or everything. Any thread adds, one takes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Collection
+from typing import NamedTuple
+
+MOST_PATHS = 2_000
+"""More changed paths than this are looked at as everything."""
+
+
+class Noticed(NamedTuple):
+    """What one pass takes in. since: when the first of it was noticed, on the clock of `time.monotonic`."""
+
+    paths: frozenset[str]
+    is_everything: bool
+    since: float
+
+
+class Notices:
+    """Collects what changed while a pass is at work."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._paths: set[str] = set()
+        self._is_everything = False
+        self._since = 0.0
+        self._held_until = 0.0
+        self._is_taken = False
+        self._is_ending = False
+
+    def add(self, paths: Collection[str]) -> None:
+        """Take note of changed paths."""
+        with self._changed:
+            self._begin()
+            if len(self._paths) + len(paths) > MOST_PATHS:
+                self._is_everything = True
+            else:
+                self._paths.update(paths)
+            self._changed.notify_all()
+
+    def add_everything(self) -> None:
+        """Take note that anything may have changed."""
+        with self._changed:
+            self._begin()
+            self._is_everything = True
+            self._changed.notify_all()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until there is something to take, or so long, or until the end."""
+        ends = time.monotonic() + seconds
+        with self._changed:
+            while not self._is_ending:
+                now = time.monotonic()
+                if now >= ends or (self._has_any() and now >= self._held_until):
+                    return
+                self._changed.wait((min(ends, self._held_until) if self._has_any() else ends) - now)
+
+    def take(self) -> Noticed | None:
+        """Return what waits, None for nothing (yet). It counts as waiting until `taken` or `put_back`."""
+        with self._changed:
+            if not self._has_any() or time.monotonic() < self._held_until:
+                return None
+            found = Noticed(frozenset(self._paths), self._is_everything, self._since)
+            self._paths, self._is_everything = set(), False
+            self._is_taken = True
+            return found
+
+    def taken(self) -> None:
+        """Say that what was taken is searchable."""
+        with self._changed:
+            self._is_taken = False
+            self._changed.notify_all()
+
+    def put_back(self, noticed: Noticed, *, seconds: float) -> None:
+        """Give back what could not be taken in; nothing is taken again for so long."""
+        with self._changed:
+            self._paths |= noticed.paths
+            self._is_everything = self._is_everything or noticed.is_everything
+            self._since = noticed.since
+            self._held_until = time.monotonic() + seconds
+            self._is_taken = False
+            self._changed.notify_all()
+
+    def is_waiting(self) -> bool:
+        """Tell whether something could be taken now."""
+        with self._changed:
+            return self._has_any() and time.monotonic() >= self._held_until
+
+    def count(self) -> int:
+        """Return how many paths wait."""
+        with self._changed:
+            return len(self._paths)
+
+    def settle(self, seconds: float) -> bool:
+        """Wait until nothing is waiting or being taken in; False where that takes longer."""
+        with self._changed:
+            return self._changed.wait_for(
+                lambda: self._is_ending or not (self._has_any() or self._is_taken), timeout=seconds
+            )
+
+    def end(self) -> None:
+        """Let nobody wait any more."""
+        with self._changed:
+            self._is_ending = True
+            self._changed.notify_all()
+
+    def _begin(self) -> None:
+        if not self._has_any():
+            self._since = time.monotonic()
+
+    def _has_any(self) -> bool:
+        return bool(self._paths) or self._is_everything

@@ -1,0 +1,127 @@
+"""Where a daemon stands: its lock, what it says of itself, its socket. Everything in `run/` of the memory's home."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from pathlib import Path
+
+import msgspec
+
+from recollect.errors import StoreError, StoreLocked
+from recollect.store.sqlite import IngestLock
+
+FOLDER = "run"
+LOCK_NAME = "daemon.lock"
+CARD_NAME = "daemon.json"
+SOCKET_NAME = "hook.sock"
+"""These as in `recollect.hook.daemon`, which stands too high to be imported from here."""
+LOCK_TRIES_S = 0.3
+"""Who asks whether a daemon lives holds its lock for an instant; one that starts tries again for so long."""
+
+
+class Card(msgspec.Struct, frozen=True):
+    """What a daemon says of itself while it lives. started_at: UTC microseconds. port: of HTTP, 0 for none."""
+
+    pid: int
+    version: str
+    started_at: int
+    port: int = 0
+    token_file: str = ""
+
+
+class Place:
+    """The daemon's folder of one home, as the daemon itself uses it: made on entering, its own while inside.
+
+    Raises StoreLocked naming the pid of another daemon, StoreError where the home cannot be written.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._folder = home / FOLDER
+        make_private(self._folder)
+        self._lock = _locked(self._folder)
+        self._identity = _identity(self._folder / LOCK_NAME)
+        for name in (CARD_NAME, SOCKET_NAME):  # of one that was killed
+            with contextlib.suppress(FileNotFoundError):
+                (self._folder / name).unlink()
+
+    @property
+    def socket(self) -> Path:
+        """Where hooks and reads ask."""
+        return self._folder / SOCKET_NAME
+
+    def show(self, card: Card) -> None:
+        """Say who is at work, whole or not at all, for the user alone."""
+        half = self._folder / f"{CARD_NAME}.half"
+        half.unlink(missing_ok=True)
+        descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(msgspec.json.encode(card))
+        half.replace(self._folder / CARD_NAME)
+
+    def is_mine(self) -> bool:
+        """Tell whether the home is still the one that was taken: it may be deleted, and made anew for another."""
+        return self._identity is not None and _identity(self._folder / LOCK_NAME) == self._identity
+
+    def leave(self) -> None:
+        """Take everything away, the lock last. Harmless when done twice."""
+        for name in (CARD_NAME, SOCKET_NAME) if self.is_mine() else ():
+            with contextlib.suppress(OSError):
+                (self._folder / name).unlink()
+        self._lock.release()
+        self._identity = None
+
+
+def read_card(home: Path) -> Card | None:
+    """Return what the daemon at work says of itself; None where none is at work, or it has not said so yet."""
+    if not is_alive(home):
+        return None
+    try:
+        return msgspec.json.decode((home / FOLDER / CARD_NAME).read_bytes(), type=Card)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def is_alive(home: Path) -> bool:
+    """Tell whether a daemon is at work for a home: the system holds its lock exactly as long as it lives."""
+    folder = home / FOLDER
+    if not (folder / LOCK_NAME).exists():
+        return False
+    try:
+        IngestLock(folder, name=LOCK_NAME).release()
+    except StoreLocked:
+        return True
+    except StoreError:
+        return False  # a home that this user cannot write is nobody's of ours
+    return False
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder that is closed to others. Raises StoreError."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.mkdir(exist_ok=True, mode=0o700)
+        if os.name != "nt" and folder.stat().st_mode & 0o077:
+            folder.chmod(0o700)
+    except OSError as error:
+        raise StoreError(f"the memory's folder cannot be written: {error}") from error
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        info = path.stat()
+    except OSError:
+        return None
+    return (info.st_dev, info.st_ino)
+
+
+def _locked(folder: Path) -> IngestLock:
+    ends = time.monotonic() + LOCK_TRIES_S
+    while True:
+        try:
+            return IngestLock(folder, name=LOCK_NAME, work="keeping fresh")
+        except StoreLocked:
+            if time.monotonic() > ends:
+                raise
+            time.sleep(0.02)

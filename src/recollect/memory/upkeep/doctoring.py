@@ -1,0 +1,223 @@
+"""`memory.upkeep.doctor` and `.fix`: what is wrong, found by checks, and what of it can safely be put right."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol
+
+import msgspec
+
+from recollect.config import Config
+from recollect.errors import RecollectError, StoreError
+from recollect.memory.embedding import EmbeddingFacet
+from recollect.memory.presence.place import CARD_NAME, FOLDER, LOCK_NAME, SOCKET_NAME, is_alive, read_card
+from recollect.memory.setup import SetupFacet
+from recollect.memory.taking_in import now_us
+from recollect.pipeline.report import SyncReport
+from recollect.store.ports import Reader
+from recollect.store.sqlite import IngestLock
+from recollect.store.sqlite.audit import add_audit
+from recollect.store.sqlite.snapshots.space import give_back
+from recollect.upkeep.health.desk import Asks, Desk
+from recollect.upkeep.health.doctor import diagnose
+from recollect.upkeep.health.home import left_behind, open_to_others
+from recollect.upkeep.reports import Check, DaemonSeen, DistillHealth, DoctorReport, Fix
+from recollect.upkeep.setup.manifest import load_manifest
+
+Say = Callable[[Fix], None]
+
+
+class HasHealth(Protocol):
+    """What tells how far distilling is."""
+
+    def health(self) -> DistillHealth: ...
+
+
+class OpenHome(Protocol):
+    """What doctor needs of an open memory."""
+
+    home: Path
+    config: Config
+    env: Mapping[str, str]
+
+    @property
+    def embedding(self) -> EmbeddingFacet: ...
+    @property
+    def distilling(self) -> HasHealth: ...
+    @property
+    def setup(self) -> SetupFacet: ...
+    def reader(self) -> Reader: ...
+    def sync(self) -> SyncReport: ...
+    def rebuild(self, what: Literal["index", "all"]) -> SyncReport: ...
+    def close(self) -> None: ...
+
+
+def doctor(memory: OpenHome) -> DoctorReport:
+    """Run every check now. Never raises for what it finds; creates nothing."""
+    asks = Asks(
+        vectors=memory.embedding.coverage,
+        distilled=memory.distilling.health,
+        daemon=lambda: daemon_seen(memory.home),
+    )
+    return diagnose(Desk(memory.home, memory.config, memory.env, memory.reader, asks=asks, now_us=now_us()))
+
+
+def daemon_seen(home: Path) -> DaemonSeen:
+    """Return the daemon of a home as it is seen from outside."""
+    card = read_card(home)
+    if card is not None:
+        return DaemonSeen(card.pid, card.version)
+    return DaemonSeen(is_stale=(home / FOLDER / CARD_NAME).exists() and not is_alive(home))
+
+
+class Remedy(NamedTuple):
+    """What can safely be done about a check. does: said before it is done; do: returns what came of it."""
+
+    ids: tuple[str, ...]
+    does: Callable[[OpenHome, Check], str]
+    do: Callable[[OpenHome], str]
+
+
+def fix(memory: OpenHome, *, is_dry_run: bool = False, say: Say = lambda _: None) -> DoctorReport:
+    """Do what is safe about what the checks find, say each step before it is done, then run the checks again.
+
+    is_dry_run: says what it would do. Nothing that is stored is dropped: what is derived is derived anew, permissions
+    are closed, leavings go. What was done is kept in the audit.
+    """
+    report = doctor(memory)
+    fixes: list[Fix] = []
+    tried: set[Remedy] = set()
+    while True:
+        found = {check.id: check for check in reversed(report.checks) if check.state != "ok"}
+        todo = [(one, check) for one in REMEDIES if one not in tried and (check := _first(one, found)) is not None]
+        if not todo:
+            break
+        for remedy, check in todo:
+            step = Fix(check.id, remedy.does(memory, check), "would")
+            say(step)
+            fixes.append(step if is_dry_run else _done(memory, remedy, step))
+            tried.add(remedy)
+        if is_dry_run:
+            break
+        report = doctor(memory)  # what one thing put right may show another: events derived anew have no vectors yet
+    if fixes and not is_dry_run:
+        _note(memory, fixes)
+    return msgspec.structs.replace(report, fixes=tuple(fixes))
+
+
+def _first(remedy: Remedy, found: Mapping[str, Check]) -> Check | None:
+    return next((found[one] for one in remedy.ids if one in found), None)
+
+
+def _done(memory: OpenHome, remedy: Remedy, step: Fix) -> Fix:
+    try:
+        return msgspec.structs.replace(step, state="done", detail=remedy.do(memory))
+    except (RecollectError, OSError) as error:
+        return msgspec.structs.replace(step, state="failed", detail=str(error))
+
+
+def _note(memory: OpenHome, fixes: list[Fix]) -> None:
+    """Keep what was done. Where there is no database that could keep it, the report has it all the same."""
+    if (memory.home / "memory.db").exists():
+        with suppress(StoreError):
+            add_audit(memory.home, "fix", {"fixes": [[step.id, step.state] for step in fixes]}, at=now_us())
+
+
+def _close_to_others(memory: OpenHome) -> str:
+    count = 0
+    for path in list(open_to_others(memory.home)):
+        mode = stat.S_IMODE(path.lstat().st_mode)
+        path.chmod(mode & 0o700)
+        count += 1
+    return f"{count:,} closed"
+
+
+def _remove_leavings(memory: OpenHome) -> str:
+    """Remove what nothing needs; under the ingest lock, so that none of it is somebody's work in progress."""
+    lock = IngestLock(memory.home)
+    try:
+        found = left_behind(memory.home)
+        for path in found:
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+    finally:
+        lock.release()
+    run = memory.home / FOLDER
+    if (run / CARD_NAME).exists() and not is_alive(memory.home):
+        held = IngestLock(run, name=LOCK_NAME)
+        try:
+            for name in (CARD_NAME, SOCKET_NAME):
+                with suppress(FileNotFoundError):
+                    (run / name).unlink()
+        finally:
+            held.release()
+    return f"{len(found):,} removed"
+
+
+def _give_room_back(memory: OpenHome) -> str:
+    memory.close()
+    lock = IngestLock(memory.home)
+    try:
+        give_back(memory.home)
+    finally:
+        lock.release()
+    return ""
+
+
+def _sync(memory: OpenHome) -> str:
+    report = memory.sync()
+    if report.state == "busy":
+        raise StoreError(report.notes[0] if report.notes else "another process is ingesting")
+    return "; ".join(report.notes)
+
+
+def _mend_index(memory: OpenHome) -> str:
+    """A sync mends what is missing; what cannot be opened after it is made anew as a whole."""
+    said = _sync(memory)
+    still = next((c for c in doctor(memory).checks if c.id == "index" and c.state == "fail"), None)
+    if still is None:
+        return said
+    memory.rebuild("index")
+    return "the whole index was made anew"
+
+
+def _embed(memory: OpenHome) -> str:
+    report = memory.embedding.run()
+    return f"{report.chunks:,} vectors made"
+
+
+def _set_up_again(memory: OpenHome) -> str:
+    """Bring what setup wrote to this version; what a person edited since is left to them."""
+    told = []
+    manifest = load_manifest(memory.home).agents
+    for check in doctor(memory).checks:
+        if check.id == "outdated":
+            slug = check.name.split()[1]
+            told.append(f"{slug}: {memory.setup.prepare(slug, manifest[slug].mode).do().state}")
+    return ", ".join(told)
+
+
+def _says(text: str) -> Callable[[OpenHome, Check], str]:
+    return lambda _memory, check: f"{text} ({check.detail})"
+
+
+REMEDIES: tuple[Remedy, ...] = (
+    Remedy(("permissions", "home"), _says("close the home to others"), _close_to_others),
+    Remedy(("leftovers",), _says("remove what was left behind"), _remove_leavings),
+    Remedy(("index",), _says("bring the search index in step"), _mend_index),
+    Remedy(
+        ("hooks", "parsers", "detectors", "analyses"),
+        _says("take in what waits, and derive anew what older rules made"),
+        _sync,
+    ),
+    Remedy(("vectors",), _says("make the vectors that are missing"), _embed),
+    Remedy(("outdated",), _says("write again what an older version set up in an agent's settings"), _set_up_again),
+    Remedy(("wal",), _says("give free room in the database back"), _give_room_back),
+)
+"""In this order: what others rest on comes first, giving room back last."""

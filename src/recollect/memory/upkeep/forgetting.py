@@ -1,0 +1,213 @@
+"""`memory.upkeep.forgetting`: takes what is meant out of the memory, for good."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from recollect.archive.archive import Archive
+from recollect.archive.keys import HomeKeys, load_keys
+from recollect.errors import RecollectError, StoreLocked, UsageError
+from recollect.memory.taking_in import now_us
+from recollect.model.sessions import Session
+from recollect.pipeline.distill.running import DistillReport
+from recollect.pipeline.forgetting.running import Opened, Reasons, choosing_of, forget, resume
+from recollect.pipeline.home import Home
+from recollect.pipeline.report import SyncReport
+from recollect.store.ports import Reader
+from recollect.store.sqlite import SqliteWriter
+from recollect.store.sqlite.audit import add_audit
+from recollect.store.sqlite.removing.choosing import SqliteChoosing
+from recollect.upkeep.forgetting.choosing import Archived, Choosing, Chosen, compiled
+from recollect.upkeep.forgetting.reports import (
+    ForgetReport,
+    ForgetSelection,
+    ForgottenList,
+    SessionToForget,
+    TombstoneGroup,
+)
+
+StageProgress = Callable[[str, int, int], None]
+"""(what is done now, done, in all)"""
+_WAIT_S = 20.0
+"""How long another process is waited for that is taking in; a daemon does that for moments."""
+_ASK_AGAIN_S = 0.2
+_STILL_GOING_US = 86_400_000_000
+_LOOKING = "looking for it"
+
+
+class Distils(Protocol):
+    """What analyses sessions."""
+
+    def run(self, *, sessions: Sequence[str] | None = None) -> DistillReport: ...
+
+
+class OpenHome(Protocol):
+    """What forgetting needs of an open memory."""
+
+    home: Path
+    env: Mapping[str, str]
+
+    @property
+    def distilling(self) -> Distils: ...
+    def reader(self) -> Reader: ...
+    def session(self, uid: str) -> Session: ...
+    def writing(self) -> AbstractContextManager[tuple[SqliteWriter, Archive, HomeKeys]]: ...
+    def take_changes(self, scope: None, *, should_stop: Callable[[], bool]) -> SyncReport: ...
+    def make_ready(self) -> None: ...
+
+
+class ForgettingFacet:
+    """Says what a selection means, forgets it, and tells how much was ever forgotten."""
+
+    def __init__(self, memory: OpenHome) -> None:
+        self._memory = memory
+
+    def plan(self, selection: ForgetSelection, *, progress: StageProgress | None = None) -> ForgetReport:
+        """Return what would be forgotten; nothing is changed but that what is new is taken in first, as any read does.
+
+        Raises UsageError where nothing is meant or a pattern is none, UnknownName for a session that is not there,
+        KeyUnavailable, StoreError, ArchiveError.
+        """
+        started = time.perf_counter()
+        notes = self._fresh()
+        selection = self._checked(selection)
+        if next(self._memory.reader().ledgers(), None) is None:  # nothing was ever taken in: there is no key either
+            return ForgetReport("nothing", notes=notes)
+        home = Home(self._memory.home)
+        keys = load_keys(home.keys)
+        archive = Archive.open(home.archive, keys, read_only=True)
+        reader = self._memory.reader()
+        try:
+            with SqliteChoosing(home.folder) as stored:
+                archived = Archived(archive, list(reader.ledgers()), reader.chunks)
+                choosing = Choosing(stored, archived, keys.forget_key, progress=_looking(progress))
+                report = self._told(choosing.run(selection), reader)
+        finally:
+            archive.close()
+        report.notes += notes
+        report.seconds = time.perf_counter() - started
+        return report
+
+    def run(self, selection: ForgetSelection, *, progress: StageProgress | None = None) -> ForgetReport:
+        """Forget it; what is new is taken in first, so that nothing of it comes in later. Sessions that lose records
+        and stay are analysed anew.
+
+        Interrupted, the next command that writes goes on. A report of state "busy": another process kept the memory
+        locked, and nothing was done. Raises as `plan`; and DiskFull, IndexUnavailable: then it is not finished.
+        """
+        started = time.perf_counter()
+        notes = self._fresh()
+        selection = self._checked(selection)
+        if next(self._memory.reader().ledgers(), None) is None:
+            return ForgetReport("nothing", notes=notes)
+        try:
+            with self._opened() as opened:
+                report, again = _forget(opened, selection, progress or _untold)
+        except StoreLocked as error:
+            return ForgetReport("busy", notes=[*notes, str(error)])
+        if again:
+            done = self._memory.distilling.run(sessions=again)
+            report.notes += done.notes
+        with suppress(RecollectError):  # what is ready is an addition, and made by the next sync
+            self._memory.make_ready()
+        report.notes += notes
+        report.seconds = time.perf_counter() - started
+        return report
+
+    def listed(self) -> ForgottenList:
+        """Return how much was ever forgotten, and when; nothing tells what it was."""
+        counts: dict[tuple[int, str], int] = {}
+        self._memory.reader()  # makes an empty memory where there is none
+        with SqliteChoosing(self._memory.home) as stored:
+            for kind, at in stored.tombstones():
+                counts[at, kind] = counts.get((at, kind), 0) + 1
+        groups = (TombstoneGroup(at, kind, n) for (at, kind), n in sorted(counts.items(), reverse=True))
+        return ForgottenList(tuple(groups))
+
+    def _checked(self, selection: ForgetSelection) -> ForgetSelection:
+        if selection.is_empty:
+            raise UsageError("nothing is named that should be forgotten", hint="name a session, a repository, a time …")
+        if selection.pattern:
+            compiled(selection.pattern)
+        if selection.session:
+            selection = msgspec.structs.replace(selection, session=self._memory.session(selection.session).session_uid)
+        return selection
+
+    def _fresh(self) -> list[str]:
+        try:
+            self._memory.take_changes(None, should_stop=lambda: False)
+        except StoreLocked:
+            return ["another process is taking in; what it has not stored yet is not looked at"]
+        except RecollectError as error:
+            return [f"what is new could not be taken in first: {error}"]
+        return []
+
+    @contextmanager
+    def _opened(self) -> Iterator[Opened]:
+        ends_at = time.monotonic() + _WAIT_S
+        with ExitStack() as stack:
+            while True:
+                try:
+                    writer, archive, keys = stack.enter_context(self._memory.writing())
+                    break
+                except StoreLocked:
+                    if time.monotonic() > ends_at:
+                        raise
+                    time.sleep(_ASK_AGAIN_S)
+            yield Opened(Home(self._memory.home), writer, self._memory.reader(), archive, keys)
+
+    def _told(self, chosen: Chosen, reader: Reader) -> ForgetReport:
+        report = _planned(chosen)
+        report.bytes += sum(x.bytes_seen for x in reader.ledgers() if x.source_id in chosen.sources)
+        return report
+
+
+def _forget(opened: Opened, selection: ForgetSelection, tell: StageProgress) -> tuple[ForgetReport, list[str]]:
+    at = now_us()
+    resume(opened, at=at, tell=tell)
+    with SqliteChoosing(opened.home.folder) as stored:
+        chosen = choosing_of(opened, stored, progress=_looking(tell)).run(selection)
+        if chosen.is_empty:
+            return ForgetReport("nothing"), []
+        report = ForgetReport("done", kept_copies=chosen.kept_copies)
+        pattern = compiled(selection.pattern) if selection.pattern else None
+        again = forget(opened, stored, chosen, Reasons(at, pattern=pattern), report, tell=tell)
+    counted = ("whole_sessions", "partial_sessions", "sources", "records", "events", "bytes")
+    add_audit(opened.home.folder, "forget", {name: getattr(report, name) for name in counted}, at=at)
+    return report, again
+
+
+def _planned(chosen: Chosen) -> ForgetReport:
+    if chosen.is_empty:
+        return ForgetReport("nothing")
+    report = ForgetReport("planned", kept_copies=chosen.kept_copies)
+    lost = {uid: len(keys) for uid, keys in chosen.partial.items()}
+    for uid in (*chosen.whole, *chosen.partial, *sorted(chosen.retold)):
+        s = chosen.sessions[uid]
+        is_whole = uid in chosen.whole
+        events = s.event_count if is_whole else lost.get(uid, 0)
+        report.sessions.append(SessionToForget(uid, s.repo, s.started_at, is_whole, events, chosen.whole.get(uid, "")))
+        report.events += events
+    report.whole_sessions = len(chosen.whole)
+    report.partial_sessions = len(report.sessions) - len(chosen.whole)
+    report.sources = len(chosen.sources)
+    report.records = sum(map(len, chosen.records.values()))
+    report.bytes = sum(length for records in chosen.records.values() for _offset, length in records.values())
+    newest = max((s.ended_at or 0 for uid in chosen.whole if (s := chosen.sessions[uid])), default=0)
+    if newest > now_us() - _STILL_GOING_US:
+        report.notes.append("a session that goes may still be under way: what its agent adds to it stays out too")
+    return report
+
+
+def _looking(progress: StageProgress | None) -> Callable[[int, int], None] | None:
+    return None if progress is None else lambda done, total: progress(_LOOKING, done, total)
+
+
+def _untold(_doing: str, _done: int, _total: int) -> None:
+    """Nobody asked how far it is."""

@@ -1,0 +1,259 @@
+"""`memory.upkeep.retention`: keeps the memory within its bounds; after a sync, by the daemon, or by hand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from recollect.config import Config
+from recollect.errors import IndexUnavailable, StoreLocked, UsageError
+from recollect.memory.distilled.running import Wanted, distill
+from recollect.memory.taking_in import now_us
+from recollect.model.sessions import Session
+from recollect.pipeline.home import Home
+from recollect.store.distilled import DistilledReader
+from recollect.store.ports import Reader
+from recollect.store.sqlite.removing import policy
+from recollect.store.sqlite.removing.holdings import read_holdings, read_table_bytes
+from recollect.upkeep.notifying import Notice, notify
+from recollect.upkeep.retention.cadence import is_due, swept, swept_at
+from recollect.upkeep.retention.costing import DiskBytes, storage_of
+from recollect.upkeep.retention.reports import EvictReport, Pin, StorageReport
+from recollect.upkeep.retention.sweeping import Means, Sides, Sweep, limits_of, preview
+
+if TYPE_CHECKING:
+    from recollect.archive.archive import Archive
+    from recollect.archive.keys import HomeKeys
+    from recollect.pipeline.report import SyncReport
+    from recollect.store.sqlite import SqliteWriter
+
+SYNC_SECONDS = 30.0
+"""How long a sync or the daemon stays at it; the next one goes on."""
+WORN_SHARE = 0.3
+"""A shard of the index is made anew when at least so much of its documents was deleted."""
+_DISTILLED_CAP = "what was distilled takes {:,} bytes, more than `retention.distilled_cap_bytes` ({:,}); it is kept"
+
+
+class RetainingHome(Protocol):
+    """What the facet needs of an open memory."""
+
+    home: Path
+    config: Config
+
+    def reader(self) -> Reader: ...
+    def distilled(self) -> DistilledReader: ...
+    def writing(self) -> AbstractContextManager[Opened]: ...
+    def session(self, uid: str) -> Session: ...
+
+
+Opened = tuple["SqliteWriter", "Archive", "HomeKeys"]
+
+
+class _Pace(NamedTuple):
+    """How long a sweep may go on."""
+
+    max_seconds: float | None = None
+    should_stop: Callable[[], bool] = lambda: False
+
+    def stopper(self) -> Callable[[], bool]:
+        ends_at = None if self.max_seconds is None else time.monotonic() + self.max_seconds
+        return lambda: self.should_stop() or (ends_at is not None and time.monotonic() > ends_at)
+
+
+class RetentionFacet:
+    """Evicts raw bytes by the configuration's bounds, tells what everything takes, and what is spared."""
+
+    def __init__(self, memory: RetainingHome, clock: Callable[[], int] = now_us) -> None:
+        self._memory = memory
+        self._now_us = clock
+
+    def preview(self) -> EvictReport:
+        """Return exactly what `evict` would do now, and why. Changes nothing."""
+        if not self._is_there():
+            return EvictReport(is_dry_run=True, sessions=[], notes=["nothing is stored yet"])
+        return preview(self._memory.home, limits_of(self._memory.config.retention), now_us=self._now_us())
+
+    def evict(
+        self, *, max_seconds: float | None = None, should_stop: Callable[[], bool] = lambda: False
+    ) -> EvictReport:
+        """Sweep now, whatever the cadence, and tell who is to be told. Busy: another process is writing.
+
+        Raises StoreError, ArchiveError, DiskFull; what was done by then is whole.
+        """
+        if not self._is_there():
+            return EvictReport(sessions=[], notes=["nothing is stored yet"])
+        try:
+            with self._memory.writing() as opened:
+                report = self._sweep(opened, _Pace(max_seconds, should_stop))
+        except StoreLocked as error:
+            return EvictReport("busy", sessions=[], notes=[str(error)])
+        self.tell(report)
+        return report
+
+    def sweep(
+        self, *, max_seconds: float | None = SYNC_SECONDS, should_stop: Callable[[], bool] = lambda: False
+    ) -> EvictReport:
+        """Sweep when the cadence says so; else do nothing (state `not_due`). For the daemon. Raises as `evict`."""
+        if not self.is_due():
+            return EvictReport("not_due", sessions=[], notes=[])
+        return self.evict(max_seconds=max_seconds, should_stop=should_stop)
+
+    def is_due(self) -> bool:
+        """Tell whether the cadence asks for a sweep now."""
+        if not self._is_there():
+            return False
+        return is_due(self._memory.home, self._memory.config.retention.cadence, now_us=self._now_us())
+
+    def swept_at(self) -> int | None:
+        """Return when the last whole sweep was, UTC microseconds."""
+        return swept_at(self._memory.home) if self._is_there() else None
+
+    def sweep_with(self, opened: Opened, pace: float = SYNC_SECONDS) -> EvictReport:
+        """Sweep with the ingest lock held, when it is due; `tell` afterwards, without the lock."""
+        if not self.is_due():
+            return EvictReport("not_due", sessions=[], notes=[])
+        return self._sweep(opened, _Pace(pace))
+
+    def tell(self, report: EvictReport) -> None:
+        """Run the configured program for what a sweep found that should not wait; a failure is a note of the report."""
+        lost = [session for session in report.sessions if session.reason == "data_loss"]
+        home, config = self._memory.home, self._memory.config
+        notices = []
+        if lost:
+            value = {"sessions": [s.session_uid for s in lost], "bytes": sum(s.bytes for s in lost)}
+            notices.append(Notice("session_memory.data_loss", value))
+        cap = config.retention.distilled_cap_bytes
+        if report.distilled_bytes > cap:
+            value = {"distilled_bytes": report.distilled_bytes, "cap_bytes": cap}
+            notices.append(Notice("session_memory.distilled_cap", value))
+        for notice in notices:
+            if problem := notify(home, config.notify, notice, now_us=self._now_us()):
+                report.notes.append(problem)
+
+    def tell_failure(self, work: str, *, code: str, times: int) -> str:
+        """Tell whom the configuration names that some work has failed so many times in a row; return what went wrong.
+
+        code: of the error; never its text, which may quote what failed. At most once a day, whatever fails.
+        """
+        notice = Notice("session_memory.failure", {"work": work, "code": code, "times": times})
+        return notify(self._memory.home, self._memory.config.notify, notice, now_us=self._now_us())
+
+    def storage(self) -> StorageReport:
+        """Return what each tier, agent and repository takes, measured now."""
+        m = self._memory
+        m.reader()
+        folders = Home(m.home)
+        archive = folders.archive_bytes()
+        packs = sum(path.stat().st_size for path in (folders.archive / "packs").glob("*") if path.is_file())
+        log = sum(path.stat().st_size for path in m.home.glob("memory.db-wal"))
+        disk = DiskBytes(archive, packs, folders.index_bytes(), folders.vectors_bytes(), log)
+        return storage_of(
+            read_holdings(m.home), read_table_bytes(m.home), disk, limits_of(m.config.retention),
+            distilled_cap_bytes=m.config.retention.distilled_cap_bytes, swept_at=self.swept_at(),
+        )  # fmt: skip
+
+    def pins(self) -> tuple[Pin, ...]:
+        """Return the sessions that are spared, the newest pin first."""
+        if not self._is_there():
+            return ()
+        reader = self._memory.reader()
+        found = []
+        for uid, at in policy.read_pins(self._memory.home):
+            session = reader.session(uid)
+            found.append(Pin(uid, at, session.title if session is not None else ""))
+        return tuple(found)
+
+    def pin(self, uid: str) -> Pin:
+        """Have a session spared, with those below it. Raises UnknownName; UsageError for one that is evicted."""
+        session = self._memory.session(uid)
+        if session.evicted_at is not None:
+            raise UsageError(f"the raw text of {session.session_uid} is gone already: there is nothing to spare")
+        at = self._now_us()
+        policy.pin(self._memory.home, session.session_uid, at=at)
+        return Pin(session.session_uid, at, session.title)
+
+    def unpin(self, uid: str) -> bool:
+        """Have a session no longer spared; return whether it was. Raises UnknownName."""
+        return policy.unpin(self._memory.home, self._memory.session(uid).session_uid)
+
+    def _sweep(self, opened: Opened, pace: _Pace) -> EvictReport:
+        memory, (writer, archive, _keys) = self._memory, opened
+        should_stop = pace.stopper()
+        sides = Sides(memory.home, writer, archive, memory.reader(), memory.distilled())
+        notes: list[str] = []
+
+        def analyse(uids: Sequence[str]) -> None:
+            wanted = Wanted(sessions=uids, should_stop=should_stop)
+            notes.extend(distill(memory, opened, wanted, now_us=self._now_us).notes)
+
+        def mend() -> None:
+            notes.extend(_mend(memory, writer))
+
+        if writer.distilled.has_changes():  # what changed since its analysis is known to have changed
+            with writer.transaction():
+                writer.distilled.note_changes()
+        limits = limits_of(memory.config.retention)
+        report = Sweep(sides, limits, Means(self._now_us, analyse, mend, should_stop)).run()
+        report.notes += notes
+        tables = read_table_bytes(memory.home)
+        report.distilled_bytes = tables.distilled + tables.kept
+        cap = memory.config.retention.distilled_cap_bytes
+        if report.distilled_bytes > cap:
+            report.notes.append(_DISTILLED_CAP.format(report.distilled_bytes, cap))
+        if report.data_loss:
+            report.notes.append(
+                f"data loss: {report.data_loss} session(s) went without having been analysed, above the hard cap; "
+                "raise `retention.raw_hard_cap_bytes`, or see what fails with `recollect doctor`"
+            )
+        if report.state == "done":
+            swept(memory.home, now_us=self._now_us())
+        return report
+
+    def _is_there(self) -> bool:
+        return (self._memory.home / "memory.db").exists()
+
+
+def retain_after(memory: RetainingHome, opened: Opened, report: SyncReport) -> EvictReport:
+    """Sweep after a sync, when it is due, and add to the sync's notes what came of it. Never raises for a full disk.
+
+    The caller runs `RetentionFacet.tell` with what this returns when the ingest lock is free again.
+    """
+    from recollect.errors import ArchiveError, StoreError
+
+    facet = RetentionFacet(memory)
+    try:
+        done = facet.sweep_with(opened)
+    except (StoreError, ArchiveError) as error:
+        report.notes.append(f"retention could not finish ({error}); the next sync goes on")
+        return EvictReport("interrupted", sessions=[], notes=[])
+    if done.sessions:
+        report.notes.append(
+            f"retention: {len(done.sessions)} session{'s' * (len(done.sessions) > 1)} evicted, "
+            f"{done.freed_bytes / 1e6:.1f} MB given back"
+        )
+    report.notes += done.notes
+    return done
+
+
+def _mend(memory: RetainingHome, writer: SqliteWriter) -> list[str]:
+    """Have the search index let go of what went, hold what stayed of it, and give its room back."""
+    from recollect.index.engine import dead_share, shard_names
+    from recollect.index.writer import IndexWriterSet
+    from recollect.pipeline.forgetting.remake import remake_shards
+    from recollect.pipeline.mend import mend_index
+    from recollect.store.sqlite.removing.choosing import SqliteChoosing
+
+    folders, reader = Home(memory.home), memory.reader()
+    try:
+        with IndexWriterSet.open(folders.index) as index:
+            mend_index(writer, reader, index)
+        worn = [name for name in shard_names(folders.index) if dead_share(folders.index / name) >= WORN_SHARE]
+        if worn:
+            with SqliteChoosing(memory.home) as stored:
+                remake_shards(folders, reader, worn, stored.sessions_in(worn))
+    except IndexUnavailable as error:
+        return [f"the search index could not be brought in step ({error}); the next sync tries again"]
+    return []

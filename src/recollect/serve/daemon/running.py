@@ -1,0 +1,218 @@
+"""One daemon, from taking its place to leaving it: the loop in a thread, the socket, HTTP in the main thread."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from types import FrameType
+from typing import TYPE_CHECKING, NamedTuple
+
+from recollect import __version__
+from recollect.errors import UsageError
+from recollect.serve.daemon.detaching import leave_terminal
+from recollect.serve.daemon.logs import DaemonLog
+from recollect.serve.daemon.sockets import AskSocket
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+    from recollect.memory import Keeper, LiveStatus, Memory, Place
+
+STOP_S = 1.5
+"""How long work under way may take after a signal. Then it is killed, which loses nothing that was stored."""
+GUARD_EVERY_S = 2.0
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Started(NamedTuple):
+    """What a daemon says when it has begun. url: "" where nothing listens, http then says why."""
+
+    pid: int
+    home: str
+    url: str
+    token_file: str
+    http: str
+
+
+def run_daemon(memory: Memory, *, port: int | None, tell: Callable[[Started], None]) -> None:
+    """Keep a memory fresh and serve it until SIGINT or SIGTERM. Blocks; call it in the main thread.
+
+    port: in place of the configured one. tell: called once it has begun. Raises StoreLocked naming the daemon that is
+    at work already, StoreError where the home cannot be written.
+    """
+    place = memory.live.take_place()
+    log = DaemonLog(memory.home / "logs")
+    try:
+        _Daemon(memory, place, log).run(port, tell)
+    finally:
+        place.leave()
+
+
+class _Daemon:
+    """The parts of one daemon while it runs."""
+
+    def __init__(self, memory: Memory, place: Place, log: DaemonLog) -> None:
+        self._memory = memory
+        self._place = place
+        self._log = log
+        self._keeper: Keeper = memory.live.make_keeper(log)
+        self._url = ""
+        self._http = ""
+        self._stopped_at = 0.0
+        self._ended = threading.Event()
+
+    def run(self, port: int | None, tell: Callable[[Started], None]) -> None:
+        """Run until a signal comes, then stop within two seconds."""
+        self._log(f"started, version {__version__}")
+        bound = self._listen(self._memory.config.daemon.port if port is None else port, is_named=port is not None)
+        # An earlier signal than HTTP is ready for ends it just the same.
+        before = {number: signal.signal(number, self._stop) for number in _SIGNALS}
+        hangup = getattr(signal, "SIGHUP", None)
+        if hangup is not None and signal.getsignal(hangup) == signal.SIG_DFL:
+            before[hangup] = signal.signal(hangup, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+        asked = self._open_socket()
+        threading.Thread(target=self._guard, name="guarding", daemon=True).start()
+        try:
+            self._keeper.start()
+            self._serve(bound, tell)
+        finally:
+            if asked is not None:
+                asked.close()
+            self._end()
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def status(self) -> LiveStatus:
+        """Return how it is now."""
+        return self._keeper.status(url=self._url, http=self._http)
+
+    def _listen(self, port: int, *, is_named: bool) -> socket.socket | None:
+        from recollect.serve.loopback import listen
+
+        if not self._memory.config.daemon.http and not is_named:
+            self._http = "switched off ([daemon] http)"
+            return None
+        try:
+            return listen(port)
+        except UsageError as taken:
+            # Somebody else's program must not keep the memory from being fresh.
+            self._http = f"{taken}; name another with [daemon] port"
+            self._log(self._http)
+            return None
+
+    def _open_socket(self) -> AskSocket | None:
+        from recollect.serve.daemon.hooks import Answers
+
+        if not AskSocket.is_possible():
+            return None
+        try:
+            answers = Answers(self._memory, self._keeper, self.status)
+            return AskSocket(self._place.socket, answers.by_kind(), self._log)
+        except OSError as error:
+            self._log(f"no socket for hooks: {error.strerror or error}")
+            return None
+
+    def _serve(self, bound: socket.socket | None, tell: Callable[[Started], None]) -> None:
+        from recollect.memory import Card
+
+        port, token_file = 0, ""
+        if bound is not None:
+            from recollect.serve.token import NAME
+
+            host, port = bound.getsockname()[:2]
+            self._url, token_file = f"http://{host}:{port}", str(self._memory.home / NAME)
+
+        def begun() -> None:
+            if bound is not None:
+                bound.listen()
+            self._place.show(Card(os.getpid(), __version__, self.status().started_at, port, token_file))
+            leave_terminal(self._memory.home)
+            tell(Started(os.getpid(), str(self._memory.home), self._url, token_file, self._http))
+
+        if bound is None:
+            begun()
+            while not self._ended.wait(1.0):  # a wait without an end would keep signals out on some systems
+                pass
+            return
+        from recollect.serve.loopback import serve
+
+        with bound:
+            app, close = _make_app(self._memory, self.status, begun)
+            if not self._ended.is_set():
+                serve(app, bound, has_lifespan=True, stopping=self._stopping)
+            close()
+
+    def _guard(self) -> None:
+        """Stop where the home was taken away: what is written there now is nobody's, or another daemon's."""
+        while not self._ended.wait(GUARD_EVERY_S):
+            if not self._place.is_mine():
+                self._log("the home was taken away")
+                signal.raise_signal(signal.SIGTERM)
+                return
+
+    def _stop(self, _number: int, _frame: FrameType | None) -> None:
+        self._stopping()
+
+    def _stopping(self) -> None:
+        if not self._ended.is_set():
+            self._stopped_at = time.monotonic()
+            self._ended.set()
+            self._keeper.ask_to_stop()
+
+    def _end(self) -> None:
+        self._stopping()
+        left = STOP_S - (time.monotonic() - self._stopped_at)
+        is_ended = self._keeper.stop(max(0.1, left))
+        self._log("stopped" if is_ended else "stopped in the middle of a step: the next start goes on with it")
+        if is_ended:
+            self._memory.close()
+        self._place.leave()
+        if not is_ended or _has_others():
+            # Everything is on the disk or will be taken in again: what hangs must not keep the system waiting.
+            with suppress(OSError):
+                sys.stdout.flush()
+                sys.stderr.flush()
+            os._exit(0)
+
+
+def _make_app(
+    memory: Memory, status: Callable[[], LiveStatus], begun: Callable[[], None]
+) -> tuple[Starlette, Callable[[], None]]:
+    """Return the application of MCP and pages, and what ends it. begun: called once it answers."""
+    from recollect.serve.mcp.sdk import load
+
+    load(with_http=True)
+    from starlette.applications import Starlette
+
+    from recollect.serve.mcp.admission import Admission
+    from recollect.serve.mcp.freshness import Freshness
+    from recollect.serve.mcp.http import McpRoute
+    from recollect.serve.mcp.server import MemoryServer
+    from recollect.serve.token import home_token
+    from recollect.serve.web.admission import Visitors
+    from recollect.serve.web.pages import Pages
+
+    token = home_token(memory.home)
+    admission = Admission()
+    mcp = McpRoute(MemoryServer(Freshness(lambda: memory), admission=admission), token)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with mcp.lifespan(app):
+            begun()
+            yield
+
+    pages = Pages(Visitors(token), status, memory.stats)
+    return Starlette(routes=[mcp.route, *pages.routes], lifespan=lifespan), admission.close
+
+
+def _has_others() -> bool:
+    """Tell whether threads are at work that the interpreter would wait for at its end."""
+    mine = threading.current_thread()
+    return any(t.is_alive() and not t.daemon and t is not mine for t in threading.enumerate())

@@ -1,0 +1,1 @@
+"""The web pages of a daemon: they show, and change nothing."""

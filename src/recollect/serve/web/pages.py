@@ -1,0 +1,111 @@
+"""The status page, the same as JSON, and whether the daemon is well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from recollect.serve.web.admission import Visitors, private
+
+if TYPE_CHECKING:
+    from recollect.memory import LiveStatus, Stats
+
+_HERE = Path(__file__).parent
+REFRESH_S = 5
+"""How often a browser asks for the status page again."""
+_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
+
+
+class Pages:
+    """The routes of one daemon."""
+
+    def __init__(self, visitors: Visitors, status: Callable[[], LiveStatus], stats: Callable[[], Stats]) -> None:
+        """status, stats: asked for every page; stats reads the database."""
+        self._visitors = visitors
+        self._status = status
+        self._stats = stats
+        self._templates = Environment(
+            loader=FileSystemLoader(_HERE / "templates"),
+            autoescape=select_autoescape(default=True),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.filters["ago"] = ago
+        self._templates.filters["instant"] = instant
+        self._templates.filters["bytes"] = size
+        self.routes = [
+            Route("/", self._page, methods=["GET"]),
+            Route("/status.json", self._json, methods=["GET"]),
+            Route("/style.css", self._style, methods=["GET"]),
+            Route("/healthz", self._health, methods=["GET"]),
+        ]
+
+    async def _page(self, request: Request) -> Response:
+        refused = self._visitors.refusal(request)
+        if refused is not None:
+            return refused
+        html = await run_in_threadpool(self._render)
+        return private(Response(html, media_type="text/html; charset=utf-8", headers={"refresh": str(REFRESH_S)}))
+
+    async def _json(self, request: Request) -> Response:
+        refused = self._visitors.refusal(request)
+        if refused is not None:
+            return refused
+        status = await run_in_threadpool(self._status)
+        return private(Response(msgspec.json.encode(status), media_type="application/json"))
+
+    async def _style(self, request: Request) -> Response:
+        refused = self._visitors.refusal(request, is_public=True)
+        if refused is not None:
+            return refused
+        return private(Response((_HERE / "templates" / "style.css").read_bytes(), media_type="text/css"))
+
+    async def _health(self, request: Request) -> Response:
+        refused = self._visitors.refusal(request, is_public=True)
+        if refused is not None:
+            return refused
+        failing = (await run_in_threadpool(self._status)).failures
+        return private(PlainTextResponse("failing\n" if failing else "ok\n", 503 if failing else 200))
+
+    def _render(self) -> str:
+        return self._templates.get_template("status.html").render(status=self._status(), stats=self._stats())
+
+
+def ago(at_us: int | None, now_us: int) -> str:
+    """Return how long ago, or in how long, an instant is, in the largest unit that fits."""
+    if at_us is None:
+        return "not yet"
+    seconds = abs(now_us - at_us) // 1_000_000
+    for unit, name in _UNITS:
+        if seconds >= unit:
+            count = seconds // unit
+            text = f"{count} {name}{'s' * (count != 1)}"
+            break
+    else:
+        text = f"{seconds} s"
+    return f"in {text}" if at_us > now_us else f"{text} ago"
+
+
+def instant(at_us: int) -> str:
+    """Return an instant as people write it, in UTC."""
+    return datetime.fromtimestamp(at_us / 1e6, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def size(count: int) -> str:
+    """Return bytes in the unit that fits (10^3)."""
+    value, units = float(count), ("B", "kB", "MB", "GB", "TB")
+    for unit in units[:-1]:
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} {units[-1]}"
