@@ -26,6 +26,9 @@ PLANTED = {
     "house-cli": ("recall/answers.py", "import rich"),
     "house-serve": ("recall/answers.py", "import starlette"),
     "house-otlp": ("recall/answers.py", "import opentelemetry.proto.trace.v1.trace_pb2"),
+    "house-keyring": ("recall/answers.py", "import keyring"),
+    "house-watching": ("capture/changes.py", "import watchfiles"),
+    "house-pages": ("serve/loopback.py", "import jinja2"),
     "acyclic": ("model/ids.py", "import recollect.store.ports"),
 }
 """By rule: a module and an import that the rule forbids."""

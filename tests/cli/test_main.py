@@ -89,7 +89,14 @@ def test_the_package_itself_loads_the_standard_library_only() -> None:
 
 @pytest.mark.parametrize(
     "argv",
-    [["frob"], ["search"], ["search", "x", "--limt", "3"], ["sessions", "--limit", "0"], ["up"], ["show", "a#b"]],
+    [
+        ["frob"],
+        ["search"],
+        ["search", "x", "--limt", "3"],
+        ["sessions", "--limit", "0"],
+        ["up", "--once", "--stop"],
+        ["show", "a#b"],
+    ],
 )
 def test_a_wrong_request_is_two_lines_on_stderr_and_exit_code_2(
     argv: list[str], capsys: pytest.CaptureFixture[str]

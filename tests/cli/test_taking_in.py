@@ -73,12 +73,6 @@ def test_up_again_keeps_the_demo_whole(isolated_home: Path, recollect: Recollect
     assert sum(a["events"] for a in again["sync"]["agents"].values()) == 0
 
 
-def test_the_daemon_is_not_there_yet_and_that_is_said(recollect: Recollect) -> None:
-    done = recollect("up")
-    assert done.code == 2
-    assert "hint: recollect up --once" in done.err
-
-
 def test_a_second_sync_takes_in_nothing(history: Path, recollect: Recollect) -> None:
     first = recollect("sync", "--json").data
     again = recollect("sync", "--json").data

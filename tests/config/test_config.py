@@ -20,6 +20,7 @@ from recollect.config import (
     IngestConfig,
     ReposConfig,
     SearchConfig,
+    SecretPatternConfig,
     config_reference,
     config_toml,
     load_config,
@@ -103,7 +104,30 @@ def test_an_unknown_key_names_its_path_and_the_nearest_known_one() -> None:
 
 def test_an_unknown_table_names_the_known_ones() -> None:
     error = refusal("[serach]\nlimit = 3\n")
-    assert error.allowed == ("agents", "repos", "search", "embedding", "context", "ingest", "distill", "gate", "infra")
+    assert error.allowed == Config.__struct_fields__
+    assert "did you mean `search`" in str(error)
+
+
+def test_patterns_of_ones_own_are_read() -> None:
+    text = '[privacy]\nallow = ["AKIA.*EXAMPLE"]\n[[privacy.patterns]]\nname = "acme"\npattern = "acme_[0-9]{9}"\n'
+    privacy = parse_config(tomllib.loads(text)).privacy
+    assert privacy.patterns == (SecretPatternConfig(name="acme", pattern="acme_[0-9]{9}"),)
+    assert privacy.allow == ("AKIA.*EXAMPLE",)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('[[privacy.patterns]]\nname = "a"\npattern = "x("\n', "privacy.patterns.1.pattern"),
+        ('[[privacy.patterns]]\nname = "a"\npattern = "x*"\n', "privacy.patterns.1.pattern"),
+        ('[[privacy.patterns]]\nname = "A key"\npattern = "xyz"\n', "privacy.patterns.1.name"),
+        ('[privacy]\nallow = ["fine", "[z-a]"]\n', "privacy.allow.2"),
+        ('[privacy]\nallow = ["[[a]"]\n', "privacy.allow.1"),
+        ('[[privacy.patterns]]\nname = "a"\n', "privacy.patterns.1"),
+    ],
+)
+def test_a_pattern_that_cannot_be_used_is_refused_by_name(text: str, key: str) -> None:
+    assert refusal(text).key == key
 
 
 def test_an_unknown_key_of_an_agent_is_found_in_its_table() -> None:

@@ -14,7 +14,7 @@ import pytest
 from recollect.config import Config, EmbeddingConfig
 from recollect.errors import ConfigError, EmbeddingUnavailable
 from recollect.memory import Memory
-from recollect.memory.embedding import LOCK_NAME
+from recollect.pipeline.embed import LOCK_NAME
 from recollect.store.sqlite import IngestLock
 from recollect.testing.builders import ClaudeTranscript
 from tests.pipeline.conftest import World, world

@@ -6,6 +6,7 @@ import json
 from itertools import accumulate
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -91,6 +92,16 @@ def test_a_planted_secret_is_found_in_any_surroundings(before: str, kind: str, a
     assert secret not in redacted["text"][0]
     for raw in _encodings(value):
         assert REDACTOR.suspects(raw, [len(raw)]) == [0]
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_the_sieve_suspects_every_kind_however_json_writes_it(kind: str) -> None:
+    written, _ = PLANTED[kind]
+    for edge in (" ", "\n", "\t", '"', "'", "(", "é"):
+        for value in ({"a": f"x{edge}{written}{edge}"}, {written: 1}, [json.dumps({"b": written})]):
+            for raw in _encodings(value):
+                if REDACTOR.redact_value(json.loads(raw))[1] or REDACTOR.redact_text(raw.decode())[1]:
+                    assert REDACTOR.suspects(raw, [len(raw)]) == [0]
 
 
 @given(st.lists(st.booleans(), max_size=30), st.integers(0, 5))

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from typing import NamedTuple
 
 import apsw
+import msgspec
 import pytest
 
+from recollect import __version__
+from recollect.config import Config, PrivacyConfig
 from recollect.memory import Check
-from recollect.upkeep import doctor
+from recollect.memory.presence.place import Card, Place
+from recollect.memory.taking_in import now_us
+from recollect.store.sqlite.audit import add_audit
+from recollect.upkeep.copies.last import LastBackup, remember
+from recollect.upkeep.health import home as health
+from recollect.upkeep.health import lately
+from recollect.upkeep.retention.sweeping import limits_of
+from tests.pipeline import conftest as homes
 from tests.pipeline.conftest import World
 
 
@@ -62,21 +73,120 @@ class Ailment(NamedTuple):
 
 
 def _old_python(_: World, patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(doctor, "OLDEST_PYTHON", (99, 0))
+    patch.setattr(health, "OLDEST_PYTHON", (99, 0))
 
 
 def _open_to_others(world: World, _: pytest.MonkeyPatch) -> None:
     world.memory.home.chmod(0o755)
 
 
+def _file_open_to_others(world: World, _: pytest.MonkeyPatch) -> None:
+    (world.memory.home / "memory.db").chmod(0o644)
+
+
+def _key_open_to_others(world: World, _: pytest.MonkeyPatch) -> None:
+    (world.memory.home / "keys/wrapping.key").chmod(0o640)
+
+
+def _rebuild_interrupted(world: World, _: pytest.MonkeyPatch) -> None:
+    (world.memory.home / "rebuild").mkdir()
+
+
+def _daemon_killed(world: World, _: pytest.MonkeyPatch) -> None:
+    """The system takes its lock when its process ends; what it said of itself stays."""
+    card = world.memory.home / "run" / "daemon.json"
+    card.parent.mkdir(mode=0o700)
+    card.write_bytes(msgspec.json.encode(Card(1, __version__, 0)))
+    card.chmod(0o600)
+
+
+def _older_daemon(world: World, patch: pytest.MonkeyPatch) -> None:
+    place = Place(world.memory.home)
+    place.show(Card(os.getpid(), "0.0.1", 0))
+    patch.setattr(health, "place_of_this_test", place, raising=False)  # it holds the lock
+
+
+def _not_on_the_path(world: World, _: pytest.MonkeyPatch) -> None:
+    (world.memory.home / "setup.json").write_text('{"agents": {}, "version": 1}')
+
+
+def _newer_schema(world: World, _: pytest.MonkeyPatch) -> None:
+    change(world, "PRAGMA user_version = 9999")
+
+
+def _much_free_room(world: World, _: pytest.MonkeyPatch) -> None:
+    change(world, "CREATE TABLE large (data)", f"INSERT INTO large VALUES (zeroblob({20 << 20}))", "DROP TABLE large")
+
+
+def _other_detectors(world: World, _: pytest.MonkeyPatch) -> None:
+    change(world, "INSERT OR REPLACE INTO meta VALUES ('detectors', 'older')")
+
+
+def _clock_was_ahead(world: World, _: pytest.MonkeyPatch) -> None:
+    change(world, "UPDATE source SET observed_at = observed_at + 864000000000")
+
+
+def _kept_failing(world: World, _: pytest.MonkeyPatch) -> None:
+    add_audit(world.memory.home, "failure", {"code": "store_locked"}, at=now_us())
+
+
+def _lost_data(world: World, _: pytest.MonkeyPatch) -> None:
+    add_audit(world.memory.home, "data_loss", {"sessions": 1}, at=now_us())
+
+
+def _above_the_soft_cap(_: World, patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(lately, "limits_of", lambda config: limits_of(config)._replace(soft_cap_bytes=1))
+
+
+def _above_the_hard_cap(_: World, patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(lately, "limits_of", lambda config: limits_of(config)._replace(soft_cap_bytes=1, hard_cap_bytes=2))
+
+
+def _audit_gone(world: World, _: pytest.MonkeyPatch) -> None:
+    change(world, "ALTER TABLE audit RENAME COLUMN json TO text")
+
+
+def _old_backup(world: World, _: pytest.MonkeyPatch) -> None:
+    remember(world.memory.home, LastBackup(str(world.root), 0))
+
+
+def _backup_gone(world: World, _: pytest.MonkeyPatch) -> None:
+    remember(world.memory.home, LastBackup(str(world.root / "unmounted"), now_us()))
+
+
+def _drops_wait(world: World, _: pytest.MonkeyPatch) -> None:
+    drop = world.memory.home / "spool" / "old.json"
+    drop.parent.mkdir(mode=0o700, exist_ok=True)
+    drop.touch(mode=0o600)
+    os.utime(drop, (0, 0))
+
+
+def _gives_nothing(world: World, _: pytest.MonkeyPatch) -> None:
+    change(world, "UPDATE session SET event_count = 0, kind_counts = '{}' WHERE agent = 'codex'")
+
+
+def _stored_though_excluded(world: World, patch: pytest.MonkeyPatch) -> None:
+    (session, *_) = world.memory.sessions(sync=False).sessions
+    world.memory.close()
+    config = Config(privacy=PrivacyConfig(exclude_repos=(session.repo,)))
+    patch.setattr(homes, "Config", lambda: config)
+
+
+def change(world: World, *statements: str) -> None:
+    db = apsw.Connection(str(world.memory.home / "memory.db"))
+    for statement in statements:
+        db.execute(statement).fetchall()
+    db.close()
+
+
 def _home_not_writable(world: World, patch: pytest.MonkeyPatch) -> None:
-    real = doctor.os.access
-    patch.setattr(doctor.os, "access", lambda path, mode: path != world.memory.home and real(path, mode))
+    real = health.os.access
+    patch.setattr(health.os, "access", lambda path, mode: path != world.memory.home and real(path, mode))
 
 
 def _disk_full(_: World, patch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage("/")
-    patch.setattr(doctor.shutil, "disk_usage", lambda _folder: usage._replace(free=1000))
+    patch.setattr(health.shutil, "disk_usage", lambda _folder: usage._replace(free=1000))
 
 
 def _nothing_stored(world: World, _: pytest.MonkeyPatch) -> None:
@@ -192,6 +302,26 @@ AILMENTS = (
     Ailment("analyses", "warn", "the longest for", _long_unanalysed),
     Ailment("analyses", "fail", "waiting", _analyses_gone),
     Ailment("formats", "warn", "that no parser knows (claude 1)", _a_changed_format),
+    Ailment("permissions", "warn", "memory.db", _file_open_to_others),
+    Ailment("permissions", "fail", "keys/wrapping.key", _key_open_to_others),
+    Ailment("leftovers", "warn", "rebuild", _rebuild_interrupted),
+    Ailment("leftovers", "warn", "daemon that is gone", _daemon_killed),
+    Ailment("daemon", "warn", "0.0.1", _older_daemon),
+    Ailment("program", "warn", "PATH", _not_on_the_path),
+    Ailment("database", "warn", "read only", _newer_schema),
+    Ailment("database room", "warn", "free pages", _much_free_room),
+    Ailment("detectors", "warn", "other detectors", _other_detectors),
+    Ailment("excluded repositories", "warn", "", _stored_though_excluded),
+    Ailment("clock", "warn", "240.0 hours", _clock_was_ahead),
+    Ailment("failures", "warn", "store_locked (1)", _kept_failing),
+    Ailment("failures", "fail", "", _audit_gone),
+    Ailment("losses", "warn", "1 time", _lost_data),
+    Ailment("retention", "warn", "oldest analysed", _above_the_soft_cap),
+    Ailment("retention", "fail", "hard cap", _above_the_hard_cap),
+    Ailment("backup", "warn", "days old", _old_backup),
+    Ailment("backup", "warn", "not there", _backup_gone),
+    Ailment("hooks", "warn", "nothing takes them in", _drops_wait),
+    Ailment("agent codex gives nothing", "warn", "not one event", _gives_nothing),
     Ailment("agent claude", "warn", "linked.jsonl", _link_out),
     Ailment("agent codex", "warn", "no sessions", _no_codex_sessions),
 )

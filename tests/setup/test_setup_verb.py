@@ -282,3 +282,20 @@ class TestDoctor:
         (home / "recollect").mkdir()
         (home / "recollect" / "setup.json").write_text("[]")
         assert doctor()["state"] == "fail"
+
+    def test_what_an_older_version_set_up_is_brought_up_to_date(
+        self, home: Path, recollect: Callable[..., Outcome], doctor: Callable[[], Any]
+    ) -> None:
+        """As after an upgrade that moved the program: nothing was edited by hand, so `--fix` may write it."""
+        recollect("kimi", "--mode", "push", "--yes")
+        config = home / ".kimi-code" / "config.toml"
+        manifest = home / "recollect" / "setup.json"
+        before = config.read_text()
+        for path in (config, manifest):
+            text = path.read_text().replace("umask 077", "umask 022")
+            assert text != path.read_text()
+            path.write_text(text)
+        assert doctor()["id"] == "outdated"
+        assert run(("doctor", "--fix")) == 0
+        assert doctor()["state"] == "ok"
+        assert config.read_text() == before

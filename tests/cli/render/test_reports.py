@@ -6,8 +6,9 @@ import re
 
 import msgspec
 
+from recollect.cli.render.looking_after.health import print_doctor
 from recollect.cli.render.memory import print_stats, print_usage
-from recollect.cli.render.upkeep import print_doctor, print_exported, print_sync, print_verify
+from recollect.cli.render.upkeep import print_exported, print_sync, print_verify
 from recollect.memory import (
     AgentStats,
     AgentSync,

@@ -1,0 +1,22 @@
+"""The long proof, by hand: kills and failing disks by the hundred, sizes that nobody has, a day's traffic in minutes.
+
+`--quick` tries a fifth of it. What is lost or doubled is counted and named; nothing here asserts a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from benchmarks.soaking import faults, live, sizes
+from benchmarks.support.places import Places
+from benchmarks.support.results import Section
+
+
+def measure(at: Places, options: argparse.Namespace) -> list[Section]:
+    """Try everything; returns one section for each part."""
+    is_quick = bool(options.quick)
+    return [
+        live.measure(at, is_quick=is_quick),
+        faults.measure(at, is_quick=is_quick),
+        sizes.measure(at, is_quick=is_quick),
+    ]

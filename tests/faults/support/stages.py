@@ -1,0 +1,197 @@
+"""The stages that are killed, each a line of the table at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from recollect.hook.drops import keep
+from recollect.store.sqlite.migrations import MIGRATIONS
+from tests.faults.support.trials import Bench, Stage, state_of
+from tests.faults.support.worlds import (
+    NOTHING,
+    SETTINGS,
+    Seen,
+    World,
+    assert_database_is_sound,
+    assert_same,
+    assert_sound,
+    opened,
+)
+
+NO_DISTILLING = SETTINGS + "\n[distill]\nenabled = false\n"
+
+
+def _empty(_bench: Bench, _home: Path) -> None:
+    """Nothing was ever taken in."""
+
+
+def _taken_in(bench: Bench, home: Path) -> None:
+    bench.must(home, "sync")
+
+
+def _grown(bench: Bench, home: Path) -> None:
+    """A part of every transcript is there, one of them up to the middle of a line; then the agents wrote on."""
+    files = {path: path.read_bytes() for path in bench.world.transcripts().values()}
+    for path, data in files.items():
+        path.write_bytes(data[: len(data) * 2 // 3])
+    bench.must(home, "sync")
+    for path, data in files.items():
+        path.write_bytes(data)
+
+
+def _not_distilled(bench: Bench, home: Path) -> None:
+    (home / "config.toml").write_text(NO_DISTILLING)
+    bench.must(home, "sync")
+    (home / "config.toml").write_text(SETTINGS)
+
+
+def _with_drops(bench: Bench, home: Path) -> None:
+    """Hooks told of a session that no transcript knows, and of one that has a transcript."""
+    bench.must(home, "sync")
+    for session in ("0a0a0a0a-0000-4000-8000-000000000001", bench.world.claude[1].session):
+        for number in range(6):
+            told = {"hook_event_name": "UserPromptSubmit", "session_id": session, "cwd": "/w/p0",
+                    "transcript_path": "/t", "prompt": f"prompt {number} that hooks alone saw"}  # fmt: skip
+            assert keep(str(home / "spool"), "claude", json.dumps(told).encode())
+    # Drops are named at random and told apart by their times; equal ones would make the order a matter of chance.
+    for number, path in enumerate(sorted((home / "spool").glob("*.json"))):
+        os.utime(path, ns=(1_785_574_800_000_000_000 + number * 10**9,) * 2)
+
+
+def _of_an_older_version(bench: Bench, home: Path) -> None:
+    bench.must(home, "sync")
+    downgrade(home, len(MIGRATIONS) - 1)
+
+
+def downgrade(home: Path, version: int) -> None:
+    """Make the database of a home what it would be under an older schema, with what both versions know."""
+    new = home / "memory.db"
+    old = home / "older.db"
+    connection = apsw.Connection(str(old))
+    connection.execute("PRAGMA auto_vacuum = 2").fetchall()
+    connection.execute("PRAGMA journal_mode = wal").fetchall()
+    for statement in (s for migration in MIGRATIONS[:version] for s in migration):
+        connection.execute(statement)
+    with apsw.Connection(str(new)) as newer:
+        newer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        application_id = newer.pragma("application_id")
+    newer.close()
+    connection.execute("ATTACH ? AS newer", (str(new),))
+    tables = "SELECT name FROM main.sqlite_schema WHERE type = 'table' ORDER BY name = 'sqlite_sequence'"
+    for (table,) in connection.execute(tables).fetchall():
+        known = {row[1] for row in connection.execute(f"PRAGMA newer.table_info('{table}')")}
+        columns = [row[1] for row in connection.execute(f"PRAGMA main.table_info('{table}')") if row[1] in known]
+        if columns:
+            named = ", ".join(f'"{column}"' for column in columns)
+            connection.execute(f'DELETE FROM main."{table}"')
+            connection.execute(f'INSERT INTO main."{table}" ({named}) SELECT {named} FROM newer."{table}"')
+    connection.execute("DETACH newer")
+    connection.execute(f"PRAGMA application_id = {application_id}")
+    connection.execute(f"PRAGMA user_version = {version}")
+    connection.close()
+    for suffix in ("-wal", "-shm"):
+        new.with_name(new.name + suffix).unlink(missing_ok=True)
+    os.replace(old, new)
+
+
+def _is_of_one_version(home: Path, _world: World, _before: Seen) -> Seen:
+    """Opening it would migrate it: SQLite alone is asked. What it holds is told in the end."""
+    assert_database_is_sound(home)
+    connection = apsw.Connection(str(home / "memory.db"))
+    version = connection.pragma("user_version")
+    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    connection.close()
+    assert version in (len(MIGRATIONS) - 1, len(MIGRATIONS))
+    assert tables == tables_of(version)
+    return NOTHING
+
+
+def tables_of(version: int) -> set[str]:
+    """Return the tables of a schema."""
+    connection = apsw.Connection(":memory:")
+    for statement in (s for migration in MIGRATIONS[:version] for s in migration):
+        connection.execute(statement)
+    return {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+
+
+def with_vectors(home: Path, world: World) -> dict[str, Any]:
+    """Everything that a user sees, and how much of it can be found by meaning."""
+    with opened(home, world.env) as memory:
+        vectors = memory.embedding.stats()
+        assert vectors is not None
+        assert vectors.covered == vectors.total > 0
+    return state_of(home, world)
+
+
+def _to_be_evicted(bench: Bench, home: Path) -> None:
+    """More is stored than may be."""
+    bench.must(home, "sync")
+    (home / "config.toml").write_text(SETTINGS + "\n[retention]\nraw_soft_cap_bytes = 20000\n")
+
+
+def _with_a_backup(bench: Bench, home: Path) -> None:
+    """The backup lies beside the homes of the trial."""
+    bench.must(home, "sync")
+    bench.must(home, "backup", BACKUP)
+
+
+BACKUP = "{beside}/backup"
+
+
+def _assert_restorable(home: Path, world: World, expected: dict[str, Any]) -> None:
+    """A backup that was interrupted again and again in the end holds the whole memory."""
+    assert_same(home, world, expected)
+    target = home.parent / "restored"
+    restore = [
+        sys.executable,
+        "-m",
+        "recollect",
+        "restore",
+        BACKUP.replace("{beside}", str(home.parent)),
+        "--home",
+        str(target),
+    ]
+    env = {**os.environ, **world.env, "RECOLLECT_HOME": str(home)}
+    run = subprocess.run(restore, env=env, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert_same(target, world, expected)
+    shutil.rmtree(target)
+
+
+def _assert_same_after_a_sync(home: Path, world: World, expected: dict[str, Any]) -> None:
+    """What lost its evidence is analysed again by the command itself, or by the next sync where it was killed."""
+    with opened(home, world.env) as memory:
+        assert memory.sync().events == 0
+    assert_same(home, world, expected)
+
+
+STAGES = (
+    Stage("the first sync", ("sync",), _empty),
+    Stage("a sync of appends", ("sync",), _grown),
+    Stage("distilling", ("sync",), _not_distilled),
+    Stage("the spool of hooks", ("sync",), _with_drops),
+    Stage("embedding", ("embed",), _taken_in, expected=with_vectors),
+    Stage("migrating", ("sync",), _of_an_older_version, is_whole=_is_of_one_version),
+    Stage("rebuilding the index", ("rebuild", "index"), _taken_in),
+    Stage("rebuilding all", ("rebuild", "all"), _taken_in),
+    Stage("evicting", ("evict",), _to_be_evicted, codes=(0, 1), is_whole=assert_sound),
+    Stage(
+        "forgetting",
+        ("forget", "--pattern", "round2", "--yes"),
+        _taken_in,
+        codes=(0, 1),
+        is_whole=assert_sound,
+        is_same=_assert_same_after_a_sync,
+    ),
+    Stage("backing up", ("backup", BACKUP), _taken_in, is_same=_assert_restorable),
+    Stage("restoring", ("restore", BACKUP, "--force"), _with_a_backup, is_whole=assert_sound),
+    Stage("rotating keys", ("keys", "rotate"), _taken_in),
+)

@@ -1,0 +1,51 @@
+"""A derivation by a newer parser that is interrupted begins anew, and never takes the agent's file for another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from recollect.errors import StoreError
+from recollect.pipeline import rebuild
+from recollect.pipeline.rederiving import slices
+from tests.upkeep.removal.conftest import World, world
+from tests.upkeep.removal.test_what_is_left import newer
+
+__all__ = ["world"]
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+@pytest.mark.parametrize("after", [0, 1])
+def test_after_a_crash_the_next_sync_finishes_it(
+    world: World, monkeypatch: pytest.MonkeyPatch, is_cut: bool, after: int
+) -> None:
+    if is_cut:
+        world.cut(world.one, *world.large_records(world.one)[2:5])
+        world.cut(world.two, (0, 1 << 40))
+    before = world.told()
+    revisions = {row.path: (row.revision, row.committed_bytes, row.records) for row in world.memory.reader().sources()}
+    newer(monkeypatch)
+    whole = slices.slices_of
+
+    def torn(*args: Any, **named: Any) -> Iterator[slices.Slice]:
+        for number, one in enumerate(whole(*args, **named)):
+            if number == after:
+                raise StoreError("the power went")
+            yield one
+
+    with monkeypatch.context() as broken:
+        broken.setattr(rebuild, "slices_of", torn)
+        with pytest.raises(StoreError, match="the power went"):
+            world.memory.sync()
+    assert any("derived anew" in note for note in world.memory.sync().notes)
+    rows = world.memory.reader().sources()
+    assert {row.path: (row.revision, row.committed_bytes, row.records) for row in rows} == revisions
+    after_all = world.told()
+    for uid, (_facts, events, _usage) in before.items():
+        assert [(e.seq, e.event_id, e.part, e.kind) for e in after_all[uid][1]] == [
+            (e.seq, e.event_id, e.part, e.kind) for e in events
+        ]
+    assert world.memory.upkeep.verify().ok
+    assert not any("anew" in note for note in world.memory.sync().notes)

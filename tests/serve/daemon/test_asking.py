@@ -1,0 +1,158 @@
+"""Hooks, reads and agents ask the daemon: over its socket and over MCP."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import httpx2
+import pytest
+from mcp.client.session import ClientSession
+from mcp.client.streamable_http import streamable_http_client
+
+from recollect.hook.daemon import ask, socket_path
+from tests.serve.daemon.conftest import Desk, wait_until
+
+pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="this system has no Unix sockets")
+
+
+def question(desk: Desk, kind: str, **texts: str) -> str | None:
+    return ask(socket_path(str(desk.home)), {"version": 1, "kind": kind, "agent": "claude", **texts})
+
+
+def test_a_sessions_start_gets_what_the_memory_says(desk: Desk) -> None:
+    folder = desk.root / "work"
+    folder.mkdir()
+    talk = desk.claude("one", cwd=str(folder))
+    talk.user("please add the quokka endpoint")
+    talk.assistant("Added the quokka endpoint.")
+    desk.up()
+    with desk.memory() as memory:
+        expected = memory.context(cwd=str(folder), event="start").text
+    assert "quokka" in expected
+    assert question(desk, "context", event="start", cwd=str(folder), session="new") == expected
+    assert desk.status().counters.hook_answers == 1
+
+
+def test_a_prompt_is_answered_only_where_the_configuration_says_so(desk: Desk) -> None:
+    desk.claude("one", cwd=str(desk.root)).user("about the quokka endpoint of the shop")
+    desk.up()
+    assert question(desk, "context", event="prompt", cwd=str(desk.root), prompt="quokka endpoint") == ""
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """One daemon for the questions that change nothing."""
+    made = Desk(tmp_path_factory.mktemp("running"))
+    daemon = made.up()
+    yield made
+    assert daemon.end() == (0, "")
+
+
+@pytest.mark.parametrize("kind", ["", "unheard-of", "context"])
+def test_what_is_not_known_gets_an_empty_text(running: Desk, kind: str) -> None:
+    assert question(running, kind, event="no such event") == ""
+
+
+@pytest.mark.parametrize(
+    "line", [b"no json\n", b"[]\n", b'{"version": 99, "kind": "settle"}\n', b"\xff\xfe\n", b"[" * 100_000 + b"\n"]
+)
+def test_garbage_gets_an_empty_text_and_hurts_nobody(running: Desk, line: bytes) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
+        channel.connect(socket_path(str(running.home)))
+        channel.sendall(line)
+        assert json.loads(channel.makefile().readline()) == {"version": 1, "text": ""}
+    assert question(running, "settle") is not None
+
+
+def test_one_that_says_nothing_keeps_nobody_else_waiting(running: Desk) -> None:
+    silent = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(4)]
+    try:
+        for channel in silent:
+            channel.connect(socket_path(str(running.home)))
+        assert question(running, "context", event="start", cwd="/nowhere") == ""
+    finally:
+        for channel in silent:
+            channel.close()
+
+
+def test_a_real_hook_leaves_its_drop_and_the_daemon_takes_it_in(desk: Desk) -> None:
+    desk.up()
+    said = {
+        "session_id": "6f1d1c3e-9b1f-4d0a-8a52-0123456789ab", "hook_event_name": "UserPromptSubmit",
+        "cwd": str(desk.root), "prompt": "a prompt that only the hook told: quokka",
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "recollect", "hook", "claude", "prompt"],
+        env=desk.env, input=json.dumps(said).encode(), capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0
+    desk.wait_for("quokka")
+    waiting = [path for path in (desk.home / "spool").iterdir() if path.is_file()]
+    assert waiting == []
+
+
+def test_the_end_of_a_session_has_it_looked_at_and_analysed(desk: Desk) -> None:
+    talk = desk.claude("one")
+    talk.user("about the quokka")
+    desk.up()
+    passes = desk.status().counters.passes
+    assert question(desk, "ended", event="end", session=talk.session) == ""
+    wait_until(lambda: desk.status().counters.passes > passes)
+
+
+def test_reads_leave_the_looking_to_the_daemon_and_still_see_the_newest(desk: Desk) -> None:
+    talk = desk.claude("one")
+    talk.user("it begins")
+    desk.up()
+    for number in range(5):
+        talk.user(f"just now: quokka{number}x")
+        with desk.memory() as memory:
+            wait_until(lambda n=number: bool(memory.search(f"quokka{n}x").hits))
+            assert memory.last_sync is None, "this process never looked itself"
+
+
+def test_without_a_daemon_reads_look_themselves(desk: Desk) -> None:
+    desk.claude("one").user("it begins with a quokka")
+    desk.up().end()
+    desk.claude("two").user("nobody watches the wombat")
+    with desk.memory() as memory:
+        assert memory.search("wombat").hits
+        assert memory.last_sync is not None
+
+
+def test_a_client_of_mcp_finds_what_was_just_written(desk: Desk) -> None:
+    talk = desk.claude("one")
+    talk.user("it begins")
+    daemon = desk.up()
+    talk.user("tell nobody of the quokka")
+    desk.wait_for("quokka")
+
+    async def call() -> str:
+        headers = {"Authorization": f"Bearer {daemon.token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=60) as http,
+            streamable_http_client(f"{daemon.url}/mcp", http_client=http) as streams,
+            ClientSession(streams[0], streams[1]) as client,
+        ):
+            await client.initialize()
+            answer = await client.call_tool("search", {"query": "quokka"})
+            return str(answer.content[0].text)  # type: ignore[union-attr]
+
+    assert talk.uid in anyio.run(call)
+    assert daemon.end() == (0, ""), "a client that has just been there does not keep it from stopping"
+
+
+def test_what_wrote_the_log_says_nothing_of_transcripts(desk: Desk) -> None:
+    talk = desk.claude("one")
+    talk.user("a word that must not be logged: quokka")
+    desk.up().end()
+    log = Path(desk.home / "logs" / "daemon.log").read_text("utf-8")
+    assert "started" in log
+    assert "stopped" in log
+    assert "quokka" not in log

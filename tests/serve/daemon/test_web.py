@@ -1,0 +1,103 @@
+"""The status page: for the owner alone, on this machine alone, and nothing in it can be made to act."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.serve.daemon.conftest import Daemon, Desk
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    root = tmp_path_factory.mktemp("web")
+    desk = Desk(root)
+    desk.claude_home = root / HOSTILE.replace("/", "")
+    desk.env["CLAUDE_CONFIG_DIR"] = str(desk.claude_home)
+    desk.claude("one").user("it begins")
+    running = desk.up()
+    yield running
+    assert running.end() == (0, "")
+
+
+def test_whether_it_is_well_needs_no_token_and_says_nothing_else(daemon: Daemon) -> None:
+    answer = daemon.get("/healthz")
+    assert (answer.status, answer.body) == (200, b"ok\n")
+
+
+@pytest.mark.parametrize("path", ["/", "/status.json", "/?token=wrong", "/status.json?token="])
+def test_nothing_is_shown_without_the_token(daemon: Daemon, path: str) -> None:
+    assert daemon.get(path).status == 401
+    assert daemon.get(path, token="wrong").status == 401
+    assert daemon.get(path, cookie="recollect-pages=wrong").status == 401
+
+
+@pytest.mark.parametrize("path", ["/", "/status.json", "/healthz", "/style.css", "/mcp"])
+def test_pages_of_others_get_nothing_even_with_the_token(daemon: Daemon, path: str) -> None:
+    assert daemon.get(path, token=daemon.token, origin="https://evil.example").status == 403
+    assert daemon.get(path, token=daemon.token, host="evil.example").status == 403
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+@pytest.mark.parametrize("path", ["/", "/status.json", "/healthz"])
+def test_nothing_can_be_changed(daemon: Daemon, method: str, path: str) -> None:
+    assert daemon.get(path, method=method, token=daemon.token).status == 405
+
+
+def test_the_status_is_what_the_program_says_of_itself(daemon: Daemon) -> None:
+    answer = daemon.get("/status.json", token=daemon.token)
+    assert answer.headers["content-type"] == "application/json"
+    told = json.loads(answer.body)
+    assert (told["pid"], told["url"]) == (daemon.pid, daemon.url)
+    assert told["last_full_at"] <= told["now"]
+    assert told["counters"]["full_passes"] >= 1
+
+
+def test_a_browser_is_let_in_once_and_keeps_no_token(daemon: Daemon) -> None:
+    first = daemon.get(f"/?token={daemon.token}")
+    assert (first.status, first.headers["location"]) == (303, "/")
+    cookie = first.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert daemon.token not in cookie
+    page = daemon.get("/", cookie=cookie.partition(";")[0])
+    assert page.status == 200
+    assert daemon.get("/mcp", cookie=cookie.partition(";")[0]).status == 401, "the cookie opens pages only"
+
+
+def test_the_page_loads_nothing_from_elsewhere_and_runs_nothing(daemon: Daemon) -> None:
+    page = daemon.get("/", token=daemon.token)
+    html = page.body.decode()
+    assert re.findall(r"(?:src|href)=\"([^\"]*)\"", html) == ["/style.css"]
+    assert "://" not in html
+    assert "<script" not in html
+    assert "&lt;script&gt;" in html, "the folder's name is shown as text"
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src" not in policy
+    assert "unsafe" not in policy
+    assert page.headers["cache-control"] == "no-store"
+    assert page.headers["x-frame-options"] == "DENY"
+
+
+def test_the_style_is_in_the_package(daemon: Daemon) -> None:
+    answer = daemon.get("/style.css")
+    assert answer.status == 200
+    assert answer.headers["content-type"].startswith("text/css")
+    assert b"@import" not in answer.body
+    assert b"url(" not in answer.body
+
+
+def test_it_listens_on_the_loopback_address_only(daemon: Daemon) -> None:
+    port = int(daemon.url.rpartition(":")[2])
+    listening = Path("/proc/net/tcp")
+    if not listening.exists():
+        pytest.skip("this system does not tell who listens where")
+    local = {line.split()[1] for line in listening.read_text("ascii").splitlines()[1:] if line.split()[3] == "0A"}
+    assert {address for address in local if int(address.rpartition(":")[2], 16) == port} == {f"0100007F:{port:04X}"}
