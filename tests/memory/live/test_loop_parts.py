@@ -13,6 +13,7 @@ from recollect.memory.live.attempts import Attempts
 from recollect.memory.live.clocks import JUMP_S, LATE_S, Clocks
 from recollect.memory.live.noticing import MOST_PATHS, Notices
 from recollect.memory.live.second_looks import MOST_LOOKS, SecondLooks
+from recollect.memory.presence.status import Failure
 
 
 class Hands:
@@ -118,7 +119,9 @@ def test_the_end_lets_nobody_wait() -> None:
 
 def test_work_that_fails_is_tried_ever_more_seldom_and_told_each_time_it_doubles() -> None:
     lines: list[str] = []
+    told: list[Failure] = []
     attempts = Attempts("storing", now_us=lambda: 0, log=lines.append)
+    attempts.persists = told.append
     waits = []
     for _ in range(12):
         with attempts.one():
@@ -130,6 +133,7 @@ def test_work_that_fails_is_tried_ever_more_seldom_and_told_each_time_it_doubles
     assert attempts.failure is not None
     assert (attempts.failure.code, attempts.failure.times, attempts.failures) == ("disk_full", 12, 12)
     assert len(lines) == 4, "the first, second, fourth and eighth"
+    assert [(f.work, f.code, f.times) for f in told] == [("storing", "disk_full", 8)], "told beyond the log once"
     with attempts.one():
         pass
     assert (attempts.failure, attempts.wait_s) == (None, 0.0)

@@ -15,6 +15,8 @@ FIRST_S = 0.5
 LONGEST_S = 60.0
 BUSY_S = 0.1
 LONGEST_BUSY_S = 2.0
+PERSISTENT_TIMES = 8
+"""So many in a row, a minute of them, are told beyond the log."""
 _US = 1_000_000
 _FRAMES = 6
 
@@ -35,6 +37,8 @@ class Attempts:
         self.was_busy = False
         """Whether the last attempt found another process ingesting."""
         self._again_at = 0.0
+        self.persists: Callable[[Failure], None] | None = None
+        """Called once when a failure has come `PERSISTENT_TIMES` in a row. Must not raise."""
 
     def is_due(self) -> bool:
         """Tell whether it may be tried now."""
@@ -69,6 +73,8 @@ class Attempts:
         self.failure = Failure(self._work, code, message, self._times, now, now + round(self.wait_s * _US))
         if is_logged and self._times & (self._times - 1) == 0:  # the first, second, fourth, eighth …
             self._log(f"{self._work} failed ({self._times} in a row): {code}: {message}")
+        if is_logged and self._times == PERSISTENT_TIMES and self.persists is not None:
+            self.persists(self.failure)
 
 
 def _place_of(bug: Exception) -> str:

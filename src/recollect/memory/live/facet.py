@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from recollect.errors import RecollectError
 from recollect.memory.live.between import Between, WorkingMemory
 from recollect.memory.live.keeper import Keeper, LiveMemory
 from recollect.memory.presence.asking import ask_status
 from recollect.memory.presence.place import Card, Place, is_alive, read_card
 
 if TYPE_CHECKING:
-    from recollect.memory.presence.status import LiveStatus
+    from recollect.memory.presence.status import Failure, LiveStatus
     from recollect.memory.upkeep.facet import UpkeepFacet
 
 
@@ -45,8 +47,23 @@ class LiveFacet:
         """Return the loop, not started; this memory's own reads wait for it from now on."""
         between = Between(self._memory, sweep=self._memory.upkeep.retention.sweep, now_us=self._now_us, log=log)
         keeper = Keeper(self._memory, between, now_us=self._now_us, log=log)
+        for attempts in keeper.attempts:
+            attempts.persists = partial(self._tell, log)
         self._memory.keeper = keeper.settle
         return keeper
+
+    def _tell(self, log: Callable[[str], None], failure: Failure) -> None:
+        """Keep in the audit, where `doctor` looks, that some work goes on failing, and tell whom `[notify]` names."""
+        from recollect.store.sqlite.audit import add_audit
+
+        told = {"work": failure.work, "code": failure.code, "times": failure.times}
+        try:
+            add_audit(self._memory.home, "failure", told, at=self._now_us())
+            problem = self._memory.upkeep.retention.tell_failure(failure.work, code=failure.code, times=failure.times)
+        except RecollectError as error:
+            problem = str(error)
+        if problem:
+            log(f"that {failure.work} goes on failing could not be told: {problem}")
 
     def is_alive(self) -> bool:
         """Tell whether a daemon is at work: one look at its lock, nothing remembered."""

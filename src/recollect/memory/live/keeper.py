@@ -88,6 +88,11 @@ class Keeper:
         self._notes: tuple[str, ...] = ()
         self._is_degraded = False
 
+    @property
+    def attempts(self) -> tuple[Attempts, ...]:
+        """All kinds of work, and how the latest of each went."""
+        return (self._planning, self._taking, *self._between.attempts)
+
     def start(self) -> None:
         """Begin; the first pass looks at everything."""
         self._thread.start()
@@ -133,7 +138,7 @@ class Keeper:
         """Return how it is now. url, http: of whoever serves it, see `LiveStatus`."""
         folders = self._watcher.folders()
         watched = tuple(WatchedPlace(f.folder, f.agents, f.how, f.reason) for f in folders if f.how != "absent")
-        failures = [attempts.failure for attempts in (self._planning, self._taking, *self._between.attempts)]
+        failures = [attempts.failure for attempts in self.attempts]
         in_s = max(0.0, self._full_due - time.monotonic())
         return LiveStatus(
             pid=os.getpid(), version=__version__, home=str(self._memory.home), phase=self._phase,
@@ -244,7 +249,7 @@ class Keeper:
 
     def _count(self) -> Counters:
         found = self._counters
-        found.failures = sum(a.failures for a in (self._planning, self._taking, *self._between.attempts))
+        found.failures = sum(a.failures for a in self.attempts)
         found.distilled_sessions, found.sweeps = self._between.distilled_sessions, self._between.sweeps
         found.embedded_texts = self._between.embedded_texts
         return found
