@@ -44,7 +44,7 @@ def back_up(home: Path, target: Path, sealer: Sealer | None, wish: Wish) -> Back
     started = time.perf_counter()
     if not (home / DATABASE_NAME).exists():
         raise UsageError(f"nothing is stored in {home} yet", hint="run `recollect up --once` first")
-    target = target.absolute()
+    target, home = target.resolve(), home.resolve()
     if target == home or home in target.parents:
         raise UsageError(f"{target} is inside of the memory itself", hint="name a folder outside of it")
     if target.name.endswith(m.SUFFIX):
