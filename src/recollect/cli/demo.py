@@ -26,6 +26,10 @@ def lay_out(home: Path, agents: Iterable[str]) -> Config:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         with as_file(files("recollect") / "sample") as bundled:
             shutil.copytree(bundled, sample, dirs_exist_ok=True)
+        for folder in (sample, *(path for path in sample.rglob("*") if path.is_dir())):
+            folder.chmod(0o700)  # copies have the modes of what they are copies of
+        for file in (path for path in sample.rglob("*") if path.is_file()):
+            file.chmod(0o600)
         config = _config(sample, agents)
         (home / CONFIG_NAME).write_text(config_toml(config), encoding="utf-8")
     except OSError as error:

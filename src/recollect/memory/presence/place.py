@@ -120,7 +120,7 @@ def _locked(folder: Path) -> IngestLock:
     ends = time.monotonic() + LOCK_TRIES_S
     while True:
         try:
-            return IngestLock(folder, name=LOCK_NAME, work="keeping fresh")
+            return IngestLock(folder, name=LOCK_NAME, work="the daemon of")
         except StoreLocked:
             if time.monotonic() > ends:
                 raise

@@ -34,10 +34,14 @@ def agent_checks(desk: Desk, reader: Reader | None) -> Iterator[Check]:
     waiting = hooks(desk)
     if waiting is not None:
         yield waiting
+    off = [slug for slug in desk.known if not desk.config.agent(slug).enabled]
     for adapter in desk.known.values():
         check = agent(desk, adapter)
         if check is not None:
             yield check
+    if off:
+        text = f"{counted(len(off), 'agent')} switched off in the configuration"
+        yield Check("agents off", "ok", text, details=tuple(off), id="agent")
     if reader is not None:
         yield from silent_agents(reader)
     for failure in failures(desk.config.formats()):
@@ -139,10 +143,10 @@ def folder_of_files(desk: Desk, folder: str) -> Check:
 
 
 def agent(desk: Desk, adapter: Adapter) -> Check | None:
-    """Return what is found of an agent, None for one that is not on this machine."""
+    """Return what is found of an agent, None for one that is not on this machine or switched off."""
     slug = adapter.facts.slug
     if not desk.config.agent(slug).enabled:
-        return Check(f"agent {slug}", "ok", "switched off in the configuration")
+        return None
     roots = roots_of(adapter, desk.config, desk.env)
     found = discover(adapter, roots, known_roles={}, read_head=read_head)
     if not found.roots:

@@ -92,7 +92,7 @@ def permissions(desk: Desk) -> Check:
         return Check("permissions", "ok", "nothing in the home is open to others")
     keys = any("keys" in path.relative_to(desk.folder).parts for path in found)
     named = ", ".join(str(path.relative_to(desk.folder) or ".") for path in found[:_SHOWN])
-    text = f"{counted(len(found), 'file or folder')} can be read by others: {named}"
+    text = f"{counted(len(found), 'place')} can be read by others: {named}"
     hint = "`recollect doctor --fix` closes them"
     return Check("permissions", "fail" if keys else "warn", text, hint, tuple(map(str, found)))
 
