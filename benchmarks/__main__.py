@@ -54,6 +54,7 @@ def main() -> int:
         "scripts", nargs="*", metavar="SCRIPT", help=f"one of {', '.join(ORDER)}; default: all but {', '.join(BY_HAND)}"
     )
     made.add_argument("--quick", action="store_true", help="soak: try a fifth of it")
+    made.add_argument("--part", choices=tuple(soaking.PARTS), help="soak: one part; default: all")
     options = made.parse_args()
     unknown = [name for name in options.scripts if name not in SCRIPTS]
     if unknown:

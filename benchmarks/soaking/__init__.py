@@ -12,11 +12,10 @@ from benchmarks.support.places import Places
 from benchmarks.support.results import Section
 
 
+PARTS = {"live": live.measure, "faults": faults.measure, "sizes": sizes.measure}
+
+
 def measure(at: Places, options: argparse.Namespace) -> list[Section]:
-    """Try everything; returns one section for each part."""
-    is_quick = bool(options.quick)
-    return [
-        live.measure(at, is_quick=is_quick),
-        faults.measure(at, is_quick=is_quick),
-        sizes.measure(at, is_quick=is_quick),
-    ]
+    """Try everything, or one part; returns one section for each part."""
+    wanted = [options.part] if options.part else list(PARTS)
+    return [PARTS[name](at, is_quick=bool(options.quick)) for name in wanted]
