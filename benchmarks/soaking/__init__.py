@@ -11,7 +11,6 @@ from benchmarks.soaking import faults, live, sizes
 from benchmarks.support.places import Places
 from benchmarks.support.results import Section
 
-
 PARTS = {"live": live.measure, "faults": faults.measure, "sizes": sizes.measure}
 
 
