@@ -122,8 +122,8 @@ def test_no_digest_node_or_signal_holds_a_secret(planted: Planted) -> None:
     assert [(item, seen) for item in told if (seen := seen_in(msgspec.json.encode(item)))] == []
 
 
-SHOWING = [verb.name for verb in VERBS if verb.name != "otlp"]
-"""All but the receiver, which shows nothing that is stored and serves until it is stopped."""
+SHOWING = [verb.name for verb in VERBS if verb.name not in ("otlp", "watch")]
+"""All but those that go on until they are stopped: the receiver shows nothing, what follows has a test of its own."""
 
 
 @pytest.mark.parametrize("verb", SHOWING)
@@ -145,6 +145,20 @@ def test_no_verb_shows_a_secret(
         out, err = capfdbinary.readouterr()
         assert out or err
         assert seen_in(out) + seen_in(err) == [], (verb, arguments)
+
+
+def test_what_follows_the_memory_shows_no_secret(planted: Planted) -> None:
+    with planted.open() as memory:
+        memory.sync()
+        events = memory.stats().events
+    argv = [sys.executable, "-m", "recollect", "watch", "--since", "2000-01-01"]
+    with subprocess.Popen(argv, env={**os.environ, **planted.env}, stdout=subprocess.PIPE) as following:
+        assert following.stdout is not None
+        lines = [following.stdout.readline() for _ in range(min(events, 100) // 2)]
+        following.kill()
+        lines += following.stdout.readlines()
+    assert len(lines) >= 10
+    assert [line for line in lines if seen_in(line)] == []
 
 
 def _ways(planted: Planted, verb: str, folder: Path) -> list[list[str]]:

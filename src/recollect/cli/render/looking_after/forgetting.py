@@ -30,8 +30,8 @@ def print_forgotten(out: Console, report: ForgetReport) -> None:
     elif report.state == "busy":
         out.print(Text("another process is taking in this memory; nothing was forgotten", style="yellow"))
     if report.sessions:
-        rows = [_row(s) for s in report.sessions[:SHOWN]]
-        out.print(plain_table(("session", "repo", "began", "goes", "events"), rows))
+        for session in report.sessions[:SHOWN]:
+            out.print(Text(_line(session)), soft_wrap=True)
         if len(report.sessions) > SHOWN:
             out.print(Text(f"{len(report.sessions) - SHOWN:,} more; --json lists them", style="dim"))
     if report.kept_copies:
@@ -52,11 +52,12 @@ def print_tombstones(out: Console, found: ForgottenList) -> None:
     out.print(plain_table(("when", "tombstones", "of"), rows))
 
 
-def _row(s: SessionToForget) -> tuple[str, ...]:
+def _line(s: SessionToForget) -> str:
     goes = "whole" if s.is_whole else "in part"
     if s.because_of:
         goes = f"with {s.because_of}"
-    return safe_line(s.session_uid), safe_line(s.repo), stamp(s.started_at), safe_line(goes), count(s.events)
+    facts = (s.session_uid, s.repo, stamp(s.started_at), goes, plural(s.events, "event"))
+    return safe_line(" · ".join(fact for fact in facts if fact))
 
 
 def _sum_line(report: ForgetReport) -> str:
