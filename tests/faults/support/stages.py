@@ -56,14 +56,17 @@ def _not_distilled(bench: Bench, home: Path) -> None:
 def _with_drops(bench: Bench, home: Path) -> None:
     """Hooks told of a session that no transcript knows, and of one that has a transcript."""
     bench.must(home, "sync")
-    for session in ("0a0a0a0a-0000-4000-8000-000000000001", bench.world.claude[1].session):
-        for number in range(6):
-            told = {"hook_event_name": "UserPromptSubmit", "session_id": session, "cwd": "/w/p0",
-                    "transcript_path": "/t", "prompt": f"prompt {number} that hooks alone saw"}  # fmt: skip
-            assert keep(str(home / "spool"), "claude", json.dumps(told).encode())
-    # Drops are named at random and told apart by their times; equal ones would make the order a matter of chance.
-    for number, path in enumerate(sorted((home / "spool").glob("*.json"))):
-        os.utime(path, ns=(1_785_574_800_000_000_000 + number * 10**9,) * 2)
+    spool = home / "spool"
+    for number in range(12):
+        session = ("0a0a0a0a-0000-4000-8000-000000000001", bench.world.claude[1].session)[number // 6]
+        told = {"hook_event_name": "UserPromptSubmit", "session_id": session, "cwd": "/w/p0",
+                "transcript_path": "/t", "prompt": f"prompt {number % 6} that hooks alone saw"}  # fmt: skip
+        before = set(spool.glob("*.json"))
+        assert keep(str(spool), "claude", json.dumps(told).encode())
+        (drop,) = set(spool.glob("*.json")) - before
+        # Names are drawn at random and stand in what is archived: with these, two homes are prepared alike.
+        named = drop.rename(spool / f"claude.claude.{1000 + number}.{number:032x}.json")
+        os.utime(named, ns=(1_785_574_800_000_000_000 + number * 10**9,) * 2)
 
 
 def _of_an_older_version(bench: Bench, home: Path) -> None:

@@ -15,6 +15,7 @@ from recollect.config import Config
 from recollect.memory import Memory
 from recollect.store.distilled import NodeFilter
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
+from recollect.upkeep.export import raw_bytes, raw_files
 
 QUESTIONS = ("question", '"answer 3 2"', "reply -words", "prompt", "decided")
 SETTINGS = "[ingest]\nslice_bytes = 65536\n\n[embedding]\nin_background = false\n"
@@ -93,12 +94,21 @@ def state(memory: Memory) -> dict[str, Any]:
     return {
         "events": {u: events_of(memory, u) for u in uids},
         "rows": {s.session_uid: (s.title, s.event_count, s.repo, s.kind_counts, s.outcome) for s in sessions},
-        "raw": {u: b"".join(memory.upkeep.export_bytes(u)) for u in uids},
+        "raw": {u: lines_of(memory, u) for u in uids},
         "usage": memory.usage.report(by="total").total,
         "found": {q: found(memory, q) for q in QUESTIONS},
         "digests": {u: digest_of(memory, u) for u in uids},
         "nodes": sorted(nodes_of(memory), key=lambda node: node.id),
     }  # fmt: skip
+
+
+def lines_of(memory: Memory, uid: str) -> list[bytes]:
+    """Return every archived line of a session, of whatever files: drops of hooks that two syncs took are two files."""
+    session = memory.session(uid)
+    with memory.archive() as archive:
+        files = raw_files(memory.reader(), session)
+        contents = [b"".join(raw_bytes(memory.reader(), archive, file)) for file in files]
+    return sorted(line for content in contents for line in content.splitlines(keepends=True))
 
 
 def events_of(memory: Memory, uid: str) -> list[tuple[Any, ...]]:
