@@ -17,4 +17,5 @@ PARTS = {"live": live.measure, "faults": faults.measure, "sizes": sizes.measure}
 def measure(at: Places, options: argparse.Namespace) -> list[Section]:
     """Try everything, or one part; returns one section for each part."""
     wanted = [options.part] if options.part else list(PARTS)
-    return [PARTS[name](at, is_quick=bool(options.quick)) for name in wanted]
+    sections = [PARTS[name](at, is_quick=bool(options.quick)) for name in wanted]
+    return [s._replace(title=f"{s.title} (quick)") for s in sections] if options.quick else sections

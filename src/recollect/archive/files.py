@@ -55,6 +55,17 @@ def open_for_reading(path: Path) -> int:
     return os.open(path, os.O_RDONLY | _BINARY | _CLOEXEC)
 
 
+def write_durably(path: Path, data: bytes, *, is_new: bool) -> None:
+    """Write a whole private file and make its content durable. is_new: it must not exist yet. Raises OSError."""
+    flags = os.O_WRONLY | os.O_CREAT | (os.O_EXCL if is_new else os.O_TRUNC) | _BINARY | _CLOEXEC
+    fd = os.open(path, flags, 0o600)
+    try:
+        write_all(fd, data)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 def write_all(fd: int, data: bytes | memoryview) -> None:
     """Write every byte; the system may take fewer at a time. Raises OSError."""
     view = memoryview(data)

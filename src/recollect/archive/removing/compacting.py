@@ -19,7 +19,7 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.archive.chunks import ChunkPlace, SealedChunk
-from recollect.archive.files import sync_folder, write_all, write_error
+from recollect.archive.files import sync_folder, write_durably, write_error
 from recollect.archive.folding import ArchivedRevision, fold
 from recollect.archive.journal import Journal, JournalEntry, Tombstone, burying
 from recollect.archive.keys import HomeKeys
@@ -107,7 +107,7 @@ class Compaction:
         plan = Plan(list(moves.items()), sorted(packs), freed)
         draft = self._folder / _PLAN_DRAFT
         try:
-            _write_durably(draft, msgspec.msgpack.encode(plan))
+            write_durably(draft, msgspec.msgpack.encode(plan), is_new=False)
             os.replace(draft, self._folder / PLAN)
             sync_folder(self._folder)
         except OSError as error:
@@ -216,7 +216,7 @@ class Compaction:
         finally:
             journal.close()
         if not journal.size_bytes():  # everything is forgotten
-            _write_durably(self._folder / NEW_JOURNAL, b"")
+            write_durably(self._folder / NEW_JOURNAL, b"", is_new=False)
 
 
 def sorted_out(entries: Iterable[JournalEntry]) -> tuple[list[ArchivedRevision], list[JournalEntry], bool]:
@@ -238,12 +238,3 @@ def sorted_out(entries: Iterable[JournalEntry]) -> tuple[list[ArchivedRevision],
 
 def _by_place(place: ChunkPlace) -> tuple[int, int]:
     return place.pack, place.offset
-
-
-def _write_durably(path: Path, data: bytes) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
-    try:
-        write_all(fd, data)
-        os.fsync(fd)
-    finally:
-        os.close(fd)

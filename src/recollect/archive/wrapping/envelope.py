@@ -18,7 +18,7 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from recollect.archive.files import sync_folder, write_all, write_error
+from recollect.archive.files import sync_folder, write_durably, write_error
 from recollect.archive.wrapping import system_keyring
 from recollect.errors import KeyUnavailable
 
@@ -189,7 +189,7 @@ def _associated(key_id: str) -> bytes:
 
 def _publish(path: Path, value: msgspec.Struct, draft: Path, put: _Put) -> None:
     try:
-        _write_new(draft, msgspec.json.encode(value))
+        write_durably(draft, msgspec.json.encode(value), is_new=True)
         put(draft, path)
         sync_folder(path.parent)
     except OSError as error:
@@ -215,13 +215,4 @@ def _move_if_absent(draft: Path, path: Path) -> None:
         # A file system without hard links (FAT, some network mounts). Still never two winners; only, who reads in
         # the moment between creating and writing finds a damaged file, and tries again.
         with suppress(FileExistsError):
-            _write_new(path, draft.read_bytes())
-
-
-def _write_new(path: Path, data: bytes) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-    try:
-        write_all(fd, data)
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+            write_durably(path, draft.read_bytes(), is_new=True)
