@@ -75,3 +75,9 @@ def test_an_empty_memory_has_nothing_to_forget() -> None:
     nothing = recollect("forget", "--repo", "x", "--yes", "--json")
     assert (nothing.returncode, json.loads(nothing.stdout)["state"]) == (1, "nothing")
     assert recollect("forget", "--list").returncode == 1
+
+
+def test_who_names_nothing_is_told_to_name_something(one: ClaudeTranscript) -> None:
+    for arguments in ((), ("--yes",), ("--dry-run",)):
+        refused = recollect("forget", *arguments)
+        assert (refused.returncode, "nothing is named" in refused.stderr) == (2, True)

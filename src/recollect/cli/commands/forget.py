@@ -79,7 +79,7 @@ def _forget(memory: Memory, selection: ForgetSelection, *, dry_run: bool, yes: b
     from recollect.cli.render.progress import ProgressLine
 
     is_asking = not dry_run and not yes
-    if is_asking and (as_json or not sys.stdin.isatty()):
+    if is_asking and not selection.is_empty and (as_json or not sys.stdin.isatty()):
         raise UsageError(
             "this takes data away for good and nobody can be asked", hint="add --yes, or --dry-run to look"
         )
