@@ -52,7 +52,10 @@ REQUIREMENTS = (
     Requirement(
         "lossless.eviction",
         "Only a reported eviction or a `forget` takes raw bytes away, and `verify` counts those as such.",
-        deferred="there is no eviction and no forget yet: nothing takes raw bytes away",
+        (
+            "upkeep/retention/test_sweeping.py::test_an_evicted_session_keeps_its_meaning_and_is_found",
+            "upkeep/forgetting/test_forgetting.py::test_a_whole_session_is_nowhere_and_all_others_are_as_they_were",
+        ),
     ),
     Requirement(
         "deterministic.cuts",
@@ -140,7 +143,10 @@ REQUIREMENTS = (
     Requirement(
         "out_of_the_way.hooks",
         "A hook always exits 0, prints only valid output, and takes a few milliseconds.",
-        deferred="there are no hooks yet",
+        (
+            "hook/test_processes.py::test_any_input_is_survived",
+            "hook/test_answers.py::test_every_answer_is_valid",
+        ),
     ),
     Requirement(
         "bounded.memory",
@@ -150,7 +156,14 @@ REQUIREMENTS = (
             "pipeline/test_bad_input.py::test_a_hundred_megabyte_line_is_archived_in_pieces_and_never_decoded",
         ),
     ),
-    Requirement("bounded.disk", "Disk is bounded by a budget.", deferred="there is no retention yet"),
+    Requirement(
+        "bounded.disk",
+        "Disk is bounded by a budget.",
+        (
+            "upkeep/retention/test_choosing.py::test_the_budget_takes_the_first_analysed_first_and_stops_in_time",
+            "upkeep/retention/test_sweeping.py::test_large_results_go_alone_where_that_is_enough",
+        ),
+    ),
     Requirement(
         "private.redacted",
         "No secret is in a file of the home, an answer, or an export other than raw.",
@@ -160,6 +173,7 @@ REQUIREMENTS = (
             "promises/test_private.py::test_no_verb_shows_a_secret",
             "promises/test_private.py::test_no_export_but_raw_holds_a_secret",
             "promises/test_private.py::test_no_digest_node_or_signal_holds_a_secret",
+            "promises/test_private.py::test_what_follows_the_memory_shows_no_secret",
         ),
     ),
     Requirement(
@@ -180,7 +194,10 @@ REQUIREMENTS = (
     Requirement(
         "private.reveal",
         "Raw text is shown only by an explicit, logged `reveal`.",
-        deferred="there is no reveal verb yet; `export --raw` is the only way to raw bytes",
+        (
+            "surfaces/privacy/test_reveal.py::test_everything_shown_is_logged_first_without_a_word_of_it",
+            "surfaces/privacy/test_reveal.py::test_what_cannot_be_logged_is_not_shown",
+        ),
     ),
     Requirement(
         "private.re_derived",
