@@ -5,6 +5,7 @@ An unknown key or a wrong value is a `ConfigError` that names the key; nothing i
 """
 
 from recollect.config.daemon import DaemonConfig
+from recollect.config.learning import DocumentsConfig, LearningConfig, McpConfig
 from recollect.config.reading import load_config, parse_config
 from recollect.config.retention import NotifyConfig, RetentionConfig
 from recollect.config.settings import (
@@ -31,12 +32,15 @@ __all__ = [
     "ContextConfig",
     "DaemonConfig",
     "DistillConfig",
+    "DocumentsConfig",
     "EmbeddingConfig",
     "FormatConfig",
     "GateConfig",
     "GateRuleConfig",
     "InfraConfig",
     "IngestConfig",
+    "LearningConfig",
+    "McpConfig",
     "NotifyConfig",
     "PrivacyConfig",
     "ReposConfig",

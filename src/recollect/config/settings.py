@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from recollect.config.daemon import DaemonConfig
+from recollect.config.learning import DocumentsConfig, LearningConfig, McpConfig
 from recollect.config.retention import NotifyConfig, RetentionConfig
 
 KIB = 1024
@@ -204,6 +205,20 @@ class ContextConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         bool,
         Meta(description="Whether a prompt is answered with what the memory surely has about it. Off: only searches."),
     ] = False
+    soul_file: Annotated[
+        str,
+        Meta(
+            description="A text that leads every session's start, verbatim up to a limit: who the agent is to be. "
+            "Empty: `soul.md` in the home. `~` and `$NAME` are expanded."
+        ),
+    ] = ""
+    user_file: Annotated[
+        str,
+        Meta(
+            description="A text about the person, given after it; confirmed preferences are kept in its marked part. "
+            "Empty: `user.md` in the home."
+        ),
+    ] = ""
 
 
 class DistillConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -359,6 +374,11 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     daemon: Annotated[DaemonConfig, Meta(description="The process that keeps the memory fresh.")] = DaemonConfig()
     distill: Annotated[DistillConfig, Meta(description="When and how sessions are analysed.")] = DistillConfig()
     gate: Annotated[GateConfig, Meta(description="What may be a decision.")] = GateConfig()
+    learning: Annotated[LearningConfig, Meta(description="What is learned of sessions.")] = LearningConfig()
+    documents: Annotated[DocumentsConfig, Meta(description="Which files of a project are documents.")] = (
+        DocumentsConfig()
+    )
+    mcp: Annotated[McpConfig, Meta(description="What agents may do over MCP.")] = McpConfig()
     infra: Annotated[InfraConfig, Meta(description="What counts as infrastructure in reports.")] = InfraConfig()
     privacy: Annotated[PrivacyConfig, Meta(description="What is secret and what is not kept.")] = PrivacyConfig()
     retention: Annotated[RetentionConfig, Meta(description="What is kept how long.")] = RetentionConfig()

@@ -78,7 +78,8 @@ def count_own_calls(home: Path) -> list[OwnCallCount]:
 
 KEPT_TABLES = (
     "meta", "firing", "added_decision", "analysis", "digest", "signal", "node", "link", "eviction", "tombstone",
-    "audit", "pin", "waiting_cut",
+    "audit", "pin", "waiting_cut", "entry", "entry_part", "learning", "learning_evidence", "verdict", "diary", "fact",
+    "tag", "batch", "collection", "document", "spending", "quarantine", "job",
 )  # fmt: skip
 """Authored and distilled ones. The sessions of the latter are all due then: what they still say is said again, what
 they do not say any more is revoked, and what was revoked before stays so."""

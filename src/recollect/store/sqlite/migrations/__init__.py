@@ -9,6 +9,7 @@ from recollect.store.sqlite.migrations import (
     m0004_derivation,
     m0005_distilled,
     m0006_holes_and_tombstones,
+    m0007_learned,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -18,6 +19,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     m0004_derivation.STATEMENTS,
     m0005_distilled.STATEMENTS,
     m0006_holes_and_tombstones.STATEMENTS,
+    m0007_learned.STATEMENTS,
 )
 """Each is a tuple of single SQL statements; its position + 1 is the schema version that it makes."""
 

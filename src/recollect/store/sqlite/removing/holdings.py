@@ -16,7 +16,24 @@ from recollect.store.keys import SEQ_BITS
 from recollect.store.sqlite.connection import open_database, store_errors
 from recollect.store.sqlite.removing.evicting import COVERED, IS_LARGE, LARGE_OF_SESSION
 
-DISTILLED_TABLES = ("analysis", "digest", "signal", "node", "link", "eviction", "added_decision")
+DISTILLED_TABLES = (
+    "analysis",
+    "digest",
+    "signal",
+    "node",
+    "link",
+    "eviction",
+    "added_decision",
+    "entry",
+    "entry_part",
+    "learning",
+    "learning_evidence",
+    "verdict",
+    "diary",
+    "fact",
+    "document",
+    "job",
+)
 _OTHERS = 0
 """Who has a chunk and is no session: a source of several sessions. Sessions are numbered from 1."""
 

@@ -1,0 +1,1 @@
+"""What was learned, what was written down on purpose, and the texts beside sessions that a search may find."""

@@ -1,0 +1,40 @@
+"""Entries: texts that a search finds beside events: learnings, facts, diary entries, actions, documents."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+EntryKind = Literal["learning", "fact", "diary", "action", "document"]
+
+ENTRY_KINDS: tuple[EntryKind, ...] = ("learning", "fact", "diary", "action", "document")
+"""All of them are also values of `kind:` in a query."""
+APART_KINDS: tuple[EntryKind, ...] = ("learning", "fact", "diary", "action")
+"""Ranked and shown apart from transcripts and documents unless a query asks for them by kind."""
+ENTRY_PART_CHARS = 16_384
+"""A part's text is no longer than this; who makes entries cuts them at a sensible place."""
+
+
+class EntryDraft(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry as it is to be found. All text is redacted already.
+
+    uid: `learning:ID`, `fact:ID`, `diary:ID`, `action:ID`, `document:COLLECTION/PATH`; it names the entry for good, and
+    `uid#part` cites a part of it. texts: one a part. headings: one a part, "" or the path of headings above it
+    ("Install > Linux"); empty: none. agent, repo, path: what a query may be confined to, "" for none. session_uid: the
+    session that it came from. ts: UTC microseconds, what recency counts from. status: epistemic. state: as its own
+    kind has it ("active", "retired" …), for display.
+    """
+
+    uid: str
+    kind: EntryKind
+    title: str
+    texts: tuple[str, ...]
+    headings: tuple[str, ...] = ()
+    agent: str = ""
+    repo: str = ""
+    path: str = ""
+    session_uid: str = ""
+    ts: int | None = None
+    status: str = "observed"
+    state: str = ""
