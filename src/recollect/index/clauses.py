@@ -12,6 +12,8 @@ from recollect.index.units import MAX_PATTERN_TERMS, Unit, idf, phrase_query
 
 PATH_QUALITY = 0.6
 PHRASE_BOOST = 1.2
+SYNONYM_QUALITY = 0.7
+"""How much another name counts against the word as typed: a little less than an inflected form."""
 OUTPUT_KIND = "tool_result"
 """The kind whose text is tool output, which has no positions."""
 _FEW_TERMS = 400
@@ -30,6 +32,14 @@ class UnitClauses:
 
     def score(self, shard: Shard, unit: Unit) -> Query | None:
         """Return what gives BM25 for the unit, rescaled from the shard's rareness to that of the whole index."""
+        own = self._score(shard, unit)
+        also = self._also(shard, unit)
+        if also is None:
+            return own
+        other = Query.const_score_query(also, SYNONYM_QUALITY * unit.idf)
+        return Query.disjunction_max_query([own, other]) if own is not None else other
+
+    def _score(self, shard: Shard, unit: Unit) -> Query | None:
         if unit.pieces:
             matches = self.found(shard, unit)
             return Query.const_score_query(matches, unit.idf) if matches is not None else None
@@ -66,17 +76,17 @@ class UnitClauses:
         if unit.pieces:
             return self._pattern(shard, unit)
         if unit.sequence:
-            return either([self._sequence(shard, unit), self.whole(shard, unit)])
-        return either(
-            [self._term(shard, name, term) for term, _ in unit.terms for name in (*self._fields, PATHS, IDENT)]
-        )
+            return either([self._sequence(shard, unit), self.whole(shard, unit), self._also(shard, unit)])
+        forms = [self._term(shard, name, term) for term, _ in unit.terms for name in (*self._fields, PATHS, IDENT)]
+        return either([*forms, self._also(shard, unit)])
 
     def otherwise(self, shard: Shard, unit: Unit) -> Query | None:
         """Return what has the unit, but for those that have it as typed where that is asked for besides."""
         if has_one_form(unit) or not unit.terms:
             return self.found(shard, unit)
         forms = [term for term, quality in unit.terms if quality < 1.0]
-        return either([self._term(shard, name, term) for term in forms for name in (*self._fields, PATHS, IDENT)])
+        found = [self._term(shard, name, term) for term in forms for name in (*self._fields, PATHS, IDENT)]
+        return either([*found, self._also(shard, unit)])
 
     def as_typed(self, shard: Shard, unit: Unit) -> Query | None:
         """Return what has the unit as typed; in tool output what may have it."""
@@ -102,6 +112,16 @@ class UnitClauses:
         if not unit.ident:
             return None
         return either([self._term(shard, name, unit.ident) for name in (IDENT, *self._fields, PATHS)])
+
+    def _also(self, shard: Shard, unit: Unit) -> Query | None:
+        """Return what has another name of the unit: a word anywhere, several as a phrase."""
+        names = [
+            either([self._term(shard, field, name[0]) for field in (*self._fields, PATHS, IDENT)])
+            if len(name) == 1
+            else phrase_query(name, with_instructions=INSTRUCTIONS in self._fields)
+            for name in unit.also
+        ]
+        return either(names)
 
     def _score_terms(self, shard: Shard, unit: Unit) -> Query | None:
         """A sequence that every candidate has: by how much of the text its terms are, the whole as rare as it is."""
@@ -135,7 +155,7 @@ class UnitClauses:
 
 def has_one_form(unit: Unit) -> bool:
     """Having it is having it as typed."""
-    return bool(unit.pieces) or (len(unit.terms) == 1 and not unit.respelled)
+    return bool(unit.pieces) or (len(unit.terms) == 1 and not unit.respelled and not unit.also)
 
 
 def term_query(name: str, term: str) -> Query:

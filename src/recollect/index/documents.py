@@ -9,7 +9,19 @@ from functools import lru_cache
 import msgspec
 
 from recollect.index.preparation import Prepared, clean, prepare
-from recollect.index.schema import IDENT, INSTRUCTIONS, KIND, PATHS, PROSE, TEXT, TOOL, TS, VOICE, voice_of
+from recollect.index.schema import (
+    IDENT,
+    INSTRUCTIONS,
+    KIND,
+    PATHS,
+    PROSE,
+    TEXT,
+    TOOL,
+    TS,
+    VOICE,
+    EntryClass,
+    voice_of,
+)
 from recollect.model.text import TextClass
 
 DOCUMENT_BYTES = 64 * 1024
@@ -26,15 +38,16 @@ class DocumentBuilder:
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
-        self._heads: list[tuple[str, int, TextClass]] = []
+        self._heads: list[tuple[str, int, TextClass | EntryClass]] = []
         """Per event: JSON head, how many pieces, text class."""
         self._paths: list[bytes] = []
         self._path_of: list[int] = []
         """Per event: its place in `_paths`, -1 without any."""
 
     def add(
-        self, text_class: TextClass, text: str, paths: Sequence[str], *, kind: str, tool: str, ts: int | None
-    ) -> int:
+        self, text_class: TextClass | EntryClass, text: str, paths: Sequence[str], *, kind: str, tool: str,
+        ts: int | None,
+    ) -> int:  # fmt: skip
         """Take one event's text; return its ordinal in the result of `finish`. ts in UTC microseconds."""
         if not text and not paths:
             self._heads.append(("", 0, text_class))
@@ -93,7 +106,7 @@ def split_text(data: bytes) -> list[bytes]:
     return pieces
 
 
-def _document(head: str, tail: str, text_class: TextClass, prepared: Prepared) -> str:
+def _document(head: str, tail: str, text_class: TextClass | EntryClass, prepared: Prepared) -> str:
     text = prepared.text
     ident = f',"{IDENT}":"{prepared.identifiers}"' if prepared.identifiers else ""
     if text_class == "instructions":
@@ -104,7 +117,7 @@ def _document(head: str, tail: str, text_class: TextClass, prepared: Prepared) -
 
 
 @lru_cache(maxsize=1024)
-def _head(text_class: TextClass, kind: str, tool: str) -> str:
+def _head(text_class: TextClass | EntryClass, kind: str, tool: str) -> str:
     head = f'"{KIND}":"{_plain(kind)}","{VOICE}":{voice_of(text_class, kind, tool)}'
     return f'{head},"{TOOL}":{_quoted(tool.lower())}' if tool else head
 

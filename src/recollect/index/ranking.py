@@ -106,8 +106,13 @@ class Weights:
     tool_output: float = 0.7
     instructions: float = 1.0
     other: float = 0.3
+    note: float = 1.0
+    document: float = 0.9
+    """A little below a reply: what is written down is said to nobody and stays when it is no longer so."""
+    former: float = 0.4
+    """What was learned, noted or to be done and does not hold any more."""
     reason_talk: float = 2.0
-    """Talk and thinking, asked why."""
+    """Talk, thinking and what is written down, asked why."""
     command_shell: float = 2.0
     """Commands, asked for a command."""
     output_result: float = 2.0
@@ -121,6 +126,7 @@ _SAME_QUESTION = 0.9
 """The share of a question's rareness that a prompt holds word for word when it is that question."""
 _SEQ_MASK = (1 << SEQ_BITS) - 1
 _TALK = frozenset(("reply", "prompt", "thinking"))
+_REASONED = _TALK | {"note", "document"}
 _SAID = frozenset(("reply", "prompt"))
 SESSION_MEANINGS = 5
 SEAT = 3
@@ -266,9 +272,10 @@ def _voices(intent: Intent, weights: Weights) -> dict[str, float]:
         "reply": weights.reply, "prompt": weights.prompt, "thinking": weights.thinking, "shell": weights.shell,
         "edit": weights.edit, "plan": weights.plan, "tool_input": weights.tool_input,
         "tool_output": weights.tool_output, "instructions": weights.instructions, "other": weights.other,
+        "note": weights.note, "document": weights.document, "former": weights.former,
     }  # fmt: skip
     if intent == "reason":
-        voices.update({voice: voices[voice] * weights.reason_talk for voice in _TALK})
+        voices.update({voice: voices[voice] * weights.reason_talk for voice in _REASONED})
     elif intent == "command":
         voices["shell"] *= weights.command_shell
     elif intent == "output":

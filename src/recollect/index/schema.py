@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Literal
 
 import tantivy
 
@@ -39,9 +40,15 @@ VOICE = "voice"
 
 VOICES = (
     "reply", "prompt", "thinking", "shell", "edit", "plan", "tool_input", "tool_output", "instructions", "other",
+    "note", "document", "former",
 )  # fmt: skip
 """prompt: a person's message; reply: the agent's, and summaries. shell, edit, plan: tool calls that run commands,
-change files, or write to-do lists and orders for other agents; tool_input: all other calls."""
+change files, or write to-do lists and orders for other agents; tool_input: all other calls. The last three are of
+entries, see `EntryClass`. The position is what the index keeps, so the order never changes."""
+
+EntryClass = Literal["note", "document", "former"]
+"""The class of an entry's text: of a learning, fact, diary entry or action; of a project document; of whichever of
+these does not hold any more."""
 
 TEXT_FIELDS: tuple[str, ...] = (TEXT, INSTRUCTIONS)
 """The fields whose terms are all terms there are, besides paths and identifiers."""
@@ -69,7 +76,7 @@ def schema() -> tantivy.Schema:
     return builder.build()
 
 
-def voice_of(text_class: TextClass, kind: str, tool: str) -> int:
+def voice_of(text_class: TextClass | EntryClass, kind: str, tool: str) -> int:
     """Return the ordinal of an event's voice."""
     if text_class == "talk":
         return VOICES.index("prompt" if kind == "user_message" else "reply")

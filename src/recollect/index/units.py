@@ -12,6 +12,7 @@ import tantivy
 from recollect.index.query.grammar import Clause
 from recollect.index.query.patterns import TermPattern
 from recollect.index.query.spelling import MAX_CORRECTED, nearest_term
+from recollect.index.query.synonyms import Alternatives
 from recollect.index.schema import IDENT, INSTRUCTIONS, PATHS, PROSE, TEXT, schema
 from recollect.index.stems import STOP_WORDS, is_unspaced, shared_prefix, stem, terms_of
 from recollect.index.text_index import Shard, TextIndex
@@ -19,6 +20,7 @@ from recollect.index.text_index import Shard, TextIndex
 MAX_VARIANTS = 12
 """Inflections searched for a word, most frequent first."""
 MAX_PATTERN_TERMS = 4096
+NO_ALTERNATIVES: Alternatives = {}
 PREFIX_LIMIT = 256
 COUNTED_UP_TO = 5000
 """Phrases of words more frequent than this are not counted: that takes longer than the search, and their rareness is
@@ -59,6 +61,8 @@ class Unit:
     """Label of the compound that this word is a part of."""
     respelled: str = ""
     """The term that is looked for instead, the word itself being nowhere."""
+    also: tuple[tuple[str, ...], ...] = ()
+    """Other names of it by the glossary, as their terms: an event with one of them has the unit, but not as typed."""
 
     @property
     def is_absent(self) -> bool:
@@ -76,9 +80,14 @@ class UnitReader:
         self._documents = sum(shard.documents for shard in shards)
         self.notes: list[str] = []
         self._corrected = 0
+        self._alternatives: Alternatives = {}
 
-    def words(self, clauses: Sequence[Clause]) -> list[Unit]:
-        """Return the units of plain words: stop words are left out unless there is nothing else."""
+    def words(self, clauses: Sequence[Clause], alternatives: Alternatives = NO_ALTERNATIVES) -> list[Unit]:
+        """Return the units of plain words: stop words are left out unless there is nothing else.
+
+        alternatives: what else they are called; a note says so where that is in the index.
+        """
+        self._alternatives = alternatives
         units: dict[str, Unit] = {}
         for keep_stop_words in (False, True):
             for clause in clauses:
@@ -147,7 +156,8 @@ class UnitReader:
             from recollect.index.preparation import fold_accents  # brings numpy, which few questions need
 
             terms.setdefault(fold_accents(word), FOLD_QUALITY)
-        unit = self._finish(Unit(clause, word, terms=tuple(terms.items()), part_of=part_of))
+        also = () if part_of else self._also(clause)
+        unit = self._finish(Unit(clause, word, terms=tuple(terms.items()), part_of=part_of, also=also))
         return self._respelled(unit) if unit.is_absent and not part_of else unit
 
     def _respelled(self, unit: Unit) -> Unit:
@@ -183,8 +193,22 @@ class UnitReader:
             ident=ident if is_identifier else "",
             is_camel=is_identifier and len(terms) > len(terms_of(ident)),
             part_of=part_of,
+            also=() if part_of or clause.kind != "word" else self._also(clause),
         )
         return self._finish(unit)
+
+    def _also(self, clause: Clause) -> tuple[tuple[str, ...], ...]:
+        """Return the other names of a word that are in the index, with a note."""
+        names = tuple(name for name in self._alternatives.get(clause, ()) if self._name_frequency(name))
+        if names:
+            self.notes.append(f"also looked for {', '.join(' '.join(name) for name in names)}")
+        return names
+
+    def _name_frequency(self, name: Sequence[str]) -> int:
+        if len(name) == 1:
+            return self._form_frequency(name[0])
+        phrase = phrase_query(name, with_instructions=INSTRUCTIONS in self._fields)
+        return sum(shard.count(phrase) for shard in self._shards) if phrase is not None else 0
 
     def _pattern_frequency(self, terms: Sequence[str]) -> int:
         total = 0
@@ -199,7 +223,7 @@ class UnitReader:
             frequency = self._sequence_frequency(unit)
         elif unit.terms:
             frequency = sum(self._form_frequency(term) for term, _ in unit.terms)
-        frequency = min(frequency, self._documents)
+        frequency = min(frequency + sum(map(self._name_frequency, unit.also)), self._documents)
         weight = PART_WEIGHT if unit.part_of else 1.0
         return replace(unit, frequency=frequency, idf=weight * idf(frequency, self._documents))
 

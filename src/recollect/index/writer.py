@@ -18,7 +18,7 @@ import tantivy
 
 from recollect.errors import IndexUnavailable
 from recollect.index.engine import engine_errors, make_shard, open_shard, prepare_folder, set_aside, shard_names
-from recollect.index.schema import KEY, schema
+from recollect.index.schema import KEY, SESSION, schema
 from recollect.index.vocabulary import Vocabulary
 from recollect.store.ports import IndexDoc
 
@@ -62,6 +62,10 @@ class _OpenShard:
         self._begin()
         # Deleting by term takes the key for a signed integer and silently finds nothing (tantivy 0.27).
         self.writer.delete_documents_by_query(tantivy.Query.term_set_query(schema(), KEY, list(keys)))
+
+    def delete_all_of(self, numbers: Collection[int]) -> None:
+        self._begin()
+        self.writer.delete_documents_by_query(tantivy.Query.term_set_query(schema(), SESSION, list(numbers)))
 
     def commit(self) -> None:
         if not self.is_dirty:
@@ -126,6 +130,28 @@ class IndexWriterSet:
         present = {*shard_names(self._folder), *self._open, *self._waiting}
         return sorted(set(expected) - present)
 
+    def make(self, names: Iterable[str]) -> None:
+        """Make shards that are not there, with nothing in them: all that belongs there is hidden, and that is whole.
+
+        Raises:
+            IndexUnavailable: a shard cannot be written.
+        """
+        for name in self.missing(names):
+            self._writer(name)
+
+    def is_whole(self, shard: str) -> bool:
+        """Tell whether a shard is there and can be opened. A damaged one is set aside."""
+        if shard in self._open or shard in self._waiting:
+            return True
+        if not (self._folder / shard / "meta.json").exists():
+            return False
+        try:
+            open_shard(self._folder / shard)
+        except IndexUnavailable:
+            self._set_aside(shard)
+            return False
+        return True
+
     def add(self, docs: Iterable[IndexDoc], *, fresh: bool = True) -> None:
         """Add documents. fresh=False: documents of the same keys are removed first (a replay after a crash).
 
@@ -161,6 +187,21 @@ class IndexWriterSet:
             present = gone if name in self._open else self._present(name, gone)
             if present:
                 self._delete_from(name, present)
+
+    def delete_all_of(self, shard: str, numbers: Collection[int]) -> None:
+        """Remove all documents of sessions or entries from one shard, by the number that stands for a session.
+
+        Raises:
+            IndexUnavailable: the shard cannot be written.
+        """
+        if shard in self._waiting:
+            gone = set(numbers)
+            self._waiting[shard] = [doc for doc in self._waiting[shard] if doc.session not in gone]
+            self._waiting_chars = sum(len(doc.json) for docs in self._waiting.values() for doc in docs)
+        if numbers and (shard in self._open or (self._folder / shard).exists()):
+            writer = self._writer(shard)
+            with engine_errors("deleting from", shard):
+                writer.delete_all_of(numbers)
 
     def commit(self) -> None:
         """Make everything added and deleted so far durable and visible to readers."""

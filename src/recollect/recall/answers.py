@@ -12,7 +12,10 @@ MatchLevel = Literal["exact", "stemmed", "near", "semantic", "none"]
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """One event that answers. Cite it as `session_uid#seq`. ts in UTC microseconds."""
+    """One event that answers. Cite it as `session_uid#seq`. ts in UTC microseconds.
+
+    Of what was learned, noted or documented, `session_uid` is its own uid (`document:docs/README.md`), and seq a part.
+    """
 
     session_uid: str
     event_id: str
@@ -31,6 +34,10 @@ class Hit(msgspec.Struct, frozen=True):
     repo: str = ""
     tool: str = ""
     summary: str = ""
+    status: str = ""
+    """Of what was learned, noted or documented only: how it is known (design, section 6)."""
+    state: str = ""
+    """The same: "active", "retired", "done" … as its kind has it."""
 
 
 class SearchAnswer(msgspec.Struct, frozen=True):
@@ -48,6 +55,9 @@ class SearchAnswer(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]
     abstained: bool
     took_ms: float
+    learned: tuple[Hit, ...] = ()
+    """At most three learnings, facts, diary entries and actions that are surely about the query, apart from the hits;
+    none where the query names a kind."""
 
 
 class SessionPage(msgspec.Struct, frozen=True):
@@ -132,3 +142,5 @@ class Stats(msgspec.Struct, frozen=True):
     last_event: int | None
     vectors: VectorStats | None = None
     """None where they are switched off."""
+    entries: dict[str, int] = {}
+    """What was learned, noted and documented: how many of each kind, those too that hold no more."""

@@ -15,15 +15,19 @@ from recollect.index.candidates import POOL, Candidate, CandidateSearch, Wanted,
 from recollect.index.engine import DamagedShard
 from recollect.index.query.confining import Confinement
 from recollect.index.query.grammar import Clause, Question, parse
+from recollect.index.query.synonyms import alternatives_of
 from recollect.index.ranking import WEIGHTS, Masses, Ranked, Weights, is_question, rank, seated
 from recollect.index.text_index import Shard, TextIndex
 from recollect.index.units import Unit, UnitReader
 from recollect.model.sessions import gone_among
 from recollect.recall.abstaining import CERTAIN, Judgement, judge
 from recollect.recall.answers import Hit, MatchLevel, SearchAnswer
+from recollect.recall.learned.beside import BESIDE_POOL, MAX_BESIDE, beside, parts_for, sure_ones
 from recollect.recall.meaning import NOTHING_NEAR, Meaning
 from recollect.recall.narration import LOOKED_AT, after_answers
 from recollect.recall.snippets import snippet
+from recollect.store.entries import ENTRY_SHARDS, NOTE_SHARD
+from recollect.store.keys import ENTRY_BASE
 from recollect.store.ports import SEQ_BITS, EventFilter, HitText, SessionKey
 
 HITS_PER_ROOT = 3
@@ -68,7 +72,10 @@ class _Verified:
 
 
 class Searcher:
-    """Answers queries over one index and one store. Thread safe if the store is."""
+    """Answers queries over one index and one store. Thread safe if the store is.
+
+    glossary: gives, for a time, the names that mean the same as a name, all in normal form.
+    """
 
     def __init__(
         self,
@@ -77,12 +84,14 @@ class Searcher:
         *,
         meaning: Meaning | None = None,
         weights: Weights = WEIGHTS,
+        glossary: Callable[[int], Mapping[str, tuple[str, ...]]] = lambda _now_us: {},
         clock_ms: Callable[[], float] = lambda: time.perf_counter() * 1e3,
     ) -> None:
         self._index = index
         self._store = store
         self._meaning = meaning
         self._weights = weights
+        self._glossary = glossary
         self._clock_ms = clock_ms
 
     def search(self, query: str, *, limit: int = 10, now_us: int) -> SearchAnswer:
@@ -100,11 +109,14 @@ class Searcher:
                 answer = self._answer(question, max(1, min(limit, MAX_LIMIT)), now_us)
                 if answer.abstained:
                     answer = self._inside_words(question, max(1, min(limit, MAX_LIMIT)), now_us) or answer
+                learned = self._beside(question, now_us)
                 break
             except DamagedShard as error:
                 if not self._index.leave_out(error.shard):
                     raise
-        return msgspec.structs.replace(answer, took_ms=round(self._clock_ms() - started, 3))
+        if learned and answer.abstained:
+            answer = msgspec.structs.replace(answer, abstained=False, notes=(*question.notes, _ONLY_LEARNED))
+        return msgspec.structs.replace(answer, learned=learned, took_ms=round(self._clock_ms() - started, 3))
 
     def _answer(self, question: Question, limit: int, now_us: int) -> SearchAnswer:
         notes = list(question.notes)
@@ -115,12 +127,12 @@ class Searcher:
         notes += [f"part {name} of the index is damaged and was left out" for name in self._index.damaged]
         if not shards:
             return _empty(question, [*notes, "nothing has been indexed yet"])
-        confinement = self._confine(question)
-        wanted, more_notes = self._wanted(question, shards, confinement)
+        shards = parts_for(question, shards)
+        wanted, more_notes = self._wanted(question, shards, now_us)
         notes += more_notes
         if not wanted.all_units:
             return _empty(question, [*notes, "the query has no letters or digits to look for"])
-        asked = _Asked(limit, now_us, notes)
+        asked = _Asked(limit, now_us, tuple(notes))
         whole = _lone_compound(wanted)
         if whole is None:
             return self._look(question, wanted, shards, asked)
@@ -129,7 +141,9 @@ class Searcher:
             if answer.hits:
                 return answer
         parts = tuple((unit,) for unit in wanted.units if unit.part_of)
-        notes.append(f"{whole.clause.text} is nowhere as a whole; looked for events with all its parts")
+        asked = asked._replace(
+            notes=(*notes, f"{whole.clause.text} is nowhere as a whole; looked for events with all its parts")
+        )
         return self._look(question, replace(wanted, units=(whole,), must=parts), shards, asked)
 
     def _inside_words(self, question: Question, limit: int, now_us: int) -> SearchAnswer | None:
@@ -147,10 +161,25 @@ class Searcher:
         notes = (*answer.notes, f"{word} is nowhere as a word; these have it inside of longer ones")
         return msgspec.structs.replace(answer, hits=hits, match_level="near", notes=notes)
 
+    def _beside(self, question: Question, now_us: int) -> tuple[Hit, ...]:
+        """Return what was learned and noted that is surely about a question. It is as rare as in the whole memory."""
+        asked = beside(question)
+        shards = self._index.shards()
+        notes = [shard for shard in shards if shard.name == NOTE_SHARD]
+        if asked is None or not notes or not question.asks_something:
+            return ()
+        wanted, _notes = self._wanted(asked, shards, now_us)
+        if not wanted.all_units:
+            return ()
+        return self._look(asked, wanted, notes, _Asked(MAX_BESIDE, now_us, is_beside=True)).hits
+
     def _look(self, question: Question, wanted: Wanted, shards: Sequence[Shard], asked: _Asked) -> SearchAnswer:
-        near = self._meaning.near(question, wanted) if self._meaning is not None else NOTHING_NEAR
+        # Entries have no vectors.
+        has_vectors = any(shard.name not in ENTRY_SHARDS for shard in shards)
+        near = self._meaning.near(question, wanted) if self._meaning is not None and has_vectors else NOTHING_NEAR
         asked = asked._replace(notes=(*asked.notes, *near.notes))
-        searched = CandidateSearch(shards, wanted, pool=_pool(wanted, asked.limit), near=near.keys)
+        pool = BESIDE_POOL if asked.is_beside else _pool(wanted, asked.limit)
+        searched = CandidateSearch(shards, wanted, pool=pool, near=near.keys)
         candidates = searched.run()
         if self._meaning is not None and near.keys:
             for key, similarity in self._meaning.similarities(question, wanted, candidates).items():
@@ -164,7 +193,11 @@ class Searcher:
             now_us=asked.now_us,
             weights=self._weights,
         )
-        judged = _judgement(question, wanted, ranked, sum(shard.documents for shard in shards))
+        if asked.is_beside:
+            ranked, confidence = sure_ones(ranked, wanted, question.text)
+            judged = Judgement(confidence)
+        else:
+            judged = _judgement(question, wanted, ranked, sum(shard.documents for shard in shards))
         if not ranked or judged.is_nothing:
             return _empty(question, [*asked.notes, _nothing_note(judged.absent, wanted)], abstained=True)
         texts: Mapping[int, HitText] = {}
@@ -183,7 +216,9 @@ class Searcher:
         allowed = self._store.session_numbers(question.where) if not question.where.is_empty else None
         refused: set[int] = set()
         for where in question.where_not:
-            refused.update(self._store.session_numbers(where))
+            numbers = self._store.session_numbers(where)
+            # What belongs to no repository is not refused with one.
+            refused.update(numbers - self._store.session_numbers(_NO_REPO) if where.repos else numbers)
         return Confinement(
             sessions=allowed,
             not_sessions=frozenset(refused),
@@ -197,13 +232,13 @@ class Searcher:
             before_us=question.before_us,
         )
 
-    def _wanted(
-        self, question: Question, shards: Sequence[Shard], confinement: Confinement
-    ) -> tuple[Wanted, list[str]]:
+    def _wanted(self, question: Question, shards: Sequence[Shard], now_us: int) -> tuple[Wanted, list[str]]:
+        confinement = self._confine(question)
         reader = UnitReader(self._index, shards, with_instructions=confinement.with_instructions)
         must = [group for clauses in question.must if (group := _group(reader, clauses))]
+        glossary = self._glossary(now_us) if question.words else {}
         wanted = Wanted(
-            units=tuple(reader.words(question.words)),
+            units=tuple(reader.words(question.words, alternatives_of(question.words, glossary))),
             must=tuple(must),
             must_not=tuple(unit for clause in question.must_not for unit in _group(reader, (clause,))),
             confinement=confinement,
@@ -215,7 +250,7 @@ class Searcher:
 
     def _assemble(self, question: Question, wanted: Wanted, ranked: Sequence[Ranked], found: _Found) -> SearchAnswer:
         limit = found.asked.limit
-        picked = _Picked(limit, limit if question.is_confined else HITS_PER_ROOT, found.unverified <= ALL_VERIFIED)
+        picked = _Picked(limit, _room_of(question, limit), found.unverified <= ALL_VERIFIED)
         self._pick(wanted, ranked, found, picked)
         notes = list(found.asked.notes)
         shown = picked.shown
@@ -255,8 +290,9 @@ class Searcher:
             while at < len(ranked) and len(batch) < room:
                 item = ranked[at]
                 at += 1
-                root = found.sessions[item.candidate.session].root_uid
-                if picked.has_room(root) or (picked.looks_at_all and _is_open(wanted, item.candidate)):
+                if picked.has_room(found.sessions[item.candidate.session]) or (
+                    picked.looks_at_all and _is_open(wanted, item.candidate)
+                ):
                     batch.append(item)
             fetched += len(batch)
             keys = [item.candidate.key for item in batch]
@@ -294,13 +330,18 @@ class Searcher:
             repo=session.repo,
             tool=text.tool,
             summary=text.summary,
+            status=text.status,
+            state=text.state,
         )
 
 
 class _Asked(NamedTuple):
+    """is_beside: for what is shown beside the hits, where it is surely about the question."""
+
     limit: int
     now_us: int
-    notes: Sequence[str]
+    notes: tuple[str, ...] = ()
+    is_beside: bool = False
 
 
 class _Found(NamedTuple):
@@ -319,10 +360,21 @@ class _Found(NamedTuple):
     texts: Mapping[int, HitText]
 
 
+class _Room(NamedTuple):
+    """How many hits are shown of one root session, and of one document."""
+
+    of_root: int
+    of_entry: int
+
+
+def _room_of(question: Question, limit: int) -> _Room:
+    return _Room(limit if question.is_confined else HITS_PER_ROOT, limit if question.where.sessions else HITS_PER_ROOT)
+
+
 class _Picked:
     """What is shown of the ranked, while it is chosen."""
 
-    def __init__(self, limit: int, per_root: int, looks_at_all: bool) -> None:
+    def __init__(self, limit: int, room: _Room, looks_at_all: bool) -> None:
         self.limit = limit
         self.looks_at_all = looks_at_all
         """Whether every unverified event is compared with its text, for the sake of the total."""
@@ -331,7 +383,7 @@ class _Picked:
         """Unverified events compared with their text; `passed` of them match."""
         self.passed = 0
         self.hidden = 0
-        self._per_root = per_root
+        self._room = room
         self._roots: dict[str, int] = {}
         self._seen: set[object] = set()
         self._misses = 0
@@ -340,8 +392,9 @@ class _Picked:
     def goes_on(self) -> bool:
         return self.looks_at_all or (len(self.shown) < self.limit and self._misses < MAX_MISSES)
 
-    def has_room(self, root: str) -> bool:
-        return len(self.shown) < self.limit and self._roots.get(root, 0) < self._per_root
+    def has_room(self, session: SessionKey) -> bool:
+        room = self._room.of_entry if session.number >= ENTRY_BASE else self._room.of_root
+        return len(self.shown) < self.limit and self._roots.get(session.root_uid, 0) < room
 
     def take(self, item: Ranked, text: HitText, wanted: Wanted, session: SessionKey) -> None:
         if _is_open(wanted, item.candidate):
@@ -356,7 +409,7 @@ class _Picked:
             return
         root = session.root_uid
         same = _sameness(text, session)
-        if self._seen.isdisjoint(same) and self.has_room(root):
+        if self._seen.isdisjoint(same) and self.has_room(session):
             self._seen |= same
             self._roots[root] = self._roots.get(root, 0) + 1
             self.shown.append(_Verified(item, text))
@@ -364,6 +417,8 @@ class _Picked:
 
 _SAID = frozenset(("user_message", "assistant_message", "thinking"))
 _NOTHING = "nothing found"
+_ONLY_LEARNED = "nothing found in what agents did; something was learned or noted of it"
+_NO_REPO = EventFilter(repos=("=",))
 _ONLY_FILTERS = "the query has filters only: add a word to look for, or list sessions instead"
 
 
@@ -385,9 +440,12 @@ def _group(reader: UnitReader, clauses: Sequence[Clause]) -> tuple[Unit, ...]:
 
 
 def _lone_compound(wanted: Wanted) -> Unit | None:
-    """Return the identifier or other compound that is all that was asked for; its parts are only a fallback."""
+    """Return the identifier or other compound that is all that was asked for; its parts are only a fallback.
+
+    One that has another name is looked for as words are.
+    """
     whole = [unit for unit in wanted.units if not unit.part_of]
-    if len(whole) != 1 or len(wanted.units) == 1 or wanted.must:
+    if len(whole) != 1 or len(wanted.units) == 1 or wanted.must or whole[0].also:
         return None
     return whole[0]
 
@@ -445,7 +503,7 @@ def _text_patterns(wanted: Wanted) -> list[re.Pattern[str]]:
 
 def _forms(wanted: Wanted) -> list[str]:
     return [term for unit in wanted.all_units for term, _ in unit.terms] + [
-        term for unit in wanted.all_units for piece in unit.pieces for term in piece[:20]
+        term for unit in wanted.all_units for piece in (*unit.pieces, *unit.also) for term in piece[:20]
     ]
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 from recollect.index.query.dates import Period, parse_date, said_in_passing
 from recollect.index.query.patterns import TermPattern, from_regex, from_wildcard
+from recollect.model.learned.entries import ENTRY_KINDS
+from recollect.model.learned.naming import tag_name
 from recollect.model.payloads import KINDS
 from recollect.store.ports import EventFilter
 
@@ -29,7 +31,10 @@ _KIND_ALIASES = {
     "reply": "assistant_message", "call": "tool_call", "result": "tool_result", "output": "tool_result",
     "edit": "file_edit", "message": "user_message,assistant_message",
 }  # fmt: skip
-_FIELDS = frozenset(("agent", "repo", "session", "kind", "tool", "path", "branch", "after", "before", "on", "is"))
+_FIELDS = frozenset(
+    ("agent", "repo", "session", "kind", "tool", "path", "branch", "tag", "after", "before", "on", "is")
+)
+_KNOWN_KINDS = frozenset((*KINDS, *ENTRY_KINDS))
 _TOKEN = re.compile(
     r"""
     (?P<space>[\s()]+)
@@ -249,6 +254,7 @@ class _Reader:
                 repos=self._named("repo", is_not=False),
                 sessions=self._named("session", is_not=False),
                 branches=self._named("branch", is_not=False),
+                tags=self._tags(is_not=False),
                 is_subagent=self._subagent,
             ),
             where_not=(
@@ -256,6 +262,7 @@ class _Reader:
                 *(EventFilter(repos=(v,)) for v in self._named("repo", is_not=True)),
                 *(EventFilter(sessions=(v,)) for v in self._named("session", is_not=True)),
                 *(EventFilter(branches=(v,)) for v in self._named("branch", is_not=True)),
+                *(EventFilter(tags=(v,)) for v in self._tags(is_not=True)),
             ),
             kinds=self._kinds(is_not=False),
             not_kinds=self._kinds(is_not=True),
@@ -276,13 +283,16 @@ class _Reader:
         values = (v.lower() for v in self._named(name, is_not=is_not))
         return tuple(dict.fromkeys(_AGENT_ALIASES.get(v, v) for v in values))
 
+    def _tags(self, *, is_not: bool) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(tag_name(v) for v in self._named("tag", is_not=is_not)))
+
     def _kinds(self, *, is_not: bool) -> tuple[str, ...]:
         kinds: list[str] = []
         for value in self._named("kind", is_not=is_not):
             kinds += _KIND_ALIASES.get(value.lower(), value.lower()).split(",")
-        unknown = [kind for kind in kinds if kind not in KINDS]
+        unknown = [kind for kind in kinds if kind not in _KNOWN_KINDS]
         if unknown:
-            self._note(f"there is no kind {', '.join(unknown)} (there are {', '.join(sorted(KINDS))})")
+            self._note(f"there is no kind {', '.join(unknown)} (there are {', '.join(sorted(_KNOWN_KINDS))})")
         return tuple(dict.fromkeys(kinds))
 
     def _note(self, note: str) -> None:

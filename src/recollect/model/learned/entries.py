@@ -12,8 +12,21 @@ ENTRY_KINDS: tuple[EntryKind, ...] = ("learning", "fact", "diary", "action", "do
 """All of them are also values of `kind:` in a query."""
 APART_KINDS: tuple[EntryKind, ...] = ("learning", "fact", "diary", "action")
 """Ranked and shown apart from transcripts and documents unless a query asks for them by kind."""
+FORMER_STATES = frozenset(("retired", "superseded", "done", "expired", "ended", "retracted"))
+"""The values of `EntryDraft.state` of what does not hold any more: found, shown as such, ranked lower."""
 ENTRY_PART_CHARS = 16_384
 """A part's text is no longer than this; who makes entries cuts them at a sensible place."""
+
+
+def is_entry_uid(uid: str) -> bool:
+    """Tell whether a uid, or a citation, is of an entry and not of a session: no agent has the name of a kind."""
+    return uid.partition(":")[0] in ENTRY_KINDS
+
+
+def parts_of_citation(cited: str) -> tuple[str, int | None]:
+    """Return (uid, part) of `uid#part`; None for a part where none is named. A path may have a # of its own."""
+    uid, mark, part = cited.rpartition("#")
+    return (uid, int(part)) if mark and part.isascii() and part.isdecimal() and len(part) < 9 else (cited, None)
 
 
 class EntryDraft(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 # `entry.number` is what ENTRY_BASE (`store.keys`) is added to where the index wants a session's; never used again.
 # `entry_change` is the change log of entries: the index takes it and drops it. An entry that is gone keeps no row; its
 # number stays in `entry_change` until the index has let go of it.
+# `learning_sighting.json` is what one session says of a learning now; `learning.json` is what all of them come to.
 # `job.key` names the work by content (events, extractor and prompt version), so that a replay finds it done.
 # `spending.day` counts days since 1970-01-01 UTC; amounts are in millionths of a dollar.
 STATEMENTS: tuple[str, ...] = (
@@ -51,6 +52,16 @@ STATEMENTS: tuple[str, ...] = (
     ) WITHOUT ROWID""",
     "CREATE INDEX learning_given ON learning (state, repo, ts)",
     "CREATE INDEX learning_batch ON learning (batch)",
+    "CREATE INDEX learning_action ON learning (repo, state) WHERE kind = 'action'",
+    "CREATE INDEX learning_place ON learning (repo)",
+    """CREATE TABLE learning_sighting (
+        learning TEXT NOT NULL,
+        session_uid TEXT NOT NULL,
+        origin TEXT NOT NULL,
+        json TEXT NOT NULL,
+        PRIMARY KEY (learning, session_uid, origin)
+    ) WITHOUT ROWID""",
+    "CREATE INDEX learning_sighting_session ON learning_sighting (session_uid, origin)",
     """CREATE TABLE learning_evidence (
         learning TEXT NOT NULL,
         session_uid TEXT NOT NULL,
@@ -80,6 +91,8 @@ STATEMENTS: tuple[str, ...] = (
         json TEXT NOT NULL
     ) WITHOUT ROWID""",
     "CREATE INDEX diary_written ON diary (written_at)",
+    "CREATE INDEX diary_told ON diary (repo, agent, written_at) WHERE retired_at IS NULL",
+    "CREATE INDEX diary_batch ON diary (batch) WHERE batch <> ''",
     """CREATE TABLE fact (
         id TEXT PRIMARY KEY,
         subject TEXT NOT NULL,
@@ -90,11 +103,14 @@ STATEMENTS: tuple[str, ...] = (
         repo TEXT NOT NULL,
         recorded_at INTEGER NOT NULL,
         invalidated_at INTEGER,
+        is_retracted INTEGER NOT NULL,
         batch TEXT NOT NULL,
         json TEXT NOT NULL
     ) WITHOUT ROWID""",
     "CREATE INDEX fact_subject ON fact (subject, predicate)",
     "CREATE INDEX fact_object ON fact (object)",
+    "CREATE INDEX fact_predicate ON fact (predicate)",
+    "CREATE INDEX fact_batch ON fact (batch) WHERE batch <> ''",
     """CREATE TABLE tag (
         name TEXT NOT NULL,
         session_uid TEXT NOT NULL,
@@ -120,13 +136,18 @@ STATEMENTS: tuple[str, ...] = (
     """CREATE TABLE document (
         collection TEXT NOT NULL,
         path TEXT NOT NULL,
-        sha256 BLOB NOT NULL,
+        state TEXT NOT NULL,
+        content_hmac BLOB NOT NULL,
         size INTEGER NOT NULL,
         mtime_ns INTEGER NOT NULL,
+        ctime_ns INTEGER NOT NULL,
         taken_at INTEGER NOT NULL,
         json TEXT NOT NULL,
         PRIMARY KEY (collection, path)
     ) WITHOUT ROWID""",
+    # class: authored: keyed hashes of the paths of documents that were forgotten
+    "CREATE TABLE document_kept_out (id BLOB PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID",
+    # class: distilled
     """CREATE TABLE spending (
         day INTEGER NOT NULL,
         session_uid TEXT NOT NULL,
@@ -137,6 +158,7 @@ STATEMENTS: tuple[str, ...] = (
         micro_dollars INTEGER NOT NULL,
         PRIMARY KEY (day, session_uid, model)
     ) WITHOUT ROWID""",
+    "CREATE INDEX spending_session ON spending (session_uid)",
     """CREATE TABLE quarantine (
         key TEXT PRIMARY KEY,
         session_uid TEXT NOT NULL,
@@ -157,7 +179,7 @@ STATEMENTS: tuple[str, ...] = (
         reason TEXT NOT NULL,
         json TEXT NOT NULL
     ) WITHOUT ROWID""",
-    "CREATE INDEX job_due ON job (kind, state, due_at)",
+    "CREATE INDEX job_due ON job (kind, state, due_at, made_at)",
     "CREATE INDEX job_session ON job (session_uid)",
     # class: derived
     """CREATE TABLE unindexed (
@@ -167,6 +189,5 @@ STATEMENTS: tuple[str, ...] = (
     )""",
     # class: cache
     "CREATE TABLE entry_change (id INTEGER PRIMARY KEY AUTOINCREMENT, entry INTEGER NOT NULL)",
-    "CREATE TABLE learn_waiting (session INTEGER PRIMARY KEY, change_id INTEGER NOT NULL)",
     "INSERT INTO consumer SELECT 'learn', coalesce((SELECT min(position) FROM consumer), 0)",
 )

@@ -76,6 +76,7 @@ class EventReader:
         self._frames: dict[int, list[msgspec.Raw]] = {}
         self._chunks: dict[tuple[int, int], list[ChunkPlace]] = {}
         self._uids: dict[int, tuple[str, str]] = {}
+        self._short: dict[int, bool] = {}
         self._source_ids: dict[int, str] = {}
         self._record: tuple[tuple[int, int, int], bytes] | None = None
         self._hash: tuple[tuple[int, int, int], str] | None = None
@@ -212,7 +213,8 @@ class EventReader:
         """Yield events for the index."""
         for row, event in zip(rows, self.events(rows, with_whole_sha=False), strict=True):
             shard = self._session(row.key)[1]
-            yield IndexEvent(row.key, row.key >> SEQ_BITS, shard, bool(row.bits & NOT_INDEXED), event)
+            is_hidden = bool(row.bits & NOT_INDEXED) or self._is_short(row.key >> SEQ_BITS)
+            yield IndexEvent(row.key, row.key >> SEQ_BITS, shard, is_hidden, event)
 
     def summary(self, row: EventRow) -> str:
         """Return an event's summary."""
@@ -301,13 +303,25 @@ class EventReader:
         found = self._uids.get(number)
         if found is None:
             row: Any = self._db.execute("SELECT uid, shard FROM session WHERE number = ?", (number,)).fetchone()
+            if row is None:
+                raise StoreCorrupt("the session of a stored event is missing", hint=REBUILD_HINT)
             found = self._uids[number] = row
+        return found
+
+    def _is_short(self, number: int) -> bool:
+        """Tell whether a session is kept out of the index because it holds too few messages."""
+        found = self._short.get(number)
+        if found is None:
+            statement = "SELECT EXISTS (SELECT 1 FROM unindexed WHERE session = ?)"
+            found = self._short[number] = bool(self._db.execute(statement, (number,)).get)
         return found
 
     def _source_id(self, number: int) -> str:
         found = self._source_ids.get(number)
         if found is None:
             found = self._db.execute("SELECT source_id FROM source WHERE number = ?", (number,)).get
+            if found is None:
+                raise StoreCorrupt("the source of a stored event is missing", hint=REBUILD_HINT)
             self._source_ids[number] = found
         return found
 

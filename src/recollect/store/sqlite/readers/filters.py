@@ -36,6 +36,10 @@ def session_condition(
         numbers = {number for name in where.sessions for number in find_sessions(db, name)}
         terms.append("number IN (SELECT value FROM carray(?))")
         values.append(int_array(numbers))
+    if where.tags:
+        tagged = f"SELECT session_uid FROM tag WHERE name IN ({', '.join('?' * len(where.tags))})"
+        terms.append(f"uid IN ({tagged})")
+        values += where.tags
     if where.is_subagent is not None:
         terms.append("parent_uid <> ''" if where.is_subagent else "parent_uid = ''")
     if after is not None:

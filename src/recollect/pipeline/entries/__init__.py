@@ -1,0 +1,1 @@
+"""Entries in the search index: what was learned, noted and documented."""
