@@ -1,0 +1,82 @@
+"""How the extractor reads prose and shell commands: as distilling does, which the package `learn` cannot see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import cast
+
+from recollect.distill.commands import Simple, simple_commands
+from recollect.distill.gate import RuleGate
+from recollect.distill.language.projection import project
+from recollect.distill.language.sentences import sentences
+from recollect.distill.signals.calls import Ending, Tried, is_denial, is_expected, is_interruption
+from recollect.distill.signals.runs import run_of
+from recollect.distill.signals.telling import telling_line
+from recollect.distill.stream import Call, SessionEvents
+from recollect.learn.extracting import Extracted, Observed, Reading, SimpleCommand, extract
+from recollect.model.distilled.nodes import Marker
+from recollect.model.events import Event
+
+
+class DistillReading:
+    """`learn.extracting.Reading` by what distilling reads with. Immutable, safe from threads."""
+
+    def __init__(self) -> None:
+        """The rules that ship, without those of a configuration: what is learned does not hang on it."""
+        self._gate = RuleGate()
+
+    def prose(self, text: str, *, of_human: bool) -> str:
+        """Return the prose of a message, each character where it was."""
+        return project(text, of_human=of_human)
+
+    def sentences(self, prose: str) -> Sequence[tuple[int, int]]:
+        """Return the ranges of its sentences."""
+        return sentences(prose)
+
+    def markers(self, text: str) -> Sequence[Marker]:
+        """Return where a message of a person decides something."""
+        return self._gate.markers(text, "human")
+
+    def commands(self, command: str) -> Sequence[SimpleCommand]:
+        """Return the simple commands of a shell line."""
+        return simple_commands(command)
+
+    def is_stopped(self, text: str) -> bool:
+        """Tell whether a person denied or stopped the call."""
+        return is_denial(text) or is_interruption(text)
+
+    def is_expected(self, commands: Sequence[SimpleCommand], exit_code: int | None) -> bool:
+        """Tell whether a non-zero exit only answers a question."""
+        return is_expected(cast(Sequence[Simple], commands), exit_code)
+
+    def tests_passed(self, call: Event, result: Event, command: str, commands: Sequence[SimpleCommand]) -> bool | None:
+        """Return whether a command that ran tests says that they passed; None where it ran none or does not say."""
+        payload = result.payload
+        ok, exit_code = getattr(payload, "ok", None), getattr(payload, "exit_code", None)
+        ending: Ending = "failed" if ok is False or exit_code else "ok" if ok is True or exit_code == 0 else "unsaid"
+        tried = Tried(
+            Call(call, call.payload, result),  # type: ignore[arg-type]
+            ending,
+            "",
+            command,
+            "",
+            cast(Sequence[Simple], commands),
+        )
+        run = run_of(SessionEvents((call, result)), tried)
+        return None if run is None else run.ok
+
+    def telling_line(self, text: str) -> str:
+        """Return the line that says what went wrong."""
+        return telling_line(text)
+
+
+@cache
+def reading() -> Reading:
+    """Return the one reading of a process."""
+    return DistillReading()
+
+
+def extract_session(of_session: Observed, *, home_repo: str = "") -> Extracted:
+    """Return what the rules learn of a session as the store gives it (`store.distilled.OfSession`)."""
+    return extract(of_session, reading(), home_repo=home_repo)

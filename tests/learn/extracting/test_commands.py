@@ -1,0 +1,183 @@
+"""What commands teach: what works, what made it work again, versions, names of tests, what is left to do."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from recollect.learn.extracting import SimpleCommand
+from recollect.learn.extracting.purposes import purposeful
+from recollect.model.events import Event
+from recollect.model.learned.learnings import Learning
+from recollect.model.payloads import ToolResult
+from recollect.pipeline.learning.reading import extract_session, reading
+from tests.quality.learned import Step, WrittenSession, session_doing
+
+
+def learned(*steps: Step) -> list[Learning]:
+    return extract_session(session_doing((Step(user="go on"), *steps))).learnings
+
+
+def texts(*steps: Step) -> list[str]:
+    return [one.text for one in learned(*steps)]
+
+
+def forms(command: str) -> list[tuple[str, str]]:
+    commands: list[SimpleCommand] = list(reading().commands(command))
+    return [(one.purpose, one.text) for one in purposeful(commands)]
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("FOO=1 timeout 60 uv run pytest tests/test_a.py -q -k one", [("test", "uv run pytest")]),
+        ("/usr/local/bin/python3 -m pytest -x", [("test", "python3 -m pytest")]),
+        ("npx vitest run src/a.test.ts", [("test", "npx vitest run")]),
+        ("mise exec -- golangci-lint run ./...", [("lint", "mise exec -- golangci-lint run")]),
+        ("mise run fmt && mise run lint", [("format", "mise run fmt"), ("lint", "mise run lint")]),
+        ("npm --prefix web run test:unit", [("test", "npm --prefix web run test:unit")]),
+        ("make -C api check", [("lint", "make -C api check")]),
+        ("make", [("build", "make")]),
+        ("go test ./... -run TestX", [("test", "go test")]),
+        ("cargo check && cargo clippy", [("typecheck", "cargo check"), ("lint", "cargo clippy")]),
+        ("bash scripts/test.sh --fast", [("test", "bash scripts/test.sh")]),
+        ("pytest --version", []),
+        ("npm install -g typescript", []),
+        ("git commit -m 'run the tests with make test'", []),
+        ("echo make test", []),
+        ("cat Makefile | grep test", []),
+    ],
+)
+def test_the_canonical_form_leaves_out_what_it_is_run_on(command: str, found: list[tuple[str, str]]) -> None:
+    assert forms(command) == found
+
+
+def test_what_passes_more_often_is_surer() -> None:
+    once = learned(Step(run="make lint"))[0]
+    often = learned(*[Step(run="make lint")] * 4)[0]
+    assert (once.text, once.id) == (often.text, often.id) == ("Lint runs with `make lint`.", once.id)
+    assert often.confidence > once.confidence
+    assert len(often.evidence) == 4
+    assert {e.author for e in often.evidence} == {"assistant"}
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Step(run="make lint", exit=1, output="3 problems"),
+        Step(run="make lint || true", output="3 problems"),
+        Step(run="make lint; echo done"),
+        Step(run="make lint | tail -3", output="3 problems"),
+        Step(run="make lint &"),
+        Step(run="make lint", exit=None, output="The user doesn't want to proceed with this tool use."),
+    ],
+)
+def test_what_nobody_knows_to_have_passed_teaches_nothing(step: Step) -> None:
+    assert texts(step) == []
+
+
+def test_tests_that_fail_in_their_output_did_not_pass() -> None:
+    assert texts(Step(run="pytest -q | tail -3", output="1 failed, 2 passed in 0.1s")) == []
+    assert texts(Step(run="pytest -q | tail -3", output="3 passed in 0.1s")) == ["Tests run with `pytest`."]
+
+
+def test_a_fix_is_the_command_between_failure_and_success() -> None:
+    found = learned(
+        Step(run="npm run build", exit=1, output="Error: Cannot find module 'vite'"),
+        Step(run="ls node_modules"),
+        Step(run="npm ci", output="added 210 packages"),
+        Step(run="npm run build"),
+    )
+    (fix,) = [one for one in found if "failed" in one.text]
+    assert fix.text == "`npm run build` failed: \"Error: Cannot find module 'vite'\". It passed after `npm ci`."
+    assert [e.author for e in fix.evidence] == ["tool", "assistant", "assistant"]
+
+
+def test_a_fix_is_the_file_that_was_edited() -> None:
+    failed = Step(run="make lint", exit=1, output="app.py:3:1: F401 `os` imported but unused")
+    assert texts(failed, Step(edit="app.py"), Step(run="make lint"))[1].endswith(
+        "It passed after a change of `app.py`."
+    )
+    many = [Step(edit=f"app{n}.py") for n in range(3)]
+    assert texts(failed, *many, Step(run="make lint")) == ["Lint runs with `make lint`."]
+
+
+def test_without_a_success_there_is_no_fix() -> None:
+    assert texts(Step(run="make lint", exit=1, output="Error: broken"), Step(edit="app.py")) == []
+
+
+def test_code_that_was_being_written_teaches_no_fix() -> None:
+    steps = (
+        Step(run="pytest", exit=1, output="E   assert 1 == 2\n1 failed in 0.1s"),
+        Step(edit="app.py"),
+        Step(run="pytest", output="1 passed in 0.1s"),
+    )
+    assert texts(*steps) == ["Tests run with `pytest`."]
+
+
+def test_another_form_that_works_is_learned_where_the_first_is_not_there() -> None:
+    steps = (
+        Step(run="pytest", exit=127, output="bash: pytest: command not found"),
+        Step(run="uv run pytest", output="1 passed in 0.1s"),
+    )
+    assert texts(*steps)[1] == '`pytest` failed: "bash: pytest: command not found". `uv run pytest` works.'
+
+
+def test_a_version_is_quoted_as_the_tool_printed_it() -> None:
+    (fact,) = learned(Step(run="node --version", output="v22.3.0\n"))
+    assert (fact.kind, fact.text) == ("fact", '`node --version` printed "v22.3.0".')
+    assert fact.evidence[0].author == "tool"
+    assert texts(Step(run="grep -v version x", output="1.2.3")) == []
+    assert texts(Step(run="node --version", exit=1, output="1.2.3")) == []
+
+
+def test_a_manifest_states_versions_for_its_file() -> None:
+    (fact,) = learned(Step(read="api/go.mod", output="     1\u2192module shop\n     3\u2192go 1.23\n"))
+    assert (fact.scope, fact.path, fact.text) == ("path", "api/go.mod", "`api/go.mod` says: go 1.23")
+    assert texts(Step(read="vendor/x/go.mod", output="go 1.2")) == []
+
+
+def test_what_is_left_to_do_is_an_action_only_at_the_end() -> None:
+    last = Step(assistant="It works.\n\n**Remaining work:**\n1. Rebuild the index (urgent)\n2. [x] Add tests\n\nBye.")
+    (action,) = learned(last)
+    assert (action.kind, action.text, action.priority) == ("action", "Rebuild the index (urgent)", "urgent")
+    assert action.evidence[0].author == "assistant"
+    assert learned(last, Step(user="thanks")) == []
+
+
+class _Light:
+    """A session whose long strings come only when asked for, as the store gives it."""
+
+    def __init__(self, whole: WrittenSession) -> None:
+        self.session = whole.session
+        self.events = [_without_text(event) for event in whole.events]
+        self._whole = {event.event_id: event for event in whole.events}
+        self.loaded: list[str] = []
+
+    def load(self, event: Event) -> Event:
+        self.loaded.append(event.event_id)
+        return self._whole[event.event_id]
+
+
+def _without_text(event: Event) -> Event:
+    if isinstance(event.payload, ToolResult) and len(event.payload.text) >= 2048:
+        return msgspec.structs.replace(event, payload=msgspec.structs.replace(event.payload, text=""))
+    return event
+
+
+def test_light_events_teach_the_same_and_few_are_loaded() -> None:
+    noise = "\n".join(f"line {n} of something long that was printed" for n in range(80))
+    whole = session_doing(
+        (
+            Step(user="go on"),
+            Step(run="cat big.txt", output=noise),
+            Step(run="npm run build", exit=1, output=f"{noise}\nError: Cannot find module 'vite'"),
+            Step(run="npm ci", output=noise),
+            Step(run="npm run build", output=noise),
+            Step(run="npm test | tail -90", output=f"{noise}\nTests: 3 passed, 3 total"),
+        )
+    )
+    light = _Light(whole)
+    assert extract_session(light).learnings == extract_session(whole).learnings
+    assert len(extract_session(whole).learnings) == 4
+    assert len(set(light.loaded)) == 2
