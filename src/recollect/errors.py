@@ -178,24 +178,39 @@ class EmbeddingUnavailable(IndexUnavailable):
 
 
 class EndpointError(RecollectError):
-    """An outside model cannot be used. `status`: of its HTTP answer, 0 without one."""
+    """An outside model cannot be used. `status`: of its HTTP answer, 0 without one. `kind`: see the classes below."""
 
     code = "endpoint"
 
-    def __init__(self, message: str, *, status: int = 0, hint: str = "") -> None:
+    def __init__(self, message: str, *, status: int = 0, kind: str = "", hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.status = status
+        self.kind = kind
 
 
 class EndpointUnavailable(EndpointError):
-    """It cannot be reached, is too slow, too busy, or broken for now."""
+    """It cannot be reached, is too slow, too busy, or broken for now.
+
+    `kind`: "unreachable", "cut" (the connection broke later), "slow", "rate" (too many questions), "overloaded" or
+    "broken". `retry_after_s`: how long the server asks to wait, None where it does not say.
+    """
 
     code = "endpoint_unavailable"
     retryable = True
 
+    def __init__(
+        self, message: str, *, status: int = 0, kind: str = "", hint: str = "", retry_after_s: float | None = None
+    ) -> None:
+        super().__init__(message, status=status, kind=kind, hint=hint)
+        self.retry_after_s = retry_after_s
+
 
 class EndpointRefused(EndpointError):
-    """It does not want this: a wrong key, an unknown model, a text too long. Trying again would not help."""
+    """It does not want this. Trying again would not help.
+
+    `kind`: "authentication" (a wrong key, or no right to the model), "quota" (nothing left to spend), "too_large" (the
+    question), "request" (anything else: an unknown model, a wrong address).
+    """
 
     code = "endpoint_refused"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +22,8 @@ class Asked(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What the server gives back. pause: an event it waits for before every piece of the body."""
+    """What the server gives back. pause: an event it waits for before every piece of the body. is_cut: it breaks off
+    before the end. is_closed: it closes the connection instead of answering."""
 
     status: int = 200
     body: bytes = b""
@@ -29,6 +31,7 @@ class Answer(NamedTuple):
     pieces: int = 1
     pause: threading.Event | None = None
     is_cut: bool = False
+    is_closed: bool = False
 
 
 Behaviour = Callable[[Asked, int], Answer]
@@ -68,6 +71,9 @@ def serving(behaviour: Behaviour) -> Iterator[Server]:
             before = len(requests)
             requests.append(asked)
             answer = behaviour(asked, before)
+            if answer.is_closed:
+                self.close_connection = True
+                return
             self.send_response(answer.status)
             for name, value in answer.headers:
                 self.send_header(name, value)
@@ -87,7 +93,12 @@ def serving(behaviour: Behaviour) -> Iterator[Server]:
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Quiet(ThreadingHTTPServer):
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            if not isinstance(sys.exc_info()[1], OSError):  # clients that leave are part of the tests
+                super().handle_error(request, client_address)
+
+    server = Quiet(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from recollect.endpoints import posting
-from recollect.endpoints.posting import ATTEMPTS, MAX_DELAY_S, Poster
+from recollect.endpoints.failing import BUSY
+from recollect.endpoints.posting import ATTEMPTS, MAX_DELAY_S, Clock, Manner, Poster
 from recollect.errors import EndpointRefused, EndpointUnavailable, EndpointUnusable
 from tests.endpoints.served import Answer, Asked, Behaviour, serving
 
@@ -22,9 +22,13 @@ def waits() -> Waits:
     return []
 
 
-def post(behaviour: Behaviour, waits: Waits, *, timeout_s: float = 5.0, **clock: Any) -> dict[str, Any]:
+def post(
+    behaviour: Behaviour, waits: Waits, *, timeout_s: float = 5.0, manner: Manner | None = None, **clock: Any
+) -> dict[str, Any]:
     with serving(behaviour) as server:
-        poster = Poster(server.url, timeout_s=timeout_s, sleep=waits.append, jitter=lambda: 1.0, **clock)
+        poster = Poster(
+            server.url, timeout_s=timeout_s, manner=manner, clock=Clock(sleep=waits.append, jitter=lambda: 1.0, **clock)
+        )
         try:
             return poster.post("/x", {"q": 1}, dict)
         finally:
@@ -40,7 +44,7 @@ def at_last(first: Answer, *, after: int = 1) -> Behaviour:
     return lambda _asked, before: first if before < after else Answer(body=b'{"a": 1}')
 
 
-@pytest.mark.parametrize("status", sorted(posting.BUSY))
+@pytest.mark.parametrize("status", sorted(BUSY))
 def test_a_busy_server_is_asked_again(status: int, waits: Waits) -> None:
     assert post(at_last(Answer(status=status), after=3), waits) == {"a": 1}
     assert waits == [0.5, 1.0, 2.0]
@@ -98,7 +102,7 @@ def test_nobody_listens(waits: Waits) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    poster = Poster(f"http://127.0.0.1:{port}", timeout_s=2, sleep=waits.append, jitter=lambda: 1.0)
+    poster = Poster(f"http://127.0.0.1:{port}", timeout_s=2, clock=Clock(sleep=waits.append, jitter=lambda: 1.0))
     with pytest.raises(EndpointUnavailable, match="cannot be reached"):
         poster.post("/x", {}, dict)
     poster.close()
@@ -125,10 +129,9 @@ def test_an_answer_that_breaks_off_is_asked_for_again(waits: Waits) -> None:
     assert waits == [0.5]
 
 
-def test_an_answer_without_end_is_cut_off(waits: Waits, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(posting, "MAX_ANSWER_BYTES", 10_000)
+def test_an_answer_without_end_is_cut_off(waits: Waits) -> None:
     with pytest.raises(EndpointUnusable, match="more than"):
-        post(always(Answer(body=b" " * 50_000)), waits)
+        post(always(Answer(body=b" " * 50_000)), waits, manner=Manner(max_answer_bytes=10_000))
     assert waits == []
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.inspect import (
     BoolType,
     DictType,
+    FloatType,
     IntType,
     LiteralType,
     Metadata,
@@ -88,8 +89,9 @@ def allowed_in_words(info: Type) -> str:
     match info:
         case BoolType():
             return "true or false"
-        case IntType(ge=low, le=high):
-            return f"a whole number from {low} to {high}"
+        case IntType(ge=low, le=high) | FloatType(ge=low, le=high):
+            what = "a whole number" if isinstance(info, IntType) else "a number"
+            return f"{what} from {low}" + (f" to {high}" if high is not None else "")
         case StrType(min_length=least):
             return "a string in quotes" + (", not empty" if least else "")
         case LiteralType(values=(only,)):

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+Price = Annotated[float, Meta(ge=0, le=100_000)] | Literal["listed"]
+
 
 class LearningConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is learned of sessions, see docs/learnings.md. Without `provider` no model is asked and nothing leaves the
@@ -54,10 +56,15 @@ class LearningConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(ge=0, description="What may be sent and received on one day, UTC, also where it is free (LLM tokens)."),
     ] = 1_000_000
     input_usd_per_million: Annotated[
-        float,
-        Meta(ge=0, description="Price of a model that the price list does not know (US dollars per million tokens)."),
-    ] = 0.0
-    output_usd_per_million: Annotated[float, Meta(ge=0, description="As above, of what it answers.")] = 0.0
+        Price,
+        Meta(
+            description="What a model costs that is sent text (US dollars per million LLM tokens); 'listed': as the "
+            "price list says. A model that it does not know needs a number, 0 where it is free; ollama is always free."
+        ),
+    ] = "listed"
+    output_usd_per_million: Annotated[
+        Price, Meta(description="As above, of what the model answers. Both are numbers, or none is.")
+    ] = "listed"
     action_days: Annotated[
         int, Meta(ge=1, le=3650, description="How long an action stays pending where nothing says otherwise (days).")
     ] = 14

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 import tomllib
 import warnings
@@ -13,6 +14,7 @@ from typing import Any, NoReturn
 import msgspec
 from msgspec.inspect import (
     BoolType,
+    FloatType,
     IntType,
     LiteralType,
     StrType,
@@ -142,6 +144,9 @@ def _fits(value: Any, info: Type) -> bool:
         case IntType(ge=low, le=high):
             whole = isinstance(value, int) and not isinstance(value, bool)
             return whole and (low is None or value >= low) and (high is None or value <= high)
+        case FloatType(ge=low, le=high):
+            number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            return number and (low is None or value >= low) and (high is None or value <= high)
         case StrType(min_length=least):
             return isinstance(value, str) and len(value) >= (least or 0)
         case LiteralType(values=values):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 import msgspec
 
 from recollect.config import EmbeddingConfig
+from recollect.endpoints.address import checked_address
 from recollect.endpoints.posting import Poster
 from recollect.errors import ConfigError, EndpointUnusable
 
@@ -17,7 +17,6 @@ BATCH_TEXTS = 64
 """Texts of one call: OpenAI allows 2,048, smaller servers far fewer."""
 BATCH_CHARS = 100_000
 OLLAMA_URL = "http://127.0.0.1:11434"
-_LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
 class _Item(msgspec.Struct):
@@ -116,22 +115,9 @@ class EmbeddingClient:
 def checked_url(config: EmbeddingConfig) -> str:
     """Return the address of the server. Raises ConfigError for one that must not or cannot be used."""
     url = config.url or (OLLAMA_URL if config.api == "ollama" else "")
-    try:
-        parts = urlsplit(url)
-        host, has_port = parts.hostname or "", parts.port is None or parts.port > 0
-    except ValueError:
-        parts, host, has_port = urlsplit(""), "", False
-    if parts.scheme not in ("http", "https") or not host or not has_port:
-        raise _wrong_url("is not an address such as https://api.openai.com/v1")
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise _wrong_url("must be an address alone; a key belongs into the variable that `key_variable` names")
-    if config.key_variable and parts.scheme == "http" and host not in _LOCAL:
-        raise _wrong_url("would show the key to the network; use https")
-    return url.rstrip("/")
-
-
-def _wrong_url(why: str) -> ConfigError:
-    return ConfigError(f"[embedding] url: {why}", key="embedding.url")
+    return checked_address(
+        url, key="embedding.url", has_secret=bool(config.key_variable), example="https://api.openai.com/v1"
+    )
 
 
 def _batches(texts: Sequence[str]) -> list[list[str]]:

@@ -5,15 +5,15 @@ No redirect is followed: what is sent goes to the address that was configured, o
 
 from __future__ import annotations
 
-import email.utils
 import random
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from recollect.errors import EndpointError, EndpointRefused, EndpointUnavailable, EndpointUnusable
+from recollect.endpoints.failing import Asked, failure
+from recollect.errors import EndpointUnavailable, EndpointUnusable
 
 if TYPE_CHECKING:
     import httpx2
@@ -25,9 +25,24 @@ FIRST_DELAY_S = 0.5
 MAX_DELAY_S = 30.0
 """No longer than this is waited between two attempts; a server that asks for more is unavailable for now."""
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
-MAX_QUOTED_CHARS = 200
-BUSY = frozenset((408, 425, 429, 500, 502, 503, 504, 529))
-"""HTTP statuses after which the same question may be answered."""
+SECRET_HEADERS = frozenset(("authorization", "x-api-key"))
+
+
+class Clock(NamedTuple):
+    """Time and chance. jitter: 0 to 1."""
+
+    sleep: Callable[[float], object] = time.sleep
+    jitter: Callable[[], float] = random.random
+    now: Callable[[], float] = time.monotonic
+
+
+class Manner(NamedTuple):
+    """How a server is asked. section: the table of the configuration that names it, for hints. attempts: 1 where the
+    caller itself decides when to ask again."""
+
+    section: str = "embedding"
+    attempts: int = ATTEMPTS
+    max_answer_bytes: int = MAX_ANSWER_BYTES
 
 
 class Poster:
@@ -35,17 +50,15 @@ class Poster:
 
     def __init__(
         self, url: str, *, timeout_s: float, headers: Callable[[], Mapping[str, str]] = dict,
-        sleep: Callable[[float], object] = time.sleep, jitter: Callable[[], float] = random.random,
-        now: Callable[[], float] = time.monotonic,
+        manner: Manner | None = None, clock: Clock | None = None,
     ) -> None:  # fmt: skip
         """url: without the call's own path. timeout_s: of one attempt in all. headers: asked before every call, so
-        that a key is never kept. sleep, jitter (0 to 1), now: the clock and the chance."""
+        that a key is never kept; no value of theirs is ever shown."""
         self._url = url.rstrip("/")
         self._timeout_s = timeout_s
         self._headers = headers
-        self._sleep = sleep
-        self._jitter = jitter
-        self._now = now
+        self._manner = manner or Manner()
+        self._clock = clock or Clock()
         self._client: httpx2.Client | None = None
 
     def post(self, path: str, question: Mapping[str, Any], answer: type[Answer]) -> Answer:
@@ -57,15 +70,15 @@ class Poster:
             EndpointUnusable: too large, no JSON, or not of the type.
         """
         body = msgspec.json.encode(question)
-        for attempt in range(ATTEMPTS):
-            is_last = attempt == ATTEMPTS - 1
+        for attempt in range(self._manner.attempts):
+            is_last = attempt == self._manner.attempts - 1
             try:
                 data = self._once(path, body)
-            except _TryAgain as failed:
-                delay = failed.after_s if failed.after_s is not None else self._delay(attempt)
+            except EndpointUnavailable as error:
+                delay = error.retry_after_s if error.retry_after_s is not None else self._delay(attempt)
                 if is_last or delay > MAX_DELAY_S:
-                    raise failed.error from failed.__cause__
-                self._sleep(delay)
+                    raise
+                self._clock.sleep(delay)
             else:
                 return self._decoded(data, answer)
         raise AssertionError("the last attempt returns or raises")
@@ -78,90 +91,54 @@ class Poster:
 
     def _delay(self, attempt: int) -> float:
         """Full jitter: many clients that failed together don't come back together."""
-        return float(self._jitter() * min(MAX_DELAY_S, FIRST_DELAY_S * 2**attempt))
+        return float(self._clock.jitter() * min(MAX_DELAY_S, FIRST_DELAY_S * 2**attempt))
 
     def _once(self, path: str, body: bytes) -> bytes:
         import httpx2
 
         if self._client is None:
             self._client = httpx2.Client(follow_redirects=False, timeout=self._timeout_s)
-        headers = {"content-type": "application/json", **self._headers()}
-        ends_at = self._now() + self._timeout_s
+        own = self._headers()
+        headers = {"content-type": "application/json", **own}
+        ends_at = self._clock.now() + self._timeout_s
         try:
             with self._client.stream("POST", self._url + path, content=body, headers=headers) as response:
                 data = self._read(response, ends_at)
-                return self._checked(response, data)
+                if 200 <= response.status_code < 300:
+                    return data
+                secrets = tuple(value for name, value in own.items() if name.lower() in SECRET_HEADERS)
+                asked = Asked(self._url, self._manner.section, secrets)
+                raise failure(asked, response.status_code, response.headers, data)
         except httpx2.TimeoutException as error:
-            raise _TryAgain(self._slow()) from error
+            raise self._slow() from error
         except httpx2.TransportError as error:
-            raise _TryAgain(EndpointUnavailable(f"{self._url} cannot be reached: {error}")) from error
+            # Connecting failed: nothing was sent. Later, the question may have been taken all the same.
+            kind = "unreachable" if isinstance(error, httpx2.ConnectError) else "cut"
+            raise EndpointUnavailable(f"{self._url} cannot be reached: {error}", kind=kind) from error
         except (httpx2.InvalidURL, httpx2.StreamError, httpx2.DecodingError) as error:
             raise EndpointUnusable(f"{self._url} gave an answer that cannot be read: {error}") from error
 
     def _read(self, response: httpx2.Response, ends_at: float) -> bytes:
         """Return the whole body, within the size and the time. A client's own timeout is for one read, not for all."""
         found = bytearray()
+        most = self._manner.max_answer_bytes
         for piece in response.iter_bytes():
             found += piece
-            if len(found) > MAX_ANSWER_BYTES:
-                raise EndpointUnusable(f"{self._url} answered more than {MAX_ANSWER_BYTES // 1024 // 1024} MB")
-            if self._now() > ends_at:
-                raise _TryAgain(self._slow())
+            if len(found) > most:
+                raise EndpointUnusable(f"{self._url} answered more than {most // 1024 // 1024} MB")
+            if self._clock.now() > ends_at:
+                raise self._slow()
         return bytes(found)
 
-    def _slow(self) -> EndpointError:
+    def _slow(self) -> EndpointUnavailable:
         return EndpointUnavailable(
-            f"{self._url} took longer than {self._timeout_s:g} s", hint="see `timeout_s` in [embedding]"
+            f"{self._url} took longer than {self._timeout_s:g} s",
+            kind="slow",
+            hint=f"see `timeout_s` in [{self._manner.section}]",
         )
-
-    def _checked(self, response: httpx2.Response, data: bytes) -> bytes:
-        status = response.status_code
-        if 200 <= status < 300:
-            return data
-        said = _quoted(data)
-        if 300 <= status < 400:
-            raise EndpointRefused(
-                f"{self._url} sends elsewhere (HTTP {status}); nothing is sent there",
-                status=status,
-                hint="name the final address as `url`",
-            )
-        if status in BUSY:
-            error = EndpointUnavailable(f"{self._url} is busy or broken (HTTP {status}){said}", status=status)
-            raise _TryAgain(error, after_s=_retry_after(response.headers.get("retry-after", "")))
-        hint = "check the key that `key_variable` names" if status in (401, 403) else "check `url` and `model`"
-        raise EndpointRefused(f"{self._url} refused (HTTP {status}){said}", status=status, hint=hint)
 
     def _decoded(self, data: bytes, answer: type[Answer]) -> Answer:
         try:
             return msgspec.json.decode(data, type=answer)
         except (msgspec.DecodeError, RecursionError) as error:
             raise EndpointUnusable(f"{self._url} answered something else than asked: {error}") from error
-
-
-class _TryAgain(Exception):
-    """One attempt failed in a way that may pass."""
-
-    def __init__(self, error: EndpointError, *, after_s: float | None = None) -> None:
-        super().__init__(str(error))
-        self.error = error
-        self.after_s = after_s
-
-
-def _retry_after(value: str) -> float | None:
-    """Return the seconds that a Retry-After header asks for, as a number or a date; None without a usable one.
-
-    Evidence: RFC 9110, section 10.2.3.
-    """
-    if value.strip().isdecimal():
-        return float(value)
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, TypeError, OverflowError):
-        return None
-
-
-def _quoted(data: bytes) -> str:
-    """Return the beginning of an error's body, on one line, for people."""
-    text = "".join(c if c.isprintable() else " " for c in data[: MAX_QUOTED_CHARS * 4].decode("utf-8", "replace"))
-    line = " ".join(text.split())
-    return f": {line[:MAX_QUOTED_CHARS]}" if line else ""
