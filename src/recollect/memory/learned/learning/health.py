@@ -1,0 +1,67 @@
+"""How learning is, as `doctor` and the daemon tell it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+from recollect.errors import RecollectError
+from recollect.learn.queue.pausing import is_persistent
+from recollect.memory.learned.learning.views import LearnStatus
+from recollect.memory.presence.status import LearningNow
+from recollect.model.learned.learnings import GIVEN_STATES
+from recollect.upkeep.reports import LearningHealth
+
+
+class HasStatus(Protocol):
+    """What tells how learning is, see `LearnFacet`."""
+
+    def status(self) -> LearnStatus: ...
+
+
+def learning_health(learn: HasStatus, now_us: int) -> LearningHealth:
+    """Return what `doctor` checks. Raises StoreError and its kinds."""
+    status = learn.status()
+    oldest = status.oldest_due_at
+    return LearningHealth(
+        enabled=status.enabled,
+        provider=status.provider,
+        learnings=_holding(status),
+        sessions_waiting=status.sessions_waiting,
+        turns_waiting=status.turns_waiting,
+        turns_parked=status.turns_parked,
+        dead=status.dead,
+        newest_dead=tuple(f"{job.session_uid or job.key}: {job.reason}" for job in status.newest_dead),
+        held_back=status.held_back,
+        waited_s=max(0, now_us - oldest) / 1e6 if oldest is not None and status.sessions_waiting else 0.0,
+        pause=status.pause,
+    )
+
+
+def learning_now(learn: HasStatus) -> LearningNow:
+    """Return what the daemon tells. Never raises for what is stored: it then has the error's code."""
+    try:
+        status = learn.status()
+    except (RecollectError, msgspec.MsgspecError) as error:
+        return LearningNow(paused=f"not known: {error.code if isinstance(error, RecollectError) else 'damaged'}")
+    pause = status.pause
+    return LearningNow(
+        enabled=status.enabled,
+        provider=status.provider,
+        learnings=_holding(status),
+        sessions_waiting=status.sessions_waiting,
+        turns_waiting=status.turns_waiting + status.turns_running + status.turns_parked,
+        dead=status.dead,
+        held_back=status.held_back,
+        last_run_at=status.last_run_at,
+        last_answer_at=status.last_answer_at,
+        spent_today_usd=status.spent_micro_dollars / 1e6,
+        paused=pause.message if pause is not None else "",
+        is_failing=pause is not None and is_persistent(pause),
+    )
+
+
+def _holding(status: LearnStatus) -> int:
+    """Return how many learnings hold."""
+    return sum(number for name, number in status.learnings.items() if name.rpartition("/")[2] in GIVEN_STATES)

@@ -1,0 +1,140 @@
+"""Keeps what sessions gave: sightings, the learnings that they come to, what a search finds, the batch to undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from recollect.learn.settling import Rules, next_expiry, related, settled
+from recollect.model.learned.entries import EntryDraft
+from recollect.model.learned.learnings import Learning
+from recollect.model.learned.notes import Batch
+from recollect.store.learned import Job, Known, LearningStore, Sighting
+
+if TYPE_CHECKING:
+    from recollect.store.learned import JobQueue
+
+MAX_OF_REPO = 2_000
+"""Learnings of one repository that are compared with each other, the newest."""
+TITLE_CHARS = 120
+
+
+class Keeping:
+    """Writes for one run. Everything here happens inside a transaction of the store."""
+
+    def __init__(self, store: LearningStore, queue: JobQueue, rules: Callable[[], Rules], batch: Batch | None) -> None:
+        """rules: asked for every time, for the clock. batch: takes what is new, and is kept with the first such; None
+        for what a person says."""
+        self._store = store
+        self._queue = queue
+        self._rules = rules
+        self._batch = batch
+        self.added = 0
+        """Learnings that were not there before."""
+        self.changed = 0
+        """Learnings that say or hold something else than before, new ones too."""
+
+    @property
+    def batch(self) -> str:
+        """The id of the batch, "" as long as nothing is new."""
+        return self._batch.id if self.added and self._batch is not None else ""
+
+    def keep(self, put: Sequence[Sighting], remove: Sequence[Sighting]) -> None:
+        """Keep what sessions say now, and compute what that changes."""
+        if not put and not remove:
+            return
+        self._store.put_sightings(put, remove)
+        self.settle({sighting.learning.id for sighting in (*put, *remove)})
+
+    def settle(self, ids: Collection[str]) -> None:
+        """Compute learnings anew from what is kept of them, and have their repositories compared when time is."""
+        rules = self._rules()
+        now = [(known, learning) for known in self._store.known(ids) if (learning := settled(known, rules)) is not None]
+        self._save(now, rules, is_touched=True)
+        for repo in sorted({learning.repo for known, learning in now if learning != known.kept}):
+            self.want_related(repo)
+
+    def want_related(self, repo: str, *, due_at: int = 0) -> None:
+        """Have the learnings of a repository compared with each other, at once or when `due_at` has come."""
+        self._queue.want(Job(f"relate:{repo}", "relate", "", made_at=due_at, due_at=due_at))
+
+    def relate(self, repo: str) -> None:
+        """Compare the learnings of a repository with each other, and end what is over."""
+        rules = self._rules()
+        known = self._store.known(self._store.of_repo(repo, limit=MAX_OF_REPO))
+        alone = {k.id: (k, learning) for k in known if (learning := settled(k, rules)) is not None}
+        others = related(
+            [learning for _, learning in alone.values()], rules, is_free=lambda one: not alone[one.id][0].verdicts
+        )
+        for learning in others:
+            alone[learning.id] = (alone[learning.id][0], learning)
+        self._save(alone.values(), rules)
+        expires_at = next_expiry(learning for _, learning in alone.values())
+        if expires_at is not None:
+            self.want_related(repo, due_at=expires_at)
+
+    def _save(self, learnings: Iterable[tuple[Known, Learning]], rules: Rules, *, is_touched: bool = False) -> None:
+        """is_touched: their evidence is other than before, even where that changes nothing else."""
+        changed: list[Learning] = []
+        for known, learning in learnings:
+            kept = known.kept
+            batch = (self._batch.id if self._batch is not None else "") if kept is None else kept.batch
+            updated_at = 0 if kept is None else kept.updated_at
+            now = msgspec.structs.replace(learning, batch=batch, updated_at=updated_at)
+            if is_touched or kept is None or msgspec.structs.replace(now, evidence=()) != kept:
+                changed.append(msgspec.structs.replace(now, updated_at=rules.now_us))
+                self._count(known, learning)
+        if not changed:
+            return
+        shown = [learning for learning in changed if learning.state != "quarantined"]
+        held = [entry_uid(learning) for learning in changed if learning.state == "quarantined"]
+        self._store.save(changed, map(entry_of, shown), held)
+
+    def _count(self, known: Known, learning: Learning) -> None:
+        self.changed += 1
+        if known.kept is not None:
+            return
+        self.added += 1
+        if self._batch is None:
+            return
+        counts = dict(self._batch.counts)
+        counts[learning.kind] = counts.get(learning.kind, 0) + 1
+        self._batch = msgspec.structs.replace(self._batch, counts=counts)
+        self._store.add_batch(self._batch)
+
+
+def changes_of(before: Iterable[Sighting], now: Iterable[Sighting]) -> tuple[list[Sighting], list[Sighting]]:
+    """Return which sightings are new or other than before, and which are gone."""
+    old = {(s.learning.id, s.session_uid, s.origin): s for s in before}
+    new = {(s.learning.id, s.session_uid, s.origin): s for s in now}
+    put = [s for key, s in new.items() if old.get(key) != s]
+    return put, [s for key, s in old.items() if key not in new]
+
+
+def entry_uid(learning: Learning) -> str:
+    """Return the uid under which a search finds a learning."""
+    return f"{'action' if learning.kind == 'action' else 'learning'}:{learning.id}"
+
+
+def entry_of(learning: Learning) -> EntryDraft:
+    """Return what a search finds of a learning.
+
+    It is confined with the agent that it holds for, else with the one that all its evidence is of.
+    """
+    agents = {e.session_uid.partition(":")[0] for e in learning.evidence}
+    times = [e.ts for e in learning.evidence if e.ts is not None]
+    return EntryDraft(
+        uid=entry_uid(learning),
+        kind="action" if learning.kind == "action" else "learning",
+        title=learning.text[:TITLE_CHARS],
+        texts=(learning.text,),
+        agent=learning.agent or (agents.pop() if len(agents) == 1 else ""),
+        repo=learning.repo,
+        path=learning.path,
+        session_uid=learning.evidence[-1].session_uid if learning.evidence else "",
+        ts=max(times, default=learning.recorded_at or None),
+        status=learning.status,
+        state=learning.state,
+    )
