@@ -1,4 +1,4 @@
-"""What a daemon does while nothing changes: analyse, make ready, embed, keep the memory within its bounds."""
+"""What a daemon does while nothing changes: analyse, learn, make ready, embed, keep the memory within its bounds."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from recollect.memory.live.attempts import Attempts
 if TYPE_CHECKING:
     from recollect.memory.distilled.running import DistillingFacet
     from recollect.memory.embedding import EmbeddingFacet
+    from recollect.memory.learned.learning import LearnFacet
     from recollect.upkeep.retention.reports import EvictReport
 
 READY_AFTER_S = 1.0
@@ -24,6 +25,13 @@ DISTILL_EVERY_S = 30.0
 """While sessions are under way: how often is looked whether one has ended."""
 DISTILL_FOR_S = 20.0
 """The ingest lock is held no longer than this at a time."""
+LEARN_AFTER_S = 1.0
+"""After a change: which sessions are read then, the queue of learning decides."""
+LEARN_FOR_S = 10.0
+"""The ingest lock is held no longer than this at a time, and no longer than one session takes."""
+LEARN_EVERY_S = 600.0
+"""What becomes due by itself (an action that expires) is looked for at least this often."""
+ASK_FOR_S = 600.0
 EMBED_AFTER_S = 10.0
 EMBED_EVERY_S = 60.0
 SWEEP_CHECK_S = 900.0
@@ -42,6 +50,8 @@ class WorkingMemory(Protocol):
     def distilling(self) -> DistillingFacet: ...
     @property
     def embedding(self) -> EmbeddingFacet: ...
+    @property
+    def learn(self) -> LearnFacet: ...
     def make_ready(self) -> None: ...
 
 
@@ -52,7 +62,8 @@ class Sweep(Protocol):
 
 
 class Between:
-    """The work between changes, in the thread of the loop; embedding has one of its own, which writes elsewhere."""
+    """The work between changes, in the thread of the loop. Embedding has one of its own, which writes elsewhere, and so
+    has asking a model, which waits most of the time."""
 
     def __init__(
         self, memory: WorkingMemory, *, sweep: Sweep, now_us: Callable[[], int],
@@ -67,28 +78,35 @@ class Between:
         self._distill = Attempts("analysing", now_us=now_us, log=log)
         self._embed = Attempts("embedding", now_us=now_us, log=log)
         self._retain = Attempts("retention", now_us=now_us, log=log)
-        self.attempts = (self._ready, self._distill, self._embed, self._retain)
+        self._learn = Attempts("learning", now_us=now_us, log=log)
+        self._ask = Attempts("asking a model", now_us=now_us, log=log)
+        self.attempts = (self._ready, self._distill, self._learn, self._ask, self._embed, self._retain)
         self.distilled_sessions = 0
+        self.learned_sessions = 0
+        self.asked_turns = 0
         self.embedded_texts = 0
         self.sweeps = 0
         self.swept_at: int | None = None
         """UTC microseconds."""
         self._ready_due = self._distill_due = self._embed_due = _NEVER
-        self._sweep_due = _NEVER
+        self._sweep_due = self._learn_due = self._ask_due = _NEVER
         self._embedding: threading.Thread | None = None
+        self._asking: threading.Thread | None = None
+        self._ending = threading.Event()
 
     def has_changed(self) -> None:
         """Take note that something was taken in."""
         now = time.monotonic()
         self._ready_due = min(self._ready_due, now + READY_AFTER_S)
         self._distill_due = min(self._distill_due, now + DISTILL_AFTER_S)
+        self._learn_due = min(self._learn_due, now + LEARN_AFTER_S)
         self._embed_due = min(self._embed_due, now + EMBED_AFTER_S)
         if self._sweep_due == _NEVER:
             self._sweep_due = now + READY_AFTER_S
 
     def distil_soon(self) -> None:
         """Take note that a session has ended. Any thread may say so."""
-        self._distill_due = 0.0
+        self._distill_due = self._learn_due = 0.0
 
     def next_at(self) -> float:
         """Return when something is due, on the clock of `time.monotonic`."""
@@ -97,6 +115,8 @@ class Between:
             for due, attempts in (
                 (self._ready_due, self._ready),
                 (self._distill_due, self._distill),
+                (self._learn_due, self._learn),
+                (self._ask_due, self._ask),
                 (self._embed_due, self._embed),
                 (self._sweep_due, self._retain),
             )
@@ -112,6 +132,11 @@ class Between:
         if self._distill_due <= now and self._distill.is_due() and not should_stop():
             with self._distill.one():
                 self._analyse(should_stop)
+        if self._learn_due <= now and self._learn.is_due() and not should_stop():
+            with self._learn.one():
+                self._learn_from_sessions(should_stop)
+        if self._ask_due <= now and self._ask.is_due() and not should_stop():
+            self._start_asking()
         if self._embed_due <= now and self._embed.is_due() and not should_stop():
             self._start_embedding()
         if self._sweep_due <= now and self._retain.is_due() and not should_stop():
@@ -126,7 +151,8 @@ class Between:
                     self._log(f"retention: {note}")
 
     def stop(self) -> None:
-        """Have the embedding end after the batch it is at. Any thread may say so."""
+        """Have the embedding end after the batch it is at, and asking after its answer. Any thread may say so."""
+        self._ending.set()
         self._memory.embedding.stop()
 
     def _analyse(self, should_stop: Callable[[], bool]) -> None:
@@ -142,6 +168,46 @@ class Between:
             self._distill_due = now + READY_AFTER_S
         else:
             self._distill_due = now + DISTILL_EVERY_S if report.under_way else _NEVER
+
+    def _learn_from_sessions(self, should_stop: Callable[[], bool]) -> None:
+        report = self._memory.learn.run(max_seconds=LEARN_FOR_S, should_stop=should_stop, is_patient=True)
+        self.learned_sessions += report.sessions
+        now = time.monotonic()
+        if report.changed:
+            self._ready_due = min(self._ready_due, now + READY_AFTER_S)
+        if report.state in ("interrupted", "busy"):
+            self._learn_due = now + READY_AFTER_S
+        elif report.next_at is None:
+            self._learn_due = _NEVER
+        else:
+            self._learn_due = now + min(LEARN_EVERY_S, max(LEARN_AFTER_S, (report.next_at - self._now_us()) / 1e6))
+        if self._memory.learn.asks_model:
+            self._ask_due = min(self._ask_due, now)
+        for note in report.notes:
+            self._log(f"learning: {note}")
+
+    def _start_asking(self) -> None:
+        self._ask_due = _NEVER
+        if self._asking is not None and self._asking.is_alive():
+            self._ask_due = time.monotonic() + LEARN_AFTER_S
+        elif not self._ending.is_set():
+            self._asking = threading.Thread(target=self._run_asking, name="asking", daemon=True)
+            self._asking.start()
+
+    def _run_asking(self) -> None:
+        next_s = LEARN_AFTER_S  # also where it fails: how long that waits, the attempts say
+        with self._ask.one():
+            answered = self._memory.learn.ask(max_seconds=ASK_FOR_S, should_stop=self._ending.is_set)
+            self.asked_turns += answered.report.turns
+            if answered.failure is not None:
+                raise answered.failure
+            if answered.next_at is None:
+                next_s = _NEVER
+            else:
+                next_s = min(LEARN_EVERY_S, max(LEARN_AFTER_S, (answered.next_at - self._now_us()) / 1e6))
+            if answered.report.changed:
+                self._ready_due = min(self._ready_due, time.monotonic() + READY_AFTER_S)
+        self._ask_due = min(self._ask_due, time.monotonic() + next_s)
 
     def _start_embedding(self) -> None:
         self._embed_due = _NEVER

@@ -12,10 +12,14 @@ from recollect.memory.live.between import Between, WorkingMemory
 from recollect.memory.live.keeper import Keeper, LiveMemory
 from recollect.memory.presence.asking import ask_status
 from recollect.memory.presence.place import Card, Place, is_alive, read_card
+from recollect.paths import config_file
 
 if TYPE_CHECKING:
     from recollect.memory.presence.status import Failure, LiveStatus
     from recollect.memory.upkeep.facet import UpkeepFacet
+
+
+CONFIGURATION_CHANGED = "the configuration was changed since it started: `recollect up --stop`, then start it again"
 
 
 class KeptMemory(LiveMemory, WorkingMemory, Protocol):
@@ -78,5 +82,19 @@ class LiveFacet:
         return read_card(self._memory.home)
 
     def status(self) -> LiveStatus | None:
-        """Ask the daemon at work how it is; None where there is none or it does not answer."""
-        return ask_status(self._memory.home)
+        """Ask the daemon at work how it is; None where there is none or it does not answer.
+
+        What was changed in the configuration since it started is a note: it does not count yet.
+        """
+        told = ask_status(self._memory.home)
+        if told is None or not self._is_changed_since(told.started_at):
+            return told
+        import msgspec
+
+        return msgspec.structs.replace(told, notes=(*told.notes, CONFIGURATION_CHANGED))
+
+    def _is_changed_since(self, started_at: int) -> bool:
+        try:
+            return config_file(self._memory.env).stat().st_mtime_ns // 1000 > started_at
+        except OSError:
+            return False

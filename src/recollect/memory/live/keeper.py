@@ -20,8 +20,10 @@ from recollect.capture.watch.notified import STEP_MS
 from recollect.capture.watch.plan import WatchPlan
 from recollect.capture.watch.watcher import Watcher
 from recollect.config import Config
+from recollect.memory.learned.learning.health import learning_now
 from recollect.memory.live.attempts import Attempts
 from recollect.memory.live.clocks import Clocks
+from recollect.memory.live.documents import DocumentWatch
 from recollect.memory.live.noticing import Noticed, Notices
 from recollect.memory.live.second_looks import SecondLooks
 from recollect.memory.presence.asking import BEHIND, SETTLE_S
@@ -31,6 +33,7 @@ from recollect.store.ports import Reader
 
 if TYPE_CHECKING:
     from recollect.capture.confined.scope import Scope
+    from recollect.memory.learned.learning.facet import LearnFacet
     from recollect.memory.live.between import Between
     from recollect.pipeline.report import SyncReport
 
@@ -50,6 +53,8 @@ class LiveMemory(Protocol):
     config: Config
     env: Mapping[str, str]
 
+    @property
+    def learn(self) -> LearnFacet: ...
     def reader(self) -> Reader: ...
     def take_changes(self, scope: Scope | None, *, should_stop: Callable[[], bool]) -> SyncReport: ...
 
@@ -69,6 +74,9 @@ class Keeper:
         self._notices = Notices()
         self._again = SecondLooks()
         self._watcher = Watcher(self._notices.add, is_polling=self._settings.watch == "poll")
+        self._documents = DocumentWatch(
+            memory.home, memory.config, self._notices.add, is_polling=self._settings.watch == "poll"
+        )
         self._plan: WatchPlan | None = None
         self._planning = Attempts("watching", now_us=now_us, log=log)
         self._taking = Attempts("taking in", now_us=now_us, log=log)
@@ -145,9 +153,10 @@ class Keeper:
             started_at=self._started_at, now=self._now_us(), counters=self._count(), url=url, http=http,
             waiting_paths=self._notices.count(), last_pass_at=self._last_pass_at, last_full_at=self._last_full_at,
             next_full_at=self._now_us() + round(in_s * 1e6) if self._last_full_at is not None else None,
-            last_sweep_at=self._between.swept_at, delay=_delay_of(sorted(self._delays)), watched=watched,
+            last_sweep_at=self._between.swept_at, delay=_delay_of(sorted(self._delays)),
+            watched=(*watched, *self._documents.places()),
             absent=len(folders) - len(watched), failures=tuple(f for f in failures if f is not None),
-            notes=self._notes,
+            notes=self._notes, learning=learning_now(self._memory.learn),
         )  # fmt: skip
 
     # The loop
@@ -160,6 +169,7 @@ class Keeper:
             self._turn()
             self._notices.wait(self._pause())
         self._watcher.close()
+        self._documents.close()
 
     def _turn(self) -> None:
         now = time.monotonic()
@@ -177,6 +187,7 @@ class Keeper:
             else:
                 with self._planning.one():
                     self._watcher.look()
+                    self._documents.look()
         noticed = self._notices.take()
         if noticed is not None:
             self._take(noticed)
@@ -199,7 +210,7 @@ class Keeper:
     def _take(self, noticed: Noticed) -> None:
         scope = None
         if not noticed.is_everything:
-            scope = self._plan.scope_of(noticed.paths) if self._plan is not None else None
+            scope = self._scope_of(noticed)
             if scope is None:  # what changed is nobody's
                 self._notices.taken()
                 return
@@ -232,8 +243,19 @@ class Keeper:
                 self._delays.append((now - noticed.since) * 1000)
         if any(line.new for line in report.agents.values()) and not self._needs_plan:
             self._needs_plan, self._plan_due = True, now + REPLAN_EVERY_S
-        if report.events or scope is None:
+        if report.events or report.documents or scope is None:
             self._between.has_changed()
+
+    def _scope_of(self, noticed: Noticed) -> Scope | None:
+        """Return what a pass must look at: what agents wrote, and documents."""
+        from recollect.capture.confined.scope import Scope
+
+        scope = self._plan.scope_of(noticed.paths) if self._plan is not None else None
+        documents = self._documents.changed(noticed.paths)
+        if documents:
+            scope = scope or Scope((), agents=())
+            scope.documents = documents
+        return scope
 
     def _plan_anew(self) -> None:
         with self._planning.one():
@@ -245,6 +267,7 @@ class Keeper:
                 known, memory.config, memory.env, repositories=repositories_of(memory.reader()), home=str(memory.home)
             )
             self._watcher.watch(self._plan.folders)
+            self._documents.look()
             self._needs_plan = False
 
     def _count(self) -> Counters:

@@ -1,0 +1,281 @@
+"""`memory.documents`: project documents: add a folder, bring it in step, list what is there, take it out."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from recollect.config import Config
+from recollect.errors import StoreLocked, UnknownName
+from recollect.pipeline.home import Home
+from recollect.store.documents import Collection as StoredCollection
+from recollect.store.documents import DocumentCounts, DocumentState, StoredDocument, document_uid
+from recollect.store.sqlite.documents.storing import SqliteDocuments
+
+if TYPE_CHECKING:
+    from recollect.archive.keys import HomeKeys
+    from recollect.capture.confined.scope import Scope
+    from recollect.pipeline.documents.refreshing import DocumentDesk
+    from recollect.pipeline.documents.report import CollectionReport, DocumentProgressCallback
+    from recollect.pipeline.report import SyncReport
+
+_NOT_YET = "another process is taking in; a search finds this when that is done"
+
+
+class CollectionView(msgspec.Struct, frozen=True):
+    """A collection. Times in UTC microseconds.
+
+    folder: "" for documents that came from elsewhere once and for all. documents: files that can be found; listed:
+    that would be documents and are never read; failed: that could not be read. bytes: of the documents. checked_at:
+    when last a whole look was written down, 0 for never. absent_since: since when the folder is not there.
+    """
+
+    name: str
+    folder: str
+    repo: str
+    documents: int
+    listed: int
+    failed: int
+    bytes: int
+    added_at: int
+    checked_at: int
+    absent_since: int | None = None
+
+
+class DocumentView(msgspec.Struct, frozen=True):
+    """A file of a collection. path: below its folder. uid: cites it, "" where it cannot be found. size in bytes."""
+
+    path: str
+    state: DocumentState
+    size: int
+    uid: str = ""
+    title: str = ""
+    parts: int = 0
+    reason: str = ""
+
+
+class CollectionFiles(msgspec.Struct, frozen=True):
+    """A collection and its files by path."""
+
+    collection: CollectionView
+    files: tuple[DocumentView, ...]
+
+
+class CollectionRemoved(msgspec.Struct, frozen=True):
+    """What taking a collection out did. documents: how many could be found before."""
+
+    name: str
+    documents: int
+    notes: tuple[str, ...] = ()
+
+
+class DocumentedMemory(Protocol):
+    """What the facet needs of an open memory."""
+
+    home: Path
+    config: Config
+    env: Mapping[str, str]
+
+    def writing(self) -> AbstractContextManager[object]: ...
+    def take_changes(self, scope: Scope | None, *, should_stop: Callable[[], bool]) -> SyncReport: ...
+
+
+class DocumentsFacet:
+    """The project documents of one memory. Safe from many threads."""
+
+    def __init__(self, memory: DocumentedMemory, now_us: Callable[[], int]) -> None:
+        self._memory = memory
+        self._now_us = now_us
+
+    def add(
+        self, folder: Path, *, collection: str = "", is_dry_run: bool = False,
+        progress: DocumentProgressCallback | None = None,
+    ) -> CollectionReport:  # fmt: skip
+        """Take a folder's documents in, and look after them from now on. A folder that is one already is refreshed.
+
+        collection: its name; "": as its project file, repository or folder is called. is_dry_run: say what would be
+        taken; nothing is written and no lock is held. Ctrl-C ends it after the file it is at; again goes on.
+        Raises UsageError, SourceUnavailable as `pipeline.documents.adding.propose`; StoreError and its kinds.
+        """
+        from recollect.pipeline.documents.adding import propose
+        from recollect.pipeline.documents.refreshing import ALL, Bounds, refresh
+
+        with self._desk(progress, is_dry_run=is_dry_run) as (desk, store):
+            proposed = propose(
+                str(folder), collection, store.collections(), env=self._memory.env, home=str(self._memory.home),
+                now_us=self._now_us(),
+            )  # fmt: skip
+            one = proposed.collection
+            if is_dry_run:
+                report = refresh(desk, store, one, Bounds(is_dry_run=True))
+            else:
+                if proposed.is_new:
+                    one = self._begin(store, one)
+                report = refresh(desk, store, one, ALL)
+                self._end(store, one)
+        report.notes[:0] = proposed.notes
+        if not is_dry_run:
+            report.notes += self._index()
+        return report
+
+    def refresh(
+        self, name: str = "", *, progress: DocumentProgressCallback | None = None
+    ) -> tuple[CollectionReport, ...]:
+        """Bring a collection, or all, in step with their folders now. Raises UnknownName, StoreError and its kinds."""
+        from recollect.pipeline.documents.refreshing import refresh
+
+        if not self._is_there():
+            if name:
+                raise _unknown(name, ())
+            return ()
+        reports: list[CollectionReport] = []
+        with self._desk(progress) as (desk, store):
+            known = store.collections()
+            wanted = [one for one in known if one.folder and name in ("", one.name)]
+            if name and not wanted:
+                raise _unknown(name, (one.name for one in known))
+            for one in wanted:
+                reports.append(refresh(desk, store, one))
+                if reports[-1].state == "interrupted":
+                    break
+        if any(report.has_changed for report in reports):
+            reports[-1].notes += self._index()
+        return tuple(reports)
+
+    def list(self) -> tuple[CollectionView, ...]:
+        """Return the collections by name. Raises StoreError and its kinds."""
+        if not self._is_there():
+            return ()
+        with SqliteDocuments(self._memory.home, "read") as store:
+            counts = store.counts()
+            return tuple(_view(one, counts) for one in store.collections())
+
+    def show(self, name: str) -> CollectionFiles:
+        """Return a collection with its files: what can be found, and of the rest why not. Raises UnknownName."""
+        if not self._is_there():
+            raise _unknown(name, ())
+        with SqliteDocuments(self._memory.home, "read") as store:
+            one = _named(store.collections(), name)
+            files = sorted(store.documents(name).values())
+            view = _view(one, store.counts())
+        return CollectionFiles(view, tuple(_document(name, file) for file in files))
+
+    def remove(self, name: str) -> CollectionRemoved:
+        """Take a collection out: nothing of it is found any more, its folder is left alone. Raises UnknownName."""
+        if not self._is_there():
+            raise _unknown(name, ())
+        with SqliteDocuments(self._memory.home) as store:
+            _named(store.collections(), name)
+            with store.transaction():
+                count = store.remove_collection(name)
+        return CollectionRemoved(name, count, tuple(self._index()))
+
+    # Inside
+
+    def _is_there(self) -> bool:
+        return (self._memory.home / "memory.db").exists()
+
+    @contextmanager
+    def _desk(
+        self, progress: DocumentProgressCallback | None, *, is_dry_run: bool = False
+    ) -> Iterator[tuple[DocumentDesk, SqliteDocuments]]:
+        """Open what a pass needs. The first Ctrl-C asks it to end after the file that it is at."""
+        from recollect.pipeline.documents.refreshing import DocumentDesk
+        from recollect.pipeline.sync import interruptible
+
+        memory = self._memory
+        opening = self._looking() if is_dry_run else self._opened(memory.home, self._keys())
+        with interruptible() as stop, opening as (store, keys):
+            yield DocumentDesk(Home(memory.home), memory.config, keys, self._now_us, stop.is_set, progress), store
+
+    @contextmanager
+    def _looking(self) -> Iterator[tuple[SqliteDocuments, HomeKeys]]:
+        """Open what is there for reading; where nothing is, an empty store elsewhere, so that nothing is made here."""
+        from recollect.archive.keys import home_keys, load_keys
+
+        if self._is_there():
+            with SqliteDocuments(self._memory.home, "read") as store:
+                yield store, load_keys(self._memory.home / "keys")
+            return
+        with TemporaryDirectory() as folder, SqliteDocuments(Path(folder)) as store:
+            yield store, home_keys(os.urandom(32))
+
+    @contextmanager
+    def _opened(self, home: Path, keys: HomeKeys) -> Iterator[tuple[SqliteDocuments, HomeKeys]]:
+        with SqliteDocuments(home) as store:
+            yield store, keys
+
+    def _keys(self) -> HomeKeys:
+        """Return the home's keys; a memory in which nothing was ever taken in gets them. Raises KeyUnavailable."""
+        from recollect.archive.keys import load_keys
+
+        keys = self._memory.home / "keys"
+        if not keys.exists():
+            with self._memory.writing():
+                pass
+        return load_keys(keys)
+
+    def _begin(self, store: SqliteDocuments, one: StoredCollection) -> StoredCollection:
+        """Keep a new collection, so that a pass which is killed goes on with the next `sync`."""
+        from recollect.store.sqlite.notes.batches import new_batch
+
+        made = msgspec.structs.replace(one, batch=new_batch("documents", started_at=one.added_at).id)
+        with store.transaction():
+            store.save_collection(made)
+        return made
+
+    def _end(self, store: SqliteDocuments, one: StoredCollection) -> None:
+        """Keep the run, so that it can be undone; where adding was killed, the next `add` does."""
+        from recollect.model.learned.notes import Batch
+        from recollect.store.sqlite.notes.batches import add_batch
+
+        counts = store.counts().get(one.name)
+        if not one.batch or counts is None or not counts.taken:
+            return
+        about = f"documents of {one.name}"
+        batch = Batch(
+            id=one.batch, kind="documents", started_at=one.added_at, about=about, counts={"documents": counts.taken}
+        )
+        with store.transaction():
+            add_batch(store.db, batch)
+
+    def _index(self) -> Iterable[str]:
+        """Have what changed found at once; return a note where that must wait."""
+        from recollect.capture.confined.scope import Scope
+
+        try:
+            report = self._memory.take_changes(Scope((), agents=()), should_stop=lambda: False)
+        except StoreLocked:
+            return [_NOT_YET]
+        return report.notes
+
+
+def _view(one: StoredCollection, counts: Mapping[str, DocumentCounts]) -> CollectionView:
+    taken, listed, failed, size = counts.get(one.name, DocumentCounts(0, 0, 0, 0))
+    return CollectionView(
+        one.name, one.folder, one.repo, taken, listed, failed, size, one.added_at, one.checked_at, one.absent_since
+    )
+
+
+def _document(collection: str, file: StoredDocument) -> DocumentView:
+    uid = document_uid(collection, file.path) if file.parts and file.state != "listed" else ""
+    return DocumentView(file.path, file.state, file.size, uid, file.title, file.parts, file.reason)
+
+
+def _named(known: Iterable[StoredCollection], name: str) -> StoredCollection:
+    found = {one.name: one for one in known}
+    if name not in found:
+        raise _unknown(name, found)
+    return found[name]
+
+
+def _unknown(name: str, known: Iterable[str]) -> UnknownName:
+    nearest = tuple(difflib.get_close_matches(name, tuple(known), n=2))
+    return UnknownName("collection", name, nearest=nearest, hint="`recollect docs list` lists them")

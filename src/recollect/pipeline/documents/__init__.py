@@ -1,0 +1,1 @@
+"""Taking in project documents: one pass over a collection's folder, see `refreshing`."""

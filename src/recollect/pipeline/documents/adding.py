@@ -1,0 +1,112 @@
+"""Making a collection of a folder: its name, its repository, and that nothing is in two collections."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from recollect.capture.project_documents.naming import MAX_NAME_CHARS, as_name, is_name, project_name
+from recollect.errors import SourceUnavailable, UsageError
+from recollect.model.sessions import repo_name
+from recollect.paths import user_home
+from recollect.ready import work_folder
+from recollect.store.documents import Collection
+
+
+class Proposed(NamedTuple):
+    """A collection for a folder. is_new: there was none. notes: on how it got its name."""
+
+    collection: Collection
+    is_new: bool
+    notes: tuple[str, ...] = ()
+
+
+def propose(
+    folder: str, name: str, known: Iterable[Collection], *, env: Mapping[str, str], home: str, now_us: int
+) -> Proposed:
+    """Return the collection of a folder: the one that is there, or a new one, which is not kept yet.
+
+    name: what a person says; "": what the folder's project file says, else the name of the repository that it is in
+    (with the way to it, for a second folder of one repository), else the folder's name. home: the memory's own folder.
+
+    Raises:
+        SourceUnavailable: the folder is not there.
+        UsageError: it is no folder of a project; the name cannot be one, or is another folder's; the folder is part of
+            a collection, or has one in it.
+    """
+    top = os.path.realpath(folder)
+    _must_be_project(top, env=env, home=home)
+    known = tuple(known)
+    collections = [one for one in known if one.folder]
+    same = next((one for one in collections if _same(one.folder, top)), None)
+    if name and not is_name(name):
+        raise UsageError(
+            f"{name!r} cannot name a collection",
+            hint=f"a name has at most {MAX_NAME_CHARS} characters, and no slash or #",
+        )
+    if same is not None:
+        if name and name != same.name:
+            hint = f"`recollect docs remove {same.name}` first, to give it another name"
+            raise UsageError(f"{top} is the collection {same.name!r} already", hint=hint)
+        return Proposed(same, False)
+    for one in collections:
+        if _is_in(top, one.folder):
+            hint = f"`recollect docs refresh {one.name}` looks at it"
+            raise UsageError(f"{top} is part of the collection {one.name!r} ({one.folder}) already", hint=hint)
+        if _is_in(one.folder, top):
+            hint = f"`recollect docs remove {one.name}` first, or add its folder's neighbours"
+            raise UsageError(f"{top} has the collection {one.name!r} in it ({one.folder})", hint=hint)
+    repository, repo = _repository(top, env)
+    said = project_name(top)
+    taken = {one.name: one for one in known}
+    chosen = name or said.name
+    if not chosen:
+        likely = _likely_names(top, repository, repo)
+        chosen = next((one for one in likely if one not in taken), likely[0])
+    if chosen in taken:
+        where = taken[chosen].folder or "an import"
+        hint = "give it another: --collection NAME"
+        raise UsageError(f"the collection {chosen!r} is another folder's already ({where})", hint=hint)
+    notes = [said.problem] if said.problem else []
+    if not name and said.name:
+        notes.append(f"called {chosen!r} by its {said.file}")
+    return Proposed(Collection(name=chosen, folder=top, repo=repo, added_at=now_us), True, tuple(notes))
+
+
+def _must_be_project(top: str, *, env: Mapping[str, str], home: str) -> None:
+    if not os.path.isdir(top):
+        if os.path.lexists(top):
+            raise UsageError(f"{top} is no folder", hint="name the folder that it is in")
+        raise SourceUnavailable(f"{top} is not there")
+    if _is_in(os.path.realpath(str(user_home(env))), top) or os.path.dirname(top) == top:
+        raise UsageError(
+            f"{top} is no project: everything of a user lies below it", hint="name the folders of your projects"
+        )
+    if _is_in(top, os.path.realpath(home)):
+        raise UsageError(f"{top} is the memory's own")
+
+
+def _repository(top: str, env: Mapping[str, str]) -> tuple[str, str]:
+    """Return the top of the git repository that a folder is in, "" for none, and the name that its sessions have."""
+    found = work_folder(top, env)
+    if found is None or not found[1]:
+        return "", ""
+    return os.path.realpath(found[0]), repo_name(found[0], "", "")
+
+
+def _likely_names(top: str, repository: str, repo: str) -> list[str]:
+    if not repository or not repo:
+        return [as_name(os.path.basename(top))]
+    if _same(top, repository):
+        return [as_name(repo)]
+    return [as_name(repo), as_name(f"{repo}-{os.path.relpath(top, repository)}")]
+
+
+def _same(one: str, other: str) -> bool:
+    return os.path.normcase(one) == os.path.normcase(other)
+
+
+def _is_in(path: str, folder: str) -> bool:
+    inner, outer = os.path.normcase(path), os.path.normcase(folder)
+    return inner == outer or inner.startswith(outer.rstrip(os.sep) + os.sep)
