@@ -1,1 +1,1 @@
-"""What people and agents write, as against what is captured: diary, facts, tags, batches that can be undone."""
+"""What people and agents write, as against what is captured: rules of the diary, of facts with their time, of tags."""
