@@ -4,14 +4,17 @@ Standard library only: the hook reads here what the memory wrote after its last 
 a cache, private to its user; without it, or with any doubt about it, the memory itself is asked.
 
 `stamp.json` says that every block beside it is what the memory would say now. Whoever changes what is stored takes it
-away first (`withdraw`), and puts it back when the blocks that this may have changed are gone. See decision 0021.
+away first (`take_away`), and puts it back when the blocks that this may have changed are gone; who writes without the
+ingest lock cannot put it back (`withdraw`). See decision 0021.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +22,9 @@ if TYPE_CHECKING:
 
 FOLDER = "ready"
 STAMP = "stamp.json"
-FORMAT = 1
+TRACE = "trace"
+"""What whoever writes without the ingest lock leaves: another text each time, see `withdraw`."""
+FORMAT = 2
 """Of both files; a reader that does not know it takes no block."""
 DATABASE = "memory.db"
 """As `store.sqlite.connection`, which is too far to import from here."""
@@ -28,10 +33,15 @@ PROGRAM: str = sys.modules["recollect"].__version__
 import table has no arrow back to it.)"""
 _FIELDS = {
     "folder": str, "is_repository": bool, "text": str, "repo": str, "citations": list, "identifiers": list,
-    "tokens": int, "left_out": int, "sessions": list, "looked_at": dict,
+    "tokens": int, "left_out": int, "sessions": list, "looked_at": dict, "files": dict, "variants": dict, "until": int,
 }  # fmt: skip
 """What a block's file says: whose it is; the block as `ContextBlock` has it; the uids of all sessions in the folder;
-the folders that were looked for, and whether they were there."""
+the folders that were looked for, and whether they were there; the person's own files with their heads, see `head_of`;
+what of the block is another for some agents; until when it holds, UTC microseconds, 0: for good."""
+EVERY_FOLDER = -1
+"""Stands among the numbers of touched sessions where what was written may be told in any folder."""
+HEAD_BYTES = 8192
+"""Of a file of the person's own no more is given, and so no more is compared."""
 _NAMES = (1 << 61) - 1
 _MAX_LEVELS = 64
 _MAX_POINTER_BYTES = 4096
@@ -47,13 +57,17 @@ class Stamp:
         self.values = values
 
 
-def stamp_values(home: str, *, generation: str, settings: object, configs: dict[str, str | None]) -> dict[str, object]:
+def stamp_values(
+    home: str, *, generation: str, settings: object, configs: dict[str, str | None], trace: str
+) -> dict[str, object]:
     """Return what a stamp says.
 
-    generation: random. settings: the part of the configuration that they
-    were made with. configs: the files that say so, with their text; None for one that is not there. Raises OSError.
+    generation: random. settings: the part of the configuration that they were made with. configs: the files that say
+    so, with their text; None for one that is not there. trace: as it was before anything else was looked at. Raises
+    OSError.
     """
     return {
+        "trace": trace,
         "format": FORMAT,
         "program": PROGRAM,
         "generation": generation,
@@ -64,7 +78,8 @@ def stamp_values(home: str, *, generation: str, settings: object, configs: dict[
 
 
 def read_stamp(home: str, *, data: bytes | None = None) -> Stamp | None:
-    """Return the stamp of a home, or one from its bytes; None where there is none, or another program's or database's.
+    """Return the stamp of a home, or one from its bytes; None where there is none, or another program's or database's,
+    or one from before somebody wrote without the ingest lock.
 
     Never raises for what is on the disk.
     """
@@ -73,6 +88,8 @@ def read_stamp(home: str, *, data: bytes | None = None) -> Stamp | None:
         values = json.loads(text)
         if (values["format"], values["program"]) != (FORMAT, PROGRAM):
             return None
+        if values["trace"] != trace_of(home):
+            return None
         if values["database"] != os.stat(os.path.join(home, DATABASE)).st_ino:
             return None
     except (OSError, ValueError, RecursionError, LookupError, TypeError):
@@ -80,10 +97,39 @@ def read_stamp(home: str, *, data: bytes | None = None) -> Stamp | None:
     return Stamp(text, values)
 
 
-def withdraw(home: str) -> bytes:
+def withdraw(home: str) -> None:
+    """Have no block hold any more that there is by now, whoever else is at work. Raises OSError.
+
+    For small writes without the ingest lock: before the transaction, so that a crash leaves no block that is stale, and
+    after it, for those that were made meanwhile. An ingester that took the stamp away before puts back one that names
+    an older trace, which counts for nothing.
+    """
+    folder = os.path.join(home, FOLDER)
+    trace = os.urandom(16).hex()
+    half = os.path.join(folder, f"{trace}.half")  # other threads may be at the same
+    try:
+        descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except (FileNotFoundError, NotADirectoryError):
+        return  # nothing was ever made ready
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(trace.encode())
+    os.replace(half, os.path.join(folder, TRACE))
+    take_away(home)
+
+
+def trace_of(home: str) -> str:
+    """Return the trace, "" where nobody left one. Raises OSError."""
+    try:
+        return _read(os.path.join(home, FOLDER, TRACE)).decode("ascii", "replace")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+
+
+def take_away(home: str) -> bytes:
     """Take the stamp away: from now on no block holds. Returns its bytes, b"" where there is none. Raises OSError.
 
-    It is gone from the disk before anything else is written, also where the power fails in between.
+    For who holds the ingest lock and puts it back, see `ReadyBlocks.settle`. It is gone from the disk before anything
+    else is written, also where the power fails in between.
     """
     folder = os.path.join(home, FOLDER)
     path = os.path.join(folder, STAMP)
@@ -126,13 +172,33 @@ def read_block(path: str) -> dict[str, object] | None:
 
 
 def holds(block: Mapping[str, object], folder: str, *, is_repository: bool) -> bool:
-    """Tell whether a block is of a folder, and the folders on which it depends are there, or not, as they were."""
-    looked_at = block["looked_at"]
+    """Tell whether a block is of a folder, its time has not passed, and the folders and files on which it depends are
+    there, or not, as they were."""
+    looked_at, files, until = block["looked_at"], block["files"], block["until"]
     return (
         (block["folder"], block["is_repository"]) == (folder, is_repository)
+        and isinstance(until, int)
+        and (not until or time.time_ns() // 1000 < until)
         and isinstance(looked_at, dict)
+        and isinstance(files, dict)
         and all(os.path.isdir(path) == was for path, was in looked_at.items())
+        and all(head_of(path) == head for path, head in files.items())
     )
+
+
+def head_of(path: str) -> str | None:
+    """Return the first `HEAD_BYTES` of a file, bytes that are no UTF-8 as surrogates; None where it cannot be read.
+
+    Compared as they are: a file that is written twice within one tick of the clock has the same time and may have the
+    same size. What is no plain file (a pipe) is not opened: who waits for this must not wait for that.
+    """
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return None
+        with open(path, "rb") as file:
+            return file.read(HEAD_BYTES).decode("utf-8", "surrogateescape")
+    except (OSError, ValueError):
+        return None
 
 
 def work_folder(cwd: str, env: Mapping[str, str]) -> tuple[str, bool] | None:

@@ -37,7 +37,7 @@ class _Model(NamedTuple):
     similarity: float
 
 
-_FULL_DOCUMENTS = 20_000
+FULL_DOCUMENTS = 20_000
 """From so many documents on, that a word occurs nowhere says all it can: a small memory lacks many by accident."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
 """What happened in a year seldom names it."""
@@ -93,7 +93,7 @@ def judge(
     share = (sum(u.idf for u in absent) + respelled) / total
     model = _WORDS_ONLY if similarity is None else _WITH_VECTORS
     missing = model.absent * share + model.names * sum(u.idf for u in names) / total
-    logit = model.bias + missing * min(1.0, math.log1p(documents) / math.log1p(_FULL_DOCUMENTS))
+    logit = model.bias + missing * min(1.0, math.log1p(documents) / math.log1p(FULL_DOCUMENTS))
     logit += model.covered * covered * (1 - share) + model.similarity * (similarity or 0.0)
     said = tuple(u.clause.text.strip(".,:;?!\"'`()") for u in names) or tuple(u.label for u in absent)
     return Judgement(1 / (1 + math.exp(-logit)), said)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from recollect.model.learned.entries import ENTRY_KINDS
 from recollect.recall.answers import Hit
 
 DECAY = 0.5
@@ -35,6 +36,8 @@ def conversations(hits: Sequence[Hit]) -> tuple[Conversation, ...]:
     """
     of_session: dict[str, list[Hit]] = {}
     for hit in hits:
+        if hit.kind in ENTRY_KINDS:
+            continue  # a document is no session
         of_session.setdefault(hit.session_uid, []).append(hit)
     found = [
         Conversation(

@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from recollect.store.sqlite import open_writer
 from tests.hook.processes import drops, run
 from tests.pipeline.conftest import World
 from tests.recall.context.conftest import Session, Shop, shop
+from tests.recall.context.learned import change, keep, learned, write_diary
 from tests.surfaces.test_context import log, start
 
 __all__ = ["shop"]
@@ -408,8 +410,28 @@ class Scene:
             shutil.rmtree(self.folders["twin"], ignore_errors=True)
         elif what == "twin comes":
             (self.folders["twin"] / ".git").mkdir(parents=True, exist_ok=True)
+        elif what == "learn" and self.sessions and self.is_stored():
+            session = self.sessions[which % len(self.sessions)]
+            day, repo = self.at_all % 27 + 1, ("shop", "")[which % 2]
+            keep(self.home, learned(f"said {which}", repo=repo, day=day, session=session.uid))
+        elif what == "retire" and self.is_stored():
+            change(self.home, learned(f"said {which}", repo=("shop", "")[which % 2], session=""), state="retired")
+        elif what == "ends soon" and self.is_stored():
+            ends = time.time_ns() // 1000 + 30_000
+            keep(self.home, learned(f"ends {which}", kind="action", expires_at=ends, session=""))
+        elif what == "diary" and self.is_stored():
+            write_diary(self.home, f"noted {self.at_all}", agent=("claude", "codex")[which % 2])
+        elif what == "own file" and self.is_stored():
+            (self.home / ("soul.md", "user.md")[which % 2]).write_text(f"version {self.at_all % 10}\n")
         elif what == "rebuild" and (self.shop.memory.home / "keys").exists():
             self.shop.memory.rebuild("all")
+
+    @property
+    def home(self) -> Path:
+        return self.shop.memory.home
+
+    def is_stored(self) -> bool:
+        return (self.home / "memory.db").exists()
 
     def check(self) -> None:
         for folder in self.folders.values():
@@ -418,11 +440,18 @@ class Scene:
                 if found is not None:
                     self.at_all += 1
                     uid = f"claude:{session}" if session else ""
-                    said = self.shop.memory.context(cwd=str(folder), session=uid)
+                    facet = ContextFacet.of(self.shop.memory)
+                    said = facet.block(cwd=str(folder), session=uid, agent="claude")
+                    if found.values["until"] and (found.text != said.text):
+                        assert taken(self.shop.world, folder, session) is None  # its time ended in between
+                        continue
                     assert (found.text, found.values["citations"]) == (said.text, list(said.citations))
 
 
-WHAT = ("begin", "begin", "go on", "fail", "sync", "sync", "refresh", "twin goes", "twin comes", "rebuild")
+WHAT = (
+    "begin", "begin", "go on", "fail", "sync", "sync", "refresh", "twin goes", "twin comes", "rebuild",
+    "learn", "learn", "retire", "ends soon", "diary", "own file",
+)  # fmt: skip
 STEPS = st.tuples(st.sampled_from(WHAT), st.integers(0, 4))
 
 

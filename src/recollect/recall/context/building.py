@@ -9,11 +9,15 @@ import msgspec
 from recollect.recall.context.compacted import EditedFiles, Plan, Requests, StillFailing
 from recollect.recall.context.decided import DecidedHere
 from recollect.recall.context.failures import FailuresHere, Fixed, Unfixed
+from recollect.recall.context.learned.actions import PendingActions
+from recollect.recall.context.learned.diary import DiaryHere
+from recollect.recall.context.learned.learnings import LearnedHere, sections
+from recollect.recall.context.learned.paused import notice
+from recollect.recall.context.learned.person_files import Front, PersonFile, fronts, said_in
 from recollect.recall.context.sources import LINE_TOKENS, Asked, Candidate, ContextEvent, ContextSource
 from recollect.recall.context.tokens import tokens_of
 from recollect.recall.context.worked_on import WorkedOn
 from recollect.recall.quoting import clean, quoted
-from recollect.store.recent import Folder, RecentReader
 
 LINE_CHARS = 700
 """One line, its citation left out, is cut here."""
@@ -25,7 +29,7 @@ class ContextBlock(msgspec.Struct, frozen=True):
 
     text: the whole block, quoted; "" when empty. lines: its cited lines. left_out: what more there would have been.
     tokens: of the text, at most. citations, identifiers: what the lines cite and name, to tell later whether they were
-    used. notes: what went wrong; a block never fails.
+    used. notes: what went wrong; a block never fails. files: the person's own files that lead it, by name.
     """
 
     text: str = ""
@@ -36,88 +40,158 @@ class ContextBlock(msgspec.Struct, frozen=True):
     identifiers: tuple[str, ...] = ()
     repo: str = ""
     notes: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 class _Section(msgspec.Struct):
     heading: str
-    lines: list[tuple[str, Candidate]]
+    candidates: list[Candidate]
+
+
+class _Page:
+    """A block that is being fitted into its budget."""
+
+    def __init__(self, fronts: list[Front], sections: list[_Section], left_out: int, notice: str) -> None:
+        self.fronts = fronts
+        self.sections = sections
+        self.left_out = left_out
+        self.notice = notice
+        self.has_further_citations = True
+
+    def text(self) -> str:
+        """Return the block as it is now, "" where it says nothing."""
+        before = [line for front in self.fronts for line in front.lines]
+        lines: list[str] = []
+        for section in self.sections:
+            lines.append(section.heading)
+            lines += [self.line(candidate) for candidate in section.candidates]
+        if not lines:
+            before += [self.notice] if self.notice else []
+            return quoted([], before=before) if before else ""
+        if self.left_out:
+            lines.append(f"Left out: {self.left_out} more.")
+        lines += [self.notice] if self.notice else []
+        return quoted(lines, note=_NOTE, before=before)
+
+    def line(self, candidate: Candidate) -> str:
+        """Return a candidate's line with its citation."""
+        text = " ".join(clean(candidate.text, limit=LINE_CHARS).split())
+        also = f" [{candidate.also}]" if candidate.also and self.has_further_citations else ""
+        return f"- {text} [{candidate.citation}]{also}"
+
+    def candidates(self) -> list[Candidate]:
+        """Return what it says, in order."""
+        return [candidate for section in self.sections for candidate in section.candidates]
+
+    def shorten(self, excess: int) -> bool:
+        """Leave out what is worth least, of about so many tokens; return False where nothing is left.
+
+        First the further citations, then lines, then our own notice, then the person's files, the last one first.
+        """
+        if self.has_further_citations:
+            self.has_further_citations = False
+        elif self.sections:
+            self.left_out += self._drop(excess)
+        elif self.notice:
+            self.notice = ""
+        elif self.fronts:
+            self.fronts.pop()
+        else:
+            return False
+        return True
+
+    def _drop(self, excess: int) -> int:
+        """Drop the lines of least worth until about so many tokens are gone; return how many lines that were."""
+        dropped = 0
+        while excess > 0 and self.sections:
+            worths = [
+                (c.worth, s, i) for s, section in enumerate(self.sections) for i, c in enumerate(section.candidates)
+            ]
+            _, at, place = min(worths)
+            excess -= tokens_of(self.line(self.sections[at].candidates.pop(place)))
+            dropped += 1
+            if not self.sections[at].candidates:
+                del self.sections[at]
+        return dropped
 
 
 def ordered(event: ContextEvent) -> tuple[ContextSource, ...]:
     """Return the sources of an event, in the order in which they stand in the block: what changes least comes first."""
-    here = FailuresHere()
     if event == "compact":
-        return (Requests(), EditedFiles(), StillFailing(), Plan())
-    return (DecidedHere(), Fixed(here), Unfixed(here), WorkedOn())
+        # What was told of learnings at the start is gone too; it fills what room the session itself leaves.
+        return (*_of_session(), *sections(LearnedHere(least=0.05, most=0.3)))
+    here, learned = FailuresHere(), LearnedHere()
+    return (
+        DiaryHere(), *sections(learned), PendingActions(learned), DecidedHere(), Fixed(here), Unfixed(here), WorkedOn(),
+    )  # fmt: skip
 
 
-def block_of(
-    reader: RecentReader, folder: Folder | None, *, event: ContextEvent, session: str, budget: int
+def _of_session() -> tuple[ContextSource, ...]:
+    return (Requests(), EditedFiles(), StillFailing(), Plan())
+
+
+def block_of(asked: Asked, *, event: ContextEvent, budget: int, files: Sequence[PersonFile] = ()) -> ContextBlock:
+    """Return what the sources of an event have to say, but a prompt's. Raises what the reader raises.
+
+    files: the person's own, which lead it. A session that is not taken in yet when it is compacted gets what it was
+    told at its start, which is gone too.
+    """
+    if event == "compact" and not any(source.candidates(asked).candidates for source in _of_session()):
+        event = "start"
+    leading = fronts(files, budget=budget)
+    asked.said = said_in(leading)
+    return build(asked, ordered(event), budget=budget, fronts=leading, notice=notice(asked))
+
+
+def block_of_files(files: Sequence[PersonFile], *, budget: int) -> ContextBlock:
+    """Return the block of the person's own files alone, where nothing is stored."""
+    return _fitted(_Page(fronts(files, budget=budget), [], 0, ""), budget, repo="")
+
+
+def build(
+    asked: Asked, sources: Sequence[ContextSource], *, budget: int, fronts: Sequence[Front] = (), notice: str = ""
 ) -> ContextBlock:
-    """Return what the sources of an event have to say, but a prompt's. Raises what the reader raises."""
-    return build(Asked(reader, folder, session, room=room_of(budget)), ordered(event), budget=budget)
-
-
-def build(asked: Asked, sources: Sequence[ContextSource], *, budget: int) -> ContextBlock:
     """Return the block of some sources, of at most `budget` tokens. The same store gives the same bytes.
 
-    What does not fit is left out by worth, the least first; the order of what stays does not change.
+    What does not fit is left out by worth, the least first; the order of what stays does not change. fronts: what leads
+    it, fitted already. notice: a line of our own that ends it.
     """
     sections: list[_Section] = []
     left_out = 0
     for source in sources:
         found = source.candidates(asked)
         left_out += found.left_out
-        lines = [(_line(candidate), candidate) for candidate in found.candidates]
-        if lines:
-            sections.append(_Section(source.heading, lines))
-    while sections:
-        text = _text(sections, left_out)
+        if found.candidates:
+            sections.append(_Section(source.heading, list(found.candidates)))
+    repo = asked.folder.names[0] if asked.folder is not None and asked.folder.names else ""
+    return _fitted(_Page(list(fronts), sections, left_out, notice), budget, repo=repo)
+
+
+def _fitted(page: _Page, budget: int, *, repo: str) -> ContextBlock:
+    while text := page.text():
         tokens = tokens_of(text)
         if tokens <= budget:
-            chosen = [pair for section in sections for pair in section.lines]
-            return ContextBlock(
-                text,
-                tuple(line for line, _ in chosen),
-                left_out,
-                tokens,
-                tuple(dict.fromkeys(candidate.citation for _, candidate in chosen)),
-                tuple(dict.fromkeys(name for _, candidate in chosen for name in candidate.identifiers)),
-                asked.folder.names[0] if asked.folder is not None and asked.folder.names else "",
-            )
-        left_out += _drop(sections, tokens - budget)
-    return ContextBlock(left_out=left_out)
+            return _block(page, text, tokens, repo)
+        if not page.shorten(tokens - budget):
+            break
+    return ContextBlock(left_out=page.left_out)
+
+
+def _block(page: _Page, text: str, tokens: int, repo: str) -> ContextBlock:
+    chosen = page.candidates()
+    cited = [c for one in chosen for c in (one.citation, one.also if page.has_further_citations else "") if c]
+    return ContextBlock(
+        text,
+        tuple(page.line(candidate) for candidate in chosen),
+        page.left_out,
+        tokens,
+        tuple(dict.fromkeys(cited)),
+        tuple(dict.fromkeys(name for candidate in chosen for name in candidate.identifiers)),
+        repo,
+        files=tuple(front.name for front in page.fronts),
+    )
 
 
 def room_of(budget: int) -> int:
     """Return for how many lines a budget has room, about."""
     return max(1, budget // LINE_TOKENS)
-
-
-def _line(candidate: Candidate) -> str:
-    text = " ".join(clean(candidate.text, limit=LINE_CHARS).split())
-    return f"- {text} [{candidate.citation}]"
-
-
-def _text(sections: Sequence[_Section], left_out: int) -> str:
-    lines: list[str] = []
-    for section in sections:
-        lines.append(section.heading)
-        lines += [line for line, _ in section.lines]
-    if left_out:
-        lines.append(f"Left out: {left_out} more.")
-    return quoted(lines, note=_NOTE)
-
-
-def _drop(sections: list[_Section], excess: int) -> int:
-    """Drop the lines of least worth until about so many tokens are gone; return how many lines that were."""
-    dropped = 0
-    while excess > 0 and sections:
-        worths = [(c.worth, s, i) for s, section in enumerate(sections) for i, (_, c) in enumerate(section.lines)]
-        _, at, place = min(worths)
-        line, _ = sections[at].lines.pop(place)
-        excess -= tokens_of(line)
-        dropped += 1
-        if not sections[at].lines:
-            del sections[at]
-    return dropped

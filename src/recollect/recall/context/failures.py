@@ -33,6 +33,12 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 """A person said no: that is no failure of the call."""
+_DOWNLOADED = re.compile(
+    r"\b(?:curl|wget|iwr|irm|invoke-webrequest)\b[^|]{0,300}\|\s*(?:sudo\s+)?(?:\w{0,8}sh|iex|python3?|node)\b",
+    re.IGNORECASE,
+)
+_NOT_QUOTED = "[a command that runs what it downloads]"
+"""A tool's words are quoted, but a block is the last place to repeat such a command from."""
 
 
 class Failure(msgspec.Struct):
@@ -179,8 +185,8 @@ def _reason(text: str) -> str:
     for telling in (_CAUSE, _COUNT):
         found = next((line for line in reversed(lines) if telling.search(line)), "")
         if found:
-            return one_line(found, REASON_CHARS)
-    return one_line(lines[-1], REASON_CHARS) if lines else ""
+            return one_line(_DOWNLOADED.sub(_NOT_QUOTED, found), REASON_CHARS)
+    return one_line(_DOWNLOADED.sub(_NOT_QUOTED, lines[-1]), REASON_CHARS) if lines else ""
 
 
 def lines_of(failures: Sequence[Failure], asked: Asked, shown: int) -> Found:

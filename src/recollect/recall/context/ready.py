@@ -6,8 +6,9 @@ import contextlib
 import json
 import os
 import secrets
+import time
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ from recollect.store.sqlite.lock import IngestLock
 
 # Every refresh settles, and finds nothing to do most of the time: what makes blocks is imported when one is made.
 if TYPE_CHECKING:
+    from recollect.recall.context.building import ContextBlock
+    from recollect.recall.context.learned.person_files import PersonFile
     from recollect.store.recent import Folder
     from recollect.store.sqlite.recent import SqliteRecentReader
 
@@ -32,6 +35,10 @@ AT_ONCE = 8
 KEPT = 64
 MAX_LOOKED_AT = 32
 """A block that depends on more folders being there or not is not worth looking at them all."""
+MAX_VARIANTS = 8
+"""Of a block for more agents with something of their own nothing is made ready."""
+NO_AGENT = "*"
+"""Stands for every agent that has nothing of its own."""
 
 
 class ReadyBlocks:
@@ -51,6 +58,7 @@ class ReadyBlocks:
         written. touched: numbers of the sessions that were. Raises what a damaged store or a full
         disk does (RecollectError, MsgspecError, OSError, ValueError): then there is no stamp, and no block holds.
         """
+        trace = ready.trace_of(str(self._home))
         stamp = ready.read_stamp(str(self._home), data=withdrawn)
         configs = self._configs(stamp)
         if stamp is not None and stamp.values["settings"] == self._told() and configs:
@@ -58,10 +66,10 @@ class ReadyBlocks:
                 return
             self._drop_touched(touched)
         else:
-            ready.withdraw(str(self._home))
+            ready.take_away(str(self._home))
             self._drop_all()
         if configs:
-            self._write_stamp(configs)
+            self._write_stamp(configs, trace)
 
     def make(self) -> None:
         """Make the missing blocks of the folders that were worked in last, some at a time.
@@ -111,31 +119,53 @@ class ReadyBlocks:
 
     def _made(self, reader: SqliteRecentReader, folder: Folder) -> bytes:
         """Return the file of a folder's block, b"" where there should be none."""
-        from recollect.recall.context.building import block_of
+        from recollect.recall.context.learned.person_files import person_files
 
+        settings = self._settings
+        if "$" in settings.soul_file + settings.user_file:  # the hook's environment may have another value
+            return b""
+        files = person_files(self._home, self._env, soul=settings.soul_file, user=settings.user_file)
+        heads = {file.path: ready.head_of(file.path) for file in files}
+        now_us = time.time_ns() // 1000
         reader.looked_at.clear()
-        block = block_of(reader, folder, event="start", session="", budget=self._settings.budget_tokens)
+        block, until = self._block(reader, folder, files, agent=NO_AGENT, now_us=now_us)
+        own = [a for a in reader.agents_told_apart(folder, now_us=now_us) if a != NO_AGENT]
+        variants = {a: _told(self._block(reader, folder, files, agent=a, now_us=now_us)[0]) for a in own[:MAX_VARIANTS]}
         uids = reader.uids_in(folder)
-        if len(reader.looked_at) > MAX_LOOKED_AT:
+        is_changed = any(ready.head_of(path) != head for path, head in heads.items())
+        if len(reader.looked_at) > MAX_LOOKED_AT or len(own) > MAX_VARIANTS or is_changed:
             return b""
         return json.dumps(
             {
                 "format": ready.FORMAT,
                 "folder": folder.path,
                 "is_repository": folder.is_repository,
-                "text": block.text,
+                **_told(block),
                 "repo": block.repo,
-                "citations": block.citations,
-                "identifiers": block.identifiers,
-                "tokens": block.tokens if block.text else 0,
-                "left_out": block.left_out,
                 "sessions": uids,
                 "looked_at": reader.looked_at,
+                "files": heads,
+                "variants": variants,
+                "until": until or 0,
             }
         ).encode()
 
+    def _block(
+        self, reader: SqliteRecentReader, folder: Folder, files: Sequence[PersonFile], *, agent: str, now_us: int
+    ) -> tuple[ContextBlock, int | None]:
+        """Return what an agent is given in a folder, and until when that holds."""
+        from recollect.recall.context.building import block_of, room_of
+        from recollect.recall.context.sources import Asked
+
+        budget = self._settings.budget_tokens
+        asked = Asked(reader, folder, "", room=room_of(budget), agent=agent, now_us=now_us)
+        return block_of(asked, event="start", budget=budget, files=files), asked.holds_until
+
     def _drop_touched(self, numbers: Collection[int]) -> None:
         if not numbers:
+            return
+        if ready.EVERY_FOLDER in numbers:
+            self._drop_all()
             return
         from recollect.store.sqlite.recent import SqliteRecentReader
 
@@ -180,18 +210,29 @@ class ReadyBlocks:
     def _told(self) -> object:
         return msgspec.to_builtins(self._settings)
 
-    def _write_stamp(self, configs: dict[str, str | None]) -> None:
+    def _write_stamp(self, configs: dict[str, str | None], trace: str) -> None:
         if not (self._home / DATABASE_NAME).exists():
             return
         values = ready.stamp_values(
             str(self._home), generation=secrets.token_hex(8), settings=self._told(),
-            configs=configs,
+            configs=configs, trace=trace,
         )  # fmt: skip
         _write(self._folder / ready.STAMP, json.dumps(values).encode())
 
 
 def _config(text: str | None) -> Config:
     return Config() if text is None else parse_config(tomllib.loads(text))
+
+
+def _told(block: ContextBlock) -> dict[str, object]:
+    """Return what of a block differs from agent to agent."""
+    return {
+        "text": block.text,
+        "citations": block.citations,
+        "identifiers": block.identifiers,
+        "tokens": block.tokens if block.text else 0,
+        "left_out": block.left_out,
+    }
 
 
 def _is_concerned(reader: SqliteRecentReader, block: Mapping[str, object], numbers: Collection[int]) -> bool:

@@ -18,8 +18,9 @@ LINE_TOKENS = 110
 class Candidate(NamedTuple):
     """One line that might be said.
 
-    text: without its citation. citation: `session_uid#seq`. ts: of what it tells, UTC microseconds, None if unknown.
-    worth: 0 to 1, what is said first when not all fits. identifiers: names in it that tell that it was used.
+    text: without its citation. citation: `session_uid#seq`, or the uid of what was learned or noted. ts: of what it
+    tells, UTC microseconds, None if unknown. worth: 0 to 1, what is said first when not all fits. identifiers: names in
+    it that tell that it was used. also: a further citation, for which there must be room in the whole block.
     """
 
     text: str
@@ -27,6 +28,7 @@ class Candidate(NamedTuple):
     ts: int | None
     worth: float
     identifiers: tuple[str, ...] = ()
+    also: str = ""
 
 
 class Found(NamedTuple):
@@ -40,14 +42,28 @@ class Asked:
     """What the sources are asked.
 
     folder: None where it is not known. session: the present session's uid, "" where it is not known. room: how many
-    lines there is room for, about.
+    lines there is room for, about. agent: who is given the block, "" where that is not known. now_us: the time, UTC
+    microseconds; only what begins or ends by itself may depend on it.
     """
 
-    def __init__(self, reader: RecentReader, folder: Folder | None, session: str, *, room: int) -> None:
+    def __init__(
+        self, reader: RecentReader, folder: Folder | None, session: str, *, room: int, agent: str = "", now_us: int = 0
+    ) -> None:
         self.reader = reader
         self.folder = folder
         self.session = session
         self.room = room
+        self.agent = agent or session.partition(":")[0]
+        self.now_us = now_us
+        self.said: frozenset[str] = frozenset()
+        """The lines of the person's own files, each as one text: what they say is not said twice."""
+        self.holds_until: int | None = None
+        """When the answers of the sources change by themselves, UTC microseconds; None: never."""
+
+    def changes_at(self, at: int | None) -> None:
+        """Take note that an answer changes by itself then."""
+        if at is not None:
+            self.holds_until = at if self.holds_until is None else min(at, self.holds_until)
 
     @cached_property
     def sessions(self) -> tuple[list[RecentSession], int]:

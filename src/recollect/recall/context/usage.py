@@ -3,7 +3,8 @@
 A block was used when, later in the same session, one of three things happened: the agent asked the memory for a session
 that the block cites (`opened`); the agent's words cite it (`cited`); the agent's words name an identifier of the block,
 such as a file, that no person named in that session (`repeated`). The last may be by chance: it is an upper figure.
-Of a session that is not stored, or gave no id, nothing is known (`unknown`).
+Of a session that is not stored, or gave no id, nothing is known (`unknown`), nor of a block that cites nothing: one of
+the person's own files alone.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def recall_stats(firings: Sequence[Firing], calls: Sequence[OwnCallCount], reade
         count = counts.setdefault(key, FiringCounts(*key))
         took.setdefault(key, []).append(firing.took_us)
         count.failed += bool(firing.note)
-        if not firing.citations:
+        if not firing.tokens:
             count.silent += 1
             continue
         count.spoke += 1
@@ -99,7 +100,7 @@ def recall_stats(firings: Sequence[Firing], calls: Sequence[OwnCallCount], reade
 def use_of(firing: Firing, reader: RecentReader) -> Use:
     """Tell what became of a block in the session that it was given to."""
     kinds = ("user_message", "assistant_message", "tool_call")
-    events = reader.events(firing.session, kinds, limit=_EVENTS) if firing.session else []
+    events = reader.events(firing.session, kinds, limit=_EVENTS) if firing.session and firing.citations else []
     if not events:
         return "unknown"
     uids = {citation.partition("#")[0] for citation in firing.citations}

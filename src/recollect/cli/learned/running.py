@@ -1,0 +1,86 @@
+"""`recollect learnings run` and `ask`: learning on demand, and what a model would be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from recollect.cli.learned.listing import only
+from recollect.cli.terminal import console, write_json
+from recollect.errors import ConfigError, UsageError
+
+if TYPE_CHECKING:
+    from recollect.memory import Memory
+
+EXIT_CODES = {"done": 0, "off": 1, "interrupted": 3, "busy": 3}
+
+
+def run(memory: Memory, *, as_json: bool) -> int:
+    """Learn from what is due; return the exit code. It can be stopped anywhere and goes on the next time."""
+    from recollect.cli.render.progress import ProgressLine
+
+    with ProgressLine("learning", counted="session") as progress:
+        report = memory.learn.run(progress=progress.items_done)
+    if as_json:
+        write_json(report)
+    else:
+        from recollect.cli.render.learned.learnings import print_run
+
+        print_run(console(), report)
+    return EXIT_CODES.get(report.state, 3)
+
+
+def ask(memory: Memory, words: Sequence[str], *, is_dry_run: bool, as_json: bool) -> int:
+    """Have the configured model asked about what waits, or show what it would be sent of a session.
+
+    Returns the exit code. Raises ConfigError where no model is configured.
+    """
+    if is_dry_run:
+        preview = memory.learn.preview(only(words, "session"))
+        if as_json:
+            write_json(preview)
+        else:
+            from recollect.cli.render.learned.learnings import print_preview
+
+            print_preview(console(), preview)
+        return 0 if preview.questions else 1
+    if words:
+        raise UsageError("`learnings ask` asks about all that waits", hint="recollect learnings ask SESSION --dry-run")
+    if not memory.learn.asks_model:
+        raise ConfigError(
+            "no model is configured", key="learning.provider", hint="see docs/learning-models.md; the rules need none"
+        )
+    answered = memory.learn.ask()
+    if as_json:
+        write_json(answered.report)
+    else:
+        from recollect.cli.render.learned.learnings import print_run
+
+        print_run(console(), answered.report)
+    if answered.failure is not None:
+        raise answered.failure
+    return EXIT_CODES.get(answered.report.state, 3)
+
+
+def tell_status(memory: Memory, *, as_json: bool) -> int:
+    """Print how learning is; return the exit code."""
+    status = memory.learn.status()
+    if as_json:
+        write_json(status)
+    else:
+        from recollect.cli.render.learned.learnings import print_learn_status
+
+        print_learn_status(console(), status)
+    return 0
+
+
+def tell_held_back(memory: Memory, *, limit: int, as_json: bool) -> int:
+    """Print what of a model's answers cannot be used; return the exit code."""
+    found = memory.learn.held_back(limit=limit)
+    if as_json:
+        write_json(found)
+    else:
+        from recollect.cli.render.learned.learnings import print_held_back
+
+        print_held_back(console(), found)
+    return 0 if found else 1

@@ -1,0 +1,1 @@
+"""What was learned, noted and documented, as text."""

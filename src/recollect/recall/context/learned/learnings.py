@@ -1,0 +1,126 @@
+"""What was learned here, or of the person: a line per learning under a heading of its kind, as they were first said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from recollect.model.learned.learnings import LearningKind
+from recollect.model.own import without_own_blocks
+from recollect.model.text import one_line
+from recollect.model.timestamps import day_of
+from recollect.recall.context.learned.person_files import said_as
+from recollect.recall.context.learned.scoring import scores
+from recollect.recall.context.sources import Asked, Candidate, Found
+from recollect.store.recent import RecentLearning
+
+TEXT_CHARS = 300
+TELLING_KINDS: tuple[LearningKind, ...] = ("fact", "pattern", "correction", "preference")
+"""In the order of their headings. Actions come after them, see `actions`."""
+HEADINGS = {
+    "fact": "Facts learned here:",
+    "pattern": "Patterns seen here:",
+    "correction": "Corrections the person made:",
+    "preference": "Preferences the person stated:",
+}
+_OWN_WORDS = frozenset(("user", "assistant"))
+_NEEDS_OWN_WORDS = ("preference", "action")
+_NAMED = re.compile(r"`([^`\n]{3,60})`")
+_NAMES = 4
+_QUOTES = str.maketrans("“”", '""')
+
+
+class LearnedHere:
+    """The learnings that hold in the folder, looked for once for a block. least, most: the worth that they have."""
+
+    def __init__(self, *, share: float = 0.5, least: float = 0.35, most: float = 1.0) -> None:
+        """share: of the lines that there is room for."""
+        self._share = share
+        self._least = least
+        self._span = most - least
+        self._found: tuple[list[RecentLearning], list[RecentLearning], int] | None = None
+        self._scores: dict[str, float] = {}
+
+    def actions(self, asked: Asked) -> list[RecentLearning]:
+        """Return the pending actions."""
+        return self._looked_for(asked)[1]
+
+    def of(self, asked: Asked, kind: LearningKind) -> Found:
+        """Return the lines of one kind that are worth most of all kinds; what is left out is told of the first one."""
+        telling, _actions, beyond = self._looked_for(asked)
+        shown = max(2, int(asked.room * self._share))
+        best = sorted(telling, key=lambda learning: (-self._scores[learning.id], learning.id))[:shown]
+        chosen = sorted((x for x in best if x.kind == kind), key=lambda x: (x.first_at, x.id))
+        lines = [line_of(x, self._least + self._span * self._scores[x.id]) for x in chosen]
+        is_first = kind == TELLING_KINDS[0]
+        return Found(lines, len(telling) - len(best) + beyond if is_first else 0)
+
+    def _looked_for(self, asked: Asked) -> tuple[list[RecentLearning], list[RecentLearning], int]:
+        if self._found is None:
+            given = asked.reader.learnings_in(asked.folder, now_us=asked.now_us)
+            asked.changes_at(given.changes_at)
+            fit = [
+                x
+                for x in given.learnings
+                if may_be_given(x, asked.agent) and not (asked.said and said_as(x.text) in asked.said)
+            ]
+            telling = [x for x in fit if x.kind in TELLING_KINDS]
+            self._scores = scores(telling, asked)
+            self._found = telling, [x for x in fit if x.kind == "action"], given.left_out
+        return self._found
+
+
+class LearnedKind:
+    """The lines of one kind."""
+
+    def __init__(self, here: LearnedHere, kind: LearningKind) -> None:
+        self._here = here
+        self._kind = kind
+        self.name = f"learnings ({kind})"
+        self.heading = HEADINGS[kind]
+
+    def candidates(self, asked: Asked) -> Found:
+        """Return a line for each learning of the kind that is worth most."""
+        return self._here.of(asked, self._kind)
+
+
+def may_be_given(learning: RecentLearning, agent: str) -> bool:
+    """Tell whether an agent may be given a learning: it is for all agents or this one, and what reads as a wish was
+    never said by a tool or a web page alone."""
+    if learning.agent and learning.agent != agent:
+        return False
+    is_said = not learning.authors or bool(learning.authors & _OWN_WORDS) or learning.state == "confirmed"
+    return is_said or learning.kind not in _NEEDS_OWN_WORDS
+
+
+def line_of(learning: RecentLearning, worth: float, *, before: str = "") -> Candidate:
+    """Return a learning's line. before: what stands between its day and its words."""
+    text = f"{day_of(learning.ts)} {before}{_about(learning)}{_said_by(learning)}“{quotable(learning.text)}”"
+    if learning.state == "confirmed" and learning.kind != "action":
+        text += " (confirmed)"
+    names = (*((learning.path,) if learning.path else ()), *_NAMED.findall(learning.text))[:_NAMES]
+    uid = f"{'action' if learning.kind == 'action' else 'learning'}:{learning.id}"
+    return Candidate(text, uid, learning.ts, worth, tuple(names), learning.citation)
+
+
+def quotable(text: str, limit: int = TEXT_CHARS) -> str:
+    """Return a text that stays inside the quotation marks that it is put in."""
+    return one_line(without_own_blocks(text), limit).translate(_QUOTES)
+
+
+def _about(learning: RecentLearning) -> str:
+    return f"{one_line(learning.path, 80)}: " if learning.path else ""
+
+
+def _said_by(learning: RecentLearning) -> str:
+    """Return how far a learning can be believed, in words before it."""
+    if learning.state == "confirmed":
+        return ""
+    if learning.authors and not learning.authors & _OWN_WORDS:
+        return "a web page said: " if learning.authors == {"web"} else "a tool said: "
+    return "maybe: " if learning.status == "hypothesis" else ""
+
+
+def sections(here: LearnedHere) -> Sequence[LearnedKind]:
+    """Return the sources of all kinds but actions, in the order of their headings."""
+    return tuple(LearnedKind(here, kind) for kind in TELLING_KINDS)

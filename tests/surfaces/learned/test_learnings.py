@@ -1,0 +1,153 @@
+"""`recollect learnings` and `recollect actions`: ask, judge, write down; what agents are given follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from recollect.cli.commands.schema import result_types
+from tests.recall.context.conftest import Session, Shop
+from tests.recall.context.learned import keep, learned
+
+Recollect = Callable[..., Any]
+
+
+def text(shop: Shop) -> str:
+    return shop.memory.context(cwd=str(shop.path)).text
+
+
+@pytest.fixture
+def ids(told: Session, recollect: Recollect) -> dict[str, str]:
+    """Return the ids of one learning of each sort, by its first word."""
+    added = [
+        recollect("learnings", "add", "Docker is needed by the integration tests", "--json"),
+        recollect("learnings", "add", "uv, not pip", "--kind", "preference", "--scope", "user", "--json"),
+        recollect("actions", "add", "rotate the staging key", "--priority", "urgent", "--expires", "7", "--json"),
+    ]
+    found = [done.data[0] if isinstance(done.data, list) else done.data for done in added]
+    return {one["text"].split()[0].strip(","): one["id"] for one in found}
+
+
+def test_a_list_is_confined_by_what_the_options_say(ids: dict[str, str], recollect: Recollect) -> None:
+    def listed(*options: str) -> set[str]:
+        done = recollect("learnings", *options, "--json")
+        found = msgspec.json.decode(done.out, type=result_types()["learnings"])
+        assert done.code == (0 if found else 1)
+        return {learning.text.split()[0].strip(",") for learning in found}
+
+    assert listed() == {"Docker", "uv", "rotate"}
+    assert listed("--kind", "fact") == {"Docker"}
+    assert listed("--scope", "user") == {"uv"}
+    assert listed("--repo", "shop") == {"Docker", "rotate"}
+    assert listed("--query", "TESTS docker") == {"Docker"}
+    assert listed("--status", "hypothesis") == set()
+    assert listed("--state", "retired") == set()
+    assert listed("--limit", "1") < {"Docker", "uv", "rotate"}
+    assert "the first 1; --limit shows more" in recollect("learnings", "--limit", "1").out
+
+
+def test_what_a_person_says_of_one_is_what_agents_are_given(
+    ids: dict[str, str], recollect: Recollect, shop: Shop
+) -> None:
+    assert "Docker is needed" in text(shop)
+    done = recollect(
+        "learnings", "correct", ids["Docker"][:8], "Podman", "is", "needed", "--reason", "we moved", "--json"
+    )
+    assert (done.code, done.data["text"], done.data["state"]) == (0, "Podman is needed", "confirmed")
+    assert "Docker is needed" not in text(shop)
+    assert "“Podman is needed” (confirmed)" in text(shop)
+    why = recollect("learnings", "why", ids["Docker"], "--json")
+    told = msgspec.json.decode(why.out, type=result_types()["learnings-why"])
+    assert [(v.verdict, v.reason) for v in told.verdicts] == [("said", ""), ("correct", "we moved")]
+    assert told.superseded_by.id == done.data["id"]
+    assert recollect("learnings", "retire", done.data["id"], "--json").data["state"] == "retired"
+    assert "Podman" not in text(shop)
+    assert recollect("learnings", "confirm", done.data["id"], "--json").data["state"] == "confirmed"
+    assert "Podman" in text(shop)
+
+
+def test_why_shows_the_words_that_it_rests_on_with_their_event(told: Session, recollect: Recollect, shop: Shop) -> None:
+    event = next(e for e in shop.memory.events(told.uid) if e.kind == "user_message")
+    learning = learned("the cart is counted in cents", session=told.uid)
+    evidence = msgspec.structs.replace(
+        learning.evidence[0], event_id=event.event_id, part=event.part, seq=event.seq, quote="cart total"
+    )
+    keep(shop.memory.home, msgspec.structs.replace(learning, evidence=(evidence,)))
+    done = recollect("learnings", "why", learning.id)
+    assert done.code == 0
+    assert "user, 2026-08-01" in done.out
+    assert f"{told.uid}#{event.seq}\n        “fix the cart total”" in done.out
+    shown = msgspec.json.decode(
+        recollect("learnings", "why", learning.id, "--json").out, type=result_types()["learnings-why"]
+    )
+    assert shown.evidence[0].event.event_id == event.event_id
+
+
+def test_actions_are_listed_by_priority_and_done(ids: dict[str, str], recollect: Recollect, shop: Shop) -> None:
+    recollect("actions", "add", "tidy the build file")
+    recollect("actions", "add", "update the changelog", "--priority", "high")
+    listed = recollect("actions", "--json").data
+    assert [one["text"] for one in listed] == ["rotate the staging key", "update the changelog", "tidy the build file"]
+    assert "[URGENT] suggested: “rotate" in text(shop)
+    done = recollect("actions", "done", listed[0]["id"], listed[2]["id"][:9], "--reason", "in the console", "--json")
+    assert [one["state"] for one in done.data] == ["done", "done"]
+    assert "rotate" not in text(shop)
+    assert "tidy" not in text(shop)
+    assert [one["text"] for one in recollect("actions", "--json").data] == ["update the changelog"]
+    assert len(recollect("actions", "--state", "done", "--json").data) == 2
+    assert recollect("actions", "done", ids["Docker"]).code == 2  # a fact is nothing to do
+    assert recollect("actions", "--repo", "bakery").code == 1
+
+
+def test_nothing_is_marked_where_one_of_the_names_is_wrong(ids: dict[str, str], recollect: Recollect) -> None:
+    assert recollect("actions", "done", ids["rotate"], "lffff").code == 2
+    assert len(recollect("actions", "--json").data) == 1
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("learnings", "show"), ("learnings", "why", "a", "b"), ("learnings", "correct", "l1"),
+        ("learnings", "list", "word"), ("learnings", "run", "word"), ("learnings", "show", "l0", "--dry-run"),
+        ("learnings", "add", ""), ("learnings", "confirm", "nothing"), ("learnings", "ask", "one"),
+        ("actions", "done"), ("actions", "list", "word"), ("actions", "--priority", "high"),
+        ("actions", "add", "x", "--expires", "0"), ("context", "--dry-run"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused_with_a_hint(told: Session, recollect: Recollect, argv: tuple[str, ...]) -> None:
+    done = recollect(*argv)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(("recollect: ", "Usage: "))
+
+
+def test_learning_on_demand_reads_what_is_due(told: Session, recollect: Recollect) -> None:
+    done = recollect("learnings", "run", "--json")
+    report = msgspec.json.decode(done.out, type=result_types()["learnings-run"])
+    assert (done.code, report.state) == (0, "done")
+
+
+def test_what_a_model_would_be_sent_is_shown_to_the_letter_and_not_sent(
+    told: Session, recollect: Recollect, shop: Shop
+) -> None:
+    told.user("no, use uv and not pip; ghp_0123456789abcdefghijABCDEFGHIJ012345 is the token")
+    told.assistant("I changed the script to uv.")
+    shop.memory.sync()
+    done = recollect("learnings", "ask", told.uid, "--dry-run", "--json")
+    preview = msgspec.json.decode(done.out, type=result_types()["learnings-ask"])
+    assert (done.code, preview.is_configured) == (0, False)
+    (question,) = preview.questions
+    assert "use uv and not pip" in question.user
+    assert "ghp_0123" not in question.user
+    assert 0 < question.most_usd <= preview.most_usd
+    text = recollect("learnings", "ask", told.uid, "--dry-run").out
+    assert "nothing was sent: 1 question to " in text
+    assert "use uv and not pip" in text
+
+
+def test_without_a_model_nothing_is_asked(told: Session, recollect: Recollect) -> None:
+    done = recollect("learnings", "ask", "--json")
+    assert done.code == 2
+    assert done.data["error"]["code"] == "config"
