@@ -9,6 +9,7 @@ from benchmarks import (
     context,
     hooks,
     ingest,
+    learning,
     locomo,
     mcp,
     privacy,
@@ -19,6 +20,7 @@ from benchmarks import (
     vectors,
 )
 from benchmarks.distilling import bindings, outcomes, quality, speed
+from benchmarks.learning import quality as learned_quality
 from benchmarks.serving import live
 from benchmarks.support.places import parser, places
 from benchmarks.support.results import ORDER, publish
@@ -39,6 +41,8 @@ SCRIPTS = {
     "distill_quality": quality.measure,
     "distill_bindings": bindings.measure,
     "distill_speed": speed.measure,
+    "learning_quality": learned_quality.measure,
+    "learning": learning.measure,
     "privacy": privacy.measure,
     "soak": soaking.measure,
 }
@@ -53,8 +57,8 @@ def main() -> int:
     made.add_argument(
         "scripts", nargs="*", metavar="SCRIPT", help=f"one of {', '.join(ORDER)}; default: all but {', '.join(BY_HAND)}"
     )
-    made.add_argument("--quick", action="store_true", help="soak: try a fifth of it")
-    made.add_argument("--part", choices=tuple(soaking.PARTS), help="soak: one part; default: all")
+    made.add_argument("--quick", action="store_true", help="soak, learning: try a little of it")
+    made.add_argument("--part", choices=(*soaking.PARTS, *learning.PARTS), help="soak, learning: one part")
     options = made.parse_args()
     unknown = [name for name in options.scripts if name not in SCRIPTS]
     if unknown:

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ from tests.faults.support.worlds import (
 )
 
 NO_DISTILLING = SETTINGS + "\n[distill]\nenabled = false\n"
+NO_LEARNING = SETTINGS + "\n[learning]\nenabled = false\n"
+PROJECT = "{beside}/project"
 
 
 def _empty(_bench: Bench, _home: Path) -> None:
@@ -51,6 +54,34 @@ def _not_distilled(bench: Bench, home: Path) -> None:
     (home / "config.toml").write_text(NO_DISTILLING)
     bench.must(home, "sync")
     (home / "config.toml").write_text(SETTINGS)
+
+
+def _not_learned(bench: Bench, home: Path) -> None:
+    (home / "config.toml").write_text(NO_LEARNING)
+    bench.must(home, "sync")
+    (home / "config.toml").write_text(SETTINGS)
+
+
+def _beside_a_project(bench: Bench, home: Path) -> None:
+    """Documents lie beside the homes of the trial: some of several parts, one large, one that is left out."""
+    bench.must(home, "sync")
+    project = home.parent / "project"
+    for name, parts in (("README", 3), ("docs/guide", 12), ("docs/long", 120), ("build/out", 2)):
+        page = project / f"{name}.md"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text("".join(f"# Part {n} of {name}\n\nThe handbook says {n}.\n\n" for n in range(parts)))
+    (project / ".gitignore").write_text("build/\n")
+
+
+def _with_documents_that_changed(bench: Bench, home: Path) -> None:
+    """One page is new, one changed, one moved and one is gone since they were taken in."""
+    _beside_a_project(bench, home)
+    bench.must(home, "docs", "add", str(home.parent / "project"))
+    docs = home.parent / "project" / "docs"
+    (docs / "new.md").write_text("# New\n\nA part of the handbook that is new.\n")
+    (docs / "guide.md").write_text("# Guide\n\nThis part of the handbook is short now.\n")
+    (docs / "long.md").rename(docs / "longer.md")
+    (home.parent / "project" / "README.md").unlink()
 
 
 def _with_drops(bench: Bench, home: Path) -> None:
@@ -176,6 +207,17 @@ def _assert_same_after_a_sync(home: Path, world: World, expected: dict[str, Any]
     assert_same(home, world, expected)
 
 
+def with_something(*parts: str) -> Callable[[Path, World], dict[str, Any]]:
+    """Return everything that a user sees; there is something of these parts, so that to keep it is something."""
+
+    def expected(home: Path, world: World) -> dict[str, Any]:
+        found = state_of(home, world)
+        assert all(found[part] for part in parts), parts
+        return found
+
+    return expected
+
+
 STAGES = (
     Stage("the first sync", ("sync",), _empty),
     Stage("a sync of appends", ("sync",), _grown),
@@ -197,4 +239,19 @@ STAGES = (
     Stage("backing up", ("backup", BACKUP), _taken_in, is_same=_assert_restorable),
     Stage("restoring", ("restore", BACKUP, "--force"), _with_a_backup, is_whole=assert_sound),
     Stage("rotating keys", ("keys", "rotate"), _taken_in),
+    Stage("learning", ("sync",), _not_learned, expected=with_something("learnings", "found learnings")),
+    Stage(
+        "adding documents",
+        ("docs", "add", PROJECT),
+        _beside_a_project,
+        expected=with_something("documents", "found documents"),
+    ),
+    Stage(
+        "refreshing documents",
+        ("docs", "refresh"),
+        _with_documents_that_changed,
+        codes=(0, 1),
+        expected=with_something("documents", "found documents"),
+    ),
+    Stage("seeding facts", ("facts", "seed"), _taken_in, codes=(0, 1), expected=with_something("facts")),
 )

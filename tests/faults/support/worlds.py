@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from recollect.config import Config
-from recollect.memory import Memory
+from recollect.memory import FactQuestion, Memory
 from recollect.store.distilled import NodeFilter
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from recollect.upkeep.export import raw_bytes, raw_files
@@ -47,6 +47,9 @@ class World(NamedTuple):
             one.user(f"question {i} {round_} of round{round_}")
             one.tool("Bash", {"command": f"make {round_}"}, f"output {i} {round_} " + "words and more " * 150)
             one.assistant(f"answer {i} {round_}: we decided to use the cache{chance.randrange(100)} for that")
+            one.user(f"Remember: the notes of part {i % 2} are kept in docs/part{i % 2}.md")
+            one.user(f"No, use pnpm{round_ % 2} instead of npm for part {i}.")
+            one.assistant(f"Noted for part {i}.")
         for i, two in enumerate(self.codex):
             two.turn(f"prompt {i} {round_}", f"reply {i} {round_} " + "text " * 100)
 
@@ -99,7 +102,24 @@ def state(memory: Memory) -> dict[str, Any]:
         "found": {q: found(memory, q) for q in QUESTIONS},
         "digests": {u: digest_of(memory, u) for u in uids},
         "nodes": sorted(nodes_of(memory), key=lambda node: node.id),
+        **learned(memory),
     }  # fmt: skip
+
+
+def learned(memory: Memory) -> dict[str, Any]:
+    """Everything that was learned, written down and taken of documents, without when and in which run."""
+    return {
+        "learnings": sorted(
+            (one.id, one.kind, one.state, one.text, sorted((e.session_uid, e.event_id, e.part) for e in one.evidence))
+            for one in memory.learn.learnings()
+        ),
+        "facts": sorted((f.subject, f.predicate, f.object) for f in memory.notes.facts.find(FactQuestion()).facts),
+        "documents": sorted(
+            (file.path, file.parts) for one in memory.documents.list() for file in memory.documents.show(one.name).files
+        ),
+        "found learnings": found(memory, "kind:learning npm"),
+        "found documents": found(memory, "kind:document handbook"),
+    }
 
 
 def lines_of(memory: Memory, uid: str) -> list[bytes]:

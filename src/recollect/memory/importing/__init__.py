@@ -1,0 +1,1 @@
+"""Imports before they are done: what one would do."""
