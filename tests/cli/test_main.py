@@ -171,8 +171,9 @@ def test_a_log_that_grew_large_is_set_aside(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a closed pipe is another error there")
-def test_a_reader_that_has_seen_enough_is_no_failure() -> None:
-    program = [sys.executable, "-m", "recollect", "config", "--reference"]
+@pytest.mark.parametrize("words", [("config", "--reference"), ("agents",)], ids=["plain", "table"])
+def test_a_reader_that_has_seen_enough_is_no_failure(words: tuple[str, ...]) -> None:
+    program = [sys.executable, "-m", "recollect", *words]
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(program, stdout=write, stderr=subprocess.PIPE, check=False)

@@ -214,6 +214,17 @@ REQUIREMENTS = (
         ),
     ),
     Requirement(
+        "honest.who_said_it",
+        "Only what the user or the assistant wrote becomes a preference or an action; the rest is quoted at most.",
+        (
+            "serve/mcp/poisoned/test_poisoned_learning.py::test_only_what_a_person_said_is_taken_as_wanted",
+            "serve/mcp/poisoned/test_poisoned_learning.py::test_no_block_holds_an_order_of_a_stranger",
+            "serve/mcp/poisoned/test_poisoned_learning.py::test_the_file_about_the_user_says_only_what_the_user_said",
+            "serve/mcp/poisoned/test_poisoned_learning.py::test_what_an_agent_asks_for_over_mcp_is_quoted_history",
+            "serve/mcp/poisoned/test_poisoned_learning.py::test_a_model_that_was_taken_in_teaches_nothing",
+        ),
+    ),
+    Requirement(
         "honest.health",
         "Every check of `doctor` can fail, and does when what it looks at is not well.",
         ("promises/test_honest.py::test_every_check_of_doctor_can_fail",),

@@ -146,6 +146,18 @@ def _audit_gone(world: World, _: pytest.MonkeyPatch) -> None:
     change(world, "ALTER TABLE audit RENAME COLUMN json TO text")
 
 
+def _learning_waits(world: World, _: pytest.MonkeyPatch) -> None:
+    change(world, "UPDATE job SET state = 'waiting', due_at = 1 WHERE kind = 'rules'")
+
+
+def _jobs_gone(world: World, _: pytest.MonkeyPatch) -> None:
+    change(world, "ALTER TABLE job RENAME COLUMN reason TO why")
+
+
+def _gave_up(world: World, _: pytest.MonkeyPatch) -> None:
+    change(world, "UPDATE job SET state = 'dead', reason = 'too large'")
+
+
 def _old_backup(world: World, _: pytest.MonkeyPatch) -> None:
     remember(world.memory.home, LastBackup(str(world.root), 0))
 
@@ -318,6 +330,9 @@ AILMENTS = (
     Ailment("losses", "warn", "1 time", _lost_data),
     Ailment("retention", "warn", "oldest analysed", _above_the_soft_cap),
     Ailment("retention", "fail", "hard cap", _above_the_hard_cap),
+    Ailment("learning", "warn", "the longest for", _learning_waits),
+    Ailment("learning", "fail", "", _jobs_gone),
+    Ailment("learning given up", "warn", "given up after its last attempt", _gave_up),
     Ailment("backup", "warn", "days old", _old_backup),
     Ailment("backup", "warn", "not there", _backup_gone),
     Ailment("hooks", "warn", "nothing takes them in", _drops_wait),

@@ -329,7 +329,7 @@ def test_a_path_that_is_not_there(recollect: Recollect, tmp_path: Path, spool: P
     assert left_in(spool) == []
 
 
-@pytest.mark.parametrize("argv", [(), ("--as", "nobody", ".")])
+@pytest.mark.parametrize("argv", [("--min-messages", "-1"), ("--as", "nobody", ".")])
 def test_a_request_that_cannot_be(recollect: Recollect, argv: tuple[str, ...]):
     outcome = recollect("import", *argv)
     assert outcome.code == 2
@@ -523,3 +523,38 @@ def test_a_large_export_takes_bounded_memory(large_export: Export):
     assert told["code"] == 0
     assert told["report"]["agents"]["chatgpt"]["sessions"] == large_export.conversations
     assert told["most"] < MOST_MEMORY
+
+
+def test_of_the_agents_own_folders_short_sessions_are_kept_out_and_listed(
+    recollect: Recollect, isolated_home: Path
+) -> None:
+    short, long = (ClaudeTranscript(isolated_home / ".claude", name) for name in ("short", "long"))
+    short.user("Where is the amphitheatre?")
+    for words in ("Where is the aqueduct?", "And the bridge?"):
+        long.user(words)
+        long.assistant("Near Trier.")
+    dry = recollect("import", "--dry-run")
+    assert dry.code == 0
+    assert f"new {long.uid} (4 messages)" in dry.out
+    assert f"skipped {short.uid} (1 message): 1 message, fewer than 3: archived, but not indexed" in dry.out
+    assert "1 new, 0 changed, 1 skipped" in dry.out
+    assert not (isolated_home / "recollect" / "memory.db").exists()
+    done = recollect("import", "--json")
+    assert [(one["session_uid"], one["messages"]) for one in done.data["imported"]] == [(short.uid, 1)]
+    assert (found(recollect, "aqueduct"), found(recollect, "amphitheatre")) == (1, 0)
+    again = recollect("import")
+    assert again.code == 0
+    assert "0 new events" in again.out
+    one = recollect("import", "--session", short.uid, "--json")
+    assert one.code == 0
+    assert found(recollect, "amphitheatre") == 1
+
+
+def test_a_time_that_is_none_and_a_session_that_is_nowhere(recollect: Recollect, isolated_home: Path) -> None:
+    ClaudeTranscript(isolated_home / ".claude", "one").user("Where is the aqueduct?")
+    assert recollect("import", "--since", "whenever").code == 2
+    missing = recollect("import", "--session", "claude:nobody", "--dry-run")
+    assert missing.code == 2
+    assert "no session called" in missing.err
+    old = recollect("import", "--since", "2026-09-01", "--dry-run", "--json")
+    assert [one["state"] for one in old.data["imported"]] == ["skipped"]

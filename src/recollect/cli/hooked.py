@@ -141,8 +141,8 @@ def _block(
     from recollect.memory.context import BUDGET_TOKENS, ContextFacet
 
     budget = options.budget or (config.budget_tokens if config is not None else BUDGET_TOKENS)
-    facet = ContextFacet(home_dir().absolute(), os.environ, search=None)
-    return facet, facet.block(cwd=cwd, event=event, session=session, budget=budget)
+    facet = ContextFacet(home_dir().absolute(), os.environ, settings=config)
+    return facet, facet.block(cwd=cwd, event=event, session=session, budget=budget, agent=options.agent)
 
 
 def _within(block: ContextBlock, agent: str) -> ContextBlock:

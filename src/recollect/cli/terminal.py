@@ -81,8 +81,14 @@ def error_console() -> Console:
 def _console(file: TextIO) -> Console:
     from rich.console import Console
 
+    class Piped(Console):
+        """A console that lets the outermost frame answer a reader (head, less) that has seen enough."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
     width = None
     if not file.isatty():
         columns = os.environ.get("COLUMNS", "")
         width = int(columns) if columns.isdecimal() and int(columns) > 0 else PIPE_WIDTH
-    return Console(file=file, width=width, markup=False, highlight=False, emoji=False)
+    return Piped(file=file, width=width, markup=False, highlight=False, emoji=False)

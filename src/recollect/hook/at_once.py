@@ -55,6 +55,10 @@ def ready_block(
         return None
     uid = f"{agent}:{session}" if session else ""
     # What the present session said is no history: the memory leaves it out, which a block made before cannot.
+    variants = block["variants"]
+    variant = variants.get(agent) if isinstance(variants, dict) else None
+    if isinstance(variant, dict):
+        block = {**block, **variant}
     sessions, text = block["sessions"], block["text"]
     if not _SAFE.issuperset(session) or not isinstance(sessions, list) or uid in sessions:
         return None

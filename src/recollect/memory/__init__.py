@@ -21,6 +21,22 @@ if TYPE_CHECKING:
     from recollect.memory.distilled.running import DistillingFacet
     from recollect.memory.door import Memory
     from recollect.memory.embedding import EmbeddingFacet
+    from recollect.memory.learned.diary import DiaryAnswer, DiaryQuestion
+    from recollect.memory.learned.documents import (
+        CollectionFiles,
+        CollectionRemoved,
+        CollectionView,
+        DocumentsFacet,
+        DocumentView,
+    )
+    from recollect.memory.learned.facts import FactQuestion, FactsAnswer
+    from recollect.memory.learned.importing import PalaceReport
+    from recollect.memory.learned.learning.facet import LearnFacet
+    from recollect.memory.learned.learning.previewing import AskPreview
+    from recollect.memory.learned.learning.views import HeldBack, LearnStatus, NewLearning, SeenEvidence, Why
+    from recollect.memory.learned.notes import NotesFacet, Tagged
+    from recollect.memory.learned.seeding import SeedReport
+    from recollect.memory.learned.undoing import UndoReport
     from recollect.memory.live.facet import LiveFacet
     from recollect.memory.live.keeper import Keeper
     from recollect.memory.pipes.explaining import Explanation, explained
@@ -40,7 +56,7 @@ if TYPE_CHECKING:
     from recollect.memory.pipes.verifying import FileVerifyReport, verify_path
     from recollect.memory.pipes.watching import EVERY_S, Followed, Pace, Wanted, Watcher
     from recollect.memory.presence.place import Card, Place
-    from recollect.memory.presence.status import LiveStatus
+    from recollect.memory.presence.status import LearningNow, LiveStatus
     from recollect.memory.recalling import RecallFacet
     from recollect.memory.setup import PreparedSetup, SetupFacet
     from recollect.memory.spool import Spooled, SpoolFacet
@@ -48,10 +64,23 @@ if TYPE_CHECKING:
     from recollect.memory.upkeep.facet import UpkeepFacet
     from recollect.memory.usage import UsageFacet
     from recollect.model.usage import UsageReport, UsageRow, UsageTotals
+    from recollect.notes.contradicting import Contradiction
+    from recollect.notes.diary import NewEntry
+    from recollect.notes.facts import FactAdded, NewFact
     from recollect.pipeline.distill.running import DistillReport
+    from recollect.pipeline.documents.report import CollectionReport, DocumentProgress, NotTaken
     from recollect.pipeline.embed import EmbedReport
+    from recollect.pipeline.importing.wish import ImportWish
+    from recollect.pipeline.learning.running import LearnReport
     from recollect.pipeline.parse import Recognised, parse_file
-    from recollect.pipeline.report import AgentSync, ProgressCallback, Skipped, SyncProgress, SyncReport
+    from recollect.pipeline.report import (
+        AgentSync,
+        ImportedSession,
+        ProgressCallback,
+        Skipped,
+        SyncProgress,
+        SyncReport,
+    )
     from recollect.recall.answers import (
         AgentStats,
         Hit,
@@ -64,14 +93,18 @@ if TYPE_CHECKING:
         VectorStats,
     )
     from recollect.recall.context.building import ContextBlock
+    from recollect.recall.context.learned.beginning import Begun
+    from recollect.recall.context.learned.shown import ShownBlock
     from recollect.recall.context.sources import ContextEvent
     from recollect.recall.context.usage import RecallStats
     from recollect.recall.conversations import Conversation, conversations
     from recollect.recall.coverage import Coverage
     from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, DecisionView
+    from recollect.recall.learned.showing import EntryPartView, EntryView
     from recollect.recall.overview import Cited, Overview
     from recollect.recall.quoting import CONTINUED, clean, quoted
     from recollect.store.distilled import KeptNode, KeptSignals
+    from recollect.store.learned import LearningFilter
     from recollect.store.ports import DriftRow, EventFilter, UsageBy
     from recollect.store.sinks.contract import Given, Item, Offsets, Retracted, Sink
     from recollect.store.sinks.database import SqliteSink
@@ -117,10 +150,23 @@ _NAMES = {
     "recollect.memory.pipes.redacting": "redact_stream",
     "recollect.memory.pipes.verifying": "FileVerifyReport verify_path",
     "recollect.memory.pipes.watching": "EVERY_S Followed Pace Wanted Watcher",
+    "recollect.memory.learned.diary": "DiaryAnswer DiaryQuestion",
+    "recollect.memory.learned.documents": (
+        "CollectionFiles CollectionRemoved CollectionView DocumentView DocumentsFacet"
+    ),
+    "recollect.pipeline.documents.report": "CollectionReport DocumentProgress NotTaken",
+    "recollect.memory.learned.facts": "FactQuestion FactsAnswer",
+    "recollect.memory.learned.importing": "PalaceReport",
+    "recollect.memory.learned.learning.facet": "LearnFacet",
+    "recollect.memory.learned.learning.previewing": "AskPreview",
+    "recollect.memory.learned.learning.views": "HeldBack LearnStatus NewLearning SeenEvidence Why",
+    "recollect.memory.learned.notes": "NotesFacet Tagged",
+    "recollect.memory.learned.seeding": "SeedReport",
+    "recollect.memory.learned.undoing": "UndoReport",
     "recollect.memory.live.facet": "LiveFacet",
     "recollect.memory.live.keeper": "Keeper",
     "recollect.memory.presence.place": "Card Place",
-    "recollect.memory.presence.status": "LiveStatus",
+    "recollect.memory.presence.status": "LearningNow LiveStatus",
     "recollect.memory.recalling": "RecallFacet",
     "recollect.memory.setup": "PreparedSetup SetupFacet",
     "recollect.memory.spool": "SpoolFacet Spooled",
@@ -128,22 +174,31 @@ _NAMES = {
     "recollect.memory.upkeep.facet": "UpkeepFacet",
     "recollect.memory.usage": "UsageFacet",
     "recollect.model.usage": "UsageReport UsageRow UsageTotals",
+    "recollect.notes.contradicting": "Contradiction",
+    "recollect.notes.diary": "NewEntry",
+    "recollect.notes.facts": "FactAdded NewFact",
     "recollect.pipeline.distill.running": "DistillReport",
     "recollect.pipeline.embed": "EmbedReport",
+    "recollect.pipeline.learning.running": "LearnReport",
     "recollect.pipeline.parse": "Recognised parse_file",
-    "recollect.pipeline.report": "AgentSync ProgressCallback Skipped SyncProgress SyncReport",
+    "recollect.pipeline.importing.wish": "ImportWish",
+    "recollect.pipeline.report": "AgentSync ImportedSession ProgressCallback Skipped SyncProgress SyncReport",
     "recollect.recall.answers": (
         "AgentStats Hit SearchAnswer SessionPage Stats StorageStats Timeline TimelineEntry VectorStats"
     ),
     "recollect.recall.conversations": "Conversation conversations",
     "recollect.recall.coverage": "Coverage",
     "recollect.recall.decisions": "DecisionQuestion DecisionView DecisionsAnswer",
+    "recollect.recall.learned.showing": "EntryPartView EntryView",
     "recollect.recall.overview": "Cited Overview",
     "recollect.recall.quoting": "CONTINUED clean quoted",
     "recollect.recall.context.building": "ContextBlock",
+    "recollect.recall.context.learned.beginning": "Begun",
+    "recollect.recall.context.learned.shown": "ShownBlock",
     "recollect.recall.context.sources": "ContextEvent",
     "recollect.recall.context.usage": "RecallStats",
     "recollect.store.distilled": "KeptNode KeptSignals",
+    "recollect.store.learned": "LearningFilter",
     "recollect.store.ports": "DriftRow EventFilter UsageBy",
     "recollect.store.sinks.contract": "Given Item Offsets Retracted Sink",
     "recollect.store.sinks.lines": "LinesSink",
@@ -172,17 +227,24 @@ __all__ = [
     "AgentSync",
     "AgentView",
     "AgentsFacet",
+    "AskPreview",
     "AuditEntry",
     "BackupReport",
+    "Begun",
     "BlameAnswer",
     "BlameQuestion",
     "Card",
     "Changes",
     "Check",
     "Cited",
+    "CollectionFiles",
+    "CollectionRemoved",
+    "CollectionReport",
+    "CollectionView",
     "ContextBlock",
     "ContextEvent",
     "ContextFacet",
+    "Contradiction",
     "Conversation",
     "Coverage",
     "DayLine",
@@ -191,18 +253,28 @@ __all__ = [
     "DecisionsAnswer",
     "DecisionsFacet",
     "DeepPart",
+    "DiaryAnswer",
+    "DiaryQuestion",
     "DistillReport",
     "DistillingFacet",
     "DoctorReport",
+    "DocumentProgress",
+    "DocumentView",
+    "DocumentsFacet",
     "DriftRow",
     "EmbedReport",
     "EmbeddingFacet",
+    "EntryPartView",
+    "EntryView",
     "ErrorLine",
     "EventFilter",
     "EvictReport",
     "Explanation",
     "ExportFormat",
     "Exported",
+    "FactAdded",
+    "FactQuestion",
+    "FactsAnswer",
     "FileStep",
     "FileVerifyReport",
     "Fix",
@@ -212,7 +284,10 @@ __all__ = [
     "ForgetSelection",
     "ForgottenList",
     "Given",
+    "HeldBack",
     "Hit",
+    "ImportWish",
+    "ImportedSession",
     "Item",
     "Keeper",
     "KeptNode",
@@ -220,6 +295,11 @@ __all__ = [
     "KeyChange",
     "KeyPlace",
     "KeyStatus",
+    "LearnFacet",
+    "LearnReport",
+    "LearnStatus",
+    "LearningFilter",
+    "LearningNow",
     "LedgerDefect",
     "LinesSink",
     "LiveFacet",
@@ -229,9 +309,15 @@ __all__ = [
     "Memory",
     "Mode",
     "NewDecision",
+    "NewEntry",
+    "NewFact",
+    "NewLearning",
+    "NotTaken",
+    "NotesFacet",
     "Offsets",
     "Overview",
     "Pace",
+    "PalaceReport",
     "Pin",
     "Place",
     "PreparedSetup",
@@ -245,6 +331,8 @@ __all__ = [
     "Retro",
     "RevealedEvent",
     "SearchAnswer",
+    "SeedReport",
+    "SeenEvidence",
     "ServiceEvery",
     "ServiceKind",
     "ServiceReport",
@@ -252,6 +340,7 @@ __all__ = [
     "SessionToForget",
     "SetupFacet",
     "SetupReport",
+    "ShownBlock",
     "Signal",
     "Sink",
     "Skipped",
@@ -266,8 +355,10 @@ __all__ = [
     "StorageStats",
     "SyncProgress",
     "SyncReport",
+    "Tagged",
     "Timeline",
     "TimelineEntry",
+    "UndoReport",
     "UpkeepFacet",
     "UsageBy",
     "UsageFacet",
@@ -278,6 +369,7 @@ __all__ = [
     "VerifyReport",
     "Wanted",
     "Watcher",
+    "Why",
     "as_file",
     "as_growing_file",
     "clean",

@@ -14,16 +14,19 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from recollect.errors import RecollectError
-from recollect.recall.context.building import ContextBlock, block_of, build, room_of
+from recollect.recall.context.building import ContextBlock, block_of, block_of_files, build, room_of
 from recollect.recall.context.folders import folder_of
+from recollect.recall.context.learned.person_files import person_files
 from recollect.recall.context.sources import Asked, ContextEvent
 from recollect.store.recent import Firing
 from recollect.store.sqlite.connection import DATABASE_NAME
 from recollect.store.sqlite.recent import SqliteRecentReader
 
 if TYPE_CHECKING:
-    from recollect.config import Config
+    from recollect.config import Config, ContextConfig
     from recollect.recall.answers import SearchAnswer
+    from recollect.recall.context.learned.beginning import Begun
+    from recollect.recall.context.learned.shown import ShownBlock
     from recollect.recall.context.usage import RecallStats
 
 BUDGET_TOKENS = 1200
@@ -46,11 +49,16 @@ class OpenMemory(Protocol):
 class ContextFacet:
     """Builds blocks over one home and keeps the log of them. Opened and closed for every question; any thread."""
 
-    def __init__(self, home: Path, env: Mapping[str, str], *, search: Callable[[str], SearchAnswer] | None) -> None:
-        """search: answers a per-prompt question; None: prompts are not answered."""
+    def __init__(
+        self, home: Path, env: Mapping[str, str], *, search: Callable[[str], SearchAnswer] | None = None,
+        settings: ContextConfig | None = None,
+    ) -> None:  # fmt: skip
+        """search: answers a per-prompt question; None: prompts are not answered. settings: None: the defaults."""
         self._home = home
         self._env = env
         self._search = search
+        soul, user = (settings.soul_file, settings.user_file) if settings is not None else ("", "")
+        self._files = person_files(home, env, soul=soul, user=user)
 
     @classmethod
     def of(cls, memory: OpenMemory) -> ContextFacet:
@@ -59,31 +67,32 @@ class ContextFacet:
         def search(question: str) -> SearchAnswer:
             return memory.search(question, limit=10, sync=False)
 
-        return cls(memory.home, memory.env, search=search if memory.config.context.per_prompt else None)
+        settings = memory.config.context
+        return cls(memory.home, memory.env, search=search if settings.per_prompt else None, settings=settings)
 
     def block(
         self, *, cwd: str = "", event: ContextEvent = "start", session: str = "", prompt: str = "",
-        budget: int = BUDGET_TOKENS,
+        budget: int = BUDGET_TOKENS, agent: str = "",
     ) -> ContextBlock:  # fmt: skip
         """Return what there is to say; an empty block where that is nothing, or where the memory cannot be read.
 
         cwd: where the agent works. session: the uid of the present session, which is left out at its start and asked
-        after a compaction. budget: LLM tokens. Never raises for what is stored: `notes` then has the error's code.
+        after a compaction. budget: LLM tokens. agent: who is given it; "": the session's. Never raises for what is
+        stored: `notes` then has the error's code.
         """
         if not (self._home / DATABASE_NAME).exists():
-            return ContextBlock()
+            return block_of_files(() if event == "prompt" else self._files, budget=budget)
         try:
             reader = SqliteRecentReader(self._home)
         except DAMAGE as error:
             return ContextBlock(notes=(_code(error),))
         try:
             folder = folder_of(cwd, self._env)
+            now_us = time.time_ns() // 1000
+            asked = Asked(reader, folder, session, room=room_of(budget), agent=agent, now_us=now_us)
             if event == "prompt":
-                return self._about_prompt(Asked(reader, folder, session, room=room_of(budget)), prompt, budget)
-            block = block_of(reader, folder, event=event, session=session, budget=budget)
-            if event == "compact" and not block.text:  # not taken in yet: what it was told at its start is gone too
-                block = block_of(reader, folder, event="start", session=session, budget=budget)
-            return block
+                return self._about_prompt(asked, prompt, budget)
+            return block_of(asked, event=event, budget=budget, files=self._files)
         except DAMAGE as error:
             return ContextBlock(notes=(_code(error),))
         finally:
@@ -123,6 +132,31 @@ class ContextFacet:
             return recall_stats([*read_firings(self._home), *waiting], count_own_calls(self._home), reader)
         finally:
             reader.close()
+
+    def shown(self, *, session: str = "", limit: int = 20) -> tuple[ShownBlock, ...]:
+        """Return what agents were given last, the newest first, and whether it was of use. session: a uid, "": all.
+
+        Raises StoreError and its kinds.
+        """
+        from recollect.recall.context.learned.shown import shown_of
+        from recollect.store.sqlite.firings import read_firings
+
+        self.take_spooled()
+        waiting = [firing for _path, firing in self._spooled() if session in ("", firing.session)]
+        if not (self._home / DATABASE_NAME).exists():
+            return shown_of(waiting[::-1][:limit], None)
+        reader = SqliteRecentReader(self._home)
+        try:
+            found = [*read_firings(self._home, session=session, limit=limit), *waiting]
+            return shown_of(sorted(found, key=lambda firing: -firing.at)[:limit], reader)
+        finally:
+            reader.close()
+
+    def begin(self, *, is_dry_run: bool = False) -> Begun:
+        """Write the person's own files where none exists, so that they have something to edit. Raises StoreError."""
+        from recollect.recall.context.learned.beginning import begin
+
+        return begin(self._files, is_dry_run=is_dry_run)
 
     def _about_prompt(self, asked: Asked, prompt: str, budget: int) -> ContextBlock:
         from recollect.recall.context.prompted import Prompted, question_of

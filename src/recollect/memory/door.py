@@ -14,8 +14,8 @@ import msgspec
 from recollect.config import Config, load_config
 from recollect.errors import IndexUnavailable, UnknownName
 from recollect.index.text_index import TextIndex
-from recollect.memory.distilled.telling import TellsMeaning
 from recollect.memory.lazily import LazyArchive, LazyRedactor
+from recollect.memory.learned.facets import HoldsLearned
 from recollect.memory.taking_in import make_home, now_us
 from recollect.paths import config_file, home_dir, home_of_store
 from recollect.recall.answers import AgentStats, SearchAnswer, SessionPage, Stats, StorageStats, Timeline, TimelineEntry
@@ -47,12 +47,11 @@ if TYPE_CHECKING:
     from recollect.upkeep.retention.reports import EvictReport
 
 
-class Memory(TellsMeaning):
+class Memory(HoldsLearned):
     """The memory of one home. Use `Memory.open`; close it, or use it as a context manager."""
 
     def __init__(self, home: Path, config: Config, env: Mapping[str, str]) -> None:
         super().__init__(home, config, env)
-        self.notes: list[str] = []
         self._reader: Reader | None = None
         self._reader_archive: LazyArchive | None = None
         self._spool: SpoolFacet | None = None
@@ -173,6 +172,7 @@ class Memory(TellsMeaning):
             first_event=s.first_event,
             last_event=s.last_event,
             vectors=self.embedding.stats(),
+            entries=self.reader().entries.counts(),
         )
 
     def parse(self, path: Path, *, agent: str | None = None) -> Iterator[Event]:
@@ -324,7 +324,8 @@ class Memory(TellsMeaning):
         with self._lock:
             if self._index is None:
                 self._index = TextIndex.open(self._folders.index)
-            return Searcher(self._index, self.reader(), meaning=Meaning(self._vectors))
+            reader = self.reader()
+            return Searcher(self._index, reader, meaning=Meaning(self._vectors), glossary=reader.entries.glossary)
 
     def _vectors(self) -> VectorIndex | None:
         return self.embedding.index()

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from recollect.config import Config
-from recollect.errors import UsageError
+from recollect.errors import UnknownName, UsageError
 from recollect.index.query.dates import parse_date
 from recollect.index.query.grammar import parse
 from recollect.model.sessions import Session
 from recollect.recall.context.folders import folder_of
 from recollect.recall.coverage import Coverage
+from recollect.recall.learned.showing import EntryView, entry_view
 from recollect.recall.overview import Overview, overview
 from recollect.store.ports import EventFilter, Reader
 from recollect.store.sqlite.session_facts import SessionFacts, repo_of
@@ -74,6 +75,16 @@ class RecallFacet:
             return {}
         found, _total = self._memory.reader().sessions(EventFilter(sessions=uids), limit=len(uids))
         return {session.session_uid: session for session in found}
+
+    def entry(self, uid: str, *, first: int = 0, limit: int | None = None) -> EntryView:
+        """Return what was learned, noted or documented, by its uid or a unique beginning of it, part by part.
+
+        Raises UnknownName.
+        """
+        found = entry_view(self._memory.reader().entries, uid, first=first, limit=limit)
+        if found is None:
+            raise UnknownName("entry", uid, hint=f"`recollect search` finds it with kind:{uid.partition(':')[0]}")
+        return found
 
     def repositories(self, cwd: str) -> tuple[str, ...]:
         """Return what sessions that worked in a folder may call their repository, the likeliest first.

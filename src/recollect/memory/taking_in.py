@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
     from recollect.capture.confined.scope import Scope
+    from recollect.pipeline.importing.wish import ImportWish
     from recollect.pipeline.rebuild import Progress
     from recollect.pipeline.report import ProgressCallback, SyncReport
     from recollect.pipeline.sync import SyncRequest
@@ -95,31 +96,44 @@ class TakesIn(ABC):
             return SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0, state="busy", notes=[str(error)])
 
     def take_in(
-        self, paths: Sequence[Path], *, agents: Sequence[str] = (), progress: ProgressCallback | None = None
-    ) -> SyncReport:
+        self, paths: Sequence[Path], *, agents: Sequence[str] = (), wish: ImportWish | None = None,
+        is_dry_run: bool = False, progress: ProgressCallback | None = None,
+    ) -> SyncReport:  # fmt: skip
         """Take in files and folders that the user names: transcripts in any layout, exports of conversations.
 
-        A zip archive is unpacked for the time. agents: whose the files are, where their content does not tell.
+        A zip archive is unpacked for the time. agents: whose the files are, where their content does not tell. Without
+        paths: what agents wrote in their own folders. wish: what of all that is wanted. is_dry_run: only say what would
+        be done; nothing is written and no lock taken.
         Raises SourceError for a path that is not there or an archive that cannot be unpacked, before anything is taken
-        in; else as `sync`.
+        in; UnknownName for a session that is nowhere; else as `sync`.
         """
         from recollect.capture.unpack import is_zip, unpacked
-        from recollect.pipeline.find import Named
+        from recollect.memory.importing.looking_over import look_over_beside
+        from recollect.pipeline.find import named_by
+        from recollect.pipeline.importing.shortness import lift
+        from recollect.pipeline.importing.wish import ImportWish
         from recollect.pipeline.report import SyncReport
         from recollect.pipeline.sync import SyncRequest, sync
 
         for path in paths:
             if not path.exists():
                 raise SourceUnavailable(f"{path} is not there")
+        wish = wish or ImportWish()
+        archives = [path for path in paths if is_zip(path)]
+        plain = [str(path.absolute()) for path in paths if path not in archives]
+        request = SyncRequest(self.config, agents=agents, env=self.env, progress=progress, now_us=now_us)
+        request.wish = wish
+        if is_dry_run:
+            return look_over_beside(self._folders, request, plain, archives)
         try:
-            archives = [path for path in paths if is_zip(path)]
-            plain = [str(path.absolute()) for path in paths if path not in archives]
-            request = SyncRequest(self.config, agents=agents, env=self.env, progress=progress, now_us=now_us)
             with (
                 self.writing() as (writer, archive, keys),
                 unpacked(archives, self._folders.unpacking) as shown_as,
             ):
-                request.imports = Named((*plain, *shown_as), is_all=True, shown_as=shown_as)
+                request.imports = named_by(plain, shown_as)
+                places = [*plain, *(str(path.absolute()) for path in archives)]
+                lift(writer, self.reader(), wish, places, least_of=request.least_of)
+                writer.short.least_of = request.least_of
                 report = sync(self._folders, writer, self.reader(), archive, keys, request)
                 self._make_vocabularies(report)
                 self._distill((writer, archive, keys), request, report)
@@ -153,7 +167,7 @@ class TakesIn(ABC):
         """
         told = self.kept_fresh()
         if told is not None:
-            return told
+            return (*told, *self._index_entries())
         if not self._refreshing.acquire(blocking=False):
             return ()
         try:
@@ -161,7 +175,7 @@ class TakesIn(ABC):
 
             now = time.monotonic()
             if now - self._refreshed_at < REFRESH_EVERY_S:
-                return ()
+                return self._index_entries()
             request = SyncRequest(self.config, env=self.env, max_bytes=REFRESH_BYTES, now_us=now_us)
             try:
                 with self.writing(patience_s=0.0) as (writer, archive, keys):
@@ -180,6 +194,26 @@ class TakesIn(ABC):
             return tuple(report.notes)
         finally:
             self._refreshing.release()
+
+    def is_behind(self) -> bool:
+        """Tell whether something that was learned or noted cannot be searched yet. One look at the database."""
+        return (self.home / "memory.db").exists() and self.reader().entries.has_changes()
+
+    def _index_entries(self) -> tuple[str, ...]:
+        """Make searchable what was learned and noted since; return a note where that cannot be done now."""
+        try:
+            if not self.is_behind():
+                return ()
+            from recollect.index.writer import IndexWriterSet
+            from recollect.pipeline.entries.indexing import index_entries
+
+            with self.writing() as (writer, _archive, _keys), IndexWriterSet.open(self._folders.index) as index:
+                index_entries(writer, self.reader(), index)
+        except StoreLocked:
+            return ("catching up: what was noted last may be missing",)
+        except RecollectError as error:
+            return (f"what was noted last is not searchable: {error}",)
+        return ()
 
     def kept_fresh(self) -> tuple[str, ...] | None:
         """Return what a daemon at work says is missing, None where there is none or it does not answer."""

@@ -34,6 +34,11 @@ class Named(NamedTuple):
     shown_as: Mapping[str, str] = MappingProxyType({})
 
 
+def named_by(plain: Sequence[str], shown_as: Mapping[str, str]) -> Named | None:
+    """Return what an import is to look at: files and folders, and unpacked archives; None where nothing is named."""
+    return Named((*plain, *shown_as), is_all=True, shown_as=shown_as) if plain or shown_as else None
+
+
 class Finder:
     """Finds the sources of every agent for one pass."""
 

@@ -15,17 +15,17 @@ from recollect.archive.chunks import ChunkPlace
 from recollect.archive.journal import MARK_BYTES, JournalEntry
 from recollect.errors import IndexUnavailable
 from recollect.index.writer import IndexWriterSet
+from recollect.pipeline.mend import INDEX, add_events
 from recollect.pipeline.report import AgentSync, Skipped, SyncReport
 from recollect.pipeline.work.stages import StageTimer
 from recollect.pipeline.work.tasks import TaskAnswer
-from recollect.store.ports import IndexDoc, SliceResult, Writer
+from recollect.store.ports import ChangeRange, IndexDoc, Reader, SliceResult, Writer
 from recollect.upkeep.forgetting.tombstones import NOTHING as NOTHING_FORGOTTEN
 from recollect.upkeep.forgetting.tombstones import Forgotten
 
 GROUP_BYTES = 8 * 1024 * 1024
 """Source bytes written in one transaction: about 50 ms of writing, so that readers' snapshots stay fresh."""
 INDEX_COMMIT_BYTES = 256 * 1024 * 1024
-INDEX = "index"
 
 
 class KeepsOut(Protocol):
@@ -43,6 +43,8 @@ class Sinks(NamedTuple):
     writer: Writer
     archive: Archive
     documents: IndexWriterSet | None
+    stored: Reader | None = None
+    """Gives the events of sessions that were kept out of the index until now; without it a later sync adds them."""
 
 
 class Ingester:
@@ -63,7 +65,8 @@ class Ingester:
         keeping_out: takes out of slices what must not be stored.
         """
         self._keeping_out = keeping_out
-        self._writer, self._archive, self._index = sinks
+        self._writer, self._archive, self._index, self._stored = sinks
+        self._grown: list[ChangeRange] = []
         self._report = report
         self._now_us = now_us
         self._timer = timer
@@ -142,6 +145,7 @@ class Ingester:
                     docs = [doc for doc in docs if doc.key not in gone]
                 docs += outcome.docs
                 stale += outcome.stale_keys
+                self._grown += outcome.grown
                 self.touched_sessions.update(outcome.sessions)
                 self._count(result, outcome.new_events, outcome.replays)
                 if result.left_out and self._keeping_out is not None:
@@ -170,14 +174,19 @@ class Ingester:
         if self._index is None:
             return
         last = self._writer.last_change()
+        grown, self._grown = self._grown, []
         with self._timer.stage("index"):
             try:
+                if grown and self._stored is not None:
+                    add_events(self._index, self._stored.events_for_index(grown))
                 self._index.commit()
             except IndexUnavailable as error:
                 self._index = None
                 self._report.state = "degraded"
                 self._report.notes.append(f"the search index could not be written ({error}); the next sync mends it")
                 return
+        if grown and self._stored is None:
+            return  # not acknowledged: the next sync finds them in the change log
         with self._writer.transaction():
             self._writer.acknowledge(INDEX, last)
 

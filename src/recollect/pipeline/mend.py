@@ -8,14 +8,16 @@ from recollect.index.documents import DocumentBuilder
 from recollect.index.writer import IndexWriterSet
 from recollect.model.payloads import ToolCall, ToolResult
 from recollect.model.text import searchable
-from recollect.pipeline.ingest import INDEX
+from recollect.pipeline.entries.indexing import add_all_entries
+from recollect.store.entries import ENTRY_SHARDS
 from recollect.store.ports import IndexDoc, IndexEvent, Reader, Writer
 
+INDEX = "index"
 _BATCH_EVENTS = 2000
 
 
 def mend_index(writer: Writer, reader: Reader, index: IndexWriterSet) -> int:
-    """Add what the index is missing; return how many events that were. Safe to repeat after any crash.
+    """Add what the index is missing; return how many events and entries that were. Safe to repeat after any crash.
 
     First the shards that should exist and don't (deleted, damaged and set aside), as a whole; then the
     entries of the change log that were never acknowledged.
@@ -23,14 +25,16 @@ def mend_index(writer: Writer, reader: Reader, index: IndexWriterSet) -> int:
     """
     last = reader.last_change()
     mended = 0
-    lost = set(index.damaged) | set(index.missing(reader.shards()))
-    if lost:
+    lost = set(index.damaged) | set(index.missing((*reader.shards(), *reader.entries.shards())))
+    mended += add_all_entries(reader.entries, index, lost.intersection(ENTRY_SHARDS))
+    if lost.difference(ENTRY_SHARDS):
         events = (e for e in reader.events_for_index() if e.shard in lost)
-        mended += _add(index, events)
+        mended += add_events(index, events)
     changes = reader.changes_after(INDEX, limit=1_000_000)
     if changes:
-        mended += _add(index, (e for e in reader.events_for_index(changes) if e.shard not in lost))
+        mended += add_events(index, (e for e in reader.events_for_index(changes) if e.shard not in lost))
     if lost or changes:
+        index.make(lost)
         index.commit()
         with writer.transaction():
             writer.acknowledge(INDEX, last)
@@ -38,16 +42,17 @@ def mend_index(writer: Writer, reader: Reader, index: IndexWriterSet) -> int:
 
 
 def rebuild_index(writer: Writer, reader: Reader, index: IndexWriterSet) -> int:
-    """Add every event of the store to an empty index; return how many events those were."""
+    """Add every event and entry of the store to an empty index; return how many those were."""
     last = reader.last_change()
-    count = _add(index, reader.events_for_index())
+    count = add_events(index, reader.events_for_index()) + add_all_entries(reader.entries, index, ENTRY_SHARDS)
     index.commit()
     with writer.transaction():
         writer.acknowledge(INDEX, last)
     return count
 
 
-def _add(index: IndexWriterSet, events: Iterable[IndexEvent]) -> int:
+def add_events(index: IndexWriterSet, events: Iterable[IndexEvent]) -> int:
+    """Bring the documents of stored events in step; return how many events those were. Raises IndexUnavailable."""
     count = 0
     for batch in _batches(events):
         hidden = [e.key for e in batch if e.is_hidden]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from recollect.agents.base import Adapter
 from recollect.agents.registry import for_role
-from recollect.archive.archive import Archive
-from recollect.archive.chunks import ChunkPlace
+from recollect.archive.chunks import ChunkPlace, Hole
 from recollect.capture.changes import Marks, compare, whole_marks
 from recollect.capture.confined.scope import Scope
 from recollect.capture.containers.sqlite import FileState
@@ -27,9 +26,19 @@ from recollect.model.records import SourceInfo
 from recollect.pipeline.report import AgentSync, Skipped
 from recollect.pipeline.work.tasks import SourceTask
 from recollect.pipeline.work.trail import next_revision
-from recollect.store.ports import SourceRow, Writer
+from recollect.store.ports import ChunkReader, SourceRow
 
 _STEP_BYTES = 1024 * 1024
+
+
+class KnownSources(Protocol):
+    """The side of the store that plans need: of a writer, or of a reader where nothing is to be written."""
+
+    def sources(
+        self, agent: str, *, paths: Sequence[str] | None = None, key: str | None = None
+    ) -> dict[str, SourceRow]: ...
+    def open_chunks(self, source_id: str, revision: int) -> list[tuple[ChunkPlace, bool]]: ...
+    def holes(self, source_id: str, revision: int) -> list[Hole]: ...
 
 
 class Planned(NamedTuple):
@@ -47,7 +56,7 @@ class Planner:
     """
 
     def __init__(
-        self, adapter: Adapter, writer: Writer, report: AgentSync, *, archive: Archive, slice_bytes: int,
+        self, adapter: Adapter, writer: KnownSources, report: AgentSync, *, archive: ChunkReader, slice_bytes: int,
         scope: Scope | None = None,
     ) -> None:  # fmt: skip
         self._scope = scope

@@ -35,6 +35,7 @@ from recollect.store.sqlite import IngestLock, open_writer
 from recollect.store.sqlite.firings import copy_authored
 from recollect.store.sqlite.removing.carrying import carry_over, finish_carrying
 from recollect.store.sqlite.removing.forgetting import Tombstone as StoredTombstone
+from recollect.store.sqlite.writing.short_sessions import ShortSession, short_sessions_of
 
 Progress = Callable[[int, int], None]
 READY = "READY"
@@ -78,6 +79,8 @@ def rebuild_all(
             redactor = redactor_of(keys.marker_key, config.privacy)
             ingester.lost = lost if is_all_there_is(home, archive) else None
             rederive(archive, redactor, ingester, progress)
+            with writer.transaction():
+                index.delete(writer.short.carry(_short_before(home)))
             ingester.commit_index()
             index.close()
             with writer.transaction():  # what is taken over below says otherwise where it was redacted by older ones
@@ -95,6 +98,14 @@ def rebuild_all(
         return lost
     finally:
         lock.release()
+
+
+def _short_before(home: Home) -> list[ShortSession]:
+    """Return what an import kept out of the old index. Where the old database cannot be read all is indexed."""
+    try:
+        return short_sessions_of(home.folder)
+    except StoreError:
+        return []
 
 
 def _check_closed(new: Home) -> None:

@@ -7,11 +7,14 @@ from typing import Literal
 
 import msgspec
 
+from recollect.pipeline.documents.report import CollectionReport
+
 
 class SyncProgress(msgspec.Struct, frozen=True):
-    """How far a running sync is. total_bytes is known after discovery. While distilling, sources are sessions."""
+    """How far a running sync is. total_bytes is known after discovery. While distilling and learning, sources are
+    sessions."""
 
-    stage: Literal["discover", "redact", "ingest", "index", "distill", "done"]
+    stage: Literal["discover", "survey", "redact", "ingest", "index", "distill", "learn", "done"]
     done_bytes: int
     total_bytes: int
     done_sources: int
@@ -31,6 +34,23 @@ class Skipped(msgspec.Struct, frozen=True):
     path: str
     reason: str
     is_failure: bool = False
+
+
+class ImportedSession(msgspec.Struct, frozen=True):
+    """What an import does, or would do, with one session.
+
+    state: new, changed (more of it came), or skipped, with the reason: what is too old, or not the one that was asked
+    for, is not taken in; what holds too few messages is archived, but not indexed. messages: of people and the model.
+    last_message_at: UTC microseconds.
+    """
+
+    session_uid: str
+    agent: str
+    path: str
+    state: Literal["new", "changed", "skipped"]
+    messages: int
+    last_message_at: int | None = None
+    reason: str = ""
 
 
 class AgentSync(msgspec.Struct):
@@ -77,6 +97,16 @@ class SyncReport(msgspec.Struct):
     """Sessions that were analysed."""
     waiting_sessions: int = 0
     """Sessions under way, which are analysed when they have ended."""
+    learned_sessions: int = 0
+    """Sessions that were learned from."""
+    new_learnings: int = 0
+    """What was learned that was not known before."""
+    documents: list[CollectionReport] = []
+    """Of the collections of project documents: those of which something changed or failed."""
+    is_dry_run: bool = False
+    """Nothing was written: what would be taken in is in `imported`."""
+    imported: list[ImportedSession] = []
+    """Of an import: the sessions that were skipped, and why; of a dry run: all that are new or changed, too."""
 
     @property
     def events(self) -> int:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
+from typing import Literal, NamedTuple
 
 from recollect.agents.base import Adapter
 from recollect.agents.registry import adapter as find_adapter
@@ -16,25 +17,31 @@ from recollect.agents.registry import adapters, adapters_with
 from recollect.archive.archive import Archive
 from recollect.archive.keys import HomeKeys
 from recollect.capture.confined.scope import Scope
+from recollect.capture.discover import FoundSource
 from recollect.config import Config
-from recollect.errors import IndexUnavailable
+from recollect.errors import IndexUnavailable, StoreError
 from recollect.index.writer import IndexWriterSet
 from recollect.paths import expand as expand_path
+from recollect.pipeline.documents.syncing import DocumentWish, notes_of, take_documents
+from recollect.pipeline.entries.indexing import index_entries
 from recollect.pipeline.find import Finder, Named
 from recollect.pipeline.forgetting.keeping_out import KeepingOut
 from recollect.pipeline.forgetting.running import Opened
 from recollect.pipeline.home import Home
 from recollect.pipeline.hook_drops.files import hooks_folder, sources_of_hooks
 from recollect.pipeline.hook_drops.taking import take_drops
+from recollect.pipeline.importing.shortness import tell_short
+from recollect.pipeline.importing.survey import Survey
+from recollect.pipeline.importing.wish import ImportWish
 from recollect.pipeline.ingest import Ingester, Sinks
 from recollect.pipeline.mend import mend_index
-from recollect.pipeline.plan import Planned, Planner
+from recollect.pipeline.plan import KnownSources, Planned, Planner
 from recollect.pipeline.renew.redaction import Renewal, renew_redaction
 from recollect.pipeline.report import AgentSync, ProgressCallback, Skipped, SyncProgress, SyncReport
 from recollect.pipeline.spool import clear_spool
 from recollect.pipeline.work.stages import OtherThreads, StageTimer
 from recollect.pipeline.work.tasks import TaskAnswer
-from recollect.store.ports import Reader, Writer
+from recollect.store.ports import ChunkReader, Reader, SourceRow, Writer
 from recollect.store.sqlite.writer import SqliteWriter
 from recollect.upkeep.forgetting.repositories import excluded_repos
 from recollect.upkeep.forgetting.tombstones import Forgotten
@@ -54,6 +61,8 @@ class SyncRequest:
         self.config = config
         self.imports: Named | None = None
         """Files and folders to take in instead of what agents wrote on this machine."""
+        self.wish: ImportWish | None = None
+        """Which of all that was found a bulk import takes in, and what of it is indexed; None: all."""
         self.known = adapters_with(config.formats())
         self.agents = tuple(find_adapter(name, self.known).facts.slug for name in agents)
         self.env: Mapping[str, str] = os.environ if env is None else env
@@ -76,6 +85,12 @@ class SyncRequest:
             and (self.named().folders or not a.facts.is_import_only)
             and (self.scope is None or slug in self.scope.agents or (self.scope.takes_spool and a.facts.hooks))
         ]
+
+    def least_of(self, slug: str) -> int:
+        """Return how many messages a session of an agent must hold to be indexed."""
+        if self.wish is None:
+            return 0
+        return self.wish.least(is_export=slug in self.known and self.known[slug].facts.is_import_only)
 
     def named(self) -> Named:
         """Return the files and folders whose content tells whose they are."""
@@ -108,32 +123,30 @@ def sync(
         if index is not None:
             _mend(writer, reader, index, report)
         if request.scope is None:
-            _rederive_stale(writer, reader, Sinks(writer, archive, index), keys, request, report)
+            _rederive_stale(writer, reader, Sinks(writer, archive, index, reader), keys, request, report)
         if request.imports is None and (request.scope is None or request.scope.takes_spool):
             report.notes += take_drops(str(home.spool), request.known, now_us=request.now_us())
         with timer.stage("discover"):
-            planned = _plan_all(opened, keeping_out, request, report)
-        planned, left = _bounded(planned, request.max_bytes)
-        # A session's authority comes before what only adds to it; within a lane the oldest first.
-        planned.sort(key=lambda p: p.task.source.lane)
-        if left:
-            report.notes.append(f"{left / 1e6:.0f} MB are not taken in yet; run `recollect sync`")
+            planned = _plan_and_touch(opened, keeping_out, request, report)
+        if request.wish is not None and request.wish.chooses:
+            planned = _choose(planned, (home, reader, keys), request, report, forgotten=keeping_out.forgotten)
         ingester = Ingester(
-            Sinks(writer, archive, index), report, now_us=request.now_us, timer=timer, keeping_out=keeping_out
+            Sinks(writer, archive, index, reader), report, now_us=request.now_us, timer=timer, keeping_out=keeping_out
         )
-        is_whole = _run(planned, ingester, home, keys, request)
-        if is_whole and keeping_out.mixed:  # what is to be kept out stands before what is not: now all of it is read
-            mixed = [p for p in planned if p.task.source.source_id in keeping_out.mixed]
-            keeping_out.take_again()
-            is_whole = _run(mixed, ingester, home, keys, request)
-        if not is_whole:
+        if not _run_all(planned, ingester, keeping_out, (home, keys), request):
             report.state = "interrupted"
+        else:
+            _take_documents(home, keys, request, report)
+        if index is not None:
+            _index_entries(writer, reader, index, report)
         if request.scope is None:
             clear_spool(home, reader, request.chosen(), request.env, now_us=request.now_us())
     finally:
         if index is not None:
             _close_index(index, report)
     report.notes += keeping_out.finish(ingester.touched_sessions)
+    if request.wish is not None:
+        tell_short(report, writer, reader, ingester.touched_sessions)
     timer.merge({"index engine and feeding (threads)": threads.seconds()})
     _finish_report(report, ingester, timer)
     if request.scope is None:
@@ -187,6 +200,33 @@ def _mend(writer: Writer, reader: Reader, index: IndexWriterSet, report: SyncRep
         report.notes.append(f"the search index was brought in step: {mended} events added")
 
 
+def _take_documents(home: Home, keys: HomeKeys, request: SyncRequest, report: SyncReport) -> None:
+    """Bring project documents in step. What fails of them is told, and stops nothing else."""
+    if request.imports is not None or request.agents:
+        return
+    changed = None if request.scope is None else request.scope.documents
+    with interruptible() as stop:
+        wish = DocumentWish(
+            request.config, request.now_us, lambda: stop.is_set() or request.should_stop(), changed, request.max_bytes
+        )
+        try:
+            report.documents = take_documents(home, keys, wish)
+        except StoreError as error:
+            report.state = "degraded"
+            report.notes.append(f"project documents could not be taken in: {error}")
+    report.notes += notes_of(report.documents if request.max_bytes is None else ())
+    if any(one.state == "interrupted" for one in report.documents):
+        report.state = "interrupted"
+
+
+def _index_entries(writer: SqliteWriter, reader: Reader, index: IndexWriterSet, report: SyncReport) -> None:
+    try:
+        index_entries(writer, reader, index)
+    except IndexUnavailable as error:
+        report.state = "degraded"
+        report.notes.append(f"what was learned and noted could not be indexed: {error}")
+
+
 def _close_index(index: IndexWriterSet, report: SyncReport) -> None:
     try:
         index.close()
@@ -195,9 +235,87 @@ def _close_index(index: IndexWriterSet, report: SyncReport) -> None:
         report.notes.append(f"the search index could not be written: {error}")
 
 
-def _plan_all(opened: Opened, keeping_out: KeepingOut, request: SyncRequest, report: SyncReport) -> list[Planned]:
+class Places(NamedTuple):
+    """Where a plan looks: at what is known of sources, at the archive, and at what hooks told."""
+
+    known: KnownSources
+    reader: Reader
+    archive: ChunkReader
+    spool: str
+
+
+def look_over(places: Places, home: Home, keys: HomeKeys, request: SyncRequest, forgotten: Forgotten) -> SyncReport:
+    """Say what an import would do. Writes nothing and takes no lock; sources are read as an import reads them.
+
+    Raises UnknownName for a session that is neither found nor stored.
+    """
+    started = time.perf_counter()
+    report = SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0, is_dry_run=True)
+    planned, _touched = _plan_all(places, lambda _item: False, request, report)
+    report.bytes = sum(p.bytes for p in _choose(planned, (home, places.reader, keys), request, report, forgotten))
+    report.seconds = time.perf_counter() - started
+    return report
+
+
+def _choose(
+    planned: list[Planned], opened: tuple[Home, Reader, HomeKeys], request: SyncRequest, report: SyncReport,
+    forgotten: Forgotten,
+) -> list[Planned]:  # fmt: skip
+    """Return what of a plan is wanted, and say what becomes of every session. All is read once for that."""
+    home, reader, keys = opened
+    survey = Survey(planned)
+    meter = _Meter(planned, request.progress, "survey") if planned else None
+    answers = _answers(planned, sum(p.bytes for p in planned), home, keys, request, forgotten=forgotten)
+    done_bytes = 0
+    with interruptible() as stop:
+        try:
+            for answer in answers:
+                survey.take(answer)
+                for failed in answer.failed:
+                    skipped = Skipped(failed.source.path, failed.reason, failed.is_failure)
+                    report.agents[failed.source.agent].skipped.append(skipped)
+                done_bytes += sum(done.slice.bytes_seen - done.slice.from_bytes for done in answer.done)
+                if meter is not None:
+                    meter.show(done_bytes, sum(done.next is None for done in answer.done), answer)
+                if stop.is_set() or request.should_stop():
+                    report.state = "interrupted"
+                    return []
+        finally:
+            answers.close()
+    kept, report.imported = survey.choose(planned, request.wish or ImportWish(), reader, least_of=request.least_of)
+    left = {item.task.source.source_id for item in planned} - {item.task.source.source_id for item in kept}
+    for item in planned:
+        if item.task.source.source_id in left:
+            line = report.agents[item.task.source.agent]
+            line.new -= item.task.is_first_sight
+            line.changed -= not item.task.is_first_sight
+    return kept
+
+
+def _plan_and_touch(opened: Opened, keeping_out: KeepingOut, request: SyncRequest, report: SyncReport) -> list[Planned]:
+    """Return what is to be taken in, in order, and write down what changed of sources that gave no bytes."""
+    writer = opened.writer
+    places = Places(writer, opened.reader, opened.archive, str(opened.home.spool))
+    planned, touched = _plan_all(places, keeping_out.was_left_out, request, report)
+    if touched:
+        with writer.transaction():
+            for row in touched:
+                writer.touch_source(row)
+    planned, left = _bounded(planned, request.max_bytes)
+    # A session's authority comes before what only adds to it; within a lane the oldest first.
+    planned.sort(key=lambda p: p.task.source.lane)
+    if left:
+        report.notes.append(f"{left / 1e6:.0f} MB are not taken in yet; run `recollect sync`")
+    return planned
+
+
+def _plan_all(
+    places: Places, was_left_out: Callable[[FoundSource], bool], request: SyncRequest, report: SyncReport
+) -> tuple[list[Planned], list[SourceRow]]:
+    """Return what is to be taken in, and the rows that are to be written though no bytes came."""
     planned: list[Planned] = []
-    writer, reader, spool = opened.writer, opened.reader, str(opened.home.spool)
+    touched: list[SourceRow] = []
+    known, reader, archive, spool = places
     chosen = request.chosen()
     scope = request.scope
     finder = Finder(chosen, request.config, request.env, reader, request.named(), scope=scope)
@@ -209,8 +327,8 @@ def _plan_all(opened: Opened, keeping_out: KeepingOut, request: SyncRequest, rep
         told_folder = hooks_folder(spool, adapter.facts.slug)
         if scope is not None:
             scope.add(told_folder)
-        planner = Planner(adapter, writer, line, archive=opened.archive, slice_bytes=slice_bytes, scope=scope)
-        planner.was_left_out = keeping_out.was_left_out
+        planner = Planner(adapter, known, line, archive=archive, slice_bytes=slice_bytes, scope=scope)
+        planner.was_left_out = was_left_out
         found = finder.find(adapter, planner)
         if request.imports is None and adapter.facts.hooks is not None:
             found.sources += sources_of_hooks(spool, adapter.facts.slug)
@@ -218,14 +336,11 @@ def _plan_all(opened: Opened, keeping_out: KeepingOut, request: SyncRequest, rep
         line.skipped += [Skipped(r.path, r.reason, r.is_failure) for r in found.refused]
         present = [*(root for root in found.roots if _has_entries(root)), *finder.folders, told_folder]
         planned += planner.plan(found.sources, present_roots=present)
-        if planner.touched:
-            with writer.transaction():
-                for row in planner.touched:
-                    writer.touch_source(row)
+        touched += planner.touched
         if scope is None:
             _warn(line, planner, planned)
     planned.sort(key=lambda p: p.task.source.mtime_ns)
-    return planned
+    return planned, touched
 
 
 def _has_entries(root: str) -> bool:
@@ -264,6 +379,19 @@ def _bounded(planned: list[Planned], max_bytes: int | None) -> tuple[list[Planne
     return kept[::-1], left
 
 
+def _run_all(
+    planned: list[Planned], ingester: Ingester, keeping_out: KeepingOut, opened: tuple[Home, HomeKeys],
+    request: SyncRequest,
+) -> bool:  # fmt: skip
+    """Take everything planned in, what must be looked at twice a second time; return False when it was interrupted."""
+    is_whole = _run(planned, ingester, *opened, request)
+    if is_whole and keeping_out.mixed:  # what is to be kept out stands before what is not: now all of it is read
+        mixed = [p for p in planned if p.task.source.source_id in keeping_out.mixed]
+        keeping_out.take_again()
+        is_whole = _run(mixed, ingester, *opened, request)
+    return is_whole
+
+
 def _run(planned: list[Planned], ingester: Ingester, home: Home, keys: HomeKeys, request: SyncRequest) -> bool:
     """Take everything planned in; return False when it was interrupted. What was taken is written in any case."""
     if not planned:
@@ -289,7 +417,10 @@ def _run(planned: list[Planned], ingester: Ingester, home: Home, keys: HomeKeys,
 class _Meter:
     """Tells the caller how far the pass is: once when it begins, then after every group."""
 
-    def __init__(self, planned: list[Planned], progress: ProgressCallback | None) -> None:
+    def __init__(
+        self, planned: list[Planned], progress: ProgressCallback | None, stage: Literal["survey", "ingest"] = "ingest"
+    ) -> None:
+        self._stage = stage
         self.total_bytes = sum(p.bytes for p in planned)
         self._total_sources = len(planned)
         self._done_sources = 0
@@ -305,7 +436,7 @@ class _Meter:
         if self._progress is not None:
             done = min(done_bytes, self.total_bytes)
             self._progress(
-                SyncProgress("ingest", done, self.total_bytes, self._done_sources, self._total_sources, agent)
+                SyncProgress(self._stage, done, self.total_bytes, self._done_sources, self._total_sources, agent)
             )
 
 

@@ -19,6 +19,7 @@ from recollect.model.events import Event
 from recollect.model.records import Defect
 from recollect.model.sessions import Session, SessionPatch
 from recollect.model.usage import UsageReport
+from recollect.store.entries import EntryReader
 from recollect.store.keys import FLAG_FAILED as FLAG_FAILED
 from recollect.store.keys import FLAG_OWN as FLAG_OWN
 from recollect.store.keys import FLAG_SIDECHAIN as FLAG_SIDECHAIN
@@ -210,6 +211,8 @@ class WriteOutcome(msgspec.Struct):
     stale_keys: list[int] = []
     """Keys whose documents must leave the index (replaced events)."""
     sessions: list[str] = []
+    grown: list[ChangeRange] = []
+    """All events of sessions that were kept out of the index for being short and are not short any more."""
 
 
 class ChangeRange(NamedTuple):
@@ -230,6 +233,8 @@ class EventFilter(msgspec.Struct, frozen=True):
     sessions: tuple[str, ...] = ()
     branches: tuple[str, ...] = ()
     is_subagent: bool | None = None
+    tags: tuple[str, ...] = ()
+    """Exact, in small letters; one of them is enough."""
 
     @property
     def is_empty(self) -> bool:
@@ -270,6 +275,9 @@ class HitText(NamedTuple):
     text: str
     is_hidden: bool
     """True: search leaves it out. Replaced by a newer version, a lower-lane view of another event, or our own."""
+    status: str = ""
+    state: str = ""
+    """Of entries (`model.learned.entries`) only, as `status`."""
 
 
 class IndexEvent(NamedTuple):
@@ -465,7 +473,12 @@ class Writer(Protocol):
 
 
 class Reader(Protocol):
-    """Many at once, never blocked by the writer. Thread safe."""
+    """Many at once, never blocked by the writer. Thread safe. entries: what was learned, noted and documented.
+
+    What is asked by key or by session's number answers for entries too, see `store.entries`.
+    """
+
+    entries: EntryReader
 
     def session(self, uid: str) -> Session | None:
         """Return a session by its uid or a unique prefix of it (of the whole uid or of the native id)."""

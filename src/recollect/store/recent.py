@@ -87,12 +87,62 @@ class RecentDecision(NamedTuple):
     confidence: float
 
 
+class RecentLearning(NamedTuple):
+    """A learning that holds, as a line tells it. Times in UTC microseconds.
+
+    authors: who wrote its evidence, see `model.learned.learnings.Author`; empty: a person said it to the memory itself.
+    citation: `session_uid#seq` of its newest evidence, "" without any. ts: of that; first_at: when it was first said.
+    """
+
+    id: str
+    kind: str
+    text: str
+    scope: str
+    repo: str
+    path: str
+    agent: str
+    status: str
+    state: str
+    confidence: float
+    ts: int
+    first_at: int
+    priority: str
+    authors: frozenset[str]
+    citation: str
+
+
+class GivenLearnings(NamedTuple):
+    """Learnings to choose from.
+
+    left_out: how many more there are. changes_at: when one of them begins or ends by itself, UTC microseconds, None:
+    never. agents: those for whom it may be others.
+    """
+
+    learnings: Sequence[RecentLearning]
+    left_out: int = 0
+    changes_at: int | None = None
+    agents: frozenset[str] = frozenset()
+
+
+class RecentDiary(NamedTuple):
+    """An entry of an agent's diary, as a line tells it. written_at: UTC microseconds."""
+
+    id: str
+    agent: str
+    written_at: int
+    topic: str
+    text: str
+    decided: tuple[str, ...]
+    discovered: tuple[str, ...]
+    left_pending: tuple[str, ...]
+
+
 class Firing(NamedTuple):
     """One time that an agent was given a block, or that there was nothing to say (no citations).
 
     at: UTC microseconds. event: start, compact or prompt. session: its uid, "" where the agent did not say. citations:
-    what the block cites, `session_uid#seq`. identifiers: the names that its lines tell of. note: the code of the error
-    for which nothing could be said, else "".
+    what the block cites, `session_uid#seq` or `learning:ID`. identifiers: the names that its lines tell of. note: the
+    code of the error for which nothing could be said, else "".
     """
 
     at: int
@@ -144,6 +194,27 @@ class RecentReader(Protocol):
 
         uids: sessions that are known to have worked there, whatever they call their repository.
         """
+        ...
+
+    def learnings_in(self, folder: Folder | None, *, now_us: int) -> GivenLearnings:
+        """Return the learnings that hold in a folder, those of its person with them; None: those of the person alone.
+
+        Pending actions are all of them. Of the rest everything of the 48 hours before the newest one, and of older ones
+        the newest, see `store.sqlite.given.learnings`. In no order.
+        """
+        ...
+
+    def diary_in(self, folder: Folder | None, *, agent: str, limit: int) -> tuple[list[RecentDiary], int]:
+        """Return the newest entries of an agent's diary about a folder or nothing in particular, oldest first, and how
+        many there are. agent "": of all agents."""
+        ...
+
+    def cited_text(self, citation: str) -> str:
+        """Return what a citation names, an event's summary or the text of what was learned or noted; "" for nothing."""
+        ...
+
+    def learning_note(self, name: str) -> bytes:
+        """Return a small value that learning keeps for itself, b"" for none, see `store.learned`."""
         ...
 
     def close(self) -> None:

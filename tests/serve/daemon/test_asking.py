@@ -16,6 +16,7 @@ from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
 from recollect.hook.daemon import ask, socket_path
+from recollect.memory.live.facet import CONFIGURATION_CHANGED
 from tests.serve.daemon.conftest import Desk, wait_until
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="this system has no Unix sockets")
@@ -43,6 +44,15 @@ def test_a_prompt_is_answered_only_where_the_configuration_says_so(desk: Desk) -
     desk.claude("one", cwd=str(desk.root)).user("about the quokka endpoint of the shop")
     desk.up()
     assert question(desk, "context", event="prompt", cwd=str(desk.root), prompt="quokka endpoint") == ""
+
+
+def test_a_configuration_that_was_changed_since_is_told(desk: Desk) -> None:
+    desk.configure("[retention]\nraw_max_age_days = 30\n")
+    desk.up()
+    assert CONFIGURATION_CHANGED not in desk.run("up", "--status").stdout
+    desk.configure("[retention]\nraw_max_age_days = 60\n")
+    told = desk.run("up", "--status", "--json")
+    assert CONFIGURATION_CHANGED in json.loads(told.stdout)["status"]["notes"]
 
 
 @pytest.fixture(scope="module")

@@ -57,6 +57,10 @@ def test_the_status_is_what_the_program_says_of_itself(daemon: Daemon) -> None:
     assert (told["pid"], told["url"]) == (daemon.pid, daemon.url)
     assert told["last_full_at"] <= told["now"]
     assert told["counters"]["full_passes"] >= 1
+    assert (told["learning"]["enabled"], told["learning"]["paused"]) == (True, "")
+    page = daemon.get("/", token=daemon.token).body.decode()
+    assert "<dt>learning</dt><dd>" in page
+    assert "Learning is paused" not in page
 
 
 def test_a_browser_is_let_in_once_and_keeps_no_token(daemon: Daemon) -> None:

@@ -38,6 +38,26 @@ def one(world: World) -> ClaudeTranscript:
     return transcript
 
 
+def test_of_several_sessions_that_begin_alike_all_are_named(world: World) -> None:
+    names = ("alike-one", "alike-two")
+    chats = [
+        {
+            "uuid": name, "name": name, "created_at": "2026-08-01T09:00:00Z",
+            "chat_messages": [
+                {"uuid": f"{name}-{n}", "sender": who, "text": "Where?", "created_at": f"2026-08-01T09:00:0{n}Z"}
+                for n, who in enumerate(("human", "assistant"))
+            ],
+        }
+        for name in names
+    ]  # fmt: skip
+    export = world.root / "conversations.json"
+    export.write_text(json.dumps(chats), "utf-8")
+    world.memory.take_in([export])
+    asked = run(world, "digest", "claudeai:alike")
+    assert asked.returncode == 2
+    assert all(f"claudeai:{name}" in asked.stderr for name in names)
+
+
 def test_a_digest_is_there_after_a_sync_and_never_before(world: World, one: ClaudeTranscript) -> None:
     missing = run(world, "digest", one.uid)
     assert (missing.returncode, missing.stdout) == (1, "")

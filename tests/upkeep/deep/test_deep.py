@@ -84,6 +84,23 @@ def test_a_changed_row_is_named(memory: Memory, statement: str, part: str) -> No
     assert not parts(memory)[part].ok
 
 
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        ("DELETE FROM session WHERE number = 2", "the session of a stored event is missing"),
+        ("DELETE FROM block WHERE key >> 24 = 2", "the body of a stored event is missing"),
+        ("UPDATE event SET source = 99 WHERE key >> 24 = 2", "the source of a stored event is missing"),
+    ],
+)
+def test_rows_that_dangle_are_counted_and_the_rest_is_looked_at(memory: Memory, statement: str, what: str) -> None:
+    change(memory, statement)
+    found = parts(memory)
+    details = [d.detail for name in ("events", "index") for d in found[name].differences]
+    assert any(what in detail for detail in details)
+    assert found["ledger"].ok
+    assert found["events"].checked > 0
+
+
 def test_documents_that_are_missing_or_too_many_are_named(memory: Memory) -> None:
     with IndexWriterSet.open(memory.home / "index" / "text") as index:
         (gone, other, *_) = [document.key for document in documents(memory)]

@@ -32,6 +32,8 @@ class Scope:
         self.repositories = tuple(repositories)
         self.takes_spool = takes_spool
         """Whether what hooks dropped into the spool is taken in too."""
+        self.documents: dict[str, set[str]] = {}
+        """Paths of project documents that changed, below the folder of their collection, by its name."""
         self._paths: set[str] = set()
         self._named: dict[str, set[str]] = {}
         for path in paths:

@@ -73,7 +73,7 @@ class Database:
         for readable in self._tables:
             name = readable.table.name
             wanted[name] = wanted.get(name, _ROWID) | readable.readable
-        db.authorizer = _authorizer(wanted)
+        confine(db, wanted)
 
     @property
     def is_known(self) -> bool:
@@ -233,7 +233,14 @@ class _Readable:
 
 @contextmanager
 def open_database(path: str, tables: tuple[Table, ...]) -> Iterator[Database]:
-    """Open an agent's database for reading.
+    """Open an agent's database for reading. Raises as `open_connection`."""
+    with open_connection(path) as db:
+        yield Database(db, path, tables)
+
+
+@contextmanager
+def open_connection(path: str) -> Iterator[apsw.Connection]:
+    """Open a database that is not ours for reading, in one read transaction; `confine` what its statements may read.
 
     Raises SourceUnavailable (locked, being migrated, damaged), SourceChanged (written while it was read) and
     SourceRefused (no database). What was read must be thrown away when the block raises.
@@ -257,7 +264,7 @@ def open_database(path: str, tables: tuple[Table, ...]) -> Iterator[Database]:
             db.set_busy_timeout(BUSY_TIMEOUT_MS)
             db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
             db.execute("BEGIN")
-            yield Database(db, path, tables)
+            yield db
         finally:
             db.close(True)
     except apsw.NotADBError as error:
@@ -266,6 +273,11 @@ def open_database(path: str, tables: tuple[Table, ...]) -> Iterator[Database]:
         raise SourceUnavailable(f"cannot read {path}: {error}") from error
     if not has_shm and (state_of(path) != before or os.path.exists(f"{path}-shm")):
         raise SourceChanged(f"{path} changed while it was read")
+
+
+def confine(db: apsw.Connection, wanted: dict[str, frozenset[str]]) -> None:
+    """Let statements read these columns, by table, and nothing else, whatever the schema says."""
+    db.authorizer = _authorizer(wanted)
 
 
 def rows_of(path: str, tables: tuple[Table, ...], document: str, mark: bytes) -> Callable[[], Iterator[bytes]]:

@@ -31,7 +31,7 @@ def command(session: str, as_json: bool) -> int:
     """
     with open_memory() as memory:
         digest = memory.digest(session)
-        gone = _gone(memory, digest.session_uid) if digest is not None else ""
+        gone = _gone(memory, digest.session_uid) if digest is not None else _must_be_one(memory, session)
     if digest is None and as_json:
         write_json(None)
         return 1
@@ -47,6 +47,16 @@ def command(session: str, as_json: bool) -> int:
         print_digest(console(), digest)
         print_notes(console(), [gone] if gone else [])
     return 0
+
+
+def _must_be_one(memory: Memory, named: str) -> str:
+    """Raise UnknownName where several sessions begin like that; else there is nothing to say."""
+    if not memory.home.exists():
+        return ""
+    near = memory.reader().nearest_sessions(named)
+    if len(near) > 1 and all(named in (uid[: len(named)], uid.partition(":")[2][: len(named)]) for uid in near):
+        raise UnknownName("session", named, nearest=near, hint="several begin like that; write more of it")
+    return ""
 
 
 def _gone(memory: Memory, uid: str) -> str:

@@ -24,7 +24,8 @@ def command(over_http: bool, port: int | None, as_json: bool) -> int:
     """Let agents search and read the memory (MCP).
 
     An agent starts this itself, over standard input and output. With --http it runs until Ctrl-C, answers programs on
-    this machine only, and only with the token that it keeps in the memory's home. Nothing can be written through it.
+    this machine only, and only with the token that it keeps in the memory's home. Agents can only read, unless you turn
+    the tools on with which they keep a diary and facts (`mcp.writing_tools = true` in the configuration).
 
     \b
     Examples:

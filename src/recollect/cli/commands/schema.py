@@ -46,6 +46,7 @@ def result_types() -> dict[str, Any]:
         BlameAnswer,
         ContextBlock,
         DecisionsAnswer,
+        EntryView,
         RecallStats,
         Retro,
         SearchAnswer,
@@ -78,6 +79,7 @@ def result_types() -> dict[str, Any]:
         "session": Session,
         "sessions": SessionPage,
         "show": SessionView,
+        "show-entry": EntryView,
         "signal": Signal,
         "stats": Stats,
         "stats-recall": RecallStats,
@@ -88,6 +90,9 @@ def result_types() -> dict[str, Any]:
         "up-status": DaemonAnswer,
         "usage": UsageReport,
         **_of_upkeep(),
+        **_of_learnings(),
+        **_of_notes(),
+        **_of_documents(),
     }
 
 
@@ -129,6 +134,67 @@ def _of_upkeep() -> dict[str, Any]:
         "service": ServiceReport,
         "stats-storage": StorageReport,
         "verify": VerifyReport,
+    }
+
+
+def _of_learnings() -> dict[str, Any]:
+    """Return the types of the verbs about what was learned, and of what agents were given of it."""
+    from recollect.memory import AskPreview, Begun, HeldBack, LearnReport, LearnStatus, ShownBlock, Why
+    from recollect.model.learned.learnings import Learning
+
+    return {
+        "actions": tuple[Learning, ...],
+        "context-init": Begun,
+        "context-shown": tuple[ShownBlock, ...],
+        "learning": Learning,
+        "learnings": tuple[Learning, ...],
+        "learnings-ask": AskPreview,
+        "learnings-held-back": tuple[HeldBack, ...],
+        "learnings-run": LearnReport,
+        "learnings-status": LearnStatus,
+        "learnings-why": Why,
+    }
+
+
+def _of_notes() -> dict[str, Any]:
+    """Return the types of the verbs about what people and agents write down."""
+    from recollect.memory import (
+        Contradiction,
+        DiaryAnswer,
+        FactAdded,
+        FactsAnswer,
+        PalaceReport,
+        SeedReport,
+        Tagged,
+        UndoReport,
+    )
+    from recollect.model.learned.notes import Batch, DiaryEntry, Fact
+
+    return {
+        "diary": DiaryAnswer,
+        "diary-entry": DiaryEntry,
+        "fact": Fact,
+        "facts": FactsAnswer,
+        "facts-added": FactAdded,
+        "facts-contradictions": tuple[Contradiction, ...],
+        "facts-seed": SeedReport,
+        "import-mempalace": PalaceReport,
+        "tag": tuple[Tagged, ...],
+        "undo": UndoReport,
+        "undo-list": tuple[Batch, ...],
+    }
+
+
+def _of_documents() -> dict[str, Any]:
+    """Return the types of the verb about project documents."""
+    from recollect.memory import CollectionFiles, CollectionRemoved, CollectionReport, CollectionView
+
+    return {
+        "docs": tuple[CollectionView, ...],
+        "docs-add": CollectionReport,
+        "docs-refresh": tuple[CollectionReport, ...],
+        "docs-remove": CollectionRemoved,
+        "docs-show": CollectionFiles,
     }
 
 

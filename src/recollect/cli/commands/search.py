@@ -77,7 +77,7 @@ def command(
         from recollect.cli.render.hits import print_answer
 
         print_answer(console(), answer, now_us=now_us())
-    return 0 if answer.hits else 1
+    return 0 if answer.hits or answer.learned else 1
 
 
 def _as_query(filters: Filters) -> list[str]:

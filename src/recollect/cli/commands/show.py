@@ -23,13 +23,19 @@ NEIGHBOURS = 5
 def command(session: str, limit: int, first: int, no_sync: bool, as_json: bool) -> int:
     """Show a session, or one event with its neighbours.
 
-    SESSION is a session's uid or a beginning of it that no other has; hits are cited as SESSION#SEQ.
+    SESSION is a session's uid or a beginning of it that no other has; hits are cited as SESSION#SEQ. What was
+    learned, noted or documented is shown by its uid too.
 
     \b
     Examples:
       recollect show claude:5f0c --limit 50
       recollect show claude:5f0c#12
+      recollect show document:docs/README.md#3
     """
+    from recollect.model.learned.entries import is_entry_uid
+
+    if is_entry_uid(session):
+        return _show_entry(session, limit=limit, first=first, no_sync=no_sync, as_json=as_json)
     from recollect.cli.views import SessionView
     from recollect.model.sessions import gone_note
 
@@ -53,6 +59,29 @@ def command(session: str, limit: int, first: int, no_sync: bool, as_json: bool) 
         from recollect.cli.render.sessions import print_session
 
         print_session(console(), view, now_us=now_us(), focus=focus)
+    return 0
+
+
+def _show_entry(cited: str, *, limit: int, first: int, no_sync: bool, as_json: bool) -> int:
+    """Show an entry, or one part of it with its neighbours."""
+    import msgspec
+
+    from recollect.model.learned.entries import parts_of_citation
+
+    uid, focus = parts_of_citation(cited)
+    if focus is not None:
+        first, limit = max(0, focus - 1), 3
+    with open_memory() as memory:
+        notes = () if no_sync else memory.refresh()
+        view = msgspec.structs.replace(memory.recall.entry(uid, first=first, limit=limit), notes=notes)
+    if focus is not None and all(part.part != focus for part in view.parts):
+        raise UnknownName("part", cited, hint=f"{view.uid} has {view.part_count}, from #0 on")
+    if as_json:
+        write_json(view)
+    else:
+        from recollect.cli.render.learned.entries import print_entry
+
+        print_entry(console(), view, now_us=now_us(), focus=focus)
     return 0
 
 

@@ -27,6 +27,11 @@ def print_answer(out: Console, answer: SearchAnswer, *, now_us: int) -> None:
     marks = matched_words(answer.query)
     for rank, hit in enumerate(answer.hits, 1):
         print_hit(out, rank, hit, marks=marks, now_us=now_us)
+    if answer.learned:
+        out.print(Text("Learned and noted", style="bold"))
+        for hit in answer.learned:
+            _print_learned(out, hit, marks=marks, now_us=now_us)
+        out.print()
     if not answer.hits and not any(note.startswith("nothing found") for note in answer.notes):
         out.print("nothing found")
     print_notes(out, answer.notes)
@@ -38,7 +43,7 @@ def print_hit(out: Console, rank: int, hit: Hit, *, marks: re.Pattern[str] | Non
     title = safe_line(hit.title) or "(no title)"
     out.print(Text.assemble(f"{rank:>2}. ", (title, "bold")), soft_wrap=True)
     what = f"{hit.kind} {hit.tool}" if hit.tool else hit.kind
-    facts = (hit.agent, when(hit.ts, now_us), hit.repo, what)
+    facts = (hit.agent, when(hit.ts, now_us), hit.repo, what, hit.state, hit.status)
     out.print(Text("    " + " · ".join(safe_line(f) for f in facts if f)), soft_wrap=True)
     more = f"  +{plural(hit.more_in_session, 'more hit')} in this session" if hit.more_in_session else ""
     out.print(Text.assemble("    ", (safe_line(f"{hit.session_uid}#{hit.seq}"), "cyan"), (more, "dim")), soft_wrap=True)
@@ -47,6 +52,17 @@ def print_hit(out: Console, rank: int, hit: Hit, *, marks: re.Pattern[str] | Non
         snippet.highlight_regex(marks, "bold")
     print_block(out, snippet)
     out.print()
+
+
+def _print_learned(out: Console, hit: Hit, *, marks: re.Pattern[str] | None, now_us: int) -> None:
+    """Print a learning or note on two lines: what it is with its citation, and what it says."""
+    facts = (hit.kind, hit.state, hit.status, hit.repo, when(hit.ts, now_us))
+    head = " · ".join(safe_line(fact) for fact in facts if fact)
+    out.print(Text.assemble(f"  {head} · ", (safe_line(f"{hit.session_uid}#{hit.seq}"), "cyan")), soft_wrap=True)
+    snippet = Text(safe_line(hit.snippet))
+    if marks is not None:
+        snippet.highlight_regex(marks, "bold")
+    print_block(out, snippet)
 
 
 def matched_words(query: str) -> re.Pattern[str] | None:

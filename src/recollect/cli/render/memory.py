@@ -58,7 +58,8 @@ def print_stats(out: Console, stats: Stats) -> None:
         problem = f" ({stats.vectors.problem})" if stats.vectors.problem else ""
         model = f", model {stats.vectors.model}, {size(stats.vectors.disk_bytes)}"
         out.print(Text(safe_line(covered + problem + model)), soft_wrap=True)
-    for name, counts in (("events", stats.kind_counts), ("defects", stats.defects), ("redacted", stats.redactions)):
+    told = (("events", stats.kind_counts), ("learned and noted", stats.entries))
+    for name, counts in (*told, ("defects", stats.defects), ("redacted", stats.redactions)):
         if counts:
             ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
             out.print(Text(safe_line(f"{name}: " + ", ".join(f"{n:,} {k}" for k, n in ordered))), soft_wrap=True)

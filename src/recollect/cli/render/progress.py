@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from recollect.memory import SyncProgress
 
 _STAGES = {
-    "discover": "looking for sessions", "ingest": "taking in", "index": "indexing", "distill": "distilling",
-    "done": "done",
+    "discover": "looking for sessions", "survey": "looking over", "ingest": "taking in", "index": "indexing",
+    "distill": "distilling", "learn": "learning", "done": "done",
 }  # fmt: skip
 
 
@@ -50,7 +50,7 @@ class ProgressLine:
         doing = f"{_STAGES[at.stage]} {at.current}".rstrip()
         if at.stage == "ingest" and not self._is_terminal:
             doing = f"{_STAGES[at.stage]} {plural(at.total_sources, 'source')}"
-        if at.stage == "distill":
+        if at.stage in ("distill", "learn"):
             self._show(at.stage, doing, at.done_sources, at.total_sources, counted="session")
         else:
             self._show(at.stage, doing, at.done_bytes, at.total_bytes)

@@ -68,6 +68,9 @@ def print_sync(out: Console, report: SyncReport) -> None:
         out.print(Text(safe_line(f"not taken {skipped.path}: {skipped.reason}"), style="dim"), soft_wrap=True)
     if len(report.untaken) > SHOWN:
         out.print(Text(f"not taken {len(report.untaken) - SHOWN:,} more; --json lists them", style="dim"))
+    for one in report.documents:
+        text = f"documents {one.name}: {one.new} new, {one.changed} changed, {one.removed} removed"
+        out.print(safe_line(text), soft_wrap=True)
     print_notes(out, report.notes)
     out.print(Text(sync_line(report), style="dim"), soft_wrap=True)
 

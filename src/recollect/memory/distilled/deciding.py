@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from recollect.config import Config
-from recollect.errors import UsageError
+from recollect.errors import StoreError, UsageError
 from recollect.index.query.dates import parse_date
 from recollect.memory.lazily import LazyRedactor
 from recollect.memory.recalling import DATE_FORMS
@@ -105,9 +105,16 @@ class DecisionsFacet:
         repo = new.repo or (session.repo if session is not None else "")
         now = self._now_us()
         decision = self._decision(new, session, evidence, now)
-        withdraw(os.fspath(self._memory.home))
+        self._withdraw()
         add_decision(self._memory.home, decision, repo=repo, added_at=now)
+        self._withdraw()  # what was made ready meanwhile
         return DecisionView(decision, "holds", cited(decision), repo, now)
+
+    def _withdraw(self) -> None:
+        try:
+            withdraw(os.fspath(self._memory.home))
+        except OSError as error:
+            raise StoreError(f"the memory's folder cannot be written: {error}") from error
 
     def _decision(
         self, new: NewDecision, session: Session | None, evidence: tuple[Evidence, ...], now: int

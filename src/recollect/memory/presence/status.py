@@ -55,6 +55,28 @@ class Delay(msgspec.Struct, frozen=True):
     count: int
 
 
+class LearningNow(msgspec.Struct, frozen=True):
+    """How learning is. Instants are UTC microseconds, None for never.
+
+    learnings: that hold. sessions_waiting: for the rules; turns_waiting: for a model. dead: pieces of work given up.
+    held_back: texts of a model's answers that cannot be used. paused: why no model is asked now, "" for nothing;
+    is_failing: somebody should look at that.
+    """
+
+    enabled: bool = True
+    provider: str = ""
+    learnings: int = 0
+    sessions_waiting: int = 0
+    turns_waiting: int = 0
+    dead: int = 0
+    held_back: int = 0
+    last_run_at: int | None = None
+    last_answer_at: int | None = None
+    spent_today_usd: float = 0.0
+    paused: str = ""
+    is_failing: bool = False
+
+
 class LiveStatus(msgspec.Struct, frozen=True):
     """A daemon now. Instants are UTC microseconds, None for never.
 
@@ -83,3 +105,5 @@ class LiveStatus(msgspec.Struct, frozen=True):
     failures: tuple[Failure, ...] = ()
     notes: tuple[str, ...] = ()
     """What the last look at everything said."""
+    learning: LearningNow | None = None
+    """None: of a daemon of before there was such a thing."""

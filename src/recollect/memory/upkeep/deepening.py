@@ -13,10 +13,11 @@ import msgspec
 from recollect.archive.archive import Archive
 from recollect.archive.keys import HomeKeys, load_keys
 from recollect.config import Config
-from recollect.errors import IndexUnavailable
+from recollect.errors import IndexUnavailable, StoreCorrupt
 from recollect.memory.embedders import embedder_of
 from recollect.memory.lazily import LazyArchive, LazyRedactor
 from recollect.memory.taking_in import now_us
+from recollect.pipeline.entries.indexing import entry_documents, in_batches
 from recollect.pipeline.home import Home
 from recollect.pipeline.ingest import Ingester, Sinks
 from recollect.pipeline.mend import documents_of
@@ -29,7 +30,7 @@ from recollect.store.ports import Reader
 from recollect.store.sqlite import IngestLock, SqliteReader, SqliteTextFeed, open_reader, open_writer
 from recollect.store.sqlite.snapshots.comparing import compare
 from recollect.upkeep.deep.events import compare_events, sessions_of
-from recollect.upkeep.deep.index import compare_index
+from recollect.upkeep.deep.index import compare_entries, compare_index
 from recollect.upkeep.deep.parts import MAX_DIFFERENCES, PartCheck
 from recollect.upkeep.deep.vectors import compare_vectors
 from recollect.upkeep.reports import DeepDifference, DeepPart
@@ -70,12 +71,22 @@ def verify_deep(memory: OpenHome, progress: Progress | None = None) -> tuple[Dee
     try:
         keys = load_keys(home.keys)
         parts = list(_compare_database(memory, home, keys, progress))
-        parts.append(_index(memory, home))
-        parts.append(_vectors(memory, home))
-        parts.append(_digests(memory, home, keys, progress))
+        parts.append(_told("index", lambda: _index(memory, home)))
+        parts.append(_told("vectors", lambda: _vectors(memory, home)))
+        parts.append(_told("digests", lambda: _digests(memory, home, keys, progress)))
         return tuple(parts)
     finally:
         lock.release()
+
+
+def _told(name: str, look: Callable[[], DeepPart]) -> DeepPart:
+    """Return what a part finds. A store that is too damaged to be held against anything is what it finds then."""
+    try:
+        return look()
+    except StoreCorrupt as error:
+        check = PartCheck(name)
+        check.differs("memory.db", str(error))
+        return check.part()
 
 
 def _compare_database(memory: OpenHome, home: Home, keys: HomeKeys, progress: Progress | None) -> Iterator[DeepPart]:
@@ -131,7 +142,15 @@ def _reader(memory: OpenHome, home: Home, folder: Path) -> SqliteReader:
 
 
 def _index(memory: OpenHome, home: Home) -> DeepPart:
-    return compare_index(home.index, memory.reader().events_for_index(), documents_of).part()
+    reader = memory.reader()
+    check = compare_index(home.index, reader.events_for_index(), documents_of)
+    if reader.entries.has_changes():
+        check.notes.append("what was noted last is not indexed yet, so that entries were not compared")
+    else:
+        for shard in reader.entries.shards():
+            batches = in_batches(reader.entries.of_shard(shard))
+            compare_entries(check, home.index, shard, (doc for batch in batches for doc in entry_documents(batch)))
+    return check.part()
 
 
 def _vectors(memory: OpenHome, home: Home) -> DeepPart:

@@ -7,13 +7,14 @@ import stat
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import msgspec
 
 from recollect.config import Config
 from recollect.errors import RecollectError, StoreError
 from recollect.memory.embedding import EmbeddingFacet
+from recollect.memory.learned.learning.health import learning_health
 from recollect.memory.presence.place import CARD_NAME, FOLDER, LOCK_NAME, SOCKET_NAME, is_alive, read_card
 from recollect.memory.setup import SetupFacet
 from recollect.memory.taking_in import now_us
@@ -27,6 +28,9 @@ from recollect.upkeep.health.doctor import diagnose
 from recollect.upkeep.health.home import left_behind, open_to_others
 from recollect.upkeep.reports import Check, DaemonSeen, DistillHealth, DoctorReport, Fix
 from recollect.upkeep.setup.manifest import load_manifest
+
+if TYPE_CHECKING:
+    from recollect.memory.learned.learning.facet import LearnFacet
 
 Say = Callable[[Fix], None]
 
@@ -49,6 +53,8 @@ class OpenHome(Protocol):
     @property
     def distilling(self) -> HasHealth: ...
     @property
+    def learn(self) -> LearnFacet: ...
+    @property
     def setup(self) -> SetupFacet: ...
     def reader(self) -> Reader: ...
     def sync(self) -> SyncReport: ...
@@ -61,6 +67,7 @@ def doctor(memory: OpenHome) -> DoctorReport:
     asks = Asks(
         vectors=memory.embedding.coverage,
         distilled=memory.distilling.health,
+        learning=lambda: learning_health(memory.learn, now_us()),
         daemon=lambda: daemon_seen(memory.home),
     )
     return diagnose(Desk(memory.home, memory.config, memory.env, memory.reader, asks=asks, now_us=now_us()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -16,13 +17,13 @@ from recollect.errors import RecollectError, StoreLocked, UsageError
 from recollect.memory.taking_in import now_us
 from recollect.model.sessions import Session
 from recollect.pipeline.distill.running import DistillReport
-from recollect.pipeline.forgetting.running import Opened, Reasons, choosing_of, forget, resume
+from recollect.pipeline.forgetting.running import Opened, Reasons, choosing_of, forget, has_text, resume
 from recollect.pipeline.home import Home
 from recollect.pipeline.report import SyncReport
 from recollect.store.ports import Reader
 from recollect.store.sqlite import SqliteWriter
 from recollect.store.sqlite.audit import add_audit
-from recollect.store.sqlite.removing.choosing import SqliteChoosing
+from recollect.store.sqlite.removing.choosing import SqliteChoosing, StoredSession
 from recollect.upkeep.forgetting.choosing import Archived, Choosing, Chosen, compiled
 from recollect.upkeep.forgetting.reports import (
     ForgetReport,
@@ -31,6 +32,7 @@ from recollect.upkeep.forgetting.reports import (
     SessionToForget,
     TombstoneGroup,
 )
+from recollect.upkeep.forgetting.repositories import is_of
 
 StageProgress = Callable[[str, int, int], None]
 """(what is done now, done, in all)"""
@@ -77,7 +79,7 @@ class ForgettingFacet:
         started = time.perf_counter()
         notes = self._fresh()
         selection = self._checked(selection)
-        if next(self._memory.reader().ledgers(), None) is None:  # nothing was ever taken in: there is no key either
+        if self._is_empty():
             return ForgetReport("nothing", notes=notes)
         home = Home(self._memory.home)
         keys = load_keys(home.keys)
@@ -87,7 +89,7 @@ class ForgettingFacet:
             with SqliteChoosing(home.folder) as stored:
                 archived = Archived(archive, list(reader.ledgers()), reader.chunks)
                 choosing = Choosing(stored, archived, keys.forget_key, progress=_looking(progress))
-                report = self._told(choosing.run(selection), reader)
+                report = self._told(choosing.run(selection), reader, len(_written(stored, selection)))
         finally:
             archive.close()
         report.notes += notes
@@ -104,7 +106,7 @@ class ForgettingFacet:
         started = time.perf_counter()
         notes = self._fresh()
         selection = self._checked(selection)
-        if next(self._memory.reader().ledgers(), None) is None:
+        if self._is_empty():
             return ForgetReport("nothing", notes=notes)
         try:
             with self._opened() as opened:
@@ -129,6 +131,11 @@ class ForgettingFacet:
                 counts[at, kind] = counts.get((at, kind), 0) + 1
         groups = (TombstoneGroup(at, kind, n) for (at, kind), n in sorted(counts.items(), reverse=True))
         return ForgottenList(tuple(groups))
+
+    def _is_empty(self) -> bool:
+        """Nothing was ever taken in or noted: there is no key either."""
+        reader = self._memory.reader()
+        return next(reader.ledgers(), None) is None and not reader.entries.counts()
 
     def _checked(self, selection: ForgetSelection) -> ForgetSelection:
         if selection.is_empty:
@@ -162,8 +169,10 @@ class ForgettingFacet:
                     time.sleep(_ASK_AGAIN_S)
             yield Opened(Home(self._memory.home), writer, self._memory.reader(), archive, keys)
 
-    def _told(self, chosen: Chosen, reader: Reader) -> ForgetReport:
+    def _told(self, chosen: Chosen, reader: Reader, written: int) -> ForgetReport:
         report = _planned(chosen)
+        if written:
+            report.state, report.written = "planned", written
         report.bytes += sum(x.bytes_seen for x in reader.ledgers() if x.source_id in chosen.sources)
         return report
 
@@ -173,14 +182,42 @@ def _forget(opened: Opened, selection: ForgetSelection, tell: StageProgress) -> 
     resume(opened, at=at, tell=tell)
     with SqliteChoosing(opened.home.folder) as stored:
         chosen = choosing_of(opened, stored, progress=_looking(tell)).run(selection)
-        if chosen.is_empty:
+        if chosen.is_empty and not _written(stored, selection):
             return ForgetReport("nothing"), []
         report = ForgetReport("done", kept_copies=chosen.kept_copies)
         pattern = compiled(selection.pattern) if selection.pattern else None
-        again = forget(opened, stored, chosen, Reasons(at, pattern=pattern), report, tell=tell)
-    counted = ("whole_sessions", "partial_sessions", "sources", "records", "events", "bytes")
+        reasons = Reasons(
+            at, pattern=pattern, is_everywhere=_is_only(selection, "pattern"), repos=_repos(stored, selection)
+        )
+        again = forget(opened, stored, chosen, reasons, report, tell=tell)
+    counted = ("whole_sessions", "partial_sessions", "sources", "records", "events", "written", "bytes")
     add_audit(opened.home.folder, "forget", {name: getattr(report, name) for name in counted}, at=at)
     return report, again
+
+
+def _is_only(selection: ForgetSelection, field: str) -> bool:
+    """Tell whether a selection is by one thing alone: what no session holds is meant only then."""
+    return bool(getattr(selection, field)) and selection == ForgetSelection(**{field: getattr(selection, field)})
+
+
+def _repos(stored: SqliteChoosing, selection: ForgetSelection) -> frozenset[str]:
+    """Return the names of the repositories of which nothing is to stay."""
+    if not _is_only(selection, "repo"):
+        return frozenset()
+    names = {s.repo for s in stored.sessions() if is_of([selection.repo], **_place_of(s))}
+    names |= {repo for repo in stored.repos_of_entries() if is_of([selection.repo], repo=repo, repo_root="", cwd="")}
+    return frozenset(names - {""})
+
+
+def _place_of(session: StoredSession) -> dict[str, str]:
+    return {"repo": session.repo, "repo_root": session.repo_root, "cwd": session.cwd}
+
+
+def _written(stored: SqliteChoosing, selection: ForgetSelection) -> list[str]:
+    """Return the uids of what was learned, noted and documented that is meant whatever session it is of."""
+    if _is_only(selection, "pattern"):
+        return stored.entries_saying(partial(has_text, compiled(selection.pattern)))
+    return stored.entries_of(_repos(stored, selection))
 
 
 def _planned(chosen: Chosen) -> ForgetReport:

@@ -15,7 +15,10 @@ BatchKind = Literal["learnings", "facts", "documents", "import"]
 
 
 class DiaryEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One entry of an agent's diary, redacted. `written_at` in UTC microseconds; sessions: uids that it speaks of."""
+    """One entry of an agent's diary, redacted. Times in UTC microseconds; sessions: uids that it speaks of.
+
+    retired_at: since when it counts no more (the run that brought it was undone); it is kept, and shown on demand.
+    """
 
     id: str
     agent: str
@@ -28,7 +31,15 @@ class DiaryEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     left_pending: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     batch: str = ""
+    retired_at: int | None = None
     schema_version: int = NOTE_SCHEMA_VERSION
+
+
+class EarlierEnd(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Until `until` the memory thought that a fact holds up to `valid_to`. UTC microseconds."""
+
+    until: int
+    valid_to: int | None = None
 
 
 class Fact(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -36,6 +47,8 @@ class Fact(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     source: who said it. reference: what it rests on (`session_uid#seq`, a node's or a learning's id), "" for nothing.
     recorded_at: since when the memory knows it; invalidated_at: since when it knows that it ended or was wrong.
+    earlier: what the memory thought of its end before, the oldest first. is_retracted: it never held; before
+    `invalidated_at` the memory thought that it did.
     """
 
     id: str
@@ -51,6 +64,8 @@ class Fact(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     confidence: float = 1.0
     recorded_at: int = 0
     invalidated_at: int | None = None
+    earlier: tuple[EarlierEnd, ...] = ()
+    is_retracted: bool = False
     batch: str = ""
     schema_version: int = NOTE_SCHEMA_VERSION
 

@@ -10,8 +10,10 @@ from pathlib import Path
 from recollect.errors import IndexUnavailable
 from recollect.index.engine import shard_names
 from recollect.index.writer import IndexWriterSet
+from recollect.pipeline.entries.indexing import add_all_entries
 from recollect.pipeline.home import Home
 from recollect.pipeline.mend import documents_of
+from recollect.store.entries import ENTRY_SHARDS
 from recollect.store.ports import SEQ_BITS, ChangeRange, IndexEvent, Reader
 
 _NEW = "text.new"
@@ -37,6 +39,7 @@ def remake_shards(home: Home, reader: Reader, shards: Collection[str], sessions:
             for batch in _batches(reader, ranges):
                 index.add(documents_of(event for event in batch if not event.is_hidden))
                 count += len(batch)
+            count += add_all_entries(reader.entries, index, sorted(set(shards).intersection(ENTRY_SHARDS)))
         made = set(shard_names(new))
         for name in sorted(shards):
             _put(new / name if name in made else None, home.index / name)

@@ -17,7 +17,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -34,13 +34,16 @@ from recollect.pipeline.embed import LOCK_NAME, STOP_NAME
 from recollect.pipeline.forgetting.remake import remake_shards
 from recollect.pipeline.forgetting.spooled import Meant, clear_spooled
 from recollect.pipeline.home import Home
-from recollect.pipeline.ingest import INDEX
+from recollect.pipeline.mend import INDEX
 from recollect.ready import FOLDER as READY_FOLDER
+from recollect.store.documents import path_mark
+from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD
 from recollect.store.ports import Reader
 from recollect.store.sqlite import IngestLock, SqliteWriter
 from recollect.store.sqlite.removing.choosing import SqliteChoosing
 from recollect.store.sqlite.removing.forgetting import Tombstone
 from recollect.store.sqlite.removing.holes import WaitingCut
+from recollect.store.sqlite.removing.learned import Keeping
 from recollect.upkeep.forgetting.choosing import Archived, Choosing, Chosen, EventFact
 from recollect.upkeep.forgetting.finding import runs, says
 from recollect.upkeep.forgetting.reports import ForgetReport
@@ -66,12 +69,21 @@ class Opened(NamedTuple):
 
 class Reasons(NamedTuple):
     """How it is done. kind: of the tombstones of sessions. is_thorough: packs and database are written anew at once,
-    as long as that takes; else as far as it is worth it. pattern: by which it was found, if so."""
+    as long as that takes; else as far as it is worth it. pattern: by which it was found, if so. is_everywhere: what
+    people wrote and documents that say it are meant too, whatever session they are of. repos: names of repositories
+    of which nothing stays."""
 
     at: int
     kind: str = "session"
     is_thorough: bool = True
     pattern: re.Pattern[str] | None = None
+    is_everywhere: bool = True
+    repos: frozenset[str] = frozenset()
+
+    @property
+    def means_written(self) -> bool:
+        """Whether what people and agents wrote, and documents, may be meant whatever session they are of."""
+        return self.pattern is not None or bool(self.repos)
 
 
 def choosing_of(
@@ -100,9 +112,10 @@ def forget(
         opened.archive.record([burying([ArchivedTombstone(*stone) for stone in stones])])
         opened.archive.flush()
     forgetting, holes = opened.writer.removing.forgetting, opened.writer.removing.holes
-    with opened.writer.transaction():
+    with forgetting.overwriting() if reasons.means_written else nullcontext(), opened.writer.transaction():
         forgetting.add_tombstones(stones)
-        forgetting.begin(rows.shards)
+        forgetting.begin((*rows.shards, *_shards_of_entries(opened, reasons)))
+        report.written += _forget_written(opened, reasons)
         holes.wait(_promised(chosen, reasons.at))
         forgetting.drop_states(rows.with_texts_in_state())
     tell("taking bytes out of the archive", 0, 0)
@@ -231,8 +244,6 @@ class _Rows:
                     forgetting.restate_session(uid, self._patches[uid], domain_of=writer.domain_of)
             for uid in chosen.retold:
                 forgetting.forget_meaning(uid)
-            if reasons.pattern is not None:
-                forgetting.remove_texts(partial(_has, reasons.pattern))
             forgetting.tidy()
         report.whole_sessions += len(chosen.whole) + len(self._emptied)
         report.partial_sessions += len(chosen.partial) - len(self._emptied)
@@ -241,7 +252,28 @@ class _Rows:
         return [uid for uid in (*chosen.partial, *chosen.retold) if uid not in self._emptied]
 
 
-def _has(pattern: re.Pattern[str], text: str) -> bool:
+def _forget_written(opened: Opened, reasons: Reasons) -> int:
+    """Remove what people and agents wrote, and documents, that are meant; return how many. Inside a transaction.
+
+    With the promise, not with the rows: no tombstone tells of them, so that `resume` could not.
+    """
+    forgetting = opened.writer.removing.forgetting
+    keeping = Keeping(partial(path_mark, opened.keys.forget_key), reasons.at)
+    count = forgetting.remove_repos(reasons.repos, keeping) if reasons.repos else 0
+    if reasons.pattern is not None and reasons.is_everywhere:
+        count += forgetting.remove_texts(partial(has_text, reasons.pattern), keeping)
+    return count
+
+
+def _shards_of_entries(opened: Opened, reasons: Reasons) -> Iterator[str]:
+    """Yield the parts of the index that may hold what was learned, noted or documented of it."""
+    for shard in (DOCUMENT_SHARD, NOTE_SHARD) if reasons.means_written else (NOTE_SHARD,):
+        if (opened.home.index / shard).exists():
+            yield shard
+
+
+def has_text(pattern: re.Pattern[str], text: str) -> bool:
+    """Tell whether a text says what a pattern is of."""
     return says(pattern, text.encode("utf-8", "surrogatepass"))
 
 

@@ -46,16 +46,19 @@ class Answers:
         began = time.perf_counter_ns()
         native = question.get("session", "")
         session = session_uid(agent, native) if native else ""
-        block = self._memory.context(
+        facet = ContextFacet.of(self._memory)
+        block = facet.block(
             cwd=question.get("cwd", ""),
             event=cast(ContextEvent, event),
             session=session,
             prompt=question.get("prompt", ""),
+            budget=self._memory.config.context.budget_tokens,
+            agent=agent,
         )
         shown = _within(block, form_of(agent).max_chars)
         self._keeper.answered_hook()
         took_us = (time.perf_counter_ns() - began) // 1000
-        ContextFacet.of(self._memory).record(shown, agent=agent, event=event, session=session, took_us=took_us)
+        facet.record(shown, agent=agent, event=event, session=session, took_us=took_us)
         return shown.text
 
     def _flush(self, question: Mapping[str, str]) -> str:

@@ -200,7 +200,8 @@ def _make_app(
 
     token = home_token(memory.home)
     admission = Admission()
-    mcp = McpRoute(MemoryServer(Freshness(lambda: memory), admission=admission), token)
+    writes = memory.config.mcp.writing_tools
+    mcp = McpRoute(MemoryServer(Freshness(lambda: memory), admission=admission, writes=writes), token)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

@@ -73,7 +73,7 @@ class OpenArguments(Paged, frozen=True, kw_only=True):
     around: Annotated[int, Meta(ge=0, le=20)] = 3
 
 
-_Arguments = TypeVar("_Arguments", bound=Paged)
+_Arguments = TypeVar("_Arguments", bound=msgspec.Struct)
 
 
 def read_arguments(kind: type[_Arguments], given: dict[str, Any] | None) -> _Arguments:

@@ -26,6 +26,7 @@ FIRST_WAIT_S = 1.5
 REFRESH_EVERY_S = 2.0
 """A process looks for new bytes at most this often (design, section 11)."""
 DISTILL_EVERY_S = 60.0
+LEARN_EVERY_S = 30.0
 DISTILL_FOR_S = 2.0
 """A process analyses sessions that have ended at most this often and this long: other processes may ingest between."""
 EMBED_EVERY_S = 60.0
@@ -48,6 +49,7 @@ class Freshness:
         self._ended = threading.Event()
         self._refreshed_at = -REFRESH_EVERY_S
         self._distilled_at = -DISTILL_EVERY_S
+        self._learned_at = -LEARN_EVERY_S
         self._embedded_at = -EMBED_EVERY_S
         self._notes: tuple[str, ...] = ()
         self._coverage: Coverage | None = None
@@ -62,7 +64,8 @@ class Freshness:
     def start(self) -> None:
         """Begin to look for what has changed, if nothing does so already. Never raises."""
         with self._lock:
-            if self._running is None and time.monotonic() - self._refreshed_at > REFRESH_EVERY_S:
+            is_due = time.monotonic() - self._refreshed_at > REFRESH_EVERY_S
+            if self._running is None and (is_due or self._is_behind()):
                 self._ended.clear()
                 # A daemon: a process whose caller has gone must not stay for it, and may be killed at any instruction.
                 self._running = threading.Thread(target=self._refresh, daemon=True)
@@ -100,6 +103,13 @@ class Freshness:
             if self._memory is not None:
                 self._memory.close()
 
+    def _is_behind(self) -> bool:
+        """Tell whether something was noted, by this server or another process, that a search does not find yet."""
+        try:
+            return self._memory is not None and self._memory.is_behind()
+        except RecollectError:
+            return False  # the next refresh says what is wrong
+
     def _refresh(self) -> None:
         notes: tuple[str, ...] = ()
         coverage = None
@@ -120,6 +130,7 @@ class Freshness:
             self._ended.set()
         if self._memory is not None and not self._memory.live.is_kept():  # a daemon does this better
             self._distill()
+            self._learn()
             self._embed()
 
     def _distill(self) -> None:
@@ -132,6 +143,15 @@ class Freshness:
         self._distilled_at = time.monotonic()
         with contextlib.suppress(RecollectError):  # the next sync tells what is wrong
             memory.distilling.run(max_seconds=DISTILL_FOR_S)
+
+    def _learn(self) -> None:
+        """Learn from sessions by the rules, a few at a time; a model is asked by `sync` and the daemon alone."""
+        memory = self._memory
+        if memory is None or time.monotonic() - self._learned_at < LEARN_EVERY_S:
+            return
+        self._learned_at = time.monotonic()
+        with contextlib.suppress(RecollectError):  # the next sync tells what is wrong
+            memory.learn.run(max_seconds=DISTILL_FOR_S, is_patient=True)
 
     def _embed(self) -> None:
         """Have missing vectors made; an answer does not wait for that either."""

@@ -31,11 +31,12 @@ def serve_stdio() -> None:
 
     from recollect.serve.mcp.freshness import Freshness
     from recollect.serve.mcp.server import MemoryServer
+    from recollect.serve.mcp.writing.turned_on import has_writing_tools
 
     gc.freeze()
     gc.enable()
     freshness = Freshness(_open_memory)
-    server = MemoryServer(freshness, folder=os.getcwd())
+    server = MemoryServer(freshness, folder=os.getcwd(), writes=has_writing_tools(os.environ))
 
     async def serve() -> None:
         async with stdio_server() as (reading, writing):
@@ -58,14 +59,16 @@ def serve_http(bound: socket.socket, tell: Callable[[str, str], None]) -> None:
     from recollect.serve.token import NAME, home_token
 
     freshness = Freshness(_open_memory)
-    home = freshness.memory().home
+    memory = freshness.memory()
+    home = memory.home
     host, port = bound.getsockname()[:2]
 
     def listening() -> None:
         bound.listen()
         tell(f"http://{host}:{port}{PATH}", str(home / NAME))
 
-    serve(make_app(MemoryServer(freshness), home_token(home), listening=listening), bound, has_lifespan=True)
+    server = MemoryServer(freshness, writes=memory.config.mcp.writing_tools)
+    serve(make_app(server, home_token(home), listening=listening), bound, has_lifespan=True)
     _end(freshness.wait(LAST_S), freshness.close)
 
 

@@ -23,6 +23,8 @@ from recollect.model.own import SERVER
 from recollect.serve.mcp.admission import Admission
 from recollect.serve.mcp.freshness import Freshness
 from recollect.serve.mcp.tools import INSTRUCTIONS, TOOLS, tool_json
+from recollect.serve.mcp.writing.tools import INSTRUCTIONS as WRITING_INSTRUCTIONS
+from recollect.serve.mcp.writing.tools import WRITING_TOOLS
 from recollect.serve.token import home_token
 
 # What answers a call is imported by the first call: a client has its tools before (see `sdk`).
@@ -45,21 +47,26 @@ class MemoryServer:
     """One MCP server over one memory.
 
     folder: where the caller works if its client does not say; "" where that is not this process's folder (HTTP).
+    writes: the person turned the writing tools on (`mcp.writing_tools`); without that they are not there.
     """
 
-    def __init__(self, freshness: Freshness, *, folder: str = "", admission: Admission | None = None) -> None:
+    def __init__(
+        self, freshness: Freshness, *, folder: str = "", admission: Admission | None = None, writes: bool = False
+    ) -> None:
         self._freshness = freshness
         self._folder = folder
         self._admission = admission or Admission()
         self._cursors: Cursors | None = None
         self._folders: WeakKeyDictionary[object, tuple[str, ...]] = WeakKeyDictionary()
         """By connection."""
-        self._tools = [types.Tool.model_validate(tool_json(tool)) for tool in TOOLS]
+        self._writing = frozenset(tool.name for tool in WRITING_TOOLS) if writes else frozenset()
+        specs = (*TOOLS, *WRITING_TOOLS) if writes else TOOLS
+        self._tools = [types.Tool.model_validate(tool_json(tool)) for tool in specs]
         self.protocol: Server[dict[str, Any]] = Server(
             SERVER,
             version=__version__,
             title="Recollect",
-            instructions=INSTRUCTIONS,
+            instructions=INSTRUCTIONS + WRITING_INSTRUCTIONS if writes else INSTRUCTIONS,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
         )
@@ -79,9 +86,11 @@ class MemoryServer:
     async def _call_tool(
         self, context: ServerRequestContext[dict[str, Any]], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        if all(params.name != tool.name for tool in TOOLS):
+        if all(params.name != tool.name for tool in self._tools):
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:80]!a}")
         folders = await self._folders_of(context)
+
+        agent = _client_of(context)
 
         def answer() -> str:
             from recollect.serve.mcp.answering.desk import Desk
@@ -89,8 +98,13 @@ class MemoryServer:
 
             notes = self._freshness.refreshed()
             memory = self._freshness.memory()
-            desk = Desk(memory, self._cursors_of(memory.home), Caller(folders), notes)
-            return desk.answer(params.name, params.arguments)
+            cursors = self._cursors_of(memory.home)
+            if params.name in self._writing:
+                from recollect.serve.mcp.writing.desk import Writer, WritingDesk
+
+                writer = Writer(Caller(folders), agent)
+                return WritingDesk(memory, cursors, writer, notes).answer(params.name, params.arguments)
+            return Desk(memory, cursors, Caller(folders), notes).answer(params.name, params.arguments)
 
         try:
             return _said(await self._admission.run(answer))
@@ -136,6 +150,12 @@ class MemoryServer:
         self, context: ServerRequestContext[dict[str, Any]], _params: types.NotificationParams
     ) -> None:
         self._folders.pop(context.session._connection, None)
+
+
+def _client_of(context: ServerRequestContext[dict[str, Any]]) -> str:
+    """Return the name that the client gives itself, "" where it gives none."""
+    told = context.session.client_params
+    return told.client_info.name if told is not None else ""
 
 
 def _said(text: str) -> types.CallToolResult:

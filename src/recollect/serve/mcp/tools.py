@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import msgspec
+
 from recollect.serve.mcp.arguments import (
     DEFAULT_BYTES,
     MAX_BYTES,
@@ -11,7 +13,6 @@ from recollect.serve.mcp.arguments import (
     ConversationArguments,
     ListArguments,
     OpenArguments,
-    Paged,
     SearchArguments,
     SessionArguments,
 )
@@ -26,14 +27,15 @@ INSTRUCTIONS = (
 
 
 class ToolSpec(NamedTuple):
-    """One tool. properties: JSON Schema of its arguments, by name."""
+    """One tool. properties: JSON Schema of its arguments, by name. writes: it keeps something."""
 
     name: str
     title: str
     description: str
-    arguments: type[Paged]
+    arguments: type[msgspec.Struct]
     properties: dict[str, dict[str, Any]]
     required: tuple[str, ...] = ()
+    writes: bool = False
 
 
 def _text(description: str) -> dict[str, Any]:
@@ -74,7 +76,9 @@ TOOLS = (
         SearchArguments,
         {
             "query": _QUERY,
-            "kind": _text("user_message, assistant_message, tool_call, tool_result, file_edit, thinking …"),
+            "kind": _text(
+                "user_message, assistant_message, tool_call, tool_result, file_edit, document, learning, fact …"
+            ),
             "tool": _text("shell, edit, read, search, fetch … or a tool's own name"),
             "session": _text("Only in this session"),
             **_CONFINING,
@@ -126,5 +130,9 @@ def tool_json(tool: ToolSpec) -> dict[str, Any]:
         "title": tool.title,
         "description": tool.description,
         "inputSchema": schema,
-        "annotations": {"readOnlyHint": True, "openWorldHint": False},
+        "annotations": {
+            "readOnlyHint": not tool.writes,
+            **({"destructiveHint": False} if tool.writes else {}),
+            "openWorldHint": False,
+        },
     }

@@ -11,7 +11,7 @@ import apsw
 
 from recollect.model.payloads import KINDS
 from recollect.store.feed import FeedEvent, KeyRange
-from recollect.store.ports import ChangeRange, ChunkReader, TextRedactor
+from recollect.store.ports import SEQ_BITS, ChangeRange, ChunkReader, TextRedactor
 from recollect.store.sqlite.bits import KIND_MASK, NOT_INDEXED
 from recollect.store.sqlite.both_sides import last_change, take_note
 from recollect.store.sqlite.connection import open_database, store_errors
@@ -97,4 +97,5 @@ def _derivation_id(db: apsw.Connection) -> str:
 def _of_kinds(kinds: Iterable[str]) -> str:
     """Return the condition for events of some kinds that a search may find."""
     codes = ", ".join(str(KINDS.index(kind)) for kind in kinds)
-    return f"bits & {KIND_MASK} IN ({codes}) AND NOT bits & {NOT_INDEXED}"
+    is_short = f"key >> {SEQ_BITS} IN (SELECT session FROM unindexed)"
+    return f"bits & {KIND_MASK} IN ({codes}) AND NOT bits & {NOT_INDEXED} AND NOT {is_short}"

@@ -42,15 +42,16 @@ def append_firings(home: Path, firings: Iterable[Firing]) -> None:
             db.close()
 
 
-def read_firings(home: Path) -> list[Firing]:
-    """Return every stored firing, oldest first. Raises StoreError and its kinds."""
+def read_firings(home: Path, *, session: str = "", limit: int = -1) -> list[Firing]:
+    """Return the newest firings, by default all, oldest first. session: of one uid. Raises StoreError and its kinds."""
     db = open_database(home, "read")
     try:
         with store_errors():
             rows: list[Any] = db.execute(
                 "SELECT at, agent, session, event, repo, citations, identifiers, tokens, left_out, took_us, note "
-                "FROM firing ORDER BY at, nonce"
-            ).fetchall()
+                "FROM firing WHERE ?1 = '' OR session = ?1 ORDER BY at DESC, nonce DESC LIMIT ?2",
+                (session, limit),
+            ).fetchall()[::-1]
     finally:
         db.close()
     return [
@@ -78,8 +79,9 @@ def count_own_calls(home: Path) -> list[OwnCallCount]:
 
 KEPT_TABLES = (
     "meta", "firing", "added_decision", "analysis", "digest", "signal", "node", "link", "eviction", "tombstone",
-    "audit", "pin", "waiting_cut", "entry", "entry_part", "learning", "learning_evidence", "verdict", "diary", "fact",
-    "tag", "batch", "collection", "document", "spending", "quarantine", "job",
+    "audit", "pin", "waiting_cut", "entry", "entry_part", "learning", "learning_evidence", "learning_sighting",
+    "verdict", "diary", "fact", "tag", "batch", "collection", "document", "document_kept_out", "spending",
+    "quarantine", "job",
 )  # fmt: skip
 """Authored and distilled ones. The sessions of the latter are all due then: what they still say is said again, what
 they do not say any more is revoked, and what was revoked before stays so."""
@@ -101,6 +103,7 @@ def copy_authored(old: Path, new: Path, tables: Sequence[str] = KEPT_TABLES) -> 
                 for table in tables:
                     if (table,) in kept:
                         db.execute(f"INSERT OR REPLACE INTO main.{table} SELECT * FROM old.{table}")
+                db.execute("INSERT INTO entry_change (entry) SELECT number FROM entry")  # the index has none of them
     finally:
         db.close()
 

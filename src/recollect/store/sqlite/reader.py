@@ -9,6 +9,7 @@ from recollect.archive.chunks import ChunkPlace
 from recollect.model.events import Event
 from recollect.model.sessions import Session
 from recollect.model.usage import UsageReport
+from recollect.store.entries import EntryReader
 from recollect.store.ports import (
     SEQ_BITS,
     ChangeRange,
@@ -28,6 +29,12 @@ from recollect.store.ports import (
 )
 from recollect.store.sqlite.both_sides import last_change, revision_chunks
 from recollect.store.sqlite.connection import store_errors
+from recollect.store.sqlite.entries.reading import (
+    SqliteEntryReader,
+    read_entry_keys,
+    read_entry_numbers,
+    read_entry_texts,
+)
 from recollect.store.sqlite.readers import ledger, sessions
 from recollect.store.sqlite.readers.events import EventReader
 from recollect.store.sqlite.readers.filters import find_sessions
@@ -57,6 +64,7 @@ class SqliteReader:
         self._pool = pool
         self._archive = archive
         self._redactor = redactor
+        self.entries: EntryReader = SqliteEntryReader(pool)
 
     def __enter__(self) -> SqliteReader:
         return self
@@ -95,13 +103,16 @@ class SqliteReader:
 
     def session_keys(self, numbers: Iterable[int]) -> dict[int, SessionKey]:
         """Return what ranking needs of sessions, by number; unknown numbers are left out."""
+        wanted = list(numbers)
         with store_errors():
-            return sessions.read_session_keys(self._pool.get(), numbers)
+            db = self._pool.get()
+            return {**sessions.read_session_keys(db, wanted), **read_entry_keys(db, wanted)}
 
     def session_numbers(self, where: EventFilter) -> frozenset[int]:
         """Return the numbers of the sessions that a filter confines a question to."""
         with store_errors():
-            return sessions.read_session_numbers(self._pool.get(), where)
+            db = self._pool.get()
+            return sessions.read_session_numbers(db, where) | read_entry_numbers(db, where)
 
     def events(
         self, uid: str, *, first_seq: int = 0, limit: int | None = 1000, include_hidden: bool = False
@@ -122,7 +133,7 @@ class SqliteReader:
         """Return what search shows and verifies of events, by key; unknown keys are left out."""
         with store_errors():
             reader = self._events()
-            return reader.texts(reader.by_key(keys))
+            return {**reader.texts(reader.by_key(keys)), **read_entry_texts(self._pool.get(), keys)}
 
     def timeline(
         self,

@@ -16,7 +16,7 @@ from recollect.model.payloads import KINDS, Payload
 from recollect.store.blocks import decode_entry, open_frame
 from recollect.store.bodies import payload_without_record
 from recollect.store.keys import SEQ_BITS
-from recollect.store.recent import Folder, RecentDecision, RecentEvent, RecentSession
+from recollect.store.recent import Folder, GivenLearnings, RecentDecision, RecentDiary, RecentEvent, RecentSession
 from recollect.store.sqlite.bits import FAILED, HIDDEN, KIND_MASK, NOT_INDEXED, OWN, is_sidechain, kind_of_bits
 from recollect.store.sqlite.connection import REBUILD_HINT, open_database, store_errors
 from recollect.store.sqlite.session_facts import SessionFacts, decode_counts, decode_facts, is_below
@@ -33,6 +33,7 @@ class SqliteRecentReader:
         self._db = open_database(home, "read")
         self._frames: dict[int, list[msgspec.Raw]] = {}
         self._numbers: dict[str, int] = {}
+        self._elsewhere: dict[tuple[str, str], bool] = {}
         self.looked_at: dict[str, bool] = {}
         """The folders of which it counted whether they are there, and whether they were."""
 
@@ -102,6 +103,45 @@ class SqliteRecentReader:
         with store_errors():
             return held_decisions(self._db, folder, uids, lambda uid: self._is_here(uid, folder))
 
+    def learnings_in(self, folder: Folder | None, *, now_us: int) -> GivenLearnings:
+        """Return the learnings that hold in a folder, see `store.recent.RecentReader`."""
+        from recollect.store.sqlite.given.learnings import given_learnings
+
+        with store_errors():
+            return given_learnings(self._db, folder, lambda uid: not self._is_elsewhere(uid, folder), now_us=now_us)
+
+    def diary_in(self, folder: Folder | None, *, agent: str, limit: int) -> tuple[list[RecentDiary], int]:
+        """Return the newest entries of diaries, oldest first, see `store.recent.RecentReader`."""
+        from recollect.store.sqlite.given.diary import newest_diary
+
+        with store_errors():
+            return newest_diary(self._db, folder, lambda uid: self._is_elsewhere(uid, folder), agent=agent, limit=limit)
+
+    def cited_text(self, citation: str) -> str:
+        """Return what a citation names, see `store.recent.RecentReader`."""
+        uid, _, seq = citation.rpartition("#")
+        if not uid:
+            from recollect.store.sqlite.given.naming import named_text
+
+            with store_errors():
+                return named_text(self._db, citation)
+        events = self.events(uid, KINDS, before=int(seq) + 1, limit=1) if seq.isdecimal() else []
+        return events[0].summary if events and events[0].seq == int(seq) else ""
+
+    def learning_note(self, name: str) -> bytes:
+        """Return a small value that learning keeps for itself, see `store.recent.RecentReader`."""
+        with store_errors():
+            found = self._db.execute("SELECT value FROM meta WHERE key = ?", (f"learn_{name}",)).get
+        return str(found or "").encode()
+
+    def agents_told_apart(self, folder: Folder, *, now_us: int) -> list[str]:
+        """Return the agents that may be given something of their own in a folder."""
+        from recollect.store.sqlite.given.diary import diary_agents
+
+        with store_errors():
+            wrote = {agent for repo in ("", *folder.names) for agent in diary_agents(self._db, repo)}
+        return sorted((wrote | self.learnings_in(folder, now_us=now_us).agents) - {""})
+
     def uids_in(self, folder: Folder) -> list[str]:
         """Return all root sessions that `sessions_in` counts."""
         return [session.session_uid for session in self.sessions_in(folder, except_uid="", limit=_LAST_SEQ)[0]]
@@ -132,6 +172,16 @@ class SqliteRecentReader:
     def _is_here(self, uid: str, folder: Folder) -> bool:
         row: Any = self._db.execute("SELECT repo, facts FROM session WHERE uid = ?", (uid,)).fetchone()
         return row is not None and self._is_in(decode_facts(row[1]), row[0], folder)
+
+    def _is_elsewhere(self, uid: str, folder: Folder | None) -> bool:
+        """Tell whether a session is stored, and worked in another folder."""
+        if folder is None:
+            return False
+        key = (uid, folder.path)
+        if key not in self._elsewhere:
+            row: Any = self._db.execute("SELECT repo, facts FROM session WHERE uid = ?", (uid,)).fetchone()
+            self._elsewhere[key] = row is not None and not self._is_in(decode_facts(row[1]), row[0], folder)
+        return self._elsewhere[key]
 
     def _is_in(self, facts: SessionFacts, repo: str, folder: Folder) -> bool:
         """Tell whether a session worked in a folder: there or below, or in a repository of that name that is gone from

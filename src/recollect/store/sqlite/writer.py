@@ -13,13 +13,15 @@ import apsw
 from recollect.archive.chunks import ChunkPlace, Hole
 from recollect.errors import BrokenInvariant, StoreError
 from recollect.model.sessions import SessionPatch
-from recollect.ready import withdraw
-from recollect.store.ports import SEQ_BITS, SessionPart, SliceResult, SourceRow, WriteOutcome
+from recollect.ready import take_away
+from recollect.store.ports import SEQ_BITS, ChangeRange, SessionPart, SliceResult, SourceRow, WriteOutcome
 from recollect.store.sqlite.bits import OWN
 from recollect.store.sqlite.both_sides import last_change, revision_chunks, revision_holes, take_note
 from recollect.store.sqlite.connection import Synchronous, open_database, store_errors
 from recollect.store.sqlite.distilled.writing import SqliteDistilledWriter
+from recollect.store.sqlite.entries.writing import SqliteEntryLog
 from recollect.store.sqlite.event_ids import unpack_text
+from recollect.store.sqlite.learned.writing import SqliteLearningStore
 from recollect.store.sqlite.lock import IngestLock
 from recollect.store.sqlite.removing.writing import SqliteRemoving
 from recollect.store.sqlite.session_facts import domain_of, is_internal
@@ -27,6 +29,7 @@ from recollect.store.sqlite.writing import ledger
 from recollect.store.sqlite.writing.intake import EventIntake, Taken, retire
 from recollect.store.sqlite.writing.ledger import SliceContext
 from recollect.store.sqlite.writing.session_rows import SessionRow, load_session, save_counts, save_session
+from recollect.store.sqlite.writing.short_sessions import ShortSessions
 from recollect.store.sqlite.writing.usage_rows import save_usage
 
 _SEQ_MASK = (1 << SEQ_BITS) - 1
@@ -82,6 +85,12 @@ class SqliteWriter:
         self._lanes: dict[int, int] = {}
         self.distilled = SqliteDistilledWriter(db, self.touched)
         """Keeps what was distilled, inside this writer's transactions."""
+        self.learned = SqliteLearningStore(db, self.transaction, self.touched)
+        """Keeps what was learned, inside this writer's transactions."""
+        self.short = ShortSessions(db)
+        """Which sessions are kept out of the index, inside this writer's transactions."""
+        self.entries = SqliteEntryLog(db)
+        """What the index has taken of entries, inside this writer's transactions."""
         self.removing = SqliteRemoving(db, self.touched)
         """Takes things away, inside this writer's transactions."""
 
@@ -247,7 +256,13 @@ class SqliteWriter:
         self._log_change(session, first_seq, taken)
         outcome.new_events += taken.new_events
         outcome.replays += taken.replays
-        outcome.docs += taken.docs
+        standing = self.short.settle(session, is_subagent=bool(session.facts.parent_session))
+        if standing == "indexed":
+            outcome.docs += taken.docs
+        elif standing == "grown":
+            whole = (0, session.next_seq - 1)
+            _log(self._db, session.number, [whole])
+            outcome.grown.append(ChangeRange(0, session.number, *whole))
         outcome.stale_keys += taken.stale_keys
         if taken.new_events or taken.changed:
             outcome.sessions.append(session.uid)
@@ -286,7 +301,7 @@ class SqliteWriter:
 
     def _withdraw(self) -> bytes:
         try:
-            return withdraw(str(self._home))
+            return take_away(str(self._home))
         except OSError as error:
             raise StoreError(f"the memory's folder cannot be written: {error}") from error
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
+from recollect.errors import StoreCorrupt
 from recollect.model.events import Event
 from recollect.model.sessions import Session
 from recollect.store.ports import EventFilter, Reader
@@ -42,10 +43,16 @@ def compare_events(
             sessions.skipped += 1
         elif other is None:
             sessions.differs(session.session_uid, "is not in the archive any more")
-        elif _compare_events_of(session.session_uid, present, derived, events, cut=cut):
-            _compare_session(session, other, sessions)
         else:
-            sessions.skipped += 1
+            try:
+                is_whole = _compare_events_of(session.session_uid, present, derived, events, cut=cut)
+            except StoreCorrupt as error:
+                events.differs(session.session_uid, str(error))
+                is_whole = False
+            if is_whole:
+                _compare_session(session, other, sessions)
+            else:
+                sessions.skipped += 1
         if progress is not None:
             progress(done, len(all_of_them))
     for uid in others:

@@ -42,6 +42,19 @@ def compare_index(folder: Path, events: Iterable[IndexEvent], documents_of: Docu
     return check
 
 
+def compare_entries(check: PartCheck, folder: Path, shard: str, documents: Iterable[IndexDoc]) -> None:
+    """Hold one shard against what was learned, noted or documented. documents: of all entries of it, in order."""
+    contents = _open(folder, shard, check)
+    if contents is None:
+        return
+    seen = sum(
+        _Session(contents, number, check).compare(of_entry)
+        for number, of_entry in groupby(documents, key=lambda document: document.session)
+    )
+    if contents.documents != seen:
+        check.differs(shard, f"{contents.documents - seen:,} documents are of entries that are not stored")
+
+
 def _open(folder: Path, shard: str, check: PartCheck) -> ShardContents | None:
     try:
         return open_contents(folder / shard)

@@ -52,6 +52,7 @@ class ForgetReport(msgspec.Struct):
 
     state: planned (a dry run), done, nothing (nothing is meant by this), busy (another process is ingesting). sessions:
     with their uids before it is done; afterwards they are only counted. records: single ones, beside whole sources.
+    written: learnings, notes, documents and decisions added by hand that go though no session does with them.
     bytes: of the agents' own, taken from the archive; freed_bytes: disk given back. kept_copies: sessions that stay
     though they continue, or were forked from, one that goes.
     """
@@ -63,6 +64,7 @@ class ForgetReport(msgspec.Struct):
     sources: int = 0
     records: int = 0
     events: int = 0
+    written: int = 0
     bytes: int = 0
     freed_bytes: int = 0
     kept_copies: list[str] = []

@@ -11,7 +11,7 @@ from recollect.agents.registry import adapters_with
 from recollect.config import Config
 from recollect.index.vectors.vector_index import VectorCoverage
 from recollect.store.ports import Reader
-from recollect.upkeep.reports import DaemonSeen, DistillHealth
+from recollect.upkeep.reports import DaemonSeen, DistillHealth, LearningHealth
 
 
 class Desk:
@@ -35,14 +35,15 @@ class Desk:
 
 
 class Asks:
-    """What is answered above this package: vectors and distilling have facets, the daemon a folder of its own."""
+    """What is answered above this package: vectors, distilling and learning have facets, the daemon its own folder."""
 
     def __init__(
         self, *, vectors: Callable[[], VectorCoverage | None], distilled: Callable[[], DistillHealth],
-        daemon: Callable[[], DaemonSeen],
+        learning: Callable[[], LearningHealth], daemon: Callable[[], DaemonSeen],
     ) -> None:  # fmt: skip
         self.vectors = vectors
         self.distilled = distilled
+        self.learning = learning
         self.daemon = daemon
 
 

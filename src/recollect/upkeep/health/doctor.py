@@ -10,8 +10,10 @@ from recollect.errors import RecollectError
 from recollect.store.ports import Reader
 from recollect.upkeep.health.agents import agent_checks, program
 from recollect.upkeep.health.desk import Desk
+from recollect.upkeep.health.documents import documents
 from recollect.upkeep.health.home import machine_checks
 from recollect.upkeep.health.lately import lately_checks
+from recollect.upkeep.health.learned import learning_checks
 from recollect.upkeep.health.stored import stored_checks
 from recollect.upkeep.reports import Check, DoctorReport
 
@@ -35,6 +37,8 @@ def _checks(desk: Desk) -> Iterator[Check]:
             yield check
         if sound:
             yield from lately_checks(desk)
+            yield from documents(desk)
+            yield from learning_checks(desk)
             reader = _reader(desk)
     yield from agent_checks(desk, reader)
 

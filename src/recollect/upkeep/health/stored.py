@@ -116,10 +116,10 @@ def index(desk: Desk, reader: Reader) -> Check:
         present = set(shard_names(folder))
     except RecollectError as error:
         return Check("index", "fail", str(error), "run `recollect rebuild index`")
-    missing = sorted(set(reader.shards()) - present)
+    missing = sorted({*reader.shards(), *reader.entries.shards()} - present)
     if missing:
         return Check("index", "fail", f"shards missing: {', '.join(missing)}", "run `recollect sync`")
-    waiting = len(reader.changes_after("index"))
+    waiting = len(reader.changes_after("index")) + len(reader.entries.changes())
     if waiting:
         return Check("index", "warn", f"{counted(waiting, 'change')} not indexed yet", "run `recollect sync`")
     return Check("index", "ok", f"{counted(len(present), 'shard')}, in step with the database")

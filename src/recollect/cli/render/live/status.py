@@ -8,7 +8,7 @@ from rich.text import Text
 from recollect.cli.render.figures import ago, count, plural, size
 from recollect.cli.render.notes import print_notes
 from recollect.cli.terminal import safe_line
-from recollect.memory import LiveStatus
+from recollect.memory import LearningNow, LiveStatus
 from recollect.serve.daemon.asking import DaemonAnswer
 
 _STYLES = {"running": "green", "failing": "red", "not answering": "red", "not running": "yellow"}
@@ -38,6 +38,7 @@ def _print_work(out: Console, status: LiveStatus, *, page: str) -> None:
         ("taken in", f"{plural(done.events, 'event')}, {size(done.bytes)} in {count(done.passes)} passes"),
         ("analysed", plural(done.distilled_sessions, "session")),
         ("retention", _since(status.last_sweep_at, now)),
+        *([("learning", _learning(status.learning, now))] if status.learning is not None else []),
         ("hooks", f"{count(done.hook_answers)} answered"),
         ("watched", _watched(status)),
     ]
@@ -50,7 +51,23 @@ def _print_work(out: Console, status: LiveStatus, *, page: str) -> None:
     for failure in status.failures:
         text = f"{failure.work}: {failure.code}: {failure.message} ({failure.times} in a row, {ago(failure.at, now)})"
         out.print(Text(f"fails: {safe_line(text)}", style="red"), soft_wrap=True)
+    learning = status.learning
+    if learning is not None and learning.is_failing:
+        out.print(Text(f"fails: learning is paused: {safe_line(learning.paused)}", style="red"), soft_wrap=True)
     print_notes(out, status.notes)
+
+
+def _learning(learning: LearningNow, now: int) -> str:
+    if not learning.enabled:
+        return "switched off"
+    text = f"{plural(learning.learnings, 'learning')}, {plural(learning.sessions_waiting, 'session')} waiting"
+    text += f", last run {_since(learning.last_run_at, now)}"
+    if learning.provider:
+        text += f"; {learning.provider}: {plural(learning.turns_waiting, 'question')} waiting"
+        text += f", ${learning.spent_today_usd:.4f} spent today"
+        text += f", paused: {safe_line(learning.paused)}" if learning.paused and not learning.is_failing else ""
+    others = (("given up", learning.dead), ("held back", learning.held_back))
+    return text + "".join(f"; {count(number)} {name}" for name, number in others if number)
 
 
 def _since(at: int | None, now: int) -> str:

@@ -67,6 +67,8 @@ def _sum_line(report: ForgetReport) -> str:
         plural(report.events, "event"),
         plural(report.records, "single record"),
     ]
+    if report.written:
+        what.append(f"{count(report.written)} learned, noted or documented")
     done = "would go" if report.state == "planned" else "forgotten"
     line = f"{done}: {', '.join(what)}; {size(report.bytes)} of your agents' bytes"
     return line if report.state == "planned" else f"{line}, {size(max(0, report.freed_bytes))} of disk given back"

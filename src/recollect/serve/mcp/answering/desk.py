@@ -9,8 +9,10 @@ from typing import Any
 from recollect.errors import UnknownName, UsageError
 from recollect.memory import Memory, SearchAnswer, clean, conversations
 from recollect.model.events import Event
+from recollect.model.learned.entries import is_entry_uid
 from recollect.model.sessions import gone_note
 from recollect.serve.mcp.answering.cursors import Cursors, Position, mark_of, stale
+from recollect.serve.mcp.answering.entries import EntryDesk, learned_lines
 from recollect.serve.mcp.answering.lines import (
     LEFT_OUT,
     cited_line,
@@ -22,7 +24,7 @@ from recollect.serve.mcp.answering.lines import (
     session_facts,
     session_line,
 )
-from recollect.serve.mcp.answering.pages import Frame, fit, passage, size, whole, with_cursor
+from recollect.serve.mcp.answering.pages import Frame, beginning, fit, passage, size, whole, with_cursor
 from recollect.serve.mcp.answering.scopes import Caller, Confines, confines_of, filters_of, words_of
 from recollect.serve.mcp.arguments import (
     DEFAULT_BYTES,
@@ -53,6 +55,7 @@ class Desk:
         self._cursors = cursors
         self._caller = caller
         self._notes = tuple(notes)
+        self._entries = EntryDesk(memory, cursors, self._notes)
 
     def answer(self, tool: str, arguments: dict[str, Any] | None) -> str:
         """Return the text of an answer.
@@ -80,18 +83,22 @@ class Desk:
         found = self._ask(asked, confines, MAX_HITS)
         cites = [f"{hit.session_uid}#{hit.seq}" for hit in found.hits]
         _check(start, cites)
+        learned = [] if start.offset else learned_lines(found.learned)
         shown = found.hits[start.offset : start.offset + asked.limit]
         known = self._memory.recall.sessions(tuple(dict.fromkeys(hit.session_uid for hit in shown)))
         lines = [hit_line(hit, known.get(hit.session_uid)) for hit in shown]
         if not lines:
-            return self._nothing(asked, confines, found)
+            return self._nothing(asked, confines, found, learned)
         where = f" in {confines.words}" if confines.words else ""
         heading = (
             f"{_count(found.total, 'event')} match{_s(found.total)} ({found.match_level}){where}{_from(start.offset)}."
         )
         capped = f"only the best {MAX_HITS} are shown: use more telling words" if len(cites) == MAX_HITS else ""
         notes = (*found.notes, *self._notes, capped, _WIDEN if confines.is_default else "")
-        page = fit(lines, Frame(heading, notes), max_bytes=asked.max_bytes)
+        frame = Frame(heading, notes)
+        page = fit(lines, frame, max_bytes=asked.max_bytes - sum(size(line) + 8 for line in learned))
+        if learned:
+            page = page._replace(text=whole([*lines[: page.shown], *learned], frame, max_bytes=asked.max_bytes))
         end = start.offset + page.shown
         go_on = Position(end, mark_of(*cites[:end])) if len(cites) > end else None
         return self._with_next(page.text, "search", asked, go_on, scope=confines.filters)
@@ -125,7 +132,13 @@ class Desk:
         # Filters first: a quote that the words leave open must not swallow them.
         return self._memory.search(f"{filters} {words_of(asked.query)}".strip(), limit=limit, sync=False)
 
-    def _nothing(self, asked: SearchArguments | ConversationArguments, confines: Confines, found: SearchAnswer) -> str:
+    def _nothing(
+        self,
+        asked: SearchArguments | ConversationArguments,
+        confines: Confines,
+        found: SearchAnswer,
+        learned: Sequence[str] = (),
+    ) -> str:
         where = f" in {confines.words}" if confines.words else ""
         elsewhere = ""
         if confines.filters:
@@ -136,7 +149,7 @@ class Desk:
                 else "Nothing elsewhere either."
             )
         frame = Frame(f"Nothing found{where}. {elsewhere}", (*found.notes, *self._notes))
-        return whole([], frame, max_bytes=asked.max_bytes)
+        return whole(learned, frame, max_bytes=asked.max_bytes)
 
     # Sessions
 
@@ -178,7 +191,9 @@ class Desk:
         return whole([], Frame(f"No sessions{words}. {elsewhere}", self._notes), max_bytes=asked.max_bytes)
 
     def session(self, asked: SessionArguments) -> str:
-        """Return what a session was about; with a cursor, its events in order."""
+        """Return what a session was about; with a cursor, its events in order. Of an entry its text."""
+        if is_entry_uid(asked.session.strip()):
+            return self._entries.read(asked)
         session = self._memory.session(asked.session)
         start = self._cursors.read("get_session", asked)
         if start.offset:
@@ -220,6 +235,8 @@ class Desk:
 
     def open(self, asked: OpenArguments) -> str:
         """Return one event in full, in pages where it is long, with its neighbours on the first."""
+        if is_entry_uid(asked.id.strip()):
+            return self._entries.open(asked)
         uid, seq = self._cited(asked.id)
         start = self._cursors.read("open", asked)
         near = self._near(uid, seq, asked.around)
@@ -241,7 +258,7 @@ class Desk:
             # Neighbours give way to the event itself, those farthest from it first.
             around.remove(before.pop(0) if len(before) >= len(after) else after.pop())
         room = asked.max_bytes - size(whole(around, frame, max_bytes=asked.max_bytes)) - 160
-        shown = _beginning(text[start.offset :], max(200, room))
+        shown = beginning(text[start.offset :], max(200, room))
         lines = [*before, f"{head}\n{shown}", *after]
         page = whole(lines, frame, max_bytes=asked.max_bytes)
         end = start.offset + len(shown)
@@ -281,18 +298,6 @@ def _check(start: Position, shown: Sequence[str]) -> None:
     """Raise where what stood before a page is not what stood there when its cursor was made."""
     if start.offset and (start.offset > len(shown) or mark_of(*shown[: start.offset]) != start.mark):
         raise stale()
-
-
-def _beginning(text: str, room: int) -> str:
-    """Return as much of a text as takes `room` bytes when it is quoted, each further line with its mark."""
-    low, high = 0, min(len(text), room)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if size(text[:middle]) + 4 * text.count("\n", 0, middle) <= room:
-            low = middle
-        else:
-            high = middle - 1
-    return text[: max(1, low)]
 
 
 def _count(count: int, noun: str) -> str:

@@ -34,7 +34,9 @@ def hit_line(hit: Hit, session: Session | None) -> str:
     """Return a search's hit."""
     more = f"{hit.more_in_session} more in this session" if hit.more_in_session else ""
     what = f"{hit.kind} {name(hit.tool)}" if hit.tool else hit.kind
-    head = (citation(hit.session_uid, hit.seq), when(hit.ts), _who(hit.agent, session), what, hit.match_level, more)
+    known = " ".join(part for part in (hit.state, hit.status) if part)
+    who = _who(hit.agent, session)
+    head = (citation(hit.session_uid, hit.seq), when(hit.ts), who, what, known, hit.match_level, more)
     return f"{_joined(head)}\n{passage(hit.snippet or hit.summary, _SNIPPET_BYTES)}"
 
 
@@ -63,7 +65,7 @@ def session_facts(session: Session) -> str:
     head = (
         citation(session.session_uid, 0),
         *_facts(session.agent, session),
-        f"{session.event_count:,} events",
+        f"{'had ' if session.evicted_at is not None else ''}{session.event_count:,} events",
         f"in {name(session.cwd, _TITLE_BYTES)}" if session.cwd else "",
         *(f"{how} {other}" for how, other in lineage if other),
         f"{session.defect_count} unreadable records" if session.defect_count else "",

@@ -91,3 +91,15 @@ def with_cursor(page: str, cursor: str, what: str) -> str:
 def size(text: str) -> int:
     """Return bytes of UTF-8."""
     return len(text.encode("utf-8", "replace"))
+
+
+def beginning(text: str, room: int) -> str:
+    """Return as much of a text as takes `room` bytes when it is quoted, each further line with its mark."""
+    low, high = 0, min(len(text), room)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if size(text[:middle]) + 4 * text.count("\n", 0, middle) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return text[: max(1, low)]

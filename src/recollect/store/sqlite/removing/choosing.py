@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from recollect.store.sqlite.distilled.packing import unpack_node
 from recollect.store.sqlite.event_ids import unpack_event_id, unpack_text
 from recollect.store.sqlite.readers.events import EventRow
 from recollect.store.sqlite.readers.filters import int_array
+from recollect.store.sqlite.removing.learned import entries_saying
 from recollect.store.sqlite.session_facts import decode_facts
 from recollect.store.sqlite.writing.ledger import SOURCE_COLUMNS, source_row
 
@@ -211,6 +212,25 @@ class SqliteChoosing:
                 "SELECT key FROM event WHERE key IN (SELECT value FROM carray(?))", (int_array(keys),)
             )
             return {key for (key,) in rows}
+
+    def entries_saying(self, is_meant: Callable[[str], bool]) -> list[str]:
+        """Return the uids of what was learned, noted and documented that says a text."""
+        with store_errors():
+            return entries_saying(self._db, is_meant)
+
+    def entries_of(self, repos: Collection[str]) -> list[str]:
+        """Return the uids of what was learned, noted and documented of repositories, by name."""
+        with store_errors():
+            return [
+                uid
+                for repo in sorted(set(repos) - {""})
+                for (uid,) in self._db.execute("SELECT uid FROM entry WHERE repo = ?", (repo,))
+            ]
+
+    def repos_of_entries(self) -> list[str]:
+        """Return the names of the repositories that something was learned, noted or documented of."""
+        with store_errors():
+            return [repo for (repo,) in self._db.execute("SELECT DISTINCT repo FROM entry WHERE repo <> ''")]
 
     def tombstones(self) -> list[tuple[str, int]]:
         """Return (kind, when) of every tombstone."""

@@ -24,6 +24,7 @@ from recollect.store.sqlite.bits import FLAG_REPLACED, FLAG_SHIFT, HIDDEN, KIND_
 from recollect.store.sqlite.connection import store_errors
 from recollect.store.sqlite.readers.filters import int_array
 from recollect.store.sqlite.removing.kept_out import SqliteKeptOut
+from recollect.store.sqlite.removing.learned import Keeping, forget_cited, forget_repos, forget_texts
 from recollect.store.sqlite.removing.meaning import forget_meaning, forget_uid
 from recollect.store.sqlite.session_facts import (
     SessionFacts,
@@ -116,7 +117,7 @@ class SqliteForgetting:
             keys = [key for (key,) in db.execute("SELECT key FROM event WHERE key BETWEEN ? AND ? ORDER BY key", span)]
             for table in ("event", "replacement", "block"):
                 db.execute(f"DELETE FROM {table} WHERE key BETWEEN ? AND ?", span)
-            for table in ("said", "own_call", "usage", "session_source", "change", "waiting"):
+            for table in ("said", "own_call", "usage", "session_source", "change", "waiting", "unindexed"):
                 db.execute(f"DELETE FROM {table} WHERE session = ?", (number,))
             db.execute("DELETE FROM session WHERE number = ?", (number,))
             self._touched.add(number)
@@ -226,6 +227,7 @@ class SqliteForgetting:
         uid = db.execute("SELECT uid FROM session WHERE number = ?", (number,)).get
         if uid is not None:
             forget_meaning(db, uid, self._touched)
+            forget_cited(db, uid, {key & _SEQ_MASK for key in keys})
         self._touched.add(number)
         return [row[0] for row in rows]
 
@@ -333,10 +335,16 @@ class SqliteForgetting:
             with store_errors():
                 self._db.execute("PRAGMA secure_delete = OFF")
 
-    def remove_texts(self, is_meant: Callable[[str], bool]) -> int:
-        """Remove decisions that people added, and firings, whose words are meant; return how many."""
-        count = 0
+    def remove_repos(self, repos: Collection[str], keeping: Keeping) -> int:
+        """Remove what was noted and documented of repositories, by name; return how much that was."""
         with store_errors():
+            return forget_repos(self._db, repos, keeping)
+
+    def remove_texts(self, is_meant: Callable[[str], bool], keeping: Keeping) -> int:
+        """Remove decisions that people added, firings, and what was learned, noted and documented, whose words are
+        meant; return how many."""
+        with store_errors():
+            count = forget_texts(self._db, is_meant, keeping)
             decisions: list[Any] = self._db.execute("SELECT id, json FROM added_decision").fetchall()
             for node_id, text in decisions:
                 if is_meant(text):

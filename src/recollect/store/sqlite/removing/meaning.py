@@ -11,6 +11,7 @@ import msgspec
 
 from recollect.store.sqlite.distilled.base import keep_base
 from recollect.store.sqlite.distilled.packing import unpack_node
+from recollect.store.sqlite.removing.learned import forget_learned, forget_named
 
 _MASK = "[forgotten]"
 """Stands in the audit for the uid of a session that was forgotten."""
@@ -22,10 +23,11 @@ def forget_meaning(db: apsw.Connection, uid: str, touched: set[int]) -> None:
     So are sessions whose nodes name this one: what they say may be told from it. `revoked` history goes too, and what
     an evicted part of the session came to, which no analysis can tell again.
     """
-    _forget_analysis(db, uid, touched)
+    nodes = _forget_analysis(db, uid, touched)
     for other in _naming(db, uid):
         keep_base(db, other)
-        _forget_analysis(db, other, touched)
+        nodes += _forget_analysis(db, other, touched)
+    forget_learned(db, uid, nodes)
     db.execute("UPDATE eviction SET digest = '' WHERE session_uid = ?", (uid,))
     _forget_firings(db, uid)
 
@@ -39,6 +41,8 @@ def forget_uid(db: apsw.Connection, uid: str, touched: set[int]) -> None:
     ids = [
         node_id for (node_id,) in db.execute("DELETE FROM added_decision WHERE session_uid = ? RETURNING id", (uid,))
     ]
+    forget_learned(db, uid, ids)
+    forget_named(db, uid)
     _forget_links(db, ids)
     for table in ("pin", "eviction"):
         db.execute(f"DELETE FROM {table} WHERE session_uid = ?", (uid,))
@@ -50,7 +54,9 @@ def forget_uid(db: apsw.Connection, uid: str, touched: set[int]) -> None:
         db.execute("UPDATE audit SET json = ? WHERE at = ? AND nonce = ?", (masked, at, nonce))
 
 
-def _forget_analysis(db: apsw.Connection, uid: str, touched: set[int]) -> None:
+def _forget_analysis(db: apsw.Connection, uid: str, touched: set[int]) -> list[str]:
+    """Return the ids of the nodes that there were."""
+    ids: list[str] = []
     found: Any = db.execute("SELECT number, repo FROM analysis WHERE session_uid = ?", (uid,)).fetchone()
     if found is not None:
         number, repo = found
@@ -70,6 +76,7 @@ def _forget_analysis(db: apsw.Connection, uid: str, touched: set[int]) -> None:
     ).get
     if session is not None:
         touched.add(session)
+    return ids
 
 
 def _forget_links(db: apsw.Connection, ids: Iterable[str]) -> None:

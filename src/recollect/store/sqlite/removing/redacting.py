@@ -16,12 +16,16 @@ import msgspec
 
 from recollect.model.distilled.nodes import Node
 from recollect.model.distilled.signals import Signal
+from recollect.model.learned.notes import DiaryEntry, Fact
 from recollect.store.blocks import BlockEntry, decode_frame, encode_frame
 from recollect.store.ports import SEQ_BITS
 from recollect.store.sqlite.both_sides import last_change, take_note
 from recollect.store.sqlite.connection import store_errors
 from recollect.store.sqlite.distilled.packing import pack_node, pack_signals, unpack_node, unpack_signals
+from recollect.store.sqlite.entries.packing import pack_part, unpack_part
 from recollect.store.sqlite.event_ids import pack_text, unpack_text
+from recollect.store.sqlite.notes.diary import put_diary
+from recollect.store.sqlite.notes.facts import put_fact
 from recollect.store.sqlite.session_facts import SessionFacts, decode_facts, encode_facts
 
 if TYPE_CHECKING:
@@ -79,6 +83,23 @@ class SqliteRedacting:
                     with transaction():
                         self._replace(place, new)
                     changed += len(new)
+        return changed + self._renew_notes(redactor, transaction)
+
+    def _renew_notes(self, redactor: Redactor, transaction: Callable[[], AbstractContextManager[None]]) -> int:
+        """Redact notes as a whole: their names are kept in small letters besides, in which no secret is told."""
+        changed = 0
+        kinds: tuple[tuple[str, Any, Callable[[apsw.Connection, Any], None]], ...] = (
+            ("fact", Fact, put_fact),
+            ("diary", DiaryEntry, put_diary),
+        )
+        for table, kind, put in kinds:
+            with store_errors():
+                rows: list[Any] = self._db.execute(f"SELECT json FROM {table}").fetchall()
+            new = [value for (text,) in rows if (value := _json(redactor, text)) is not text]
+            for text in new:
+                with transaction():
+                    put(self._db, msgspec.json.decode(text, type=kind))
+            changed += len(new)
         return changed
 
     def _rows(self, place: _Place, after: tuple[Any, ...] | None) -> list[Any]:
@@ -125,6 +146,11 @@ def _json(redactor: Redactor, stored: str | bytes) -> str | bytes:
         return stored
     new = _encode_json(value)
     return new.decode() if isinstance(stored, str) else new
+
+
+def _part(redactor: Redactor, stored: bytes) -> bytes:
+    text, findings = redactor.redact_text(unpack_part(stored))
+    return pack_part(text) if findings else stored
 
 
 def _facts(redactor: Redactor, stored: bytes) -> bytes:
@@ -178,5 +204,17 @@ _PLACES = (
     _Place("firing", ("at", "nonce"), "identifiers", _text),
     _Place("firing", ("at", "nonce"), "citations", _text),
     _Place("firing", ("at", "nonce"), "note", _text),
+    _Place("learning", ("id",), "json", _json),
+    _Place("learning_sighting", ("learning", "session_uid", "origin"), "json", _json),
+    _Place("learning_evidence", ("learning", "session_uid", "event_id", "part"), "json", _json),
+    _Place("verdict", ("learning", "at", "nonce"), "json", _json),
+    _Place("quarantine", ("key",), "text", _text),
+    _Place("job", ("key",), "reason", _text),
+    _Place("job", ("key",), "json", _json),
+    _Place("batch", ("id",), "json", _json),
+    _Place("document", ("collection", "path"), "json", _json),
+    _Place("entry", ("number",), "title", _text),
+    _Place("entry_part", ("entry", "part"), "heading", _text),
+    _Place("entry_part", ("entry", "part"), "text", _part),
 )
 """Where words can stand. Ids, hashes and the agents' own paths of sources are what they must be and stay."""

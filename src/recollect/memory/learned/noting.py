@@ -1,0 +1,93 @@
+"""What every facet of notes needs of an open memory: where notes are kept, and redacting what is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from recollect.config import Config
+from recollect.errors import StoreError, UsageError
+from recollect.index.query.dates import Period, parse_date
+from recollect.memory.lazily import LazyRedactor
+from recollect.memory.recalling import DATE_FORMS
+from recollect.model.sessions import Session
+from recollect.store.sqlite.notes.opening import SqliteNoteReader, SqliteNotes, SqliteNoteWriter
+
+if TYPE_CHECKING:
+    from recollect.memory.learned.learning.facet import LearnFacet
+    from recollect.store.distilled import DistilledReader
+    from recollect.store.ports import Reader
+
+
+class OpenMemory(Protocol):
+    """What the facets need of an open memory."""
+
+    home: Path
+    config: Config
+    env: Mapping[str, str]
+
+    @property
+    def learn(self) -> LearnFacet: ...
+    def reader(self) -> Reader: ...
+    def distilled(self) -> DistilledReader: ...
+    def session(self, uid: str) -> Session: ...
+    def writing(self) -> AbstractContextManager[object]: ...
+
+
+class Noting:
+    """Opens the notes of a memory and redacts what is to be kept in them. Safe from many threads."""
+
+    def __init__(self, memory: OpenMemory, now_us: Callable[[], int]) -> None:
+        self.memory = memory
+        self.now_us = now_us
+        self.store = SqliteNotes(memory.home)
+        self._redactor = LazyRedactor(memory.home / "keys", memory.config.privacy)
+
+    def is_there(self) -> bool:
+        """Tell whether anything was ever kept."""
+        return (self.memory.home / "memory.db").exists()
+
+    def reading(self) -> AbstractContextManager[SqliteNoteReader]:
+        """Open the notes for reading. An empty memory is made where there is none. Raises StoreError and its kinds."""
+        return self.store.reading()
+
+    def writing(self) -> AbstractContextManager[SqliteNoteWriter]:
+        """Open one transaction. Raises StoreLocked, DiskFull, StoreError."""
+        return self.store.writing()
+
+    def clean(self, text: str) -> str:
+        """Return a text without secrets. Raises KeyUnavailable."""
+        if not text:
+            return ""
+        if not (self.memory.home / "keys").exists():
+            with self.memory.writing():  # a memory in which nothing was ever taken in has no keys yet
+                pass
+        return self._redactor.redact_text(text)[0]
+
+    def period(self, text: str, *, name: str) -> Period:
+        """Return the stretch of time that a date of the query language names. Raises UsageError, which names it."""
+        period = parse_date(text, self.now_us())
+        if period is None:
+            raise UsageError(f"{name}: {text!r} is no date I know; write one like {DATE_FORMS}")
+        return period
+
+    def begin(self, text: str, *, name: str) -> int:
+        """Return when a date begins, UTC microseconds."""
+        return self.period(text, name=name).start_us
+
+    def end(self, text: str, *, name: str) -> int:
+        """Return the exclusive end of a date: a day is included whole; an instant, or so long ago, is itself."""
+        period = self.period(text, name=name)
+        is_instant = period.end_us - period.start_us == 1 or period.end_us == self.now_us()
+        return period.start_us if is_instant else period.end_us
+
+    def session_uid(self, name: str) -> str:
+        """Return the session that is meant: its uid, a beginning of it, or a citation. Raises UnknownName."""
+        return self.memory.session(name).session_uid
+
+    def must_be_there(self) -> None:
+        """Raise StoreError where nothing was ever kept, so that asking makes no empty memory."""
+        if not self.is_there():
+            raise StoreError("nothing is stored yet", hint="`recollect sync` takes in what your agents wrote")
