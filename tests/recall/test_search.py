@@ -103,6 +103,15 @@ def test_alternatives_need_one_of_them(memory: MemoryOfTests) -> None:
     assert sorted(hit.seq for hit in memory.ask('"red fox" OR "blue whale"').hits) == [0, 1]
 
 
+def test_a_word_that_is_nowhere_is_not_missed_where_another_would_do(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "the zebra crossing was moved")
+    assert [hit.seq for hit in memory.ask("zebra OR Qwxyzzy-17").hits] == [0]
+    assert memory.ask("zebra OR Qwxyzzy-17").hits[0].match_level == "exact"
+    assert memory.ask("Blorptang OR Qwxyzzy-17").abstained
+
+
 def test_filters_confine(memory: MemoryOfTests) -> None:
     fill(memory)
     memory.session(1)

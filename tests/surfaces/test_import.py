@@ -536,7 +536,7 @@ def test_of_the_agents_own_folders_short_sessions_are_kept_out_and_listed(
     dry = recollect("import", "--dry-run")
     assert dry.code == 0
     assert f"new {long.uid} (4 messages)" in dry.out
-    assert f"skipped {short.uid} (1 message): 1 message, fewer than 3: archived, but not indexed" in dry.out
+    assert f"skipped {short.uid} (1 message): fewer than 3 messages: archived, but not indexed" in dry.out
     assert "1 new, 0 changed, 1 skipped" in dry.out
     assert not (isolated_home / "recollect" / "memory.db").exists()
     done = recollect("import", "--json")

@@ -238,7 +238,7 @@ class Searcher:
         must = [group for clauses in question.must if (group := _group(reader, clauses))]
         glossary = self._glossary(now_us) if question.words else {}
         wanted = Wanted(
-            units=tuple(reader.words(question.words, alternatives_of(question.words, glossary))),
+            units=_not_missed(reader.words(question.words, alternatives_of(question.words, glossary)), question.either),
             must=tuple(must),
             must_not=tuple(unit for clause in question.must_not for unit in _group(reader, (clause,))),
             confinement=confinement,
@@ -437,6 +437,13 @@ def _group(reader: UnitReader, clauses: Sequence[Clause]) -> tuple[Unit, ...]:
             if unit is not None:
                 units.append(unit)
     return tuple(units)
+
+
+def _not_missed(units: Sequence[Unit], either: Sequence[Sequence[Clause]]) -> tuple[Unit, ...]:
+    """Return the units without those of words that occur nowhere, where a word with OR beside them does."""
+    there = {unit.clause for unit in units if not unit.is_absent}
+    idle = {clause for group in either if there.intersection(group) for clause in group} - there
+    return tuple(unit for unit in units if unit.clause not in idle)
 
 
 def _lone_compound(wanted: Wanted) -> Unit | None:

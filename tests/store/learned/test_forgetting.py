@@ -12,7 +12,7 @@ import pytest
 from recollect.model.learned.learnings import Learning, LearningEvidence
 from recollect.store.learned import BY_RULES, Job, Quarantined, Sighting, Verdict
 from recollect.store.sqlite.connection import open_database
-from recollect.store.sqlite.learned.forgetting import forget_sessions, forget_texts, redact_texts
+from recollect.store.sqlite.learned.forgetting import forget_sessions, forget_texts
 from recollect.store.sqlite.learned.writing import SqliteLearningStore, open_learning_store
 
 TABLES = ("learning", "learning_sighting", "learning_evidence", "verdict", "job", "quarantine", "entry")
@@ -90,11 +90,3 @@ def test_a_text_that_has_to_go_takes_all_that_says_it(store: SqliteLearningStore
         assert forget_texts(database(store), lambda text: "ONLY-A" in text) == 1
     assert "ONLY-A" not in contents(tmp_path)
     assert [known.id for known in store.known(["l1", "l2"])] == ["l2"]
-
-
-def test_every_text_is_redacted_anew(store: SqliteLearningStore, tmp_path: Path) -> None:
-    with store.transaction():
-        assert redact_texts(database(store), lambda text: text.replace("ONLY-A", "[hidden]")) == 5
-        assert redact_texts(database(store), lambda text: text.replace("ONLY-A", "[hidden]")) == 0
-    assert "ONLY-A" not in contents(tmp_path)
-    assert contents(tmp_path).count("[hidden]") == 6  # one row says it twice, in its text and in its quote

@@ -63,12 +63,14 @@ class Clause:
 class Question:
     """A query, understood.
 
-    words: scored, none required. must: each group needs one of its clauses. must_not: none may match.
+    words: scored, none required. either: groups of them with OR between; one that is nowhere is not missed where
+    another of its group is somewhere. must: each group needs one of its clauses. must_not: none may match.
     period: strict, from after/before/on. around: said in passing, preferred only. Field names are as in EventFilter.
     """
 
     text: str
     words: tuple[Clause, ...] = ()
+    either: tuple[tuple[Clause, ...], ...] = ()
     must: tuple[tuple[Clause, ...], ...] = ()
     must_not: tuple[Clause, ...] = ()
     where: EventFilter = field(default_factory=EventFilter)
@@ -238,15 +240,19 @@ class _Reader:
 
     def _question(self, text: str, around: Period | None) -> Question:
         words = [g[0] for g in self._groups if len(g) == 1 and g[0].kind == "word"]
+        either: list[tuple[Clause, ...]] = []
         must: list[tuple[Clause, ...]] = []
         for group in self._groups:
             if all(clause.kind == "word" for clause in group):
-                words += group if len(group) > 1 else []
+                if len(group) > 1:
+                    words += group
+                    either.append(tuple(group))
             else:
                 must.append(tuple(group))
         return Question(
             text=text,
             words=tuple(dict.fromkeys(words)),
+            either=tuple(either),
             must=tuple(must),
             must_not=tuple(self._not),
             where=EventFilter(

@@ -46,7 +46,7 @@ def tell_short(report: SyncReport, writer: SqliteWriter, reader: Reader, touched
 def _told(one: ShortSession, session: Session | None) -> ImportedSession:
     path = session.sources[0] if session is not None and session.sources else ""
     ended_at = session.ended_at if session is not None else None
-    reason = short_reason(one.messages, one.least)
+    reason = short_reason(one.least)
     return ImportedSession(one.session_uid, one.agent, path, "skipped", one.messages, ended_at, reason)
 
 

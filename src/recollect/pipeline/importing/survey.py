@@ -144,7 +144,7 @@ class Survey:
     def _told_of_wanted(self, seen: Seen, stored: StoredSessions, least: int) -> ImportedSession:
         told = _state_of(seen, stored)
         if told.messages < least and not seen.parent:
-            return msgspec.structs.replace(told, state="skipped", reason=short_reason(told.messages, least))
+            return msgspec.structs.replace(told, state="skipped", reason=short_reason(least))
         return told
 
 
@@ -163,10 +163,9 @@ def _newest(one: ImportedSession) -> tuple[int, str]:
     return -(one.last_message_at or 0), one.session_uid
 
 
-def short_reason(messages: int, least: int) -> str:
+def short_reason(least: int) -> str:
     """Return why a session is not in the index."""
-    said = "1 message" if messages == 1 else f"{messages} messages"
-    return f"{said}, fewer than {least}: archived, but not indexed"
+    return f"fewer than {least} messages: archived, but not indexed"
 
 
 def _last_at(seen: Seen, stored: StoredSessions) -> int:

@@ -157,4 +157,4 @@ def _around(quote: str, event: Event | None) -> str:
 
 def _rests_on(learning: Learning) -> str:
     sessions = len({evidence.session_uid for evidence in learning.evidence})
-    return f"said in {plural(sessions, 'session')}" if sessions else ""
+    return f"seen in {plural(sessions, 'session')}" if sessions else ""

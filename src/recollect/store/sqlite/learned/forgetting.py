@@ -1,4 +1,4 @@
-"""Takes away what was learned of sessions that are forgotten, and renews texts when detectors improve."""
+"""Takes away what was learned of sessions that are forgotten."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from recollect.store.sqlite.entries.writing import remove_entries
 from recollect.store.sqlite.learned.jobs import SqliteJobQueue
 from recollect.store.sqlite.learned.packing import decode_learning, decode_verdict, encode
 from recollect.store.sqlite.learned.spending import forget_spending
-
-Redact = Callable[[str], str]
 
 
 def forget_sessions(db: apsw.Connection, uids: Collection[str]) -> int:
@@ -62,57 +60,6 @@ def forget_texts(db: apsw.Connection, is_meant: Callable[[str], bool]) -> int:
     held: list[Any] = db.execute("SELECT key, text FROM quarantine").fetchall()
     db.executemany("DELETE FROM quarantine WHERE key = ?", [(key,) for key, text in held if is_meant(text)])
     return len(gone)
-
-
-def redact_texts(db: apsw.Connection, redact: Redact) -> int:
-    """Redact every text of learning anew, inside the caller's transaction; return how many rows changed.
-
-    The entries are for the caller. Raises StoreCorrupt.
-    """
-    changed = 0
-    for table, key in (("learning", "id"), ("learning_sighting", "learning, session_uid, origin")):
-        rows: list[Any] = db.execute(f"SELECT json, {key} FROM {table}").fetchall()  # noqa: S608 - names of ours
-        changed += _renew(db, table, key, [(row[1:], row[0], _redacted(row[0], redact)) for row in rows])
-    evidence_key = "learning, session_uid, event_id, part"
-    found: list[Any] = db.execute(f"SELECT json, {evidence_key} FROM learning_evidence").fetchall()  # noqa: S608 - names of ours
-    renewed = [(row[1:], row[0], _redacted_evidence(row[0], redact)) for row in found]
-    changed += _renew(db, "learning_evidence", evidence_key, renewed)
-    said: list[Any] = db.execute("SELECT json, learning, at, nonce FROM verdict").fetchall()
-    renewed = [(row[1:], row[0], _redacted_verdict(row[0], redact)) for row in said]
-    changed += _renew(db, "verdict", "learning, at, nonce", renewed)
-    held: list[Any] = db.execute("SELECT text, key FROM quarantine").fetchall()
-    changed += _renew(db, "quarantine", "key", [(row[1:], row[0], redact(row[0])) for row in held], column="text")
-    return changed
-
-
-def _renew(
-    db: apsw.Connection, table: str, key: str, rows: Iterable[tuple[Any, str, str]], *, column: str = "json"
-) -> int:
-    changed = [(new, *names) for names, old, new in rows if new != old]
-    where = " AND ".join(f"{name.strip()} = ?" for name in key.split(","))
-    db.executemany(f"UPDATE {table} SET {column} = ? WHERE {where}", changed)  # noqa: S608 - names of ours
-    return len(changed)
-
-
-def _redacted(text: str, redact: Redact) -> str:
-    learning = decode_learning(text)
-    return encode(_learning_redacted(learning, redact))
-
-
-def _learning_redacted(learning: Learning, redact: Redact) -> Learning:
-    evidence = tuple(msgspec.structs.replace(e, quote=redact(e.quote)) for e in learning.evidence)
-    return msgspec.structs.replace(learning, text=redact(learning.text), evidence=evidence)
-
-
-def _redacted_evidence(text: str, redact: Redact) -> str:
-    evidence = msgspec.json.decode(text, type=LearningEvidence)
-    return encode(msgspec.structs.replace(evidence, quote=redact(evidence.quote)))
-
-
-def _redacted_verdict(text: str, redact: Redact) -> str:
-    verdict = decode_verdict(text)
-    said = None if verdict.learning is None else _learning_redacted(verdict.learning, redact)
-    return encode(msgspec.structs.replace(verdict, reason=redact(verdict.reason), learning=said))
 
 
 def _let_go(db: apsw.Connection, learning_id: str, uids: set[str]) -> bool:
