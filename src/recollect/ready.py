@@ -105,15 +105,13 @@ def withdraw(home: str) -> None:
     an older trace, which counts for nothing.
     """
     folder = os.path.join(home, FOLDER)
-    trace = os.urandom(16).hex()
-    half = os.path.join(folder, f"{trace}.half")  # other threads may be at the same
     try:
-        descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor = os.open(os.path.join(folder, TRACE), os.O_WRONLY | os.O_CREAT, 0o600)
     except (FileNotFoundError, NotADirectoryError):
         return  # nothing was ever made ready
     with os.fdopen(descriptor, "wb") as file:
-        file.write(trace.encode())
-    os.replace(half, os.path.join(folder, TRACE))
+        # In place and always as long: what a kill, or another one at the same, leaves of it is another text as well.
+        file.write(os.urandom(16).hex().encode())
     take_away(home)
 
 

@@ -39,6 +39,12 @@ def told(root: Path, turns: int = 10) -> ClaudeTranscript:
     return one
 
 
+def taken_in(memory: Memory) -> None:
+    """Take in what is new and have the rules read it. A sync would ask the model as well."""
+    assert memory.refresh() == ()
+    memory.learn.run()
+
+
 def learner(shown: Shown) -> Said:
     label, _, text = next(event for event in shown.events if event[1] == "user")
     assert "make check" in text
@@ -53,7 +59,7 @@ def test_what_a_model_finds_is_kept_with_evidence_that_resolves_and_no_secret_le
         with memory_of(tmp_path, provider="anthropic", url=server.url) as memory:
             memory.sync()
             one = told(tmp_path)
-            memory.sync()
+            taken_in(memory)
             answered = memory.learn.ask()
             assert (answered.failure, answered.report.turns) == (None, 1)
             (found,) = [one for one in memory.learn.learnings() if one.status == "hypothesis"]
@@ -79,7 +85,7 @@ def test_a_preview_sends_nothing_and_shows_what_would_be_sent(tmp_path: Path) ->
         with memory_of(tmp_path, provider="anthropic", url=server.url) as memory:
             memory.sync()
             one = told(tmp_path)
-            memory.sync()
+            taken_in(memory)
             before = memory.learn.preview(one.uid)
             assert server.asked == []
             assert memory.learn.status().spent_micro_dollars == 0

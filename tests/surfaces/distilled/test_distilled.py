@@ -142,10 +142,10 @@ def test_other_programs_find_the_memory_and_read_its_digests(world: World, one: 
 def test_a_session_that_starts_is_told_what_was_decided(shop: Shop) -> None:
     shop.session("one").work("Use Postgres instead of MySQL because it has better JSON support.", "Fine.")
     shop.session("two", cwd=shop.world.root / "elsewhere").work("Never use Postgres.", "Fine.")
-    lines = shop.context().lines
-    assert lines[0].startswith("- decided: “Use Postgres instead of MySQL")
-    assert lines[0].endswith("#1]")
-    assert not any("Never use Postgres" in line for line in lines)
+    decided = [line for line in shop.context().lines if "decided: " in line]
+    assert decided[0].startswith("- decided: “Use Postgres instead of MySQL")
+    assert decided[0].endswith("#1]")
+    assert not any("Never use Postgres" in line for line in decided)
 
 
 def test_what_was_decided_below_the_repositorys_top_holds_in_it(shop: Shop) -> None:

@@ -71,6 +71,10 @@ class AskingSides(NamedTuple):
     client: ChatClient
 
 
+LOOK_AGAIN_US = 60_000_000
+"""A session that goes on is not read again sooner: by its own times it may go on for long (a clock that is ahead)."""
+
+
 class JobMaker:
     """Makes jobs of the turns that are finished since a model is configured, see `MakesModelJobs`."""
 
@@ -99,7 +103,7 @@ class JobMaker:
         last = max((turn for group in groups for turn in group.turns), default=after_turn)
         if is_over:
             last = max(last, events[-1].turn_index)
-        return ModelJobs(jobs, last, None if is_over else now_us + self._idle_us)
+        return ModelJobs(jobs, last, None if is_over else now_us + max(self._idle_us, LOOK_AGAIN_US))
 
 
 class Asking:

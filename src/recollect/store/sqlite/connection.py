@@ -39,6 +39,8 @@ def store_errors() -> Iterator[None]:
         yield
     except apsw.Error as error:
         raise _ours(error) from error
+    except UnicodeDecodeError as error:  # what was written as text is none any more
+        raise StoreCorrupt(f"the memory's database is damaged ({error.reason})", hint=REBUILD_HINT) from error
 
 
 def _ours(error: apsw.Error) -> StoreError:

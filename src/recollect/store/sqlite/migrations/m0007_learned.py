@@ -189,5 +189,5 @@ STATEMENTS: tuple[str, ...] = (
     )""",
     # class: cache
     "CREATE TABLE entry_change (id INTEGER PRIMARY KEY AUTOINCREMENT, entry INTEGER NOT NULL)",
-    "INSERT INTO consumer SELECT 'learn', coalesce((SELECT min(position) FROM consumer), 0)",
+    "INSERT OR IGNORE INTO consumer SELECT 'learn', coalesce((SELECT min(position) FROM consumer), 0)",
 )
