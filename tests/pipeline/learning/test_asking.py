@@ -383,3 +383,19 @@ def test_a_session_from_the_future_is_read_once_and_asked_about_when_its_time_ha
         desk.clock[0] = T0 + DAY_US
         desk.read()
         assert desk.learn.ask().report.turns == 1
+
+
+def test_without_any_idle_time_a_session_that_is_ahead_of_the_clock_is_read_once_a_run(world: World) -> None:
+    with serving(FINE) as server:
+        config = Config(learning=configured(server.url), distill=DistillConfig(idle_seconds=0))
+        with Memory.open(world.root / "memory", config=config, env={**world.env, "THE_KEY": "k-1"}) as memory:
+            learn = LearnFacet(memory, lambda: T0 - DAY_US)
+            take_in(memory)
+            learn.run(extractor=RULE)
+            told = world.claude("ahead")
+            told.user("We name every table in the singular, please.")
+            told.assistant("Understood, singular names from now on.")
+            take_in(memory)
+            looks = iter(range(1000))
+            report = learn.run(extractor=RULE, should_stop=lambda: next(looks) > 5)
+            assert (report.sessions, report.state) == (1, "done")
