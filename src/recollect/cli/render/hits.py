@@ -45,7 +45,8 @@ def print_hit(out: Console, rank: int, hit: Hit, *, marks: re.Pattern[str] | Non
     what = f"{hit.kind} {hit.tool}" if hit.tool else hit.kind
     facts = (hit.agent, when(hit.ts, now_us), hit.repo, what, hit.state, hit.status)
     out.print(Text("    " + " · ".join(safe_line(f) for f in facts if f)), soft_wrap=True)
-    more = f"  +{plural(hit.more_in_session, 'more hit')} in this session" if hit.more_in_session else ""
+    where = "document" if hit.kind == "document" else "session"
+    more = f"  +{plural(hit.more_in_session, 'more hit')} in this {where}" if hit.more_in_session else ""
     out.print(Text.assemble("    ", (safe_line(f"{hit.session_uid}#{hit.seq}"), "cyan"), (more, "dim")), soft_wrap=True)
     snippet = Text(safe_line(hit.snippet))
     if marks is not None:

@@ -32,7 +32,8 @@ def citation(uid: str, seq: int) -> str:
 
 def hit_line(hit: Hit, session: Session | None) -> str:
     """Return a search's hit."""
-    more = f"{hit.more_in_session} more in this session" if hit.more_in_session else ""
+    where = "document" if hit.kind == "document" else "session"
+    more = f"{hit.more_in_session} more in this {where}" if hit.more_in_session else ""
     what = f"{hit.kind} {name(hit.tool)}" if hit.tool else hit.kind
     known = " ".join(part for part in (hit.state, hit.status) if part)
     who = _who(hit.agent, session)
