@@ -47,7 +47,8 @@ def measure(at: Places, *, is_quick: bool = False) -> Section:
             for number, one in enumerate(chosen):
                 replay.put(number, one)
             time.sleep(SPAN_S + IDLE_S + 1)  # until every session has come to rest
-            memory.sync()
+            memory.take_changes(None, should_stop=lambda: False)  # a sync would ask the model itself
+            memory.learn.run()
             waiting = memory.learn.status().turns_waiting
             started = time.perf_counter()
             answered = memory.learn.ask()
