@@ -99,8 +99,8 @@ def _large_file(folder: Path, size: int) -> str:
     base = one.path.read_bytes()
     uuids = [stable_uuid(f"{one.session}/{n}").encode() for n in range(base.count(b"\n"))]
     marked = base
-    for uuid in uuids:  # every round gets ids of its own by the head of each uuid
-        marked = marked.replace(uuid, b"@@@@@@@@" + uuid[8:])
+    for uuid in uuids:  # every round gets ids of its own, as random at their ends as those that agents give
+        marked = marked.replace(uuid, uuid[:-8] + b"@@@@@@@@")
     with one.path.open("ab") as handle:
         round_ = 0
         while handle.tell() < size:
