@@ -15,7 +15,7 @@ import msgspec
 from recollect.learn.extracting.observed import Observed, Reading
 from recollect.learn.identity import bounded, normalised
 from recollect.model.events import Event
-from recollect.model.learned.learnings import Learning, LearningEvidence
+from recollect.model.learned.learnings import Author, Learning, LearningEvidence
 from recollect.model.payloads import AssistantMessage, ToolCall, ToolResult, UserMessage
 
 LEAST_WORDS = 3
@@ -130,8 +130,10 @@ def _words_of(text: str) -> frozenset[str]:
 
 
 def _closed(action: Learning, event: Event, uid: str, text: str) -> Learning:
-    author = "user" if event.kind == "user_message" else "assistant" if event.kind == "assistant_message" else "tool"
-    evidence = LearningEvidence(uid, event.event_id, event.part, author, event.seq, event.ts, bounded(text))  # type: ignore[arg-type]
+    author: Author = (
+        "user" if event.kind == "user_message" else "assistant" if event.kind == "assistant_message" else "tool"
+    )
+    evidence = LearningEvidence(uid, event.event_id, event.part, author, event.seq, event.ts, bounded(text))
     return msgspec.structs.replace(
         action, done_at=event.ts, evidence=(evidence,), batch="", recorded_at=0, updated_at=0
     )

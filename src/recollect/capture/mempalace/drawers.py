@@ -1,3 +1,4 @@
+# ruff: noqa: S608  statements are put together of our own constants and of names of columns that are known here
 """Drawers: pieces of verbatim text with metadata, in either of the databases that MemPalace keeps them in.
 
 Chroma (schema of `chromadb/migrations`): `embeddings` belong to a segment, that to a collection; `embedding_metadata`
@@ -100,10 +101,10 @@ def read_kept(path: Path) -> Generator[Kept, None, None]:
 
 
 def _of_chroma(db: apsw.Connection) -> Iterator[Drawer]:
-    keys = [f"(SELECT string_value FROM embedding_metadata WHERE id = e.id AND key = '{name}')" for name in _ORDER]  # noqa: S608
+    keys = [f"(SELECT string_value FROM embedding_metadata WHERE id = e.id AND key = '{name}')" for name in _ORDER]
     index = "(SELECT int_value FROM embedding_metadata WHERE id = e.id AND key = 'chunk_index')"
     rows: Any = db.execute(
-        "SELECT e.id, CAST(e.embedding_id AS BLOB) FROM collections JOIN segments ON segments.collection = "  # noqa: S608
+        "SELECT e.id, CAST(e.embedding_id AS BLOB) FROM collections JOIN segments ON segments.collection = "
         "collections.id JOIN embeddings AS e ON e.segment_id = segments.id "
         f"WHERE substr(collections.name, -{len(_SUFFIX)}) = ? ORDER BY {', '.join((*keys, index))}, e.embedding_id",
         (_SUFFIX,),
@@ -135,7 +136,7 @@ def _of_exact(db: apsw.Connection) -> Iterator[Drawer]:
 
     order = ", ".join(json(name) for name in (*_ORDER, "chunk_index"))
     rows: Any = db.execute(
-        "SELECT CAST(documents.id AS BLOB), CAST(document AS BLOB), CAST(metadata_json AS BLOB) FROM documents "  # noqa: S608
+        "SELECT CAST(documents.id AS BLOB), CAST(document AS BLOB), CAST(metadata_json AS BLOB) FROM documents "
         "JOIN collections ON collections.id = documents.collection_id "
         f"WHERE substr(collections.name, -{len(_SUFFIX)}) = ? ORDER BY {order}, documents.id",
         (_SUFFIX,),

@@ -1,3 +1,4 @@
+# ruff: noqa: S608  statements are put together of our own constants and of names of columns that are known here
 """The knowledge graph: triples with their time, and the names of what they are about.
 
 A date without a time that ends a triple stands for that whole day, as MemPalace reads it; times without a zone are UTC.
@@ -57,7 +58,7 @@ def read_triples(path: Path) -> Generator[Triple, None, None]:
                  "triples.source_file" if "source_file" in has else "NULL")  # fmt: skip
         cells = ", ".join(f"CAST({text} AS BLOB)" for text in texts)
         rows: Any = db.execute(
-            f"SELECT {confidence}, {cells} FROM triples LEFT JOIN entities AS one ON one.id = triples.subject "  # noqa: S608
+            f"SELECT {confidence}, {cells} FROM triples LEFT JOIN entities AS one ON one.id = triples.subject "
             "LEFT JOIN entities AS other ON other.id = triples.object ORDER BY triples.id"
         )
         for sure, *found in rows:

@@ -125,7 +125,8 @@ def _opening(content: str, *, is_in_paragraph: bool) -> Callable[[str], bool] | 
     """Return what ends the block that a line opens: code between fences, or HTML; None where it opens none."""
     fence = _FENCE.fullmatch(content)
     if fence is not None and (fence["marks"][0] == "~" or "`" not in fence["rest"]):
-        return re.compile(rf" {{0,3}}{re.escape(fence['marks'][0])}{{{len(fence['marks'])},}}[ \t]*").fullmatch  # type: ignore[return-value]
+        closing = re.compile(rf" {{0,3}}{re.escape(fence['marks'][0])}{{{len(fence['marks'])},}}[ \t]*")
+        return lambda line: closing.fullmatch(line) is not None
     bare = content.lstrip(" ")
     if len(content) - len(bare) > 3 or not bare.startswith("<"):
         return None

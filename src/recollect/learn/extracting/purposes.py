@@ -217,13 +217,14 @@ def _script(head: str, program: str, rest: Sequence[str]) -> tuple[Purpose, str]
     if not re.fullmatch(r"(?:\./)?(?:[\w.-]{1,40}/){0,4}[\w.-]{1,40}", name) or ("/" not in name and "." not in name):
         return None
     stem = name.rpartition("/")[2].partition(".")[0].lower().replace("-", "_")
-    for purpose, names in (
-        ("test", ("test", "tests", "run_tests", "runtests")),
-        ("lint", ("lint", "check")),
-        ("build", ("build",)),
-    ):
+    known: dict[Purpose, tuple[str, ...]] = {
+        "test": ("test", "tests", "run_tests", "runtests"),
+        "lint": ("lint", "check"),
+        "build": ("build",),
+    }
+    for purpose, names in known.items():
         if stem in names:
-            return purpose, f"{head} {name}" if name != head else head  # type: ignore[return-value]
+            return purpose, f"{head} {name}" if name != head else head
     return None
 
 

@@ -305,5 +305,6 @@ def _reason_of(error: EndpointError | ConfigError) -> PauseReason:
     if isinstance(error, EndpointUnavailable):
         return "rate" if error.kind == "rate" else "unavailable"
     if isinstance(error, EndpointRefused):
-        return {"authentication": "authentication", "quota": "quota"}.get(error.kind, "configuration")  # type: ignore[return-value]
+        known: dict[str, PauseReason] = {"authentication": "authentication", "quota": "quota"}
+        return known.get(error.kind, "configuration")
     return "unusable" if isinstance(error, EndpointUnusable) else "configuration"

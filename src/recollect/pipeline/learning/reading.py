@@ -56,7 +56,7 @@ class DistillReading:
         ok, exit_code = getattr(payload, "ok", None), getattr(payload, "exit_code", None)
         ending: Ending = "failed" if ok is False or exit_code else "ok" if ok is True or exit_code == 0 else "unsaid"
         tried = Tried(
-            Call(call, call.payload, result),  # type: ignore[arg-type]
+            Call(call, call.payload, result),  # type: ignore[arg-type]  # a tool call's, as who asks knows
             ending,
             "",
             command,

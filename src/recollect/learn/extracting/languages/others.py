@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from recollect.learn.extracting.languages.rule import Language, SpokenRule
+from recollect.learn.extracting.languages.rule import Language, Meaning, SpokenRule
 
 _NONE: Final = r"(?!)"
 """Matches nothing."""
@@ -12,7 +12,7 @@ _NONE: Final = r"(?!)"
 
 def _language(code: str, *rules: tuple[str, str, tuple[str, ...]], words: dict[str, str]) -> Language:
     """Return a language of few rules. words: `Language`'s expressions, those that are missing match nothing."""
-    meanings = {
+    meanings: dict[str, tuple[Meaning, float]] = {
         "remember": ("explicit", 0.8),
         "from_now_on": ("rule", 0.7),
         "always": ("rule", 0.65),
@@ -21,7 +21,7 @@ def _language(code: str, *rules: tuple[str, str, tuple[str, ...]], words: dict[s
     made = []
     for name, pattern, cues in rules:
         meaning, weight = meanings.get(name, ("correction", 0.65))
-        made.append(SpokenRule(f"{code}.{name}", meaning, weight, cues, pattern))  # type: ignore[arg-type]
+        made.append(SpokenRule(f"{code}.{name}", meaning, weight, cues, pattern))
     names = ("lead_ins", "questions", "doubtful", "reported", "refusal", "orders", "here", "urgent", "important")
     return Language(code, tuple(made), **{name: words.get(name, _NONE) for name in names})
 
