@@ -41,7 +41,7 @@ def measure(at: Places, *, is_quick: bool) -> Section:
 
 
 def _taken(at: Places, name: str, write: Any) -> dict[str, Any]:
-    print(f"soak: {name}", file=sys.stderr)
+    print(f"soak: {name}: writing it", file=sys.stderr, flush=True)
     folder, home = at.cache / "corpora" / f"soak-{name}", at.home(f"soak-{name}")
     for place in (folder, home):
         shutil.rmtree(place, ignore_errors=True)
@@ -52,8 +52,10 @@ def _taken(at: Places, name: str, write: Any) -> dict[str, Any]:
         distill=DistillConfig(enabled=False), embedding=EmbeddingConfig(in_background=False),
     )  # fmt: skip
     home.mkdir(parents=True)
+    print(f"soak: {what}: taking it in", file=sys.stderr, flush=True)
     run = Run([sys.executable, "-m", "benchmarks.support.one_sync", str(home), msgspec.json.encode(settings).decode()])
     report = json.loads(run.output)["report"]
+    print(f"soak: {what}: {report['seconds']:.1f} s; reading it back", file=sys.stderr, flush=True)
     with Memory.open(home, config=settings) as memory:
         started = time.perf_counter()
         again = memory.sync()
@@ -68,6 +70,7 @@ def _taken(at: Places, name: str, write: Any) -> dict[str, Any]:
         "verified": verified.ok, "differing_files": differing, "again_events": again.events,
         "nothing_changed_ms": round(still_ms, 1),
     }  # fmt: skip
+    print(f"soak: {row}", file=sys.stderr, flush=True)  # the whole takes long: what is measured is seen at once
     for place in (folder, home):
         shutil.rmtree(place, ignore_errors=True)
     return row

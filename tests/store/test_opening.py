@@ -12,7 +12,9 @@ import pytest
 from recollect.errors import BrokenInvariant, DiskFull, SchemaTooNew, StoreCorrupt, StoreError, StoreLocked
 from recollect.store.ports import EventFilter, SliceResult
 from recollect.store.sqlite import DATABASE_NAME, IngestLock, SqliteWriter, open_reader, open_writer, quick_check
+from recollect.store.sqlite import connection as connecting
 from recollect.store.sqlite.connection import APPLICATION_ID, open_database
+from recollect.store.sqlite.migrations import SCHEMA_VERSION
 from tests.store.slices import Line, make_slices, write_all
 
 HOLD = """
@@ -67,6 +69,27 @@ def test_what_must_be_set_before_the_first_table_is_set(home: Path) -> None:
     assert db.pragma("auto_vacuum") == 2
     assert db.pragma("journal_mode") == "wal"
     db.close()
+
+
+def test_a_home_that_another_process_makes_meanwhile_is_opened(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = connecting._version
+    others: list[apsw.Connection] = []
+
+    def version_before_the_other(connection: apsw.Connection) -> int:
+        found = asked(connection)
+        if not others:
+            others.append(connection)  # the other's own questions are not interrupted
+            others.append(open_database(home, "write"))
+        return found
+
+    monkeypatch.setattr(connecting, "_version", version_before_the_other)
+    db = open_database(home, "write")
+    try:
+        assert others[1].execute("SELECT value FROM meta WHERE key = 'home_id'").get
+        assert db.pragma("user_version") == SCHEMA_VERSION
+    finally:
+        db.close()
+        others[1].close()
 
 
 def test_every_home_has_an_id_of_its_own(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
     if version == SCHEMA_VERSION:
         return
     if version == 0:
-        if connection.pragma("application_id") not in (0, APPLICATION_ID) or _has_tables(connection):
+        if _is_of_others(connection):
             raise StoreCorrupt(f"{path} is not a Recollect database", hint="move it away and run the command again")
         _set(connection, "page_size", PAGE_BYTES)
         _set(connection, "auto_vacuum", 2)  # INCREMENTAL
@@ -188,9 +188,18 @@ def _columns(connection: apsw.Connection) -> set[tuple[str, str]]:
     return {(str(table), str(column)) for table, column in rows}
 
 
-def _has_tables(connection: apsw.Connection) -> bool:
-    """True when an unversioned database holds tables of somebody else."""
-    return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM sqlite_schema)").get)
+def _is_of_others(connection: apsw.Connection) -> bool:
+    """True when an unversioned database is another program's, or holds tables that are not ours.
+
+    Its version is asked again with the rest, in one statement: two that open a new home meet here, and the first
+    migration of the other may be committed at any moment.
+    """
+    found = connection.execute(
+        "SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id), "
+        "EXISTS (SELECT 1 FROM sqlite_schema)"
+    ).fetchall()
+    version, application, has_tables = found[0]
+    return version == 0 and (application not in (0, APPLICATION_ID) or bool(has_tables))
 
 
 def _set(connection: apsw.Connection, name: str, value: int | str) -> None:
