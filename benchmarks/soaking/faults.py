@@ -16,7 +16,7 @@ from tests.faults.support.stages import STAGES
 from tests.faults.support.trials import Bench, Tally, Trial
 from tests.faults.support.worlds import make_world
 
-KILLS = 216
+KILLS = 288
 FAILURES = 108
 IN_ONE_TRY = 3
 """So many faults hit a home one after the other before it is looked at as a whole."""
@@ -32,7 +32,7 @@ def measure(at: Places, *, is_quick: bool) -> Section:
     hits: Counter[str] = Counter()
     by_stage: dict[str, int] = {}
     wrong: list[str] = []
-    late = 0
+    late = killed = 0
     with Nursery(folder / "nursery") as nursery:
         bench = Bench(folder, make_world(folder / "agents"), nursery, {})
         for stage in STAGES:
@@ -46,11 +46,12 @@ def measure(at: Places, *, is_quick: bool) -> Section:
                 tally = _tried(trial, wanted[first : first + IN_ONE_TRY], wrong)
                 hits += tally.hits
                 late += tally.too_late
+                killed += tally.killed
                 by_stage[stage.name] = by_stage.get(stage.name, 0) + tally.hits.total()
             shutil.rmtree(folder / stage.name.replace(" ", "-"), ignore_errors=True)
     figures = {
-        "faults": hits.total(), "too_late": late, "by_stage": by_stage, "places": len(hits), "wrong": wrong,
-        "seconds": round(time.perf_counter() - started, 1),
+        "faults": hits.total(), "killed": killed, "too_late": late, "by_stage": by_stage, "places": len(hits),
+        "wrong": wrong, "seconds": round(time.perf_counter() - started, 1),
     }  # fmt: skip
     return Section("soak/faults", "Soak: killed and failing everywhere", figures, render(figures))
 
@@ -61,7 +62,7 @@ def _tried(trial: Trial, faults: list[Any], wrong: list[str]) -> Tally:
         return trial.hit(faults)
     except Exception as error:  # noqa: BLE001 - every kind of harm is counted
         wrong.append("; ".join([f"{type(error).__name__}: {error}"[:300], *getattr(error, "__notes__", ())]))
-        return Tally(Counter(), 0)
+        return Tally(Counter(), 0, 0)
 
 
 def render(figures: dict[str, Any]) -> str:
@@ -70,10 +71,10 @@ def render(figures: dict[str, Any]) -> str:
     lines += [f"| {name} | {count} |" for name, count in figures["by_stage"].items()]
     lines += [f"| **all** | **{figures['faults']}** |", ""]
     lines.append(
-        "Kills (SIGKILL, also in the middle of a write) and failing writes (no room, EIO) at "
-        f"{figures['places']} kinds of places; {figures['too_late']} more came when the work was done. After each one "
-        "the database was sound, every byte could be given back as the agent wrote it, and nothing that had been there "
-        "was missing; after every third the work was ended and the memory was the same as one that nothing ever hit. "
-        f"Homes of which that does not hold: {len(figures['wrong'])}."
+        f"{figures['killed']} kills (SIGKILL, also in the middle of a write); the others are failing writes (no room, "
+        f"EIO). They hit {figures['places']} kinds of places; {figures['too_late']} more came when the work was done. "
+        "After each one the database was sound, every byte could be given back as the agent wrote it, and nothing that "
+        "had been there was missing; after every third the work was ended and the memory was the same as one that "
+        f"nothing ever hit. Homes of which that does not hold: {len(figures['wrong'])}."
     )
     return "\n".join([*lines, *(f"- {what}" for what in figures["wrong"])])

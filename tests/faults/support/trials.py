@@ -80,10 +80,11 @@ class Stage(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What was tried: faults by what they hit, and runs that ended before theirs came."""
+    """What was tried: faults by what they hit, runs that ended before theirs came, and how many were killed."""
 
     hits: Counter[str]
     too_late: int
+    killed: int
 
 
 class Trial:
@@ -151,7 +152,7 @@ class Trial:
     def hit(self, faults: list[Fault]) -> Tally:
         """Hit the home with every fault, a few in a row; after each all is whole, and in the end nothing is amiss."""
         hits: Counter[str] = Counter()
-        too_late = 0
+        too_late = killed = 0
         for first in range(0, len(faults), IN_A_ROW):
             home = copy_home(self._before, self._folder / "hit")
             seen = self._stage.is_whole(home, self._bench.world, NOTHING)
@@ -165,11 +166,12 @@ class Trial:
                     seen = self._stage.is_whole(home, self._bench.world, seen)
                 hits[self._what(fault)] += has_hit
                 too_late += not has_hit
+                killed += ended.was_killed
             with _told(f"{self._stage.name}, in the end, after {tried}"):
                 ended = self._bench.run(home, self._stage.command)
                 assert ended.code in self._stage.codes, ended
                 self._stage.is_same(home, self._bench.world, self._expected)
-        return Tally(+hits, too_late)
+        return Tally(+hits, too_late, killed)
 
     def _what(self, fault: Fault) -> str:
         steps = self.ended.steps
