@@ -63,6 +63,11 @@ class OfSession(Protocol):
         ...
 
     @property
+    def left_out(self) -> int:
+        """How many events of a very long session stand between the first and the last of `events`, and are not read."""
+        ...
+
+    @property
     def base(self) -> Base | None:
         """What it came to before; then `events` are only those since. None for a session that is whole."""
         ...

@@ -19,6 +19,7 @@ from recollect.errors import ConfigError
 from recollect.memory import DistillingFacet, Memory, NewDecision, SyncProgress
 from recollect.model.distilled.nodes import Marker, Speaker
 from recollect.serve.mcp.freshness import Freshness
+from recollect.store.sqlite.distilled import feeding
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from tests.pipeline.conftest import World
 from tests.pipeline.distill.plain_stages import PLAIN, WordGate
@@ -435,6 +436,20 @@ def test_a_mistake_of_ours_in_one_session_is_told_and_stops_no_other(world: Worl
     assert "secret" not in note
     assert memory.distilling.health().waiting == 1
     assert memory.distilling.run(stages=PLAIN).sessions == 1
+
+
+def test_of_a_very_long_session_it_is_told_how_much_was_not_read(
+    world: World, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feeding, "MAX_EVENTS", 10)
+    one = world.claude("one")
+    for number in range(30):
+        one.user(f"decide: part{number}")
+    memory.sync()
+    report = memory.distilling.run(stages=PLAIN)
+    assert report.sessions == 1
+    assert report.notes == [f"{one.uid} is very long: its first and last 5 events were analysed, 21 between not"]
+    assert {view.decision.chosen[0] for view in memory.decisions().decisions} >= {"part0", "part29"}
 
 
 def test_codex_and_claude_alike(world: World, memory: Memory) -> None:

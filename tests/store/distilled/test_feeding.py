@@ -146,6 +146,7 @@ def test_of_an_endless_session_the_beginning_and_the_end_are_read(
     source = feed.read("claude:one")
     assert source is not None
     assert [event.seq for event in source.events] == [0, 1, 2, 3, 4, 45, 46, 47, 48, 49]
+    assert source.left_out == 40
 
 
 A, B = Source("a"), Source("b", lane=1)

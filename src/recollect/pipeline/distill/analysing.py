@@ -25,7 +25,7 @@ SCHEME = 2
 
 
 class Analysed(NamedTuple):
-    """What came of one session: a draft, a note on why there is none, or neither (the session is gone)."""
+    """What came of one session: a draft, or neither where the session is gone; and a note on what could not be read."""
 
     uid: str
     draft: AnalysisDraft | None = None
@@ -57,7 +57,8 @@ class Analyst:
             if source is None:
                 return Analysed(uid)
             patterns = self._config.distill.task_patterns
-            return Analysed(uid, draft_of(source, self.prepare(), scheme=self._scheme, task_patterns=patterns))
+            draft = draft_of(source, self.prepare(), scheme=self._scheme, task_patterns=patterns)
+            return Analysed(uid, draft, _left_out(source))
         except (StoreCorrupt, ArchiveError) as error:
             return Analysed(uid, note=f"{uid} could not be analysed: {error}")
         except (ConfigError, StoreError):
@@ -94,6 +95,13 @@ def rules_of(config: Config) -> list[GateRule]:
     from recollect.distill.stages import GateRule
 
     return [GateRule(rule.id, rule.category, rule.pattern, rule.strength) for rule in config.gate.rules]
+
+
+def _left_out(source: OfSession) -> str:
+    if not source.left_out:
+        return ""
+    uid, read = source.session.session_uid, len(source.events)
+    return f"{uid} is very long: its first and last {read // 2:,} events were analysed, {source.left_out:,} between not"
 
 
 def _where(error: Exception) -> str:

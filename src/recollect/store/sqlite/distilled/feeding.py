@@ -23,13 +23,13 @@ from recollect.store.sqlite.bits import HIDDEN, kind_of_bits
 from recollect.store.sqlite.both_sides import last_change, read_lasting, revision_chunks
 from recollect.store.sqlite.connection import open_database, store_errors
 from recollect.store.sqlite.distilled.base import read_base
-from recollect.store.sqlite.distilled.light import light_events, light_rows
+from recollect.store.sqlite.distilled.light import count_light, light_events, light_rows
 from recollect.store.sqlite.readers.events import EventReader, EventRow
 from recollect.store.sqlite.readers.filters import int_array
 from recollect.store.sqlite.readers.sessions import session_of_number
 
-MAX_EVENTS = 200_000
-"""Of a longer session its first and its last half of so many are analysed: memory stays bounded."""
+MAX_EVENTS = 60_000
+"""Of a longer session its first and its last half of so many are read: about 1.2 kB each (design, section 10)."""
 MAX_HASHES = 20_000
 """Hashes of records that are kept while sessions are read; more are forgotten and made again."""
 _NEWEST = 64
@@ -120,6 +120,7 @@ class SqliteOfSession:
         self.change_id = last_change(db)
         self.session: Session = _without_marks(session_of_number(db, number))
         self.base: Base | None = read_base(db, self.session.session_uid)
+        self.left_out = 0
         rows = self._rows(number)
         self.events: list[Event] = light_events(db, self.session.session_uid, rows)
         self._row_of = {(event.event_id, event.part): row for event, row in zip(self.events, rows, strict=True)}
@@ -193,6 +194,7 @@ class SqliteOfSession:
             rows = light_rows(self._db, ends, f"ORDER BY key LIMIT {half}")
             newer = (rows[-1].key + 1 if rows else ends[0], ends[1])
             rows += reversed(light_rows(self._db, newer, f"ORDER BY key DESC LIMIT {half}"))
+            self.left_out = count_light(self._db, ends) - len(rows)
         first = self._reader.first_versions(number)
         if first:
             rows.sort(key=lambda row: (first.get(row.key, row.key), row.key))

@@ -34,6 +34,12 @@ def light_rows(db: apsw.Connection, keys: tuple[int, int], order: str) -> list[E
     return [EventRow(*row) for row in rows]
 
 
+def count_light(db: apsw.Connection, keys: tuple[int, int]) -> int:
+    """Return how many rows `light_rows` has for a range of keys."""
+    statement = f"SELECT count(*) FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {NOT_INDEXED}"
+    return int(db.execute(statement, keys).get or 0)
+
+
 def light_events(db: apsw.Connection, uid: str, rows: Sequence[EventRow]) -> list[Event]:
     """Return the events of rows of one session, see `store.distilled.OfSession.events`. Raises StoreCorrupt."""
     sources = _source_ids(db, {row.source for row in rows})
