@@ -56,6 +56,20 @@ def test_a_repeated_slice_is_not_counted_again(writer: SqliteWriter, reader: Sql
     assert reader.stats().defects == before[2].defects
 
 
+def test_sources_and_ledgers_are_asked_for_one_session_and_one_source(
+    writer: SqliteWriter, reader: SqliteReader
+) -> None:
+    odd = "na\udcffme"  # a file name that is not UTF-8
+    for source in (Source("a"), Source("b", session=odd), Source("c", agent="codex")):
+        write_all(writer, make_slices([Line(f"of {source.key}")], source))
+    assert {row.source_id for row in reader.sources("claude", session="one")} == {"s-a"}
+    assert {row.source_id for row in reader.sources(session="one")} == {"s-a", "s-c"}
+    assert {row.source_id for row in reader.sources("claude", session=odd)} == {"s-b"}
+    assert reader.sources("claude", session="two") == []
+    assert [row.source_id for row in reader.ledgers("s-b")] == ["s-b"]
+    assert list(reader.ledgers("s-d")) == []
+
+
 def test_a_slice_that_begins_inside_what_was_committed_is_a_bug(writer: SqliteWriter) -> None:
     write_all(writer, make_slices(LINES[:2]))
     with pytest.raises(BrokenInvariant):

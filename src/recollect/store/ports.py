@@ -548,12 +548,12 @@ class Reader(Protocol):
         """Return what is stored, from the session rows and the ledger."""
         ...
 
-    def sources(self, agent: str = "") -> list[SourceRow]:
-        """Return every known source (of an agent), without parser state."""
+    def sources(self, agent: str = "", *, session: str = "") -> list[SourceRow]:
+        """Return every known source (of an agent, of one of its sessions by its native id), without parser state."""
         ...
 
-    def ledgers(self) -> Iterator[LedgerRow]:
-        """Yield the ledger of every revision of every source."""
+    def ledgers(self, source_id: str = "") -> Iterator[LedgerRow]:
+        """Yield the ledger of every revision of every source, or of one."""
         ...
 
     def defects(self, source_id: str = "", *, limit: int = 1000) -> list[DefectRow]:

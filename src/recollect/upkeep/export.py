@@ -61,7 +61,7 @@ def raw_files(reader: Reader, session: Session, *, revision: int | None = None) 
     that was never seen.
     """
     slug, native = split_session_uid(session.session_uid)
-    rows = [s for s in reader.sources(slug) if s.session == native and s.revision > 0]
+    rows = [s for s in reader.sources(slug, session=native) if s.revision > 0]
     rows.sort(key=lambda s: (s.lane, s.container != "jsonl", s.path))
     stem = file_name(session.session_uid, "")
     files: list[RawFile] = []
@@ -94,8 +94,8 @@ def raw_bytes(reader: Reader, archive: Archive, file: RawFile) -> Iterator[bytes
 
 def holes_in(reader: Reader, file: RawFile) -> tuple[HoleInFile, ...]:
     """Return what of a revision was taken away on purpose, in order."""
-    for row in reader.ledgers():
-        if (row.source_id, row.revision) == (file.source.source_id, file.revision):
+    for row in reader.ledgers(file.source.source_id):
+        if row.revision == file.revision:
             return tuple(HoleInFile(hole.offset, hole.length, hole.reason, hole.removed_at) for hole in row.holes)
     return ()
 

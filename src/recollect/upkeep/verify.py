@@ -105,7 +105,7 @@ def _checked(reader: Reader, archive: Archive, source: SourceRow | None, revisio
     if check.ledger.is_ok:
         return check
     source_id = revisions[0].source_id
-    now = [row for row in reader.ledgers() if row.source_id == source_id]
+    now = list(reader.ledgers(source_id))
     if not now or [row.holes for row in now] == [row.holes for row in revisions]:
         return check
     check = _SourceCheck(reader, archive, source, now)

@@ -12,8 +12,10 @@ import pytest
 from recollect.model.learned.learnings import Learning, LearningEvidence
 from recollect.store.learned import BY_RULES, Job, Quarantined, Sighting, Verdict
 from recollect.store.sqlite.connection import open_database
-from recollect.store.sqlite.learned.forgetting import forget_sessions, forget_texts
+from recollect.store.sqlite.learned.forgetting import forget_sessions
 from recollect.store.sqlite.learned.writing import SqliteLearningStore, open_learning_store
+from recollect.store.sqlite.removing.written.naming import saying
+from recollect.store.sqlite.removing.written.taking_away import Keeping, take_away
 
 TABLES = ("learning", "learning_sighting", "learning_evidence", "verdict", "job", "quarantine", "entry")
 
@@ -87,6 +89,8 @@ def test_what_a_person_wrote_down_stays_when_a_session_that_says_it_too_goes(sto
 
 def test_a_text_that_has_to_go_takes_all_that_says_it(store: SqliteLearningStore, tmp_path: Path) -> None:
     with store.transaction():
-        assert forget_texts(database(store), lambda text: "ONLY-A" in text) == 1
+        meant = saying(database(store), lambda text: "ONLY-A" in text)
+        assert set(meant.marks) == {"learning:l1", "held:q1"}
+        assert take_away(database(store), meant, Keeping(str.encode, 1)) == 1
     assert "ONLY-A" not in contents(tmp_path)
     assert [known.id for known in store.known(["l1", "l2"])] == ["l2"]

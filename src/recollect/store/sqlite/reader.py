@@ -158,15 +158,15 @@ class SqliteReader:
         with store_errors():
             return sessions.read_stats(self._pool.get(), self._pool.home)
 
-    def sources(self, agent: str = "") -> list[SourceRow]:
-        """Return every known source (of an agent), without parser state."""
+    def sources(self, agent: str = "", *, session: str = "") -> list[SourceRow]:
+        """Return every known source (of an agent, of one of its sessions by its native id), without parser state."""
         with store_errors():
-            return ledger.read_sources(self._pool.get(), agent)
+            return ledger.read_sources(self._pool.get(), agent, session)
 
-    def ledgers(self) -> Iterator[LedgerRow]:
-        """Yield the ledger of every revision of every source."""
+    def ledgers(self, source_id: str = "") -> Iterator[LedgerRow]:
+        """Yield the ledger of every revision of every source, or of one."""
         with store_errors():
-            yield from ledger.read_ledgers(self._pool.get())
+            yield from ledger.read_ledgers(self._pool.get(), source_id)
 
     def defects(self, source_id: str = "", *, limit: int = 1000) -> list[DefectRow]:
         """Return the stored defects (of one source), in order of place."""

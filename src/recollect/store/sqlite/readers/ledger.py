@@ -13,26 +13,29 @@ import msgspec
 from recollect.model.ids import session_uid
 from recollect.store.ports import ChangeRange, DefectRow, DriftRow, EventPlace, LedgerRow, SourceRow
 from recollect.store.sqlite.both_sides import revision_holes
-from recollect.store.sqlite.event_ids import unpack_text
+from recollect.store.sqlite.event_ids import pack_text, unpack_text
 from recollect.store.sqlite.session_facts import decode_facts
 from recollect.store.sqlite.writing.ledger import SOURCE_COLUMNS, session_ranges, source_row
 
 
-def read_sources(db: apsw.Connection, agent: str) -> list[SourceRow]:
-    """Return every known source (of an agent), without parser state."""
+def read_sources(db: apsw.Connection, agent: str, session: str) -> list[SourceRow]:
+    """Return every known source (of an agent, of one of its sessions by its native id), without parser state."""
     columns = SOURCE_COLUMNS.replace(" state,", " x'',")
     rows: Iterable[Any] = db.execute(
-        f"SELECT {columns} FROM source WHERE ?1 = '' OR agent = ?1 ORDER BY agent, path", (agent,)
+        f"SELECT {columns} FROM source WHERE (?1 = '' OR agent = ?1) AND (?2 = '' OR session = ?2) "
+        "ORDER BY agent, path",
+        (agent, pack_text(session)),
     )
     return [source_row(row) for row in rows]
 
 
-def read_ledgers(db: apsw.Connection) -> Iterator[LedgerRow]:
-    """Yield the ledger of every revision of every source."""
+def read_ledgers(db: apsw.Connection, of_source: str) -> Iterator[LedgerRow]:
+    """Yield the ledger of every revision of every source, or of one."""
     rows: list[Any] = db.execute(
         "SELECT source_id, agent, path, session, status, r.revision, bytes_seen, r.committed_bytes, r.records, events, "
         "unknown, replays, defects, r.observed_at, s.number FROM source s JOIN revision r ON r.source = s.number "
-        "ORDER BY s.agent, s.path, s.number, r.revision"
+        "WHERE ?1 = '' OR source_id = ?1 ORDER BY s.agent, s.path, s.number, r.revision",
+        (of_source,),
     ).fetchall()
     holed = set(db.execute("SELECT DISTINCT source, revision FROM hole").fetchall())
     for source_id, agent, path, session, status, revision, *counts, number in rows:
