@@ -170,6 +170,22 @@ def test_what_cannot_be_used_is_a_line_of_the_doctor_and_stops_nothing(
         assert not [c for c in other.upkeep.doctor().checks if "cannot be loaded" in c.detail]
 
 
+@pytest.mark.parametrize(
+    ("slug", "said"),
+    [
+        ("cluade", "no agent called 'cluade'; did you mean claude, claudeai?"),
+        ("claude-code", "no agent called 'claude-code'; did you mean claude?"),
+        ("gone-away", "no agent called 'gone-away'"),
+    ],
+)
+def test_settings_of_an_agent_that_nobody_knows_are_told(tmp_path: Path, slug: str, said: str) -> None:
+    note = f"[agents.{slug}] of the configuration changes nothing: {said}"
+    with opened(tmp_path, Config(agents={slug: AgentConfig(enabled=False)})) as memory:
+        assert memory.sync().notes == [note]
+        (check,) = [c for c in memory.upkeep.doctor().checks if c.name == f"agent {slug}"]
+        assert (check.state, check.detail) == ("warn", note)
+
+
 def test_the_command_line_knows_what_is_described(
     tmp_path: Path, isolated_home: Path, recollect: Callable[..., Any]
 ) -> None:

@@ -276,6 +276,24 @@ def adapter(name: str, known: Mapping[str, Adapter] | None = None) -> Adapter:
     raise UnknownName("agent", name, nearest=near, hint="`recollect agents --all` lists them")
 
 
+def strangers(configured: Iterable[str], known: Mapping[str, Adapter]) -> dict[str, str]:
+    """Return a note on each configured slug that is no adapter's own: another spelling of one, or nobody's.
+
+    A note, not an error: the package that brings the agent may only be missing at the moment.
+    """
+    notes: dict[str, str] = {}
+    failed = {failure.slug for failure in failures()}
+    for slug in configured:
+        if slug in known or slug in failed:
+            continue
+        try:
+            wrong = UnknownName("agent", slug, nearest=(adapter(slug, known).facts.slug,))
+        except UnknownName as unknown:
+            wrong = unknown
+        notes[slug] = f"[agents.{slug}] of the configuration changes nothing: {wrong}"
+    return notes
+
+
 _failed: list[Failure] = []
 _defined: dict[str, Mapping[str, Any]] = {}
 _LOADING = (

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from recollect.agents.base import Adapter
 from recollect.agents.registry import adapter as find_adapter
-from recollect.agents.registry import adapters, adapters_with
+from recollect.agents.registry import adapters, adapters_with, strangers
 from recollect.archive.archive import Archive
 from recollect.archive.keys import HomeKeys
 from recollect.capture.confined.scope import Scope
@@ -117,6 +117,7 @@ def sync(
     keeping_out = KeepingOut(opened, excluded_repos(request.config, request.env), now_us=request.now_us())
     if request.scope is None:
         wish = Renewal(request.config.privacy, request.max_bytes, request.progress)
+        report.notes += strangers(request.config.agents, request.known).values()
         renew_redaction(home, (writer, reader, archive, keys), wish, report)
     index = _open_index(home, report)
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from recollect.agents.base import Adapter
-from recollect.agents.registry import failures
+from recollect.agents.registry import failures, strangers
 from recollect.capture.discover import discover, roots_of, shared_roots
 from recollect.capture.expand import database_problems
 from recollect.capture.files import read_head
@@ -42,6 +42,8 @@ def agent_checks(desk: Desk, reader: Reader | None) -> Iterator[Check]:
     if off:
         text = f"{counted(len(off), 'agent')} switched off in the configuration"
         yield Check("agents off", "ok", text, details=tuple(off), id="agent")
+    for slug, note in strangers(desk.config.agents, desk.known).items():
+        yield Check(f"agent {slug}", "warn", note, "`recollect agents --all` lists them", id="agent")
     if reader is not None:
         yield from silent_agents(reader)
     for failure in failures(desk.config.formats()):
