@@ -112,7 +112,6 @@ def _shares(uids: list[str]) -> list[tuple[str, int]]:
     return sorted((uid, output) for uid, output in shares.items())
 
 
-@pytest.mark.xfail(strict=True, reason="of a shared response the first session's sighting counts, not the fullest one")
 def test_a_fork_made_in_the_midst_of_a_response_does_not_hide_what_it_took_in_the_end(world: World) -> None:
     first, second = sorted((stable_uuid("parent"), stable_uuid("fork")))
     begun, ended = response("m1", 1, line="l1"), response("m1", 90, line="l2")

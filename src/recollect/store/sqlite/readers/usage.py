@@ -14,6 +14,7 @@ from recollect.model.usage import UsageReport, UsageRow, UsageTotals
 from recollect.store.ports import EventFilter, UsageBy
 from recollect.store.sqlite.readers.filters import int_array, session_condition
 from recollect.store.sqlite.readers.prices import Prices, price_book, prices_on
+from recollect.store.sqlite.writing.usage_rows import MAX_TOKENS
 
 _DAY_US = 86_400_000_000
 _SUMS = (
@@ -197,10 +198,14 @@ def _groups(
 
 
 def _owners(db: apsw.Connection) -> dict[int, list[bytes]]:
-    """Return, for the keys that several sessions have, the session that counts each: the least start, then uid."""
+    """Return, for the keys that several sessions have, the session that counts each.
+
+    The one that saw most of the response (a fork may have been made in its midst), then the least start, then uid.
+    """
     rows: Iterable[Any] = db.execute(
         "SELECT u.dedupe, u.session, "
-        "min((s.started_at IS NULL) || printf('%020d', coalesce(s.started_at, 0)) || s.uid) "
+        f"min(printf('%014d%014d', {MAX_TOKENS} - u.output, {2 * MAX_TOKENS} - u.input - u.cache_read) "
+        "|| (s.started_at IS NULL) || printf('%020d', coalesce(s.started_at, 0)) || s.uid) "
         "FROM usage_shared h JOIN usage u ON u.dedupe = h.dedupe JOIN session s ON s.number = u.session "
         "WHERE u.is_additive GROUP BY u.dedupe"
     )
