@@ -14,7 +14,7 @@ def main() -> int:
 
         return close_session(options_of(sys.argv[3:]))
     if sys.argv[1:2] == ["hook"] and not {"-h", "--help", "--json"}.intersection(sys.argv[2:]):
-        from recollect.hook.__main__ import main as hook
+        from recollect.hook.handling import main as hook
 
         return hook(sys.argv[2:])
     if sys.argv[1:2] == ["context"] and "--hook" in sys.argv:

@@ -30,7 +30,7 @@ def run(
         env=environment(home, **env),
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=120,
     )
 
 

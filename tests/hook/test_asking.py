@@ -167,7 +167,7 @@ def test_the_program_gets_the_payload_and_opens_the_same_home(home: Path) -> Non
     )
     arguments = command("codex", "start", home, program(home, body))
     env = {name: value for name, value in environment(home).items() if name != "RECOLLECT_HOME"} | {"HOME": "/nowhere"}
-    done = subprocess.run(arguments, input=START, env=env, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(arguments, input=START, env=env, capture_output=True, check=False, timeout=120)
     said: dict[str, Any] = json.loads(context_of(done.stdout))
     assert said["arguments"] == ["context", "--hook", "codex", "--event", "start"]
     assert said["home"] == str(home)

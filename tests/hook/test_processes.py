@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from recollect.agents.installing import commands
 from recollect.hook import drops as dropping
-from recollect.hook.__main__ import main
 from recollect.hook.answers import FORMS, is_valid
+from recollect.hook.handling import main
 from recollect.model.own import INTERNAL_VARIABLE
 from tests.hook.processes import HOOK, command, drops, environment, run
 
@@ -245,9 +245,9 @@ def test_it_imports_the_standard_library_only(tmp_path: Path) -> None:
     }
     roots = {name.partition(".")[0] for name in names} - {"imported package"}
     assert {n for n in names if n.startswith("recollect.")} <= {
-        "recollect.hook", "recollect.hook.drops", "recollect.hook.answering", "recollect.hook.answers",
-        "recollect.hook.request", "recollect.hook.daemon", "recollect.hook.child", "recollect.paths",
-        "recollect.hook.at_once", "recollect.ready",
+        "recollect.hook", "recollect.hook.handling", "recollect.hook.drops", "recollect.hook.answering",
+        "recollect.hook.answers", "recollect.hook.request", "recollect.hook.daemon", "recollect.hook.child",
+        "recollect.paths", "recollect.hook.at_once", "recollect.ready",
     }  # fmt: skip
     assert roots - set(sys.stdlib_module_names) == {"recollect"}
 
@@ -256,8 +256,33 @@ def test_main_never_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(_arguments: object) -> bytes:
         raise MemoryError
 
-    monkeypatch.setattr("recollect.hook.__main__._arm", lambda: None)
-    monkeypatch.setattr("recollect.hook.__main__._disarm", lambda: None)
-    monkeypatch.setattr("recollect.hook.__main__._handle", broken)
-    monkeypatch.setattr("recollect.hook.__main__._print", lambda said: None)
+    monkeypatch.setattr("recollect.hook.handling._arm", lambda: None)
+    monkeypatch.setattr("recollect.hook.handling._disarm", lambda: None)
+    monkeypatch.setattr("recollect.hook.handling._handle", broken)
+    monkeypatch.setattr("recollect.hook.handling._print", lambda said: None)
     assert main(["claude", "start"]) == 0
+
+
+def test_time_that_ends_where_nothing_can_be_raised_is_not_printed(tmp_path: Path) -> None:
+    """Python prints what a callback raises, that of a weak reference, as imports have them, too."""
+    script = """
+import sys, weakref
+from recollect.hook import drops, handling
+class Loaded: pass
+def stop(_gone):
+    print("stopped", file=sys.__stdout__)
+    raise handling.Stop
+def read():
+    loaded = Loaded()
+    held = weakref.ref(loaded, stop)
+    del loaded
+    return b"{}"
+drops.read_input = read
+handling.main(["gemini", "spool", sys.argv[1]])
+print("told", file=sys.stderr)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "spool")], env=environment(tmp_path), capture_output=True,
+        check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"stopped\n", b"told\n")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recollect.model.own import BLOCK_TAG, without_own_blocks
+from recollect.recall import quoting
 from recollect.recall.quoting import CONTINUED, clean, quoted
 from tests.recall.hostile_text import PLANTED, commanding
 
@@ -104,3 +107,30 @@ def test_a_long_text_of_openers_takes_time_in_proportion() -> None:
     for seed in ("<", "<a-", "</", "<a_", "[", "\x1b[", "<|", "#", " ", "Human", "*_", "<s", "\n> "):
         text = seed * 40_000
         assert len(clean(text)) <= len(text)
+
+
+def test_what_is_plain_needs_no_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every character that is told to be plain without a pattern is one that all patterns leave as it is."""
+    plain = "".join(filter(quoting._is_plain, map(chr, range(sys.maxunicode + 1))))
+    assert {"\n", "a", "é", "中", "😀"} <= set(plain)
+    monkeypatch.setattr(quoting, "_is_plain", lambda text: False)
+    assert quoting._visible(plain) == plain
+
+
+ROLES = (
+    "human assistant system user developer ai tool function instruction instructions response input Human ASSISTANT "
+    "uſer aı aİ ASSİSTANT INST /INST SYS IMG TOOL_CALLS claude passed ## : ： “ ” é [ ] < > * _ \" ' ` |"
+).split()
+marked = st.lists(st.one_of(st.sampled_from(ROLES), st.sampled_from((" ", "\t", "\n", " results"))), max_size=9)
+
+
+@given(marked.map("".join))
+@example("aİ:")
+@example("## Instructions :")
+@example("tool results**\t:")
+def test_what_needs_no_pattern_stays_the_same_with_them(text: str) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        quick = clean(text)
+        patched.setattr(quoting, "_may_have_role", lambda text: True)
+        patched.setattr(quoting, "_BRACKET_ENDS", ("",))
+        assert clean(text) == quick

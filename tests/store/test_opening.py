@@ -14,7 +14,7 @@ from recollect.store.ports import EventFilter, SliceResult
 from recollect.store.sqlite import DATABASE_NAME, IngestLock, SqliteWriter, open_reader, open_writer, quick_check
 from recollect.store.sqlite import connection as connecting
 from recollect.store.sqlite.connection import APPLICATION_ID, open_database
-from recollect.store.sqlite.migrations import SCHEMA_VERSION
+from recollect.store.sqlite.migrations import MIGRATIONS, SCHEMA_VERSION
 from tests.store.slices import Line, make_slices, write_all
 
 HOLD = """
@@ -211,3 +211,9 @@ def test_a_closed_reader_says_so(home: Path) -> None:
     reader.close()
     with pytest.raises(StoreError, match="closed"):
         reader.stats()
+
+
+def test_the_version_is_told_without_loading_the_migrations() -> None:
+    assert connecting.SCHEMA_VERSION == SCHEMA_VERSION == len(MIGRATIONS)
+    loads = "import sys, recollect.store.sqlite.recent; print('recollect.store.sqlite.migrations' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", loads], capture_output=True, check=True).stdout == b"False\n"

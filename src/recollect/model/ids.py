@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import quote, unquote
 
-# hashlib loads OpenSSL: who only names a session, as a hook does, goes without.
+# hashlib loads OpenSSL, urllib a reader of network addresses: who only names a session, as a hook does, goes without.
 
 _SAFE = "._:/-"
 _NATIVE_OK = re.compile(r"[A-Za-z0-9._:/-]+")
@@ -15,6 +14,8 @@ def session_uid(agent: str, native_id: str) -> str:
     """Return `<slug>:<native id>`, percent-encoded outside `[A-Za-z0-9._:/-]` so that it survives shells and URLs."""
     if _NATIVE_OK.fullmatch(native_id):
         return f"{agent}:{native_id}"
+    from urllib.parse import quote
+
     return f"{agent}:{quote(native_id, safe=_SAFE, errors='surrogatepass')}"
 
 
@@ -23,6 +24,10 @@ def split_session_uid(uid: str) -> tuple[str, str]:
     slug, sep, native = uid.partition(":")
     if not sep or not slug or not native:
         raise ValueError(f"not a session uid: {uid!r}")
+    if "%" not in native:
+        return slug, native
+    from urllib.parse import unquote
+
     return slug, unquote(native, errors="surrogatepass")
 
 

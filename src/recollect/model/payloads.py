@@ -4,7 +4,7 @@ Source of the kinds: docs/data-model.md. Every payload is a frozen struct tagged
 JSON carries `{"kind": "tool_call", ...}`. Fields that an agent does not give stay at their default.
 """
 
-from __future__ import annotations
+# No `annotations` of the future: annotations that are texts would be read, one by one, when a decoder is made.
 
 from typing import Any, Literal
 

@@ -25,6 +25,12 @@ _INVISIBLE = (
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+_UNSEEN = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0"
+    "\ufe00\ufe01\ufe02\ufe03\ufe04\ufe05\ufe06\ufe07\ufe08\ufe09\ufe0a\ufe0b\ufe0c\ufe0d\ufe0e\ufe0f"
+)
+"""Those of them that Python counts as printable, but for the last ones, from `_TAGS` on."""
+_TAGS = "\U000e0000"
 _TERMINAL = (
     # ECMA-48, as escape sequences: control sequences, strings up to their end or that of the line, and the short ones.
     # The same as single characters (0x80 to 0x9f) are rather text in a wrong encoding: only they themselves go.
@@ -50,10 +56,21 @@ _TEMPLATE_MARK = r"[<＜﹤](\s{0,4}[|｜][^\n|｜<>]{1,64}[|｜]\s{0,4})[>＞�
 _BRACKETED = (
     r"\[(?=/?\s?(?:INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|IMG)\])(/?\s?\w+)\]"
 )
+_BRACKET_ENDS = ("INST]", "SYS]", "PROMPT]", "TOOLS]", "CALLS]", "RESULTS]", "CONTENT]", "IMG]")
 _ROLES = "human|assistant|system|user|developer|ai|tool(?: results?)?|function(?: results?)?"
 _ROLE_AT_START = rf"^([^\w\[\n]{{0,24}})({_ROLES})([*_\"'`]{{0,4}}[ \t]{{0,4}}[:：])"
 _HEADING = r"^([ \t]*#{1,6}[ \t]*)(instructions?|response|input)([ \t]{0,4}[:：])"
 _ROLE_INSIDE = r"(?<=[^\w\[])(Human|Assistant|HUMAN|ASSISTANT)(?=[ \t]{0,4}[:：])"
+
+_ROLE_ENDS = (
+    "human", "assistant", "system", "user", "developer", "ai", "tool", "function", "result", "results",
+    "instruction", "instructions", "response", "input",
+)  # fmt: skip
+"""How what stands before the colon of a role or heading ends; what may stand in between: `_ROLE_ENVELOPE`."""
+_ROLE_ENVELOPE = "*_\"'` \t"
+_LONGEST_ROLE = 16
+_ALIKE = str.maketrans("İı", "ii")
+"""As `re` without case has it; what else it takes for a letter of ASCII, casefolding does too."""
 
 
 def clean(text: str, *, limit: int | None = None) -> str:
@@ -90,19 +107,34 @@ def _folded(text: str) -> str:
 
 
 def _visible(text: str) -> str:
-    if text.isascii() and text.isprintable():
+    if _is_plain(text):
         return text
     text = re.sub(_INVISIBLE, "", re.sub(_SURROGATES, "\ufffd", text))
     return re.sub(_CONTROL, "", re.sub(_LINE_ENDS, "\n", re.sub(_TERMINAL, "", text)))
 
 
+def _is_plain(text: str) -> bool:
+    """Tell whether nothing in a text is invisible, without the patterns that say what is."""
+    shown = text.replace("\n", "").replace("\t", "")
+    return shown.isprintable() and _UNSEEN.isdisjoint(shown) and max(shown, default="") < _TAGS
+
+
 def _without_marks(text: str) -> str:
     text = _without_tags(text)
-    if ":" in text or "：" in text:
+    if _may_have_role(text):
         text = re.sub(_ROLE_AT_START, r"\1[\2]\3", text, flags=re.IGNORECASE | re.MULTILINE)
         text = re.sub(_HEADING, r"\1[\2]\3", text, flags=re.IGNORECASE | re.MULTILINE)
         text = re.sub(_ROLE_INSIDE, r"[\1]", text)
     return text
+
+
+def _may_have_role(text: str) -> bool:
+    """Tell whether a colon stands behind a role or a heading, perhaps; it is told without a pattern."""
+    for before in text.replace("：", ":").split(":")[:-1]:
+        end = before.rstrip(_ROLE_ENVELOPE)[-_LONGEST_ROLE:]
+        if end.translate(_ALIKE).casefold().endswith(_ROLE_ENDS):
+            return True
+    return False
 
 
 def _without_tags(text: str) -> str:
@@ -110,7 +142,7 @@ def _without_tags(text: str) -> str:
     if "<" in text or "＜" in text or "﹤" in text:
         text = re.sub(_TAG, _untagged, text, flags=re.IGNORECASE)
         text = re.sub(_TEMPLATE_MARK, r"‹\1›", re.sub(_SENTENCE, r"‹\1›", text, flags=re.IGNORECASE))
-    return re.sub(_BRACKETED, r"⟦\1⟧", text) if "[" in text else text
+    return re.sub(_BRACKETED, r"⟦\1⟧", text) if any(end in text for end in _BRACKET_ENDS) else text
 
 
 def _untagged(tag: re.Match[str]) -> str:

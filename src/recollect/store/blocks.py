@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import msgspec
 import zstandard
@@ -37,7 +36,7 @@ class BlockEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     path: str
 
 
-class Frame(NamedTuple):
+class Frame(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One compressed run of entries: their number, their size before compression, the zstd data."""
 
     entry_count: int

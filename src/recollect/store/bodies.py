@@ -14,20 +14,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 import msgspec
 
 from recollect.errors import ArchiveError, BrokenInvariant, StoreError
 from recollect.model.payloads import Json, Payload
-from recollect.model.rows import PREFIX as ROW_PREFIX
-from recollect.model.rows import decode_row
 
 LARGE_CHARS = 2048
 """Strings of at least this many characters are read from the archive."""
 
 _INSIDE = "~2"
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = "[\ud800-\udfff]"
 _MAX_NODES = 200_000
 """Strings deeper in a record than this many values are kept in the body: the walk is bounded."""
 
@@ -167,7 +164,7 @@ def payload_without_record(body: bytes) -> Payload:
     return _light_decoder.decode(body)[0]
 
 
-class _Record(NamedTuple):
+class _Record(msgspec.Struct, frozen=True):
     """A record as read again: its value and its text, or why there is none."""
 
     value: Json = None
@@ -181,11 +178,13 @@ class _Record(NamedTuple):
         found = _follow(self.value, pointer, decoded)
         if not isinstance(found, str):
             return None
-        return found if found.isascii() else _SURROGATE.sub("\ufffd", found)
+        return found if found.isascii() else re.sub(_SURROGATE, "\ufffd", found)
 
 
 def _read(read_record: Callable[[], bytes]) -> _Record:
     """Read and decode a record as leniently as it was decoded when it was taken in."""
+    from recollect.model.rows import PREFIX, decode_row  # who reads without the archive, a hook, needs none of it
+
     try:
         raw = read_record()
     except (ArchiveError, StoreError) as error:
@@ -193,7 +192,7 @@ def _read(read_record: Callable[[], bytes]) -> _Record:
     text = raw.decode("utf-8", "replace")
     try:
         value = _decode_json(b"{" + raw + b"}" if _is_members(raw) else raw)
-        row = decode_row(value) if raw.startswith(ROW_PREFIX) else None
+        row = decode_row(value) if raw.startswith(PREFIX) else None
         return _Record(row.value if row else value, text)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         pass

@@ -23,9 +23,6 @@ BY_RULES = "rules"
 """`Sighting.origin` of what the deterministic extractor found."""
 BY_CLOSING = "closing"
 """`Sighting.origin` of what tells that an action was done."""
-TOLD_NOTE = "told"
-"""The note of what an agent is told of learning itself when a session starts, "" for nothing: blocks that were made
-ready hold no more when it changes."""
 VERDICT_SCHEMA_VERSION = 1
 
 JobKind = Literal["rules", "model", "relate"]

@@ -1,18 +1,25 @@
 """What the context for an agent reads of the store: few rows, no archive. Plain data; implemented by each backend.
 
-Apart from `store.ports`, so that a process that lives for one block loads nothing else.
+Apart from `store.ports`, so that a process that lives for one block loads nothing else. Structures and no named tuples:
+Python takes ten times as long to make one of those.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+import msgspec
 
 from recollect.model.payloads import Payload
 from recollect.model.text import summary_of
 
+TOLD_NOTE = "told"
+"""The note of what an agent is told of learning itself when a session starts, "" for nothing: blocks that were made
+ready hold no more when it changes."""
 
-class Folder(NamedTuple):
+
+class Folder(msgspec.Struct, frozen=True):
     """Where an agent works. path: the top of the repository, else the folder itself; as the system writes it.
 
     names: what sessions that worked there may call their repository. is_repository: what lies below belongs to it too.
@@ -23,7 +30,7 @@ class Folder(NamedTuple):
     is_repository: bool
 
 
-class RecentSession(NamedTuple):
+class RecentSession(msgspec.Struct, frozen=True):
     """One root session that worked in a folder. Times in UTC microseconds."""
 
     session_uid: str
@@ -72,7 +79,7 @@ class RecentEvent:
         return (self._found[1] if self._found is not None else "") or summary_of(payload)
 
 
-class RecentDecision(NamedTuple):
+class RecentDecision(msgspec.Struct, frozen=True):
     """A decision that holds, as a line tells it. citation: `session_uid#seq`, "" for one without a session."""
 
     statement: str
@@ -87,7 +94,7 @@ class RecentDecision(NamedTuple):
     confidence: float
 
 
-class RecentLearning(NamedTuple):
+class RecentLearning(msgspec.Struct, frozen=True):
     """A learning that holds, as a line tells it. Times in UTC microseconds.
 
     authors: who wrote its evidence, see `model.learned.learnings.Author`; empty: a person said it to the memory itself.
@@ -111,7 +118,7 @@ class RecentLearning(NamedTuple):
     citation: str
 
 
-class GivenLearnings(NamedTuple):
+class GivenLearnings(msgspec.Struct, frozen=True):
     """Learnings to choose from.
 
     left_out: how many more there are. changes_at: when one of them begins or ends by itself, UTC microseconds, None:
@@ -124,7 +131,7 @@ class GivenLearnings(NamedTuple):
     agents: frozenset[str] = frozenset()
 
 
-class RecentDiary(NamedTuple):
+class RecentDiary(msgspec.Struct, frozen=True):
     """An entry of an agent's diary, as a line tells it. written_at: UTC microseconds."""
 
     id: str
@@ -137,7 +144,7 @@ class RecentDiary(NamedTuple):
     left_pending: tuple[str, ...]
 
 
-class Firing(NamedTuple):
+class Firing(msgspec.Struct, frozen=True, array_like=True):
     """One time that an agent was given a block, or that there was nothing to say (no citations).
 
     at: UTC microseconds. event: start, compact or prompt. session: its uid, "" where the agent did not say. citations:
@@ -158,7 +165,7 @@ class Firing(NamedTuple):
     note: str = ""
 
 
-class OwnCallCount(NamedTuple):
+class OwnCallCount(msgspec.Struct, frozen=True):
     """How often an agent asked the memory itself. tool: as the agent names it, its shell's name for a command."""
 
     agent: str

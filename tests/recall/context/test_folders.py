@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from recollect.recall.context.folders import folder_of
+from recollect.store.recent import Folder
 
 
 def test_a_folder_in_a_repository_belongs_to_its_top(tmp_path: Path) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     (tmp_path / "shop" / "src" / "cart").mkdir(parents=True)
     found = folder_of(str(tmp_path / "shop" / "src" / "cart"), {"HOME": str(tmp_path)})
-    assert found == (str(tmp_path / "shop"), ("shop",), True)
+    assert found == Folder(str(tmp_path / "shop"), ("shop",), is_repository=True)
 
 
 def test_a_worktree_belongs_to_the_repository_that_it_hangs_in(tmp_path: Path) -> None:
@@ -38,7 +39,7 @@ def test_a_repository_at_the_users_home_holds_nothing_but_the_home_itself(tmp_pa
     (tmp_path / ".git").mkdir()
     (tmp_path / "letters").mkdir()
     found = folder_of(str(tmp_path / "letters"), {"HOME": str(tmp_path)})
-    assert found == (str(tmp_path / "letters"), ("letters",), False)
+    assert found == Folder(str(tmp_path / "letters"), ("letters",), is_repository=False)
 
 
 def test_a_place_that_cannot_be_is_none() -> None:

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, Protocol
 import msgspec
 
 from recollect.learn.queue.backoff import wait_us
-from recollect.store.learned import TOLD_NOTE
+from recollect.store.recent import TOLD_NOTE
 
 PauseReason = Literal["authentication", "quota", "rate", "unavailable", "unusable", "budget", "configuration"]
 

@@ -4,7 +4,7 @@ Kinds, ids and status: docs/distill.md. A node is made of events alone; the same
 same ids. Ranges are half-open, in characters of the redacted `payload.text` of a message.
 """
 
-from __future__ import annotations
+# No `annotations` of the future: annotations that are texts would be read, one by one, when a decoder is made.
 
 from typing import Literal
 

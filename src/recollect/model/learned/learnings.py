@@ -4,7 +4,7 @@ Kinds, ids and states: docs/learnings.md. A learning is named by its content, so
 learning with more evidence.
 """
 
-from __future__ import annotations
+# No `annotations` of the future: annotations that are texts would be read, one by one, when a decoder is made.
 
 from typing import Literal
 

@@ -9,10 +9,11 @@ import msgspec
 from recollect.model.payloads import ToolCall
 
 MAX_CHARS = 400
-_SEPARATORS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
-_REDIRECTION = re.compile(r"\s*(?:\d?>&\d|&?>{1,2}\s*\S+|2>\s*\S+|<\s*/dev/null)")
-_VARIABLE = re.compile(r"^(?:\w+=\S*\s+)+(?=\S)")
-_RUNNER = re.compile(r"^(?:(?:sudo|time|nohup|command|exec)\s+|(?:timeout|nice)\s+(?:-\S+\s+)*(?:\d\S*\s+)?)+")
+# Texts, compiled by `re` when they are first used: a hook has no time for patterns that it does not meet.
+_SEPARATORS = r"\s*(?:&&|\|\||;|\n)\s*"
+_REDIRECTION = r"\s*(?:\d?>&\d|&?>{1,2}\s*\S+|2>\s*\S+|<\s*/dev/null)"
+_VARIABLE = r"^(?:\w+=\S*\s+)+(?=\S)"
+_RUNNER = r"^(?:(?:sudo|time|nohup|command|exec)\s+|(?:timeout|nice)\s+(?:-\S+\s+)*(?:\d\S*\s+)?)+"
 _RUNNERS = ("sudo", "time", "nohup", "command", "exec", "nice")
 _LOOKS = frozenset(
     (
@@ -22,11 +23,15 @@ _LOOKS = frozenset(
     ).split()
 )
 """Programs that look at something or move it: that they end with an error is an answer, not a failure."""
-_CHECKS = re.compile(
-    r"(?:^|[\s/:._-])(?:tests?|pytest|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|make|ninja|cmake|build|compile|lint|"
-    r"mypy|pyright|ruff|flake8|pylint|eslint|tsc|clippy|check|cargo|gradlew?|mvn|bazel|go|dotnet|msbuild|xcodebuild|swift|"
-    r"migrate|deploy|terraform|docker|npm|pnpm|yarn|install)(?:$|[\s:._-])"
+_CHECKS = frozenset(
+    (
+        "test tests pytest tox nox jest vitest mocha rspec phpunit ctest make ninja cmake build compile lint mypy "
+        "pyright ruff flake8 pylint eslint tsc clippy check cargo gradle gradlew mvn bazel go dotnet msbuild "
+        "xcodebuild swift migrate deploy terraform docker npm pnpm yarn install"
+    ).split()
 )
+_BOUNDS = str.maketrans({**dict.fromkeys(":._-", " "), "/": "/ "})
+"""What ends a word. A slash only begins one: `tests/` is a folder."""
 _KEYS = ("command", "cmd", "commands", "script", "CommandLine", "command_line", "code", "input")
 
 
@@ -50,7 +55,7 @@ def command_of(call: ToolCall) -> Command | None:
 
 def _shell(text: str) -> Command | None:
     steps = []
-    for step in _SEPARATORS.split(text[: 4 * MAX_CHARS].strip()):
+    for step in re.split(_SEPARATORS, text[: 4 * MAX_CHARS].strip()):
         first = _bare(step.split("|", 1)[0])
         program = first.split(" ", 1)[0].rpartition("/")[2]
         if program and not program.startswith("#") and program not in _LOOKS:
@@ -58,17 +63,17 @@ def _shell(text: str) -> Command | None:
     if not steps:
         return None
     key = " && ".join(steps)[:MAX_CHARS]
-    return Command(key, key, is_check=_CHECKS.search(key) is not None)
+    return Command(key, key, is_check=not _CHECKS.isdisjoint(key.translate(_BOUNDS).split()))
 
 
 def _bare(step: str) -> str:
     """Return a step without redirections, variables that are set, and programs that run another."""
     if ">" in step or "<" in step:
-        step = _REDIRECTION.sub("", step)
+        step = re.sub(_REDIRECTION, "", step)
     step = step.strip()
     if "=" in step:
-        step = _VARIABLE.sub("", step)
-    return _RUNNER.sub("", step) if step.startswith(_RUNNERS) else step
+        step = re.sub(_VARIABLE, "", step)
+    return re.sub(_RUNNER, "", step) if step.startswith(_RUNNERS) else step
 
 
 def _text(arguments: object) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from recollect.model.own import without_own_blocks
 from recollect.model.payloads import FileEdit, Json, ToolCall, UserMessage
 from recollect.model.text import one_line
@@ -42,7 +44,10 @@ class Requests:
                 lines.append(Candidate(f"“{text}”", f"{asked.session}#{event.seq}", event.ts, 0.6))
         shown = max(2, asked.room * 3 // 5)
         chosen = lines if len(lines) <= shown else [lines[0], *lines[1 - shown :]]
-        ranked = [c._replace(worth=1.0 if not i else 0.5 + 0.5 * i / len(chosen)) for i, c in enumerate(chosen)]
+        ranked = [
+            msgspec.structs.replace(c, worth=1.0 if not i else 0.5 + 0.5 * i / len(chosen))
+            for i, c in enumerate(chosen)
+        ]
         return Found(ranked, len(lines) - len(chosen))
 
 

@@ -21,21 +21,21 @@ REASON_CHARS = 110
 FILES = 4
 _STEP = 2
 _KINDS = ("tool_call", "tool_result", "file_edit")
-_CAUSE = re.compile(
+# Texts, as those of `commands`.
+_CAUSE = (
     r"\w(?:error|exception)\b|\berror\b|assert|panic|fatal|cannot|can't|not found|no such|undefined|unresolved|denied|"
-    r"refused|mismatch|错误|エラー|오류",
-    re.IGNORECASE,
+    r"refused|mismatch|错误|エラー|오류"
 )
-_COUNT = re.compile(r"fail|expected|失败|失敗", re.IGNORECASE)
-_REFUSED = re.compile(
+_COUNT = r"fail|expected|失败|失敗"
+_REFUSED = (
     r"\b(?:user|operator|human)\b.{0,40}\b(?:doesn't want|does not want|rejected|declined|denied|refused|cancel|abort|"
-    r"interrupt)|\brequest(?:ed)? (?:was )?(?:interrupted|cancelled|aborted)",
-    re.IGNORECASE,
+    r"interrupt)|\brequest(?:ed)? (?:was )?(?:interrupted|cancelled|aborted)"
 )
 """A person said no: that is no failure of the call."""
-_DOWNLOADED = re.compile(
-    r"\b(?:curl|wget|iwr|irm|invoke-webrequest)\b[^|]{0,300}\|\s*(?:sudo\s+)?(?:\w{0,8}sh|iex|python3?|node)\b",
-    re.IGNORECASE,
+_REFUSING = ("user", "operator", "human", "request")
+"""One of these is in it."""
+_DOWNLOADED = (
+    r"\b(?:curl|wget|iwr|irm|invoke-webrequest)\b[^|]{0,300}\|\s*(?:sudo\s+)?(?:\w{0,8}sh|iex|python3?|node)\b"
 )
 _NOT_QUOTED = "[a command that runs what it downloads]"
 """A tool's words are quoted, but a block is the last place to repeat such a command from."""
@@ -170,7 +170,7 @@ class FailureWalk:
                 before.passed = citation
                 self._closed.append(self._open.pop(command.key))
             return
-        if _REFUSED.search(result.text[:400] or event.summary):
+        if _is_refused(result.text[:400] or event.summary):
             return
         reason = _reason(result.text) or event.summary
         count = before.count + 1 if before is not None else 1
@@ -178,15 +178,24 @@ class FailureWalk:
         self._open[command.key] = Failure(command, reason, event.ts, citation, count, edited)
 
 
+def _is_refused(text: str) -> bool:
+    folded = text.casefold()
+    return any(word in folded for word in _REFUSING) and re.search(_REFUSED, text, re.IGNORECASE) is not None
+
+
 def _reason(text: str) -> str:
     """Return the line that tells most: the last that names a cause, else the last that speaks of failing, else the
     last."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     for telling in (_CAUSE, _COUNT):
-        found = next((line for line in reversed(lines) if telling.search(line)), "")
+        found = next((line for line in reversed(lines) if re.search(telling, line, re.IGNORECASE)), "")
         if found:
-            return one_line(_DOWNLOADED.sub(_NOT_QUOTED, found), REASON_CHARS)
-    return one_line(_DOWNLOADED.sub(_NOT_QUOTED, lines[-1]), REASON_CHARS) if lines else ""
+            return one_line(_without_downloads(found), REASON_CHARS)
+    return one_line(_without_downloads(lines[-1]), REASON_CHARS) if lines else ""
+
+
+def _without_downloads(line: str) -> str:
+    return re.sub(_DOWNLOADED, _NOT_QUOTED, line, flags=re.IGNORECASE) if "|" in line else line
 
 
 def lines_of(failures: Sequence[Failure], asked: Asked, shown: int) -> Found:

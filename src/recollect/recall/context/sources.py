@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
+
+import msgspec
 
 from recollect.store.recent import Folder, RecentReader, RecentSession
 
@@ -15,7 +17,7 @@ LINE_TOKENS = 110
 """What a line takes, about: a source is asked for as many lines as the budget has room for."""
 
 
-class Candidate(NamedTuple):
+class Candidate(msgspec.Struct, frozen=True):
     """One line that might be said.
 
     text: without its citation. citation: `session_uid#seq`, or the uid of what was learned or noted. ts: of what it
@@ -31,7 +33,7 @@ class Candidate(NamedTuple):
     also: str = ""
 
 
-class Found(NamedTuple):
+class Found(msgspec.Struct, frozen=True):
     """What a source has to say: candidates in the order in which they are shown; how many it has beside them."""
 
     candidates: Sequence[Candidate]

@@ -15,7 +15,7 @@ TITLE_CHARS = 90
 LAST_WORDS_CHARS = 170
 _REPLIES = 4
 """Replies looked at from the end, until one says something."""
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+")
+_SENTENCE_END = r"(?<=[.!?。！？])\s+"
 
 
 class WorkedOn:
@@ -59,7 +59,7 @@ def _said(text: str) -> str:
     if len(line) <= LAST_WORDS_CHARS:
         return line
     kept = ""
-    for sentence in reversed(_SENTENCE_END.split(line[-4 * LAST_WORDS_CHARS :])[1:]):
+    for sentence in reversed(re.split(_SENTENCE_END, line[-4 * LAST_WORDS_CHARS :])[1:]):
         longer = f"{sentence} {kept}".rstrip()
         if len(longer) > LAST_WORDS_CHARS:
             break

@@ -11,11 +11,12 @@ from typing import Any, Literal
 import apsw
 
 from recollect.errors import DiskFull, SchemaTooNew, StoreCorrupt, StoreError, StoreLocked
-from recollect.store.sqlite.migrations import MIGRATIONS, SCHEMA_VERSION
 
 DATABASE_NAME = "memory.db"
 APPLICATION_ID = 0x5245_434C
 """`RECL`: tells `file` and other tools whose database this is."""
+SCHEMA_VERSION = 7
+"""How many migrations there are. They themselves are loaded where one is to be run: a hook never does."""
 PAGE_BYTES = 4096
 BUSY_TIMEOUT_MS = 5_000
 CACHE_KIB = 32 * 1024
@@ -170,6 +171,8 @@ def _is_readable(connection: apsw.Connection) -> bool:
 
 def _known_columns() -> set[tuple[str, str]]:
     """Return every table and column of this version's schema."""
+    from recollect.store.sqlite.migrations import MIGRATIONS
+
     scratch = apsw.Connection(":memory:")
     try:
         for migration in MIGRATIONS:
@@ -212,6 +215,8 @@ def _set(connection: apsw.Connection, name: str, value: int | str) -> None:
 
 def _migrate(connection: apsw.Connection, number: int) -> None:
     """Run one migration and record it, in one transaction. Another process may have been first."""
+    from recollect.store.sqlite.migrations import MIGRATIONS
+
     connection.execute("BEGIN IMMEDIATE")
     try:
         if _version(connection) < number:

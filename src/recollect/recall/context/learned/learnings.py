@@ -25,7 +25,7 @@ HEADINGS = {
 }
 _OWN_WORDS = frozenset(("user", "assistant"))
 _NEEDS_OWN_WORDS = ("preference", "action")
-_NAMED = re.compile(r"`([^`\n]{3,60})`")
+_NAMED = r"`([^`\n]{3,60})`"
 _NAMES = 4
 _QUOTES = str.maketrans("“”", '""')
 
@@ -98,7 +98,7 @@ def line_of(learning: RecentLearning, worth: float, *, before: str = "") -> Cand
     text = f"{day_of(learning.ts)} {before}{_about(learning)}{_said_by(learning)}“{quotable(learning.text)}”"
     if learning.state == "confirmed" and learning.kind != "action":
         text += " (confirmed)"
-    names = (*((learning.path,) if learning.path else ()), *_NAMED.findall(learning.text))[:_NAMES]
+    names = (*((learning.path,) if learning.path else ()), *re.findall(_NAMED, learning.text))[:_NAMES]
     uid = f"{'action' if learning.kind == 'action' else 'learning'}:{learning.id}"
     return Candidate(text, uid, learning.ts, worth, tuple(names), learning.citation)
 

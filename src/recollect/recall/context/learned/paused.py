@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recollect.model.text import one_line
 from recollect.recall.context.sources import Asked
-from recollect.store.learned import TOLD_NOTE
+from recollect.store.recent import TOLD_NOTE
 
 REASON_CHARS = 120
 

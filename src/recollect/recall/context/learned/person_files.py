@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from recollect.paths import expand
 from recollect.ready import HEAD_BYTES, head_of
@@ -31,14 +32,14 @@ _LEAST_CHARS = 40
 _GOES_ON = "… (the file goes on; an agent is given no more of it)"
 
 
-class PersonFile(NamedTuple):
+class PersonFile(msgspec.Struct, frozen=True):
     """One of the two files. name: `soul.md` or `user.md`, whatever its path. path: absolute."""
 
     name: str
     path: str
 
 
-class Front(NamedTuple):
+class Front(msgspec.Struct, frozen=True):
     """What a block says of a file before what is quoted: a line of ours, and the file's, each of them marked."""
 
     name: str

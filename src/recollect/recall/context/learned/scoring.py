@@ -26,7 +26,7 @@ WORD = 0.15
 MOST_WORDS = 4
 """So many words that the branch and the last sessions' titles share with it count, each by `WORD`."""
 _LAST_SESSIONS = 3
-_TOKEN = re.compile(r"[^\W_]{4,}")
+_WORD = r"[^\W_]{4,}"
 _DAY_US = 24 * 3600 * 1_000_000
 
 
@@ -56,4 +56,4 @@ def _words_now(asked: Asked) -> frozenset[str]:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(_TOKEN.findall(text.lower()))
+    return frozenset(re.findall(_WORD, text.lower()))

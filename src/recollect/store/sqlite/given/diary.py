@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import apsw
@@ -24,7 +25,10 @@ class _Told(msgspec.Struct, frozen=True):
     sessions: tuple[str, ...] = ()
 
 
-_told = msgspec.json.Decoder(_Told).decode
+@cache
+def _told() -> Callable[[str], _Told]:
+    """Return the decoder: making it takes longer than asking a store that has no diary."""
+    return msgspec.json.Decoder(_Told).decode
 
 
 def newest_diary(
@@ -62,7 +66,7 @@ def diary_agents(db: apsw.Connection, repo: str) -> list[str]:
 def _entry(row: tuple[Any, ...], is_elsewhere: Callable[[str], bool]) -> RecentDiary | None:
     id_, agent, written_at, text = row
     try:
-        told = _told(text)
+        told = _told()(text)
     except msgspec.MsgspecError as error:
         raise StoreCorrupt(f"a stored entry of a diary is damaged: {error}", hint=REBUILD_HINT) from error
     uids = [uid.partition("#")[0] for uid in told.sessions]

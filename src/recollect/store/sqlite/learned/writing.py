@@ -16,7 +16,8 @@ from recollect.model.learned.entries import EntryDraft
 from recollect.model.learned.learnings import Learning
 from recollect.model.learned.notes import Batch
 from recollect.ready import EVERY_FOLDER, withdraw
-from recollect.store.learned import BY_CLOSING, TOLD_NOTE, Known, Quarantined, Sighting, Verdict
+from recollect.store.learned import BY_CLOSING, Known, Quarantined, Sighting, Verdict
+from recollect.store.recent import TOLD_NOTE
 from recollect.store.sqlite.connection import open_database, store_errors
 from recollect.store.sqlite.entries.writing import put_entries, remove_entries
 from recollect.store.sqlite.learned.jobs import SqliteJobQueue
