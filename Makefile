@@ -19,7 +19,7 @@ up: $(VENV)/.runtime ## install, take in every session on this machine, show wha
 	@$(BIN)/recollect up --once
 
 test: $(VENV)/.dev ## the whole suite, without network
-	@$(BIN)/python -m pytest -n auto
+	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: check-static test ## all that continuous integration checks
 

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import signal
 import socket
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-settings.register_profile("dev", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
-settings.load_profile("ci" if os.environ.get("CI") else "dev")
+from tests.examples import IS_CI, USUAL, tried
+
+settings.register_profile("dev", deadline=None, max_examples=USUAL)
+settings.register_profile("ci", deadline=None, max_examples=tried(USUAL), derandomize=True, print_blob=True)
+settings.load_profile("ci" if IS_CI else "dev")
+
+# Many tests start the program. Where byte code is not kept, each start compiles all of it again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+# What was started by `nohup` or in the background ignores these, and so would every program that a test sends them to.
+# A handler that does nothing is not inherited: this process still outlives the terminal, the programs hear the signal.
+for _name in ("SIGHUP", "SIGINT", "SIGTERM"):
+    _number = getattr(signal, _name, signal.SIGTERM)
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _name == "SIGINT" else lambda *_: None)
 
 _THIS_MACHINE = ("localhost", "::1", "::", "0.0.0.0")
 _HOME_VARIABLES = {
@@ -35,13 +52,21 @@ class NetworkUsed(AssertionError):
     """A test tried to reach another machine."""
 
 
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return names of homes in a folder of their own: `mktemp` reads the folder of all the others for each."""
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def isolated_home(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """Point every variable that says where things are to an empty folder, and return it.
 
     The folder itself exists; the places inside it don't, as on a new machine.
     """
-    home = tmp_path_factory.mktemp("home")
+    home = next(_homes)
+    home.mkdir(mode=0o700)
     for variable, place in _HOME_VARIABLES.items():
         monkeypatch.setenv(variable, str(home / place) if place != "." else str(home))
     for variable in [name for name in os.environ if name.startswith("RECOLLECT_") and name not in _HOME_VARIABLES]:

@@ -25,12 +25,22 @@ CONFIG_NAME = "config.toml"
 
 def user_home(env: Mapping[str, str] | None = None) -> Path:
     """Return the user's home directory: `HOME`, on Windows `USERPROFILE`, else what the system says."""
-    return _path(_user_home(os.environ if env is None else env))
+    return _path(user_home_text(env))
+
+
+def user_home_text(env: Mapping[str, str] | None = None) -> str:
+    """Return the user's home directory as text, as it is written in the environment."""
+    return _user_home(os.environ if env is None else env)
 
 
 def expand(text: str, env: Mapping[str, str] | None = None) -> Path:
     """Return a path with a leading `~` and `$NAME` or `${NAME}` replaced; an unknown variable stays as written."""
-    return _path(_expanded(text, os.environ if env is None else env))
+    return _path(expand_text(text, env))
+
+
+def expand_text(text: str, env: Mapping[str, str] | None = None) -> str:
+    """Return the same as text."""
+    return _expanded(text, os.environ if env is None else env)
 
 
 def home_dir(env: Mapping[str, str] | None = None) -> Path:

@@ -32,6 +32,8 @@ def excesses_of_module(source: str, name: str) -> Iterator[Excess]:
 
 def _walk(node: ast.AST, prefix: str) -> Iterator[Excess]:
     for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):  # no definition stands in one
+            continue
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from _function(child, prefix + child.name)
             yield from _walk(child, f"{prefix}{child.name}.")

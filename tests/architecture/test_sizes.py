@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from hypothesis import given
@@ -22,6 +23,7 @@ EXCEPTIONS: dict[str, str] = {}
 """What may be larger than its limit, by name as in `Excess.name`, and why. Never add; only remove."""
 
 
+@cache
 def measured(repository: Path) -> list[Excess]:
     found: list[Excess] = []
     for root in CODE:

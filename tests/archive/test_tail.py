@@ -16,6 +16,7 @@ from recollect.archive.chunks import SealedChunk
 from recollect.archive.sealing import Sealer
 from recollect.archive.tail import MAX_DELTAS, CutSlice, OpenTail, cut_slice
 from recollect.errors import BrokenInvariant
+from tests.examples import tried
 
 KIB = 1 << 10
 record_lengths = st.lists(st.one_of(st.integers(1, 4 * KIB), st.integers(4 * KIB, 150 * KIB)), max_size=30)
@@ -58,7 +59,7 @@ def see_in_pieces(revision: Revision, stream: bytes, ends: list[int], cuts: list
         revision.see(stream[start:stop], [end - start for end in ends[first:last]], hashes[first:last], is_last=is_last)
 
 
-@settings(max_examples=60)
+@settings(max_examples=tried(60))
 @given(lengths=record_lengths, tail=st.integers(0, 100 * KIB), seed=st.integers(0, 9), data=st.data())
 def test_any_cuts_of_any_stream_keep_exactly_its_bytes_and_close_the_same_chunks(
     sealer: Sealer, lengths: list[int], tail: int, seed: int, data: st.DataObject
@@ -75,7 +76,7 @@ def test_any_cuts_of_any_stream_keep_exactly_its_bytes_and_close_the_same_chunks
     assert pieces.state.open_tail == whole.state.open_tail
 
 
-@settings(max_examples=60)
+@settings(max_examples=tried(60))
 @given(lengths=record_lengths, seed=st.integers(0, 9), data=st.data())
 def test_records_known_only_by_the_byte_after_them_close_the_same_chunks(
     sealer: Sealer, lengths: list[int], seed: int, data: st.DataObject

@@ -14,9 +14,10 @@ from recollect.memory import Memory
 from recollect.testing.conformance import check_records
 from recollect.testing.fixtures import fixtures_in
 from tests.conformance.fuzz import FIXTURES, bent, chosen, lay_out_bent, records_in, sources
+from tests.examples import tried
 
 SLUGS = sorted({fixture.agent for fixture in fixtures_in(FIXTURES)} & adapters().keys())
-EXAMPLES = 100
+EXAMPLES = tried(100)
 FIXTURES_PER_SYNC = 4
 
 

@@ -16,8 +16,9 @@ import pytest
 from recollect.config import Config
 from recollect.memory import Memory
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
+from tests.examples import tried
 
-KILLS = 12
+KILLS = tried(12, floor=8)
 CHILD = """
 import sys, time
 from recollect.config import Config, IngestConfig

@@ -27,6 +27,23 @@ def test_a_search_without_syncing_loads_neither_parsers_nor_detectors_nor_upkeep
     assert (done.stdout.strip(), done.stderr, done.returncode) == ("", "", 0)
 
 
+def test_looking_for_changes_where_there_are_none_loads_no_numpy_and_compiles_no_pattern_of_a_secret(
+    tmp_path: Path,
+) -> None:
+    """Both take as long as all else that a short command does."""
+    program = (
+        "import sys\nfrom recollect.config import Config\nfrom recollect.memory import Memory\n"
+        "with Memory.open(sys.argv[1], config=Config(), env={'HOME': sys.argv[1]}) as memory:\n"
+        "    memory.search('zebra')\n"
+        "from recollect.privacy.detectors import DEFAULT\n"
+        "print('numpy' in sys.modules, sum('compiled' in vars(detector.pattern) for detector in DEFAULT))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "memory")], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout.strip(), done.stderr) == ("False 0", "")
+
+
 def test_every_name_of_the_door_can_be_imported() -> None:
     import recollect.memory
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.privacy import Redactor
+from tests.examples import tried
 from tests.privacy.planted_secrets import PLANTED
 
 REDACTOR = Redactor(b"a key for tests")
@@ -77,7 +78,7 @@ def test_redacting_redacted_text_finds_nothing(text: str) -> None:
     assert findings or redacted == text
 
 
-@settings(max_examples=300)
+@settings(max_examples=tried(300))
 @given(
     st.text(max_size=40),
     st.sampled_from(sorted(PLANTED)),

@@ -57,7 +57,7 @@ class Receiver:
         return self.ask("POST", path, body, named)
 
     def ask(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer:
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=120)
         try:
             connection.putrequest(method, path, skip_host="host" in headers)
             for name, value in headers.items():
@@ -72,7 +72,7 @@ class Receiver:
 
     def connect(self) -> socket.socket:
         """Return a bare connection."""
-        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=120)
 
     def lines(self) -> list[Any]:
         """Return the requests in the spool."""
@@ -84,7 +84,7 @@ class Receiver:
         """Send a signal and return the exit code."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        code = self.process.wait(timeout=20)
+        code = self.process.wait(timeout=120)
         for stream in (self.process.stdout, self.process.stderr):
             if stream is not None:
                 stream.close()

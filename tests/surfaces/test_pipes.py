@@ -118,7 +118,7 @@ def test_a_pipe_is_followed_until_it_ends_and_files_until_ctrl_c(transcript: Cla
         piped.stdin.write(whole[len(whole) // 2 :])
         piped.stdin.close()
         rest = lines(piped.stdout.read())
-        assert piped.wait(timeout=60) == 0
+        assert piped.wait(timeout=120) == 0
     given = [(e["event_id"], e["part"]) for e in (first, *rest)]
     assert given == [(e["event_id"], e["part"]) for e in lines(recollect("parse", transcript.path).stdout)]
 
@@ -130,7 +130,7 @@ def test_a_pipe_is_followed_until_it_ends_and_files_until_ctrl_c(transcript: Cla
         transcript.user("said while you look")
         assert "said while you look" in following.stdout.readline().decode()
         following.send_signal(signal.SIGINT)
-        assert following.wait(timeout=30) == 0
+        assert following.wait(timeout=120) == 0
 
 
 def test_a_proof_of_a_file_and_what_it_says(transcript: ClaudeTranscript) -> None:

@@ -25,7 +25,7 @@ from recollect.capture.documents import DocumentPlace
 from recollect.config import Config
 from recollect.model.capabilities import Place
 from recollect.model.records import ZSTD_SUFFIXES
-from recollect.paths import expand, spool_dir, user_home
+from recollect.paths import expand_text, spool_dir, user_home, user_home_text
 
 HEAD_BYTES = 64 * 1024
 _LOOSE_SUFFIXES = (".jsonl", ".jsonl.zst", ".jsonl.zstd")
@@ -90,12 +90,12 @@ def roots_of(adapter: Adapter, config: Config, env: Mapping[str, str]) -> list[R
     settings = config.agent(adapter.facts.slug)
     values = {**env, **settings.variables}
     found: list[RootDir] = []
-    for root in adapter.facts.roots:
+    for root in adapter.facts.roots:  # as text throughout: this is asked for every agent each time anybody looks
         value = values.get(root.variable) if root.variable else None
-        texts = value.split(os.pathsep) if value else [str(user_home(values) / root.default)]
-        found += [RootDir(os.path.abspath(os.path.join(expand(t, values), root.below)), True) for t in texts if t]
+        texts = value.split(os.pathsep) if value else [os.path.join(user_home_text(values), root.default)]
+        found += [RootDir(os.path.abspath(os.path.join(expand_text(t, values), root.below)), True) for t in texts if t]
     found += [RootDir(os.path.abspath(spool_dir(name, env)), True) for name in adapter.facts.spools]
-    found += [RootDir(os.path.abspath(expand(t, values)), False) for t in settings.roots]
+    found += [RootDir(os.path.abspath(expand_text(t, values)), False) for t in settings.roots]
     unique: dict[str, RootDir] = {}
     for item in found:
         unique.setdefault(item.path, item)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from recollect.index.preparation import Prepared, clean, prepare
 from recollect.index.schema import (
     IDENT,
     INSTRUCTIONS,
@@ -24,6 +24,9 @@ from recollect.index.schema import (
 )
 from recollect.model.text import TextClass
 
+if TYPE_CHECKING:
+    from recollect.index.preparation import Prepared
+
 DOCUMENT_BYTES = 64 * 1024
 """A longer text goes on in further documents of the same key."""
 _CUT_BACK_BYTES = 1024
@@ -33,7 +36,8 @@ _SPACE = re.compile(rb"\s(?=\S*\Z)")
 class DocumentBuilder:
     """Collects the texts of one slice and prepares them together. Use once: add …, then finish.
 
-    Not thread safe. Memory: about three times the text added.
+    Not thread safe. Memory: about three times the text added. What prepares texts is imported with the first: a process
+    that only asks needs no numpy, which takes as long to import as all else.
     """
 
     def __init__(self) -> None:
@@ -53,6 +57,8 @@ class DocumentBuilder:
             self._heads.append(("", 0, text_class))
             self._path_of.append(-1)
             return len(self._heads) - 1
+        from recollect.index.preparation import clean
+
         data = clean(text)
         pieces = split_text(data) if len(data) > DOCUMENT_BYTES else [data]
         head = _head(text_class, kind, tool)
@@ -70,6 +76,10 @@ class DocumentBuilder:
 
         An event without text and paths has none.
         """
+        if not self._pieces:
+            return [() for _ in self._heads]
+        from recollect.index.preparation import prepare
+
         prepared = prepare(self._pieces)
         paths = [f',"{PATHS}":"{p.text}"' for p in prepare(self._paths)]
         documents: list[tuple[str, ...]] = []

@@ -9,18 +9,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from recollect.errors import EmbeddingUnavailable, StoreLocked
-from recollect.index.vectors.embedder import Embedder
 from recollect.index.vectors.files import SCANNED, Commit
 from recollect.index.vectors.texts import KINDS, chunks_of
 from recollect.index.vectors.vector_index import MAX_KEY, merged, ranges_of
-from recollect.index.vectors.writer import VectorWriter
 from recollect.store.feed import FeedEvent, TextFeed
 from recollect.store.ports import ChangeRange
+
+if TYPE_CHECKING:  # what writes vectors brings numpy, and everything that looks for changes comes by here
+    from recollect.index.vectors.embedder import Embedder
+    from recollect.index.vectors.writer import VectorWriter
 
 CONSUMER = "vectors"
 LOCK_NAME = "embed.lock"

@@ -31,7 +31,7 @@ _GROUP = "secret"
 def redactor_of(marker_key: bytes, privacy: PrivacyConfig | None = None) -> Redactor:
     """Return what finds and replaces secrets in a home whose configuration says so.
 
-    Making one takes as long as taking in an append; it never changes, so a process that stays makes it once.
+    The first takes as long as taking in an append; it never changes, so a process that stays makes it once.
     """
     if privacy is None:
         return Redactor(marker_key, DEFAULT)
@@ -55,7 +55,7 @@ def _own_detector(entry: SecretPatternConfig) -> Detector:
         kind=entry.name,
         literals=(literal.encode("ascii"),) if literal else (),
         pattern=pattern,
-        group=pattern.groupindex.get(_GROUP, 0),
+        group=pattern.compiled.groupindex.get(_GROUP, 0),
         raw=raw_pattern(re.escape(literal)),
         anchored=bool(literal),
     )

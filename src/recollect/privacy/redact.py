@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
@@ -17,7 +18,7 @@ from recollect.privacy.assignments import kind_by_key
 from recollect.privacy.detectors import DEFAULT
 from recollect.privacy.findings import MARKER, Finding, finding_of
 from recollect.privacy.private_spans import PRIVATE_KIND, PRIVATE_LITERALS, PRIVATE_RAW, strip_private
-from recollect.privacy.shapes import RAW_REACH_BYTES, Detector
+from recollect.privacy.shapes import RAW_REACH_BYTES, Detector, LatePattern
 
 WINDOW_BYTES: Final = 1 << 20
 """Bytes searched at a time: bounds the list of hits whatever the data are."""
@@ -29,6 +30,43 @@ NESTED_TRIES: Final = 8
 # than tab, line feed and carriage return (colours in terminal output, mostly) stand in no pattern.
 _HIDING_LITERAL: Final = rb"\u00"
 _HIDING_ESCAPE: Final = re.compile(rb"\\u00(?:[2-7][0-9A-Fa-f]|09|0[AaDd])")
+
+
+class _Sieve(NamedTuple):
+    """What is searched for, of a list of detectors. Ranks are places in that list."""
+
+    anywhere: tuple[int, ...]
+    """Those without a literal, which are looked for in every record."""
+    owners: tuple[tuple[int, ...], ...]
+    """By literal: whose it is."""
+    raw_checks: tuple[tuple[re.Pattern[bytes] | LatePattern[bytes], ...], ...]
+    """By literal: what is tried where it stands in undecoded bytes."""
+    literals: BytesAhoCorasick
+    overlap_bytes: int
+    rank_by_kind: dict[str, int]
+
+
+@lru_cache(maxsize=4)
+def _sieve_of(detectors: tuple[Detector, ...]) -> _Sieve:
+    """Prepare the search. It takes most of the time of making a redactor, and is the same under every key."""
+    owners: dict[bytes, list[int]] = {literal: [] for literal in (_HIDING_LITERAL, *PRIVATE_LITERALS)}
+    for rank, detector in enumerate(detectors):
+        for literal in detector.literals:
+            owners.setdefault(literal, []).append(rank)
+    owned = tuple(tuple(dict.fromkeys(ranks)) for ranks in owners.values())
+    return _Sieve(
+        anywhere=tuple(rank for rank, detector in enumerate(detectors) if not detector.literals),
+        owners=owned,
+        raw_checks=tuple(
+            (PRIVATE_RAW,)
+            if literal in PRIVATE_LITERALS
+            else tuple(dict.fromkeys(detectors[rank].raw for rank in ranks)) or (_HIDING_ESCAPE,)
+            for literal, ranks in zip(owners, owned, strict=True)
+        ),
+        literals=BytesAhoCorasick(tuple(owners), implementation=Implementation.DFA),
+        overlap_bytes=max(map(len, owners)) - 1,
+        rank_by_kind={detector.kind: rank for rank, detector in reversed(list(enumerate(detectors)))},
+    )
 
 
 class Redactor:
@@ -48,22 +86,8 @@ class Redactor:
         self._detectors = tuple(detectors)
         self._allowed_values = frozenset(allow)
         self._allowed = tuple(re.compile(expression, re.ASCII) for expression in allow)
-        self._anywhere = tuple(rank for rank, detector in enumerate(self._detectors) if not detector.literals)
-        owners: dict[bytes, list[int]] = {literal: [] for literal in (_HIDING_LITERAL, *PRIVATE_LITERALS)}
-        for rank, detector in enumerate(self._detectors):
-            for literal in detector.literals:
-                owners.setdefault(literal, []).append(rank)
-        self._owners = tuple(tuple(dict.fromkeys(ranks)) for ranks in owners.values())
-        self._raw_checks = tuple(
-            (PRIVATE_RAW,)
-            if literal in PRIVATE_LITERALS
-            else tuple(dict.fromkeys(self._detectors[rank].raw for rank in ranks)) or (_HIDING_ESCAPE,)
-            for literal, ranks in zip(owners, self._owners, strict=True)
-        )
-        self._literals = BytesAhoCorasick(tuple(owners), implementation=Implementation.DFA)
-        self._overlap_bytes = max(map(len, owners)) - 1
-        kinds = [detector.kind for detector in self._detectors]
-        self._rank_by_kind = {kind: rank for rank, kind in reversed(list(enumerate(kinds)))}
+        sieve = _sieve_of(self._detectors)
+        self._anywhere, self._owners, self._raw_checks, self._literals, self._overlap_bytes, self._rank_by_kind = sieve
 
     def suspects(self, data: bytes, ends: Sequence[int]) -> list[int]:
         """Return the ascending ordinals of the records that may hold a secret.
@@ -215,7 +239,7 @@ def _claims_of(detector: Detector, rank: int, text: str, starts: list[int]) -> I
     matches = (
         filter(None, (detector.pattern.match(text, start) for start in starts))
         if detector.anchored
-        else detector.pattern.finditer(text)
+        else detector.pattern.compiled.finditer(text)
     )
     for match in matches:
         first, last = match.span(detector.group if detector.group >= 0 else match.lastindex or 0)

@@ -13,12 +13,40 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import AnyStr, Generic
 
 RAW_REACH_BYTES = 26_000
 """Bytes a raw pattern may look at: 2,048 characters of a value at 12 bytes each (`\\uXXXX` pairs), name and room."""
 
 LINE_END = r"(?:\s|\\{1,4}[nrt]){1,16}+"
 """Blanks between the lines of one secret, also as JSON inside a text writes them."""
+
+
+class LatePattern(Generic[AnyStr]):
+    """A regular expression, compiled when it is first tried: most kinds of secret come up in few processes.
+
+    Compiling all of them takes longer than all else that a short command has to do.
+    """
+
+    def __init__(self, source: AnyStr, flags: re.RegexFlag = re.NOFLAG) -> None:
+        self._source: AnyStr = source
+        self._flags = flags
+
+    @cached_property
+    def compiled(self) -> re.Pattern[AnyStr]:
+        """The pattern itself."""
+        return re.compile(self._source, self._flags)
+
+    @cached_property
+    def match(self) -> Callable[..., re.Match[AnyStr] | None]:
+        """`re.Pattern.match`."""
+        return self.compiled.match
+
+    @cached_property
+    def search(self) -> Callable[..., re.Match[AnyStr] | None]:
+        """`re.Pattern.search`."""
+        return self.compiled.search
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +62,26 @@ class Detector:
 
     kind: str
     literals: tuple[bytes, ...]
-    pattern: re.Pattern[str]
+    pattern: LatePattern[str]
     group: int
-    raw: re.Pattern[bytes]
+    raw: LatePattern[bytes]
     validate: Callable[[str], bool] | None = None
     anchored: bool = True
 
 
-def text_pattern(source: str) -> re.Pattern[str]:
-    """Compile a pattern over decoded text. ASCII rules, so that text and bytes agree on what a letter is."""
-    return re.compile(source, re.ASCII)
+@cache
+def text_pattern(source: str) -> LatePattern[str]:
+    """Return a pattern over decoded text, the same for the same source.
+
+    ASCII rules, so that text and bytes agree on what a letter is.
+    """
+    return LatePattern(source, re.ASCII)
 
 
-def raw_pattern(source: str) -> re.Pattern[bytes]:
-    """Compile the loose twin of a pattern, over JSON bytes."""
-    return re.compile(source.encode("ascii"))
+@cache
+def raw_pattern(source: str) -> LatePattern[bytes]:
+    """Return the loose twin of a pattern, over JSON bytes; the same for the same source."""
+    return LatePattern(source.encode("ascii"))
 
 
 def prefixed(

@@ -159,7 +159,7 @@ def _memory(agent: str, home: Path, *roots: Path) -> Iterator[Memory]:
 
 
 def _read(fixture: Fixture, memory: Memory) -> Outcome:
-    sessions = list(memory.sessions(limit=1000).sessions)
+    sessions = list(memory.sessions(limit=1000, sync=False).sessions)
     events = {s.session_uid: list(memory.events(s.session_uid)) for s in sessions}
     drift = [f"{d.kind} {d.name}" for d in memory.reader().stats().drift]
     return Outcome(fixture.name, [], sessions, events, drift)

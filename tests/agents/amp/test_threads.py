@@ -27,6 +27,7 @@ from recollect.model.payloads import (
 from recollect.testing.conformance import check_adapter
 from recollect.testing.strategies import any_values
 from tests.agents.cline.reading import give, info_of, mangled, payloads, problems_of, record
+from tests.examples import tried
 
 ADAPTER = AmpAdapter()
 INFO = info_of(ADAPTER, "thread", "threads/T-1.json")
@@ -86,7 +87,7 @@ SOUND = [
 
 
 @given(values=any_values())
-@settings(max_examples=60)
+@settings(max_examples=tried(60))
 def test_any_content_keeps_the_contract(values: list[Any]) -> None:
     assert check_adapter(ADAPTER, INFO, values) == []
 

@@ -15,6 +15,7 @@ from recollect.agents.roo.parse import RooAdapter
 from recollect.testing.conformance import check_adapter
 from recollect.testing.strategies import any_values
 from tests.agents.cline.reading import info_of, mangled, problems_of, record
+from tests.examples import tried
 
 ADAPTERS: list[Adapter] = [ClineAdapter(), RooAdapter(), KiloAdapter()]
 ROLES = [(a, p.role) for a in ADAPTERS for p in a.facts.places]
@@ -67,7 +68,7 @@ MESSAGES: list[Any] = [
 
 @pytest.mark.parametrize(("adapter", "role"), ROLES, ids=lambda x: x if isinstance(x, str) else x.facts.slug)
 @given(values=any_values())
-@settings(max_examples=30)
+@settings(max_examples=tried(30))
 def test_any_content_keeps_the_contract(adapter: Adapter, role: str, values: list[Any]) -> None:
     info = info_of(adapter, role, "tasks/1785574800000/file.json", "document" if role == "sessions_db" else "")
     assert check_adapter(adapter, info, values) == []

@@ -30,6 +30,7 @@ from recollect.model.text import searchable
 from recollect.testing.conformance import check_adapter, read
 from recollect.testing.strategies import any_json, any_values
 from tests.agents.codewhale.documents import ADAPTER, FIRST, SECOND, drafts, load, payloads, pieces
+from tests.examples import tried
 
 ROLES = tuple(place.role for place in ADAPTER.facts.places)
 
@@ -144,7 +145,7 @@ def places_in(value: Any) -> list[tuple[Any, Any]]:
     return found
 
 
-@settings(max_examples=150)
+@settings(max_examples=tried(150))
 @given(data=st.data(), role=st.sampled_from(ROLES))
 def test_no_bent_document_makes_the_parser_raise(data: st.DataObject, role: str) -> None:
     values = [json.loads(r.raw) for r in pieces(load(SECOND))]

@@ -16,6 +16,7 @@ from recollect.model.payloads import kind_of
 from recollect.model.records import Record, SourceInfo
 from recollect.model.text import searchable, summary_of
 from tests.agents.codex.records import ADAPTER, NAME, Reading, context, event, item, meta
+from tests.examples import tried
 
 SESSION = Path(__file__).with_name("whole_session.jsonl")
 RECORDS = [msgspec.json.decode(line) for line in SESSION.read_bytes().splitlines()]
@@ -55,7 +56,7 @@ def bent_sessions(draw: st.DrawFn) -> list[Any]:
     return records
 
 
-@settings(max_examples=200)
+@settings(max_examples=tried(200))
 @given(records=bent_sessions(), role=st.sampled_from(ROLES))
 def test_no_content_makes_the_parser_raise(records, role):
     reading = Reading(records, role)

@@ -28,6 +28,7 @@ from recollect.model.payloads import (
 from recollect.testing.conformance import check_adapter, read
 from recollect.testing.strategies import any_values
 from tests.agents.cline.reading import give, info_of, mangled, payloads, problems_of, record
+from tests.examples import tried
 
 ADAPTER = ContinueAdapter()
 INFO = info_of(ADAPTER, "session", "sessions/c1.json")
@@ -68,7 +69,7 @@ SOUND = [
 
 @pytest.mark.parametrize("role", ["session", "index"])
 @given(values=any_values())
-@settings(max_examples=40)
+@settings(max_examples=tried(40))
 def test_any_content_keeps_the_contract(role: str, values: list[Any]) -> None:
     assert check_adapter(ADAPTER, info_of(ADAPTER, role, "sessions/c1.json"), values) == []
 

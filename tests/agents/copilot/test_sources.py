@@ -37,6 +37,7 @@ from tests.agents.copilot.streams import (
     stream,
     user,
 )
+from tests.examples import tried
 
 ROLES = tuple(place.role for place in ADAPTER.facts.places)
 TYPES = st.sampled_from(
@@ -161,13 +162,13 @@ def test_the_timeline_keeps_its_times():
     assert (shown.native_id, shown.ts_quality) == ("timeline:t1", "exact")
 
 
-@settings(max_examples=200)
+@settings(max_examples=tried(200))
 @given(values=st.lists(EVENTS | DATA, max_size=5), role=st.sampled_from(ROLES))
 def test_any_content_keeps_the_contract(values: list[Any], role: str) -> None:
     assert check_adapter(ADAPTER, info(role), values) == []
 
 
-@settings(max_examples=100)
+@settings(max_examples=tried(100))
 @given(values=st.lists(st.dictionaries(st.sampled_from(["role", "content", "tool_calls", "type"]), DATA), max_size=4))
 def test_any_old_document_is_read(values: list[Any]) -> None:
     document("chatMessages", *values)

@@ -14,6 +14,7 @@ from recollect.model.records import Record, SourceInfo
 from recollect.testing.conformance import MAX_STATE_BYTES, check_adapter, read
 from recollect.testing.strategies import any_json, any_values
 from tests.agents.crush.rows import ADAPTER, T0, Row, block, call, message, records, result
+from tests.examples import tried
 
 TABLES = ("messages", "sessions", "files", "")
 ROLES = (TRANSCRIPT, SESSION, FILES)
@@ -57,7 +58,7 @@ def bent_rows(draw: st.DrawFn) -> list[Row]:
     return rows
 
 
-@settings(max_examples=150)
+@settings(max_examples=tried(150))
 @given(rows=bent_rows(), role=st.sampled_from(ROLES))
 def test_no_content_makes_the_parser_raise(rows: list[Row], role: str) -> None:
     info = SourceInfo("crush", role, ".crush/crush.db", session="s1", document="s1")

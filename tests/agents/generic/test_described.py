@@ -28,6 +28,7 @@ from recollect.model.payloads import (
 from recollect.model.records import Drift, Record, SourceInfo
 from recollect.testing.conformance import check_adapter, read, records_of
 from recollect.testing.strategies import any_json, any_values
+from tests.examples import tried
 
 TOOLS = {"tool_name": "tool.name", "tool_arguments": "tool.input", "tool_call": "tool.id", "tool_ok": "ok"}
 INFO = SourceInfo("mine", "messages", "logs/one.jsonl", session="one")
@@ -277,6 +278,6 @@ MESSAGES = st.fixed_dictionaries({"role": st.just("user")}, optional={"content":
 
 @pytest.mark.parametrize("described", MANY, ids=str)
 @given(values=any_values() | st.lists(MESSAGES))
-@settings(max_examples=40)
+@settings(max_examples=tried(40))
 def test_any_content_keeps_the_contract(described: dict[str, Any], values: list[Any]) -> None:
     assert check_adapter(adapter_of("mine", described), INFO, values) == []

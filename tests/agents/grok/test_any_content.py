@@ -16,6 +16,7 @@ from recollect.model.records import SourceInfo
 from recollect.testing.conformance import check_adapter, read, records_of
 from recollect.testing.strategies import any_json, any_values
 from tests.agents.grok.lines import CHAT, EVENTS, STREAM, SUMMARY
+from tests.examples import tried
 
 ADAPTER = GrokAdapter()
 ROLES = tuple(place.role for place in ADAPTER.facts.places)
@@ -55,7 +56,7 @@ def test_any_content_keeps_the_contract(values: list[Any], role: str) -> None:
     assert check_adapter(ADAPTER, info_of(role), values) == []
 
 
-@settings(max_examples=200)
+@settings(max_examples=tried(200))
 @given(values=bent_lines(), role=st.sampled_from(ROLES))
 def test_no_bent_line_makes_the_parser_raise(values: list[Any], role: str) -> None:
     assert check_adapter(ADAPTER, info_of(role), values) == []

@@ -41,7 +41,7 @@ def run_line(home: Path, payload: bytes, **env: str) -> subprocess.CompletedProc
         env=environment(**env),
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=120,
     )
 
 
@@ -92,7 +92,7 @@ def test_without_a_home_nothing_is_made(tmp_path: Path) -> None:
 
 def test_the_environment_may_be_empty(tmp_path: Path) -> None:
     line = spool_line(program(tmp_path), "claude")
-    done = subprocess.run(["/bin/sh", "-c", line], input=b"{}", env={}, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(["/bin/sh", "-c", line], input=b"{}", env={}, capture_output=True, check=False, timeout=120)
     assert is_silent(done)
     assert [drop.read_bytes() for drop in kept(tmp_path)] == [b"{}"]
 
@@ -110,7 +110,7 @@ def test_a_read_only_home_is_left_alone(tmp_path: Path) -> None:
                 pytest.skip("needs setpriv to give up root's rights")
             drop_rights = ("--bounding-set=-all", "--inh-caps=-all")
             command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *drop_rights, *command]
-        done = subprocess.run(command, input=PAYLOAD % b"x", capture_output=True, check=False, timeout=60)
+        done = subprocess.run(command, input=PAYLOAD % b"x", capture_output=True, check=False, timeout=120)
         assert is_silent(done)
         assert kept(home) == []
     finally:
@@ -136,7 +136,12 @@ def test_what_is_too_large_is_read_to_its_end_and_counted(tmp_path: Path) -> Non
 def test_no_room_leaves_nothing_half(tmp_path: Path) -> None:
     line = "ulimit -f 8;" + spool_line(program(tmp_path), "claude").replace("ulimit -f 65536", "ulimit -f 8")
     done = subprocess.run(
-        ["/bin/sh", "-c", line], input=b"x" * 1_000_000, env=environment(), capture_output=True, check=False, timeout=60
+        ["/bin/sh", "-c", line],
+        input=b"x" * 1_000_000,
+        env=environment(),
+        capture_output=True,
+        check=False,
+        timeout=120,
     )
     assert is_silent(done)
     assert [path.suffix for path in kept(tmp_path)] == [".lost"]
@@ -146,7 +151,7 @@ def test_no_room_leaves_nothing_half(tmp_path: Path) -> None:
 @pytest.mark.parametrize("closing", ["<&-", ">&-", "<&- >&- 2>&-", "</dev/null"])
 def test_closed_channels_are_no_matter(tmp_path: Path, closing: str) -> None:
     script = f"exec {closing}\n{spool_line(program(tmp_path), 'claude')}"
-    done = subprocess.run(["/bin/sh", "-c", script], input=b"{}", capture_output=True, check=False, timeout=60)
+    done = subprocess.run(["/bin/sh", "-c", script], input=b"{}", capture_output=True, check=False, timeout=120)
     assert is_silent(done)
     assert list((tmp_path / "spool" / "tmp").iterdir()) == []
 
@@ -169,7 +174,7 @@ def test_names_that_are_taken_are_not_overwritten(tmp_path: Path) -> None:
     """Where there is no random name, a process number that comes back must not cost an older drop."""
     line = spool_line(program(tmp_path), "claude").replace("/proc/sys/kernel/random/uuid", "/nowhere/uuid")
     script = f"d=1;f() {{ ({line.replace('.$$;', '.77;')}); }};echo 1|f;echo 2|f;echo 3|f"
-    assert is_silent(subprocess.run(["/bin/sh", "-c", script], capture_output=True, check=False, timeout=60))
+    assert is_silent(subprocess.run(["/bin/sh", "-c", script], capture_output=True, check=False, timeout=120))
     assert sorted(drop.read_text() for drop in kept(tmp_path)) == ["1\n", "2\n", "3\n"]
 
 

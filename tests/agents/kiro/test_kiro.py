@@ -29,6 +29,7 @@ from recollect.model.records import SourceInfo
 from recollect.testing.conformance import check_adapter, read
 from recollect.testing.strategies import any_values
 from tests.agents.cline.reading import give, info_of, mangled, payloads, problems_of, record
+from tests.examples import tried
 
 ADAPTER = KiroAdapter()
 CLI = info_of(ADAPTER, "cli", "sessions/cli/k1.jsonl")
@@ -115,7 +116,7 @@ SOUND = [
 
 @pytest.mark.parametrize("role", list(PATHS))
 @given(values=any_values())
-@settings(max_examples=40)
+@settings(max_examples=tried(40))
 def test_any_content_keeps_the_contract(role: str, values: list[Any]) -> None:
     assert (
         check_adapter(ADAPTER, info_of(ADAPTER, role, PATHS[role], ID if role == "conversation" else ""), values) == []
@@ -123,7 +124,7 @@ def test_any_content_keeps_the_contract(role: str, values: list[Any]) -> None:
 
 
 @given(values=mangled(SOUND), role=st.sampled_from(list(PATHS)), at=st.sampled_from(["history", "chat", ""]))
-@settings(max_examples=300)
+@settings(max_examples=tried(300))
 def test_records_gone_wrong_keep_the_contract(values: list[Any], role: str, at: str) -> None:
     info = info_of(ADAPTER, role, PATHS[role], ID if role == "conversation" else "")
     assert problems_of(ADAPTER, info, [record(v, i, at) for i, v in enumerate(values)]) == []

@@ -32,6 +32,7 @@ from tests.agents.opencode.rows import (
     tool,
     user,
 )
+from tests.examples import tried
 
 TABLES = ("message", "part", "session_message", "session", "session_v2", "todo", "")
 ROLES = (TRANSCRIPT, SESSION, TREE)
@@ -93,7 +94,7 @@ def bent_rows(draw: st.DrawFn) -> list[Row]:
     return rows
 
 
-@settings(max_examples=150)
+@settings(max_examples=tried(150))
 @given(rows=bent_rows(), role=st.sampled_from(ROLES))
 def test_no_content_makes_the_parser_raise(rows: list[Row], role: str) -> None:
     info = SourceInfo("opencode", role, "opencode.db", session="ses_a", document="ses_a")

@@ -34,6 +34,7 @@ from tests.agents.vscode.chats import (
     shown,
     uri,
 )
+from tests.examples import tried
 
 ROLES = tuple(place.role for place in ADAPTER.facts.places)
 _KEYS = st.sampled_from(
@@ -219,13 +220,13 @@ def test_a_loose_session_is_named_by_its_own_id_and_not_by_a_request():
     assert ADAPTER.identify(SourceInfo("vscode", "session", "a.json"), json.dumps(loose).encode()) == "mine"
 
 
-@settings(max_examples=150)
+@settings(max_examples=tried(150))
 @given(values=st.lists(_SHAPED, max_size=4), role=st.sampled_from(ROLES))
 def test_any_content_keeps_the_contract(values: list[Any], role: str) -> None:
     assert check_adapter(ADAPTER, info(role), values) == []
 
 
-@settings(max_examples=100)
+@settings(max_examples=tried(100))
 @given(
     path=st.lists(
         st.sampled_from(["requests", "response", "result", "message", "modelId", "customTitle", 0, 1]), max_size=4

@@ -28,6 +28,7 @@ from recollect.model.payloads import (
 from recollect.testing.conformance import check_adapter
 from recollect.testing.strategies import any_json
 from tests.agents.zed.threads import ADAPTER, FIRST_US, agent, drafts, gave, info, named, of, row, thread, use, user
+from tests.examples import tried
 
 KEYS = st.sampled_from(
     "id summary updated_at created_at data_type data parent_id folder_paths folder_paths_order messages User Agent "
@@ -247,7 +248,7 @@ def test_a_database_is_never_recognised_by_content():
     assert ADAPTER.recognise("threads.db", b"SQLite format 3\x00") is None
 
 
-@settings(max_examples=200)
+@settings(max_examples=tried(200))
 @given(values=st.lists(SHAPED, max_size=3), messages=st.lists(SHAPED, max_size=4), more=SHAPED)
 def test_any_content_keeps_the_contract(values: list[Any], messages: list[Any], more: Any) -> None:
     wild = [row(*messages), row(data=more, columns={"data": more}), row(*messages, model=more, detailed_summary=more)]

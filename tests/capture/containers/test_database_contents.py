@@ -20,6 +20,7 @@ from recollect.model import rows
 from recollect.model.capabilities import Table
 from tests.capture.conftest import KEYS, NOTES, PARTS, Desk
 from tests.capture.containers.databases import bodies, lines, made, note
+from tests.examples import tried
 
 # What may be read
 
@@ -149,7 +150,7 @@ VALUES = (
 _KINDS = {int: "integer", float: "real", type(None): "null", str: "text", bytes: "blob"}
 
 
-@settings(max_examples=120)
+@settings(max_examples=tried(120))
 @given(value=VALUES, as_text=st.binary(max_size=20))
 def test_every_columns_value_is_given_back_exactly(value: Any, as_text: bytes, tmp_path_factory: Any) -> None:
     path = tmp_path_factory.mktemp("exact") / "book.db"
@@ -219,7 +220,7 @@ def test_rows_of_several_tables_stand_in_one_order_and_rows_without_a_document_a
     assert "orphan" in desk.kept()
 
 
-@settings(max_examples=40)
+@settings(max_examples=tried(40))
 @given(written=st.lists(st.tuples(st.sampled_from(("note", "part")), VALUES, VALUES), max_size=8))
 def test_the_order_of_rows_is_that_of_the_database_whatever_its_values(
     written: list[tuple[str, Any, Any]], tmp_path_factory: Any

@@ -16,6 +16,7 @@ from recollect.errors import SourceChanged, SourceRefused, SourceUnavailable
 from recollect.model.rows import decode_row
 from recollect.testing.strategies import any_json
 from tests.capture.conftest import Desk
+from tests.examples import tried
 
 KEYS = ("conversation_id", "id")
 BOM = b"\xef\xbb\xbf"
@@ -43,7 +44,7 @@ def content_of(path: str, element: Element) -> Any:
     return row.value["content"]
 
 
-@settings(max_examples=60)
+@settings(max_examples=tried(60))
 @given(
     value=st.lists(st.dictionaries(st.sampled_from(("id", "title", "é")), any_json(), max_size=3), max_size=5),
     indent=st.sampled_from((None, 1, "\t")), is_ascii=st.booleans(),

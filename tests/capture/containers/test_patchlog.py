@@ -15,6 +15,7 @@ from recollect.capture.containers.patchlog import PatchFold
 from recollect.capture.records import LineReader
 from recollect.model.records import Changed
 from tests.capture.conftest import Desk
+from tests.examples import tried
 
 NAMES = st.sampled_from(("requests", "response", "result", "title", "x"))
 PATHS = st.lists(NAMES | st.integers(0, 3), max_size=6)
@@ -131,7 +132,7 @@ def is_covered(path: tuple[str | int, ...], changes: tuple[Changed, ...]) -> boo
     return any(c.path == path[: len(c.path)] or c.path[: len(path)] == path for c in changes)
 
 
-@settings(max_examples=300)
+@settings(max_examples=tried(300))
 @given(st.lists(LINES, max_size=7))
 def test_the_fold_is_the_naive_one_and_every_difference_is_said(lines: list[Any]) -> None:
     fold, naive = PatchFold(), Naive()
@@ -148,7 +149,7 @@ def test_the_fold_is_the_naive_one_and_every_difference_is_said(lines: list[Any]
                 assert change.value == at(before, change.path)
 
 
-@settings(max_examples=100)
+@settings(max_examples=tried(100))
 @given(st.lists(LINES, max_size=7))
 def test_what_was_given_out_is_not_changed_by_later_lines(lines: list[Any]) -> None:
     fold = PatchFold()

@@ -18,6 +18,7 @@ from recollect.capture.decode import MAX_RECORD_BYTES, decode_record
 from recollect.model.text import flatten
 from recollect.testing.strategies import any_json
 from tests.capture.conftest import Desk
+from tests.examples import tried
 
 SPLIT = ("notes", "more.notes", "more.deep.notes")
 NAMES = st.sampled_from(("notes", "more", "deep", "title", "x", "ключ"))
@@ -85,7 +86,7 @@ def check_places(data: bytes, found: Lines) -> None:
     assert found.consumed == len(data)
 
 
-@settings(max_examples=300)
+@settings(max_examples=tried(300))
 @given(st.data(), DOCUMENTS, SPLITS)
 def test_any_document_is_the_sum_of_its_pieces(data: st.DataObject, value: Any, split: tuple[str, ...]) -> None:
     raw = data.draw(written(value))
@@ -101,7 +102,7 @@ def test_any_document_is_the_sum_of_its_pieces(data: st.DataObject, value: Any, 
         assert [line.decoded.value for line in found.lines] == [wanted]
 
 
-@settings(max_examples=200)
+@settings(max_examples=tried(200))
 @given(
     st.binary(max_size=60) | st.text('[]{}",:notes \\é\ud800', max_size=40).map(lambda t: t.encode("utf-8", "replace"))
 )
@@ -114,7 +115,7 @@ def test_any_bytes_are_kept_whole_and_nothing_is_raised(raw: bytes) -> None:
             assert decode_record(raw).is_json
 
 
-@settings(max_examples=150)
+@settings(max_examples=tried(150))
 @given(st.lists(any_json(), min_size=1, max_size=6), st.data(), any_json())
 def test_a_changed_element_leaves_the_bytes_of_all_others_as_they_were(
     notes: list[Any], data: st.DataObject, changed: Any

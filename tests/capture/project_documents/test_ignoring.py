@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.capture.project_documents.ignoring import IgnoreRules, IgnoreStack, lines_of
+from tests.examples import tried
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="asks git")
 
@@ -54,7 +55,7 @@ def walked(top: Path, stack: IgnoreStack, prefix: str = "") -> Iterator[str]:
 
 
 @needs_git
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tried(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     top=st.lists(patterns(), min_size=1, max_size=4),
     nested=st.lists(patterns(), max_size=3),

@@ -12,6 +12,7 @@ from recollect.capture.project_documents.headings import front_matter, headings
 from recollect.capture.project_documents.kinds import DocumentFormat
 from recollect.capture.project_documents.parts import LEAST_CHARS, PART_CHARS, cut
 from recollect.model.learned.entries import ENTRY_PART_CHARS
+from tests.examples import tried
 
 FORMS: tuple[DocumentFormat, ...] = ("markdown", "rst", "asciidoc", "org", "text")
 LINES = (
@@ -25,7 +26,7 @@ texts = st.lists(st.tuples(st.sampled_from(LINES), st.sampled_from(("\n", "\r\n"
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=tried(60))
 @given(text=texts | st.text(max_size=300), form=st.sampled_from(FORMS))
 def test_the_parts_joined_are_the_document(text: str, form: DocumentFormat) -> None:
     made = cut(text, form)
@@ -110,7 +111,7 @@ Second
     assert cut(text, "markdown").title == "The *real* title"
 
 
-@settings(max_examples=60)
+@settings(max_examples=tried(60))
 @given(text=texts)
 def test_markdown_is_read_as_a_parser_of_commonmark_reads_it(text: str) -> None:
     """Where a text has no blocks in lists and quotes: what is inside of these this reader does not look at."""

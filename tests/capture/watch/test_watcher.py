@@ -15,7 +15,7 @@ from recollect.capture.watch.notified import Notified
 from recollect.capture.watch.plan import Watched
 from recollect.capture.watch.watcher import Watcher
 
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 
 
 class Told:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from recollect.model.learned.learnings import GIVEN_STATES
 from recollect.pipeline.learning.reading import extract_session
+from tests.examples import tried
 from tests.quality.learned import Step, session_doing, session_saying
 
 POISON = (
@@ -66,7 +67,7 @@ def test_a_list_of_the_assistant_that_passes_poison_on_is_held_back() -> None:
     ]
 
 
-@settings(max_examples=60)
+@settings(max_examples=tried(60))
 @given(
     st.lists(
         st.sampled_from((*POISON, "no, use tabs", "remember: ", "\u200b", "\n", "```", "> ", "<a>", "é", "日本")),

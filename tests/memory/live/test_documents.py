@@ -15,7 +15,7 @@ from recollect.memory.live import documents
 from recollect.memory.live.documents import DocumentWatch
 from tests.pipeline.conftest import World
 
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from recollect.memory.presence.asking import ask_status
 from recollect.memory.presence.status import LiveStatus
 from recollect.testing.builders import ClaudeTranscript
 
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 """After this a test fails instead of waiting on; no test depends on how long anything takes."""
 
 

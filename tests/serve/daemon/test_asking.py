@@ -146,7 +146,7 @@ def test_a_client_of_mcp_finds_what_was_just_written(desk: Desk) -> None:
     async def call() -> str:
         headers = {"Authorization": f"Bearer {daemon.token}"}
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=60) as http,
+            httpx2.AsyncClient(headers=headers, timeout=120) as http,
             streamable_http_client(f"{daemon.url}/mcp", http_client=http) as streams,
             ClientSession(streams[0], streams[1]) as client,
         ):

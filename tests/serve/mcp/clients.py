@@ -97,7 +97,7 @@ def http_server(machine: Machine) -> Iterator[HttpServer]:
         yield HttpServer(said["url"], token, process)
     finally:
         process.send_signal(signal.SIGTERM)
-        _out, errors = process.communicate(timeout=60)
+        _out, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
 
 
@@ -118,7 +118,7 @@ async def http_caller(server: HttpServer, **session: Any) -> AsyncIterator[Calle
     """A client over HTTP, initialized."""
     headers = {"Authorization": f"Bearer {server.token}"}
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=60) as http,
+        httpx2.AsyncClient(headers=headers, timeout=120) as http,
         streamable_http_client(server.url, http_client=http) as streams,
         ClientSession(streams[0], streams[1], **session) as client,
     ):

@@ -45,7 +45,7 @@ def talk(machine: Machine, *lines: bytes | dict[str, Any], answers: int, cwd: Pa
         process.stdin.write(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n")
     process.stdin.flush()
     got = [json.loads(process.stdout.readline()) for _ in range(answers)]
-    rest, _errors = process.communicate(timeout=60)
+    rest, _errors = process.communicate(timeout=120)
     assert (process.returncode, rest) == (0, b"")
     assert all(message["jsonrpc"] == "2.0" for message in got)
     return got
@@ -223,7 +223,7 @@ def test_lines_that_are_no_messages_break_nothing(history: Machine) -> None:
     while not any(message.get("id") == 99 for message in messages):
         messages.append(json.loads(process.stdout.readline()))
     process.stdin.close()
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=120) == 0
     process.stdout.close()
     by_id = {message.get("id"): message for message in messages}
     assert "Fix the flaky checkout test" in said(by_id[99]).text

@@ -37,7 +37,7 @@ def post(server: HttpServer, body: bytes = _BODY, **headers: str | None) -> tupl
         "content-type": "application/json",
         "accept": "application/json, text/event-stream",
     }
-    connection = HTTPConnection("127.0.0.1", parts.port or 0, timeout=60)
+    connection = HTTPConnection("127.0.0.1", parts.port or 0, timeout=120)
     try:
         connection.putrequest("POST", parts.path, skip_host=True)
         for name, value in {**right, **{k.replace("_", "-"): v for k, v in headers.items()}}.items():
