@@ -32,6 +32,7 @@ class MemoryOfTests:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.hidden: set[int] = set()
+        self.closers: set[int] = set()
         self._sessions: dict[int, SessionKey] = {}
         self._texts: dict[int, HitText] = {}
         self._months: dict[int, str] = {}
@@ -76,4 +77,8 @@ class MemoryOfTests:
         )
 
     def texts(self, keys: Sequence[int]) -> Mapping[int, HitText]:
-        return {k: self._texts[k]._replace(is_hidden=k in self.hidden) for k in keys if k in self._texts}
+        return {
+            k: self._texts[k]._replace(is_hidden=k in self.hidden, is_closing=k in self.closers)
+            for k in keys
+            if k in self._texts
+        }

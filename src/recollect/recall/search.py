@@ -24,7 +24,7 @@ from recollect.recall.abstaining import CERTAIN, Judgement, judge
 from recollect.recall.answers import Hit, MatchLevel, SearchAnswer
 from recollect.recall.learned.beside import BESIDE_POOL, MAX_BESIDE, beside, parts_for, sure_ones
 from recollect.recall.meaning import NOTHING_NEAR, Meaning
-from recollect.recall.narration import LOOKED_AT, after_answers
+from recollect.recall.second_look.ordering import TextStore, look_again
 from recollect.recall.snippets import snippet
 from recollect.store.entries import ENTRY_SHARDS, NOTE_SHARD
 from recollect.store.keys import ENTRY_BASE
@@ -49,7 +49,7 @@ MIN_INSIDE_CHARS = 4
 _MIN_BATCH = 8
 
 
-class SearchStore(Protocol):
+class SearchStore(TextStore, Protocol):
     """What search asks of the store. Unknown keys and numbers are left out of the answers."""
 
     def session_keys(self, numbers: Sequence[int]) -> Mapping[int, SessionKey]:
@@ -58,10 +58,6 @@ class SearchStore(Protocol):
 
     def session_numbers(self, where: EventFilter) -> frozenset[int]:
         """Return the numbers of the sessions that the filter allows."""
-        ...
-
-    def texts(self, keys: Sequence[int]) -> Mapping[int, HitText]:
-        """Return events by key."""
         ...
 
 
@@ -201,9 +197,8 @@ class Searcher:
         if not ranked or judged.is_nothing:
             return _empty(question, [*asked.notes, _nothing_note(judged.absent, wanted)], abstained=True)
         texts: Mapping[int, HitText] = {}
-        if is_question(question.text):
-            texts = self._store.texts([item.candidate.key for item in ranked[:LOOKED_AT]])
-            ranked = after_answers(ranked, texts)
+        if is_question(question.text) and not asked.is_beside:
+            ranked, texts = look_again(ranked, wanted, keys, self._store)
         if not question.is_confined:
             ranked = seated(ranked, near.session)
         best = ranked[0].score

@@ -278,6 +278,8 @@ class HitText(NamedTuple):
     status: str = ""
     state: str = ""
     """Of entries (`model.learned.entries`) only, as `status`."""
+    is_closing: bool = False
+    """True for a reply after which the agent, having worked, did no more until the person spoke."""
 
 
 class IndexEvent(NamedTuple):

@@ -33,6 +33,7 @@ from recollect.store.sqlite.both_sides import read_lasting, revision_holes, why_
 from recollect.store.sqlite.connection import REBUILD_HINT
 from recollect.store.sqlite.event_ids import unpack_event_id
 from recollect.store.sqlite.readers.filters import int_array
+from recollect.store.sqlite.readers.turns import read_closing
 
 TEXT_CHARS = 65_536
 BATCH = 500
@@ -181,6 +182,7 @@ class EventReader:
     def texts(self, rows: Sequence[EventRow]) -> dict[int, HitText]:
         """Return what search shows and verifies of events, by key."""
         found = {}
+        closing = read_closing(self._db, [row.key for row in rows if kind_of_bits(row.bits) == "assistant_message"])
         for row in rows:
             entry = self._entry(row)
             payload = self._payload(row, entry)
@@ -196,6 +198,7 @@ class EventReader:
                 summary=entry.summary or summary_of(payload),
                 text=text[:TEXT_CHARS],
                 is_hidden=bool(row.bits & NOT_INDEXED),
+                is_closing=row.key in closing,
             )
         return found
 

@@ -9,7 +9,7 @@ from recollect.index.ranking import Ranked
 from recollect.store.ports import HitText
 
 LOOKED_AT = 20
-"""So many of the best are looked at: their texts are read anyway. 10 to 100 give the same."""
+"""So many of the best are looked at. 10 to 100 give the same."""
 NARRATION_SHARE = 0.7
 """Of its score that such a message keeps as the answer to a question; .5 to .7 give the same."""
 MAX_CHARS = 250

@@ -1,0 +1,81 @@
+"""The order of the best of a question once more, by what only their texts and their places in sessions tell.
+
+Of several events about the same thing that one answers which says it in one place, late, at the end of the work, in a
+session that the words and the meaning have put first. Every number is here; how they were chosen and what was tried:
+docs/recall-tuning.md, fourth round.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from recollect.index.candidates import Wanted
+from recollect.index.ranking import WEIGHTS, Ranked
+from recollect.recall.second_look.narration import after_answers
+from recollect.recall.second_look.passages import Passages
+from recollect.store.keys import ENTRY_BASE
+from recollect.store.ports import SEQ_BITS, HitText, SessionKey
+
+LOOKED_AT = 25
+"""So many of the best are looked at: 30 give the same, 20 one question less."""
+
+# What is added to a score, in shares of the best score of the question (without what a date adds).
+
+SCATTERED = 0.7
+"""Taken off for the share of the question that the text holds outside of its best passage."""
+LATE = 0.2
+"""For what an agent said and did at the end of a session; in proportion before that. What is said first is supposed and
+planned, what is said last was found out. A person's words count as they stand: they ask."""
+CLOSING = 0.08
+"""For the reply that closes a turn of work: it sums up."""
+LATER_SESSION = 0.05
+"""Taken off for each factor of e in the place of the session among those found."""
+
+_SEQ_MASK = (1 << SEQ_BITS) - 1
+
+
+class TextStore(Protocol):
+    """What a second look asks of the store."""
+
+    def texts(self, keys: Sequence[int]) -> Mapping[int, HitText]:
+        """Return events by key; unknown keys are left out."""
+        ...
+
+
+def look_again(
+    ranked: Sequence[Ranked], wanted: Wanted, sessions: Mapping[int, SessionKey], store: TextStore
+) -> tuple[list[Ranked], Mapping[int, HitText]]:
+    """Return the ranked of a question in their final order, and the texts that were read for it, by key.
+
+    Nothing moves beyond the LOOKED_AT best, and nothing of these falls behind what comes after them.
+    """
+    texts = store.texts([item.candidate.key for item in ranked[:LOOKED_AT]])
+    ranked = after_answers(ranked, texts)
+    rest = ranked[LOOKED_AT:]
+    best = ranked[0].score - (WEIGHTS.in_period if ranked[0].candidate.in_period else 0.0)
+    least = rest[0].score if rest else 0.0
+    passages = Passages(wanted.all_units)
+    places: dict[str, int] = {}
+    looked_at = []
+    for item in ranked[:LOOKED_AT]:
+        candidate = item.candidate
+        session = sessions[candidate.session]
+        place = places.setdefault(session.root_uid, len(places))
+        gain = LATE * _lateness(item, session) - LATER_SESSION * math.log1p(place)
+        if (text := texts.get(candidate.key)) is not None:
+            gain -= SCATTERED * passages.scattered(text.text)
+            gain += CLOSING if text.is_closing else 0.0
+        looked_at.append(item._replace(score=max(item.score + best * gain, least)))
+    return sorted(looked_at, key=lambda item: -item.score) + rest, texts
+
+
+def _lateness(item: Ranked, session: SessionKey) -> float:
+    """Return how far into its session an agent's event stands, 0 to 1; the middle for what is in no session."""
+    candidate = item.candidate
+    if candidate.session >= ENTRY_BASE:
+        return 0.5
+    if candidate.voice == "prompt":
+        return 0.0
+    return min(1.0, (candidate.key & _SEQ_MASK) / max(session.event_count, 1))
