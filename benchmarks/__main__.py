@@ -16,6 +16,7 @@ from benchmarks import (
     recall,
     search,
     soaking,
+    upkeep,
     usage,
     vectors,
 )
@@ -44,6 +45,7 @@ SCRIPTS = {
     "learning_quality": learned_quality.measure,
     "learning": learning.measure,
     "privacy": privacy.measure,
+    "upkeep": upkeep.measure,
     "soak": soaking.measure,
 }
 
@@ -57,7 +59,7 @@ def main() -> int:
     made.add_argument(
         "scripts", nargs="*", metavar="SCRIPT", help=f"one of {', '.join(ORDER)}; default: all but {', '.join(BY_HAND)}"
     )
-    made.add_argument("--quick", action="store_true", help="soak, learning: try a little of it")
+    made.add_argument("--quick", action="store_true", help="soak, learning, upkeep: try a little of it")
     made.add_argument("--part", choices=(*soaking.PARTS, *learning.PARTS), help="soak, learning: one part")
     options = made.parse_args()
     unknown = [name for name in options.scripts if name not in SCRIPTS]

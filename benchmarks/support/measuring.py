@@ -85,9 +85,14 @@ def watched_memory(root: int) -> Iterator[MemoryPeak]:
 
 
 class Run:
-    """A finished child: its output, wall and CPU seconds (all its waited-for descendants included), and memory."""
+    """A finished child: its output, wall and CPU seconds (all its waited-for descendants included), and memory.
 
-    def __init__(self, command: Sequence[str], *, env: dict[str, str] | None = None) -> None:
+    Raises CalledProcessError for an exit code that is not accepted.
+    """
+
+    def __init__(
+        self, command: Sequence[str], *, env: dict[str, str] | None = None, accepted: Sequence[int] = (0,)
+    ) -> None:
         before = os.times()
         started = time.perf_counter()
         child = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2])
@@ -96,7 +101,8 @@ class Run:
         self.wall_seconds = time.perf_counter() - started
         after = os.times()
         self.cpu_seconds = after.children_user - before.children_user + after.children_system - before.children_system
-        if child.returncode:
+        self.exit_code = child.returncode
+        if child.returncode not in accepted:
             raise subprocess.CalledProcessError(child.returncode, list(command), self.output)
 
 

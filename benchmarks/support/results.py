@@ -15,7 +15,7 @@ PAGE = Path(__file__).parents[1] / "results.md"
 ORDER = (
     "ingest", "search", "recall", "locomo", "context", "vectors", "usage", "adapters", "hooks", "mcp", "live",
     "distill_quality", "distill_outcomes", "distill_bindings",
-    "distill_speed", "learning_quality", "learning", "privacy", "soak",
+    "distill_speed", "learning_quality", "learning", "privacy", "upkeep", "soak",
 )  # fmt: skip
 
 

@@ -115,11 +115,15 @@ class Fix(msgspec.Struct, frozen=True):
 
 
 class DaemonSeen(msgspec.Struct, frozen=True):
-    """A daemon as seen from outside. pid 0: none is at work. is_stale: one that was killed left its card behind."""
+    """A daemon as seen from outside. pid 0: none is at work. is_stale: one that was killed left its card behind.
+
+    no_http: why it serves no MCP and no page, as it says itself; "" where it does, or does not answer.
+    """
 
     pid: int = 0
     version: str = ""
     is_stale: bool = False
+    no_http: str = ""
 
 
 class DoctorReport(msgspec.Struct, frozen=True):

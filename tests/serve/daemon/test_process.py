@@ -87,6 +87,32 @@ def test_a_port_that_is_taken_keeps_nobody_from_being_fresh(desk: Desk) -> None:
         assert str(port) in desk.status().http
 
 
+def test_a_port_that_is_free_again_is_taken_then(desk: Desk) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        desk.configure(f"[daemon]\nport = {port}\n")
+        daemon = desk.up_as_configured()
+        assert (daemon.url, f"127.0.0.1:{port}" in daemon.told["http"]) == ("", True)
+        assert f"none: cannot listen on 127.0.0.1:{port}" in desk.run("up", "--status").stdout
+        with desk.memory() as memory:
+            found = next(check for check in memory.upkeep.doctor().checks if check.id == "daemon")
+        assert (found.state, str(port) in found.detail) == ("warn", True)
+    wait_until(lambda: desk.status().url == f"http://127.0.0.1:{port}")
+    daemon.url = desk.status().url
+    assert desk.status().http == ""
+    assert daemon.get("/healthz").body == b"ok\n"
+    with desk.memory() as memory:
+        assert {check.state for check in memory.upkeep.doctor().checks if check.id == "daemon"} == {"ok"}
+    desk.claude("one").user("afterwards aardvark")
+    desk.wait_for("aardvark")
+    assert daemon.end()[0] == 0
+    log = (desk.home / "logs" / "daemon.log").read_text()
+    assert log.count("cannot listen") == 1
+    assert "the port is free now" in log
+
+
 def test_http_can_be_switched_off(desk: Desk) -> None:
     desk.configure("[daemon]\nhttp = false\n")
     daemon = desk.up_as_configured()

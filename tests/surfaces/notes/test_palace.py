@@ -82,6 +82,25 @@ def test_an_import_is_undone_as_a_whole_and_taken_again_on_demand(recollect: Rec
     assert len(found(recollect, "throughput kind:document")) == 1
 
 
+def test_what_was_forgotten_of_a_palace_does_not_come_back(
+    recollect: Recollect, palace: PalaceBuilder, isolated_home: Path
+) -> None:
+    recollect("import", "--mempalace", palace.folder)
+    assert recollect("forget", "--pattern", "shipped|Shop API|Throughput", "--yes", "--json").data["written"] == 3
+    report = recollect("import", "--mempalace", palace.folder, "--json").data
+    assert taken(report) == (0, 0, 0)
+    assert report["skipped"]["it was forgotten"] == 3
+    assert recollect("diary").code == 1
+    assert recollect("facts", "--about", "ann").code == 1
+    assert found(recollect, "throughput kind:document") == []
+    assert found(recollect, "certificate kind:document")
+    database = b"".join(path.read_bytes() for path in (isolated_home / "recollect").glob("memory.db*"))
+    assert b"Shop API" not in database
+    assert b"shipped" not in database
+    palace.entry("diary_2", "We wrote the manual.")
+    assert taken(recollect("import", "--mempalace", palace.folder, "--json").data) == (0, 1, 0)
+
+
 def test_what_a_person_retracted_stays_so(recollect: Recollect, palace: PalaceBuilder) -> None:
     recollect("import", "--mempalace", palace.folder)
     (fact,) = recollect("facts", "--json").data["facts"]

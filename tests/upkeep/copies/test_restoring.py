@@ -12,6 +12,8 @@ import pytest
 
 from recollect.errors import BackupUnusable, KeyUnavailable, SchemaTooNew, StoreLocked, UsageError
 from recollect.memory import ForgetSelection
+from recollect.notes.diary import NewEntry
+from recollect.notes.facts import NewFact
 from recollect.store.sqlite import IngestLock
 from recollect.store.sqlite.audit import read_audit
 from recollect.upkeep.copies.manifest import MANIFEST, read_manifest
@@ -304,3 +306,19 @@ def test_what_was_forgotten_is_known_also_where_the_database_is_lost(machine: Wo
         assert restored.forgotten == 1
         assert any("cannot be read" in note for note in restored.notes)
         assert list(told(memory)) == [machine.two.uid]
+
+
+def test_what_was_written_and_forgotten_since_stays_forgotten(machine: World, tmp_path: Path) -> None:
+    with machine.memory() as memory:
+        memory.notes.diary.write(NewEntry(agent="claude", text="we call it quuxzanzi"))
+        memory.notes.facts.add(NewFact(subject="it", predicate="is called", object="quuxzanzi"))
+        memory.notes.facts.add(NewFact(subject="it", predicate="is", object="open"))
+        memory.notes.tag(machine.one.uid, ["quuxzanzi"])
+        memory.upkeep.backup(tmp_path / "copy")
+        report = memory.upkeep.forgetting.run(ForgetSelection(pattern="quuxzanzi"))
+        assert (report.written, report.events) == (3, 0)
+        memory.upkeep.restore(tmp_path / "copy", force=True)
+        assert memory.search("kind:fact open").total == 1
+        assert memory.search("quuxzanzi").total == 0
+    plain = {path: path.read_bytes() for path in machine.home.rglob("*") if path.is_file()}
+    assert not [path for path, data in plain.items() if b"quuxzanzi" in data]

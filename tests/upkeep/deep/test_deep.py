@@ -13,7 +13,9 @@ from recollect.config import Config, RetentionConfig
 from recollect.errors import StoreLocked
 from recollect.index.writer import IndexWriterSet
 from recollect.memory import DeepPart, ForgetSelection, Memory
+from recollect.model.distilled.nodes import kind_of_node
 from recollect.pipeline.mend import documents_of
+from recollect.store.distilled import NodeFilter
 from recollect.store.ports import IndexDoc
 from recollect.store.sqlite import DATABASE_NAME, IngestLock
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
@@ -168,3 +170,15 @@ def test_what_was_forgotten_or_evicted_on_purpose_is_no_difference(memory: Memor
     found = parts(memory)
     assert {name: part.differences for name, part in found.items() if not part.ok} == {}
     assert found["sessions"].skipped
+
+
+def test_what_a_session_did_about_its_own_decision_is_no_difference(memory: Memory, tmp_path: Path) -> None:
+    one = ClaudeTranscript(tmp_path / "claude", "bound")
+    one.user("Use Postgres instead of MySQL because it has better JSON support.")
+    one.write("postgres.py", "import psycopg\n")
+    one.assistant("Done: it uses Postgres now.")
+    memory.sync()
+    memory.distilling.run(sessions=[one.uid])
+    kinds = {kind_of_node(item.node) for item in memory.distilled().nodes(NodeFilter(sessions=(one.uid,)))}
+    assert "binding" in kinds
+    assert parts(memory)["digests"].ok

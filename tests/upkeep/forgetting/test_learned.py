@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 import apsw
@@ -14,16 +15,19 @@ from recollect.model.learned.learnings import Learning, LearningEvidence
 from recollect.model.learned.notes import DiaryEntry, Fact
 from recollect.pipeline.forgetting import running
 from recollect.store.documents import Collection
+from recollect.store.learned import Verdict
 from recollect.store.sqlite.connection import open_database
 from recollect.store.sqlite.entries.writing import put_entries
 from recollect.store.sqlite.notes.diary import put_diary
 from recollect.store.sqlite.notes.facts import put_fact
+from recollect.testing.builders import ClaudeTranscript
 from tests.pipeline.conftest import World
 from tests.pipeline.entries.noted import draft
 from tests.upkeep.forgetting.nowhere import holding
 from tests.upkeep.forgetting.test_crash import killed
 from tests.upkeep.forgetting.test_forgetting import SECRET, forget
 
+START = datetime(2026, 8, 1, 9, 0, tzinfo=UTC)
 OTHER = "wombatfrob"
 """A word that stands in what is to stay."""
 
@@ -47,12 +51,24 @@ def add_learning(db: apsw.Connection, learning_id: str, texts: dict[str, str], *
     )
     for uid, learning in said.items():
         db.execute("INSERT INTO learning_sighting VALUES (?, ?, 'rules', ?)", (learning_id, uid, _row(learning)))
-        seen = msgspec.json.encode(learning.evidence[0]).decode()
-        db.execute(
-            "INSERT INTO learning_evidence VALUES (?, ?, ?, 0, 0, ?)",
-            (learning_id, uid, learning.evidence[0].event_id, seen),
-        )
+        add_evidence(db, learning_id, learning.evidence[0])
     put_entries(db, [draft(f"learning:{learning_id}", first.text, repo=repo, session_uid=evidence[0].session_uid)])
+
+
+def add_sighting(db: apsw.Connection, learning_id: str, uid: str, text: str, event_id: str) -> None:
+    """Have one more session say a learning, in its own words."""
+    seen = LearningEvidence(session_uid=uid, event_id=event_id, part=0, author="user", quote=text)
+    said = Learning(id=learning_id, kind="fact", text=text, scope="repo", repo="shop", updated_at=1)
+    db.execute("INSERT INTO learning_sighting VALUES (?, ?, 'rules', ?)", (learning_id, uid, _row(said)))
+    add_evidence(db, learning_id, seen)
+
+
+def add_evidence(db: apsw.Connection, learning_id: str, seen: LearningEvidence) -> None:
+    """Have a learning rest on one more event."""
+    db.execute(
+        "INSERT INTO learning_evidence VALUES (?, ?, ?, 0, 0, ?)",
+        (learning_id, seen.session_uid, seen.event_id, msgspec.json.encode(seen).decode()),
+    )
 
 
 def _row(learning: Learning) -> str:
@@ -128,14 +144,15 @@ def test_with_a_session_goes_what_was_learned_and_noted_of_it(world: World, lear
 
 def test_with_a_text_goes_everything_that_says_it_wherever_it_stands(learned: Memory) -> None:
     planned = learned.upkeep.forgetting.plan(ForgetSelection(pattern=OTHER))
-    assert planned.written == 4
+    assert planned.written == 5
     report = forget(learned, pattern=OTHER)
     assert (report.state, report.partial_sessions + report.whole_sessions) == ("done", 1)
     assert holding(learned, OTHER) == []
     assert uids(learned) == {"learning:l-one", "fact:f-agent", "fact:f-seed", "diary:d-one", "document:docs/b.md"}
     assert learned.search(f"kind:fact {SECRET}").total == 2
     with open_database(learned.home, "read") as db:
-        assert db.execute("SELECT count(*) FROM document_kept_out").get == 1
+        assert db.execute("SELECT count(*) FROM document_kept_out").get == 6  # with the one that was held back
+    assert {group.kind: group.count for group in learned.upkeep.forgetting.listed().groups}["written"] == 6
 
 
 def test_what_no_session_says_is_forgotten_by_its_text_too(learned: Memory) -> None:
@@ -167,3 +184,40 @@ def test_killed_on_the_way_a_text_is_gone_after_the_next_sync(world: World, lear
     assert killed(run, (running, step))
     learned.sync()
     assert holding(learned, OTHER) == []
+
+
+def test_forgetting_a_span_takes_only_what_was_learned_in_it(world: World) -> None:
+    one = ClaudeTranscript(world.claude_home, "one", start=START)
+    two = ClaudeTranscript(world.claude_home, "two", start=START + timedelta(days=1))
+    morning = one.user(f"please use {SECRET} for the payments")
+    one._at = START + timedelta(hours=5)
+    noon = one.user(f"please use {OTHER} for the payments")
+    two.user("something else")
+    world.memory.sync()
+    with open_database(world.memory.home, "write") as db:
+        for name in ("l-early", "l-late", "l-both", "l-shared"):
+            add_learning(db, name, {one.uid: f"said of {name}"})
+        add_sighting(db, "l-shared", two.uid, f"{OTHER} is shared", "e-two")
+        rest = {"l-early": [morning], "l-late": [noon], "l-both": [morning, noon], "l-shared": [morning]}
+        for name, events in rest.items():
+            db.execute("DELETE FROM learning_evidence WHERE learning = ? AND session_uid = ?", (name, one.uid))
+            for event in events:
+                quote = SECRET if event == morning else OTHER
+                add_evidence(db, name, LearningEvidence(one.uid, event, 0, "user", quote=f"use {quote}"))
+            db.execute(
+                "INSERT INTO verdict VALUES (?, 1, 1, 'confirm', ?)",
+                (name, msgspec.json.encode(Verdict(verdict="confirm", at=1)).decode()),
+            )
+            put_fact(db, Fact(id=f"f-{name}", subject="it", predicate="is", object=name, source="learning",
+                              reference=f"learning:{name}", recorded_at=1))  # fmt: skip
+    before = int((START + timedelta(hours=3)).timestamp() * 1_000_000)
+    assert forget(world.memory, before=before).partial_sessions == 1
+    assert holding(world.memory, SECRET) == []
+    with open_database(world.memory.home, "read") as db:
+        kept = {name for (name,) in db.execute("SELECT id FROM learning")}
+        confirmed = {name for (name,) in db.execute("SELECT learning FROM verdict")}
+        facts = {name for (name,) in db.execute("SELECT id FROM fact")}
+        said = dict(db.execute("SELECT id, json ->> '$.text' FROM learning").fetchall())
+    assert kept == confirmed == {"l-late", "l-both", "l-shared"}
+    assert facts == {"f-l-late"}  # what rests on a learning that changed is made of it anew
+    assert said == {"l-late": "said of l-late", "l-both": f"use {OTHER}", "l-shared": f"{OTHER} is shared"}

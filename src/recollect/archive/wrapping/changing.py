@@ -99,8 +99,10 @@ def key_status(keys_dir: Path) -> KeyStatus:
     )
 
 
-def change_wrapping(keys_dir: Path, kept: KeyPlace) -> KeyChange:
+def change_wrapping(keys_dir: Path, kept: KeyPlace, *, is_shared: bool = False) -> KeyChange:
     """Seal the data key by a new wrapping key, kept where it is said, and take the old one away.
+
+    is_shared: another home is sealed by the old one too, so it stays where it is.
 
     Raises:
         KeyUnavailable: the present key cannot be read, or the keyring doesn't take the new one. Nothing has changed.
@@ -111,7 +113,7 @@ def change_wrapping(keys_dir: Path, kept: KeyPlace) -> KeyChange:
     data_key = open_data_key(keys_dir)
     wrapping = new_wrapping_key()
     old, new = _Place(before.wrapped_by, before.kept), _Place(wrapping.key_id, kept)
-    replace(keys_dir / PENDING_FILE, _Pending((old, new)))
+    replace(keys_dir / PENDING_FILE, _Pending((new,) if is_shared else (old, new)))
     try:
         _keep(keys_dir, wrapping, kept)
         replace(keys_dir / DATA_FILE, seal(data_key, wrapping, kept))

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from recollect.memory import SyncProgress
 
 _STAGES = {
-    "discover": "looking for sessions", "survey": "looking over", "ingest": "taking in", "index": "indexing",
-    "distill": "distilling", "learn": "learning", "done": "done",
+    "discover": "looking for sessions", "survey": "looking over", "redact": "looking for secrets again",
+    "ingest": "taking in", "index": "indexing", "distill": "distilling", "learn": "learning", "done": "done",
 }  # fmt: skip
-
 
 _DOING = {"copy": "copying", "check": "reading again"}
 

@@ -239,10 +239,14 @@ class _Run:
         if taken_as(read.db, document.collection, document.path) == (mark, self._rules):
             self._report.documents_known += 1
             return b""
-        if is_kept_out(read.db, path_mark(self._keys.forget_key, document.uid)):
+        return b"" if self._is_forgotten(read, document.uid) else mark
+
+    def _is_forgotten(self, read: SqliteNoteReader, name: str) -> bool:
+        """Tell (and count) whether what has this name in marks was forgotten, see `removing.written.naming`."""
+        is_out = is_kept_out(read.db, path_mark(self._keys.forget_key, name))
+        if is_out:
             self._skip("it was forgotten")
-            return b""
-        return mark
+        return is_out
 
     def _ready(self, document: _Document, mark: bytes) -> tuple[_Document, StoredDocument, EntryDraft]:
         """Return a document with its row and what a search finds of it, redacted and cut."""
@@ -281,6 +285,8 @@ class _Run:
         if there and (there[0].retired_at is None or not self._is_undone(notes, there[0].batch)):
             self._report.diary_known += 1
             return
+        if not there and self._is_forgotten(notes, f"diary:{entry.id}"):
+            return
         self._report.again += bool(there)
         self._report.diary_taken += 1
         notes.put_diary(entry)
@@ -308,6 +314,8 @@ class _Run:
                 self._report.facts_ended += 1
             else:
                 self._report.facts_known += 1
+            return
+        if there is None and self._is_forgotten(notes, new.reference):
             return
         try:
             added = add_fact(notes, new, now_us=now, batch=self._batch.id)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -14,6 +15,8 @@ from recollect.archive.journal import Tombstone as ArchivedTombstone
 from recollect.archive.journal import burying
 from recollect.archive.keys import load_keys
 from recollect.archive.sealing import Sealer
+from recollect.archive.wrapping.changing import change_wrapping
+from recollect.archive.wrapping.envelope import read_envelope
 from recollect.config import Config
 from recollect.errors import ArchiveError, KeyUnavailable, StoreError, StoreLocked, UsageError
 from recollect.memory.presence.place import FOLDER, LOCK_NAME
@@ -21,9 +24,11 @@ from recollect.memory.taking_in import make_home, now_us
 from recollect.pipeline.forgetting.running import Opened, apply_tombstones
 from recollect.pipeline.home import Home
 from recollect.pipeline.rebuild import rebuild_all, rebuild_index_of, revisions_of
+from recollect.store.documents import path_mark
 from recollect.store.sqlite import DATABASE_NAME, IngestLock, SqliteReader, open_reader, open_writer
 from recollect.store.sqlite.audit import add_audit
 from recollect.store.sqlite.firings import copy_authored
+from recollect.store.sqlite.removing.written.taking_away import Keeping
 from recollect.store.sqlite.snapshots.taking import take_snapshot
 from recollect.upkeep.copies.backing_up import back_up
 from recollect.upkeep.copies.copying import Progress, Wish
@@ -96,6 +101,7 @@ def restore(memory: ClosableHome, source: Path, wish: RestoreWish) -> RestoreRep
             if not is_ahead:
                 _make_index(memory, staged)
             aside = _aside(memory.home, wish)
+            _own_key(memory.home, staged, notes, is_kept=bool(aside))
             _add_audit(staged, lost, forgotten)
             swap(memory.home, aside=aside)
         except OSError as error:
@@ -192,14 +198,18 @@ def _aside(home: Path, wish: RestoreWish) -> str:
 def _forget_again(memory: ClosableHome, staged: Staged, notes: list[str]) -> int:
     """Unite the tombstones of both memories, and apply them to what is restored; return how many sessions lost some.
 
-    The audit and the pins of the memory here go along too: what was done stays known.
+    So are the marks of what was written and forgotten: notes, learnings, documents, tags. The audit and the pins of the
+    memory here go along too: what was done stays known.
     """
     try:
-        copy_authored(memory.home, staged.folder, ("tombstone", "audit", "pin"))
+        copy_authored(memory.home, staged.folder, ("tombstone", "document_kept_out", "audit", "pin"))
     except StoreError as error:
         notes.append(f"what was forgotten here since the backup is not known, because it cannot be read: {error}")
     with open_writer(staged.folder, domains=memory.config.repos.domains, own_folder=memory.home) as writer:
-        stones = {ArchivedTombstone(*stone) for stone in writer.removing.forgetting.tombstones()}
+        forgetting = writer.removing.forgetting
+        with forgetting.overwriting(), writer.transaction():
+            forgetting.written.remove_kept_out(Keeping(partial(path_mark, staged.keys.forget_key), now_us()))
+        stones = {ArchivedTombstone(*stone) for stone in forgetting.tombstones()}
         stones |= _archived_stones(memory.home, staged, notes)
         if not stones:
             return 0
@@ -236,6 +246,25 @@ def _archived_stones(home: Path, staged: Staged, notes: list[str]) -> set[Archiv
     except ArchiveError as error:
         notes.append(f"what the archive here says of things forgotten cannot be read: {error}")
         return set()
+
+
+def _own_key(home: Path, staged: Staged, notes: list[str], *, is_kept: bool) -> None:
+    """Give what is restored a wrapping key of its own where the keyring has one for another memory too: whoever gives
+    that another key takes the old one out of the keyring. is_kept: the memory here is put aside, not replaced."""
+    keys = staged.folder / "keys"
+    envelope = read_envelope(keys)
+    if envelope.kept != "keyring":
+        return
+    with suppress(KeyUnavailable):
+        if not is_kept and read_envelope(home / "keys").wrapped_by == envelope.wrapped_by:
+            return
+    try:
+        change_wrapping(keys, "keyring", is_shared=True)
+    except KeyUnavailable as error:
+        notes.append(
+            "its wrapping key in the keyring is that of the memory that was backed up, and goes when that is given "
+            f"another one: `recollect keys move file` gives this one a key of its own ({error})"
+        )
 
 
 def _add_audit(staged: Staged, lost: Loss, forgotten: int) -> None:

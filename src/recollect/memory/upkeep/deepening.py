@@ -17,6 +17,7 @@ from recollect.errors import IndexUnavailable, StoreCorrupt
 from recollect.memory.embedders import embedder_of
 from recollect.memory.lazily import LazyArchive, LazyRedactor
 from recollect.memory.taking_in import now_us
+from recollect.model.distilled.nodes import kind_of_node
 from recollect.pipeline.entries.indexing import entry_documents, in_batches
 from recollect.pipeline.home import Home
 from recollect.pipeline.ingest import Ingester, Sinks
@@ -208,6 +209,6 @@ def _compare_analysis(analyst: Analyst, kept: DistilledReader, uid: str, check: 
     if _encode(found.draft.digest) != _encode(kept.digest(uid)):
         check.differs(uid, "its digest comes out differently")
     mine = {item.node.id for item in kept.nodes(NodeFilter(kinds=_OF_ANALYSES, sessions=(uid,)))}
-    again = {node.id for node in found.draft.nodes}
+    again = {node.id for node in found.draft.nodes if kind_of_node(node) in _OF_ANALYSES}
     if mine != again:
         check.differs(uid, f"{len(mine - again)} of its nodes are not given again, {len(again - mine)} are not kept")

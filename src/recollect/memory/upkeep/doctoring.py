@@ -6,18 +6,20 @@ import shutil
 import stat
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import msgspec
 
 from recollect.config import Config
-from recollect.errors import RecollectError, StoreError
+from recollect.errors import RecollectError, SettingsError, StoreError
 from recollect.memory.embedding import EmbeddingFacet
 from recollect.memory.learned.learning.health import learning_health
+from recollect.memory.presence.asking import ask_status
 from recollect.memory.presence.place import CARD_NAME, FOLDER, LOCK_NAME, SOCKET_NAME, is_alive, read_card
 from recollect.memory.setup import SetupFacet
-from recollect.memory.taking_in import now_us
+from recollect.memory.taking_in import make_home, now_us
 from recollect.pipeline.report import SyncReport
 from recollect.store.ports import Reader
 from recollect.store.sqlite import IngestLock
@@ -27,6 +29,7 @@ from recollect.upkeep.health.desk import Asks, Desk
 from recollect.upkeep.health.doctor import diagnose
 from recollect.upkeep.health.home import left_behind, open_to_others
 from recollect.upkeep.reports import Check, DaemonSeen, DistillHealth, DoctorReport, Fix
+from recollect.upkeep.service.work import Service
 from recollect.upkeep.setup.manifest import load_manifest
 
 if TYPE_CHECKING:
@@ -77,7 +80,8 @@ def daemon_seen(home: Path) -> DaemonSeen:
     """Return the daemon of a home as it is seen from outside."""
     card = read_card(home)
     if card is not None:
-        return DaemonSeen(card.pid, card.version)
+        told = ask_status(home) if not card.port else None
+        return DaemonSeen(card.pid, card.version, no_http=told.http if told is not None and not told.url else "")
     return DaemonSeen(is_stale=(home / FOLDER / CARD_NAME).exists() and not is_alive(home))
 
 
@@ -210,6 +214,15 @@ def _set_up_again(memory: OpenHome) -> str:
     return ", ".join(told)
 
 
+def _install_again(memory: OpenHome) -> str:
+    """Have the service written and started as this version does it; what a person edited stays, and is an error."""
+    home = memory.home
+    report = Service(home, memory.env, make_home=partial(make_home, home)).install_again()
+    if not report.ok:
+        raise SettingsError(report.detail)
+    return report.state
+
+
 def _says(text: str) -> Callable[[OpenHome, Check], str]:
     return lambda _memory, check: f"{text} ({check.detail})"
 
@@ -225,6 +238,7 @@ REMEDIES: tuple[Remedy, ...] = (
     ),
     Remedy(("vectors",), _says("make the vectors that are missing"), _embed),
     Remedy(("outdated",), _says("write again what an older version set up in an agent's settings"), _set_up_again),
+    Remedy(("service",), _says("install the service again"), _install_again),
     Remedy(("wal",), _says("give free room in the database back"), _give_room_back),
 )
 """In this order: what others rest on comes first, giving room back last."""

@@ -20,11 +20,13 @@ from recollect.pipeline.distill.running import DistillReport
 from recollect.pipeline.forgetting.running import Opened, Reasons, choosing_of, forget, has_text, resume
 from recollect.pipeline.home import Home
 from recollect.pipeline.report import SyncReport
-from recollect.store.ports import Reader
+from recollect.store.ports import Hole, Reader
 from recollect.store.sqlite import SqliteWriter
 from recollect.store.sqlite.audit import add_audit
 from recollect.store.sqlite.removing.choosing import SqliteChoosing, StoredSession
+from recollect.store.sqlite.removing.written.naming import Written
 from recollect.upkeep.forgetting.choosing import Archived, Choosing, Chosen, compiled
+from recollect.upkeep.forgetting.finding import runs
 from recollect.upkeep.forgetting.reports import (
     ForgetReport,
     ForgetSelection,
@@ -89,7 +91,7 @@ class ForgettingFacet:
             with SqliteChoosing(home.folder) as stored:
                 archived = Archived(archive, list(reader.ledgers()), reader.chunks)
                 choosing = Choosing(stored, archived, keys.forget_key, progress=_looking(progress))
-                report = self._told(choosing.run(selection), reader, len(_written(stored, selection)))
+                report = self._told(choosing.run(selection), reader, _written(stored, selection))
         finally:
             archive.close()
         report.notes += notes
@@ -113,6 +115,8 @@ class ForgettingFacet:
                 report, again = _forget(opened, selection, progress or _untold)
         except StoreLocked as error:
             return ForgetReport("busy", notes=[*notes, str(error)])
+        if report.records:
+            notes += self._fresh()  # what is left of those sources is derived anew
         if again:
             done = self._memory.distilling.run(sessions=again)
             report.notes += done.notes
@@ -169,11 +173,15 @@ class ForgettingFacet:
                     time.sleep(_ASK_AGAIN_S)
             yield Opened(Home(self._memory.home), writer, self._memory.reader(), archive, keys)
 
-    def _told(self, chosen: Chosen, reader: Reader, written: int) -> ForgetReport:
+    def _told(self, chosen: Chosen, reader: Reader, written: Written) -> ForgetReport:
         report = _planned(chosen)
-        if written:
-            report.state, report.written = "planned", written
-        report.bytes += sum(x.bytes_seen for x in reader.ledgers() if x.source_id in chosen.sources)
+        if written.marks:
+            report.state, report.written = "planned", written.count
+        for ledger in reader.ledgers():
+            records = chosen.records.get((ledger.source_id, ledger.revision), {})
+            for start, stop in runs((number, *place) for number, place in records.items()):
+                report.bytes += stop - start - sum(_common((start, stop), hole) for hole in ledger.holes)
+            report.bytes += ledger.bytes_seen * (ledger.source_id in chosen.sources)
         return report
 
 
@@ -182,7 +190,7 @@ def _forget(opened: Opened, selection: ForgetSelection, tell: StageProgress) -> 
     resume(opened, at=at, tell=tell)
     with SqliteChoosing(opened.home.folder) as stored:
         chosen = choosing_of(opened, stored, progress=_looking(tell)).run(selection)
-        if chosen.is_empty and not _written(stored, selection):
+        if chosen.is_empty and not _written(stored, selection).marks:
             return ForgetReport("nothing"), []
         report = ForgetReport("done", kept_copies=chosen.kept_copies)
         pattern = compiled(selection.pattern) if selection.pattern else None
@@ -213,11 +221,11 @@ def _place_of(session: StoredSession) -> dict[str, str]:
     return {"repo": session.repo, "repo_root": session.repo_root, "cwd": session.cwd}
 
 
-def _written(stored: SqliteChoosing, selection: ForgetSelection) -> list[str]:
-    """Return the uids of what was learned, noted and documented that is meant whatever session it is of."""
+def _written(stored: SqliteChoosing, selection: ForgetSelection) -> Written:
+    """Return what was learned, noted, documented and decided that is meant whatever session it is of."""
     if _is_only(selection, "pattern"):
-        return stored.entries_saying(partial(has_text, compiled(selection.pattern)))
-    return stored.entries_of(_repos(stored, selection))
+        return stored.written_saying(partial(has_text, compiled(selection.pattern)))
+    return stored.written_of(_repos(stored, selection))
 
 
 def _planned(chosen: Chosen) -> ForgetReport:
@@ -227,19 +235,25 @@ def _planned(chosen: Chosen) -> ForgetReport:
     lost = {uid: len(keys) for uid, keys in chosen.partial.items()}
     for uid in (*chosen.whole, *chosen.partial, *sorted(chosen.retold)):
         s = chosen.sessions[uid]
-        is_whole = uid in chosen.whole
-        events = s.event_count if is_whole else lost.get(uid, 0)
+        is_whole = uid in chosen.whole or uid in chosen.emptied
+        events = chosen.events.get(uid, lost.get(uid, 0))
         report.sessions.append(SessionToForget(uid, s.repo, s.started_at, is_whole, events, chosen.whole.get(uid, "")))
         report.events += events
-    report.whole_sessions = len(chosen.whole)
-    report.partial_sessions = len(report.sessions) - len(chosen.whole)
+    report.whole_sessions = len(chosen.whole) + len(chosen.emptied)
+    report.partial_sessions = len(report.sessions) - report.whole_sessions
     report.sources = len(chosen.sources)
     report.records = sum(map(len, chosen.records.values()))
-    report.bytes = sum(length for records in chosen.records.values() for _offset, length in records.values())
-    newest = max((s.ended_at or 0 for uid in chosen.whole if (s := chosen.sessions[uid])), default=0)
+    newest = max(
+        (s.ended_at or 0 for uid in (*chosen.whole, *chosen.emptied) if (s := chosen.sessions[uid])), default=0
+    )
     if newest > now_us() - _STILL_GOING_US:
         report.notes.append("a session that goes may still be under way: what its agent adds to it stays out too")
     return report
+
+
+def _common(span: tuple[int, int], hole: Hole) -> int:
+    """Return how many bytes of a span are gone already."""
+    return max(0, min(span[1], hole.offset + hole.length) - max(span[0], hole.offset))
 
 
 def _looking(progress: StageProgress | None) -> Callable[[int, int], None] | None:

@@ -43,7 +43,7 @@ from recollect.store.sqlite import IngestLock, SqliteWriter
 from recollect.store.sqlite.removing.choosing import SqliteChoosing
 from recollect.store.sqlite.removing.forgetting import Tombstone
 from recollect.store.sqlite.removing.holes import WaitingCut
-from recollect.store.sqlite.removing.learned import Keeping
+from recollect.store.sqlite.removing.written.taking_away import Keeping
 from recollect.upkeep.forgetting.choosing import Archived, Choosing, Chosen, EventFact
 from recollect.upkeep.forgetting.finding import runs, says
 from recollect.upkeep.forgetting.reports import ForgetReport
@@ -174,26 +174,10 @@ class _Rows:
         self._opened = opened
         self._chosen = chosen
         self.sources = stored.sources()
-        numbers = {row.source_id: number for number, row in self.sources.items()}
-        by_number = {s.number: s for s in chosen.sessions.values()}
-        told_by = stored.sessions_of_sources()
         self._patches: dict[str, list[SessionPatch]] = {}
-        self._emptied: list[str] = []
-        gone = {(numbers[source_id], revision): records for (source_id, revision), records in chosen.records.items()}
-        touched = {number for source, _ in gone for number in told_by.get(source, ())}
-        touched |= {chosen.sessions[uid].number for uid in chosen.partial}
-        for number in sorted(touched):
-            session = by_number[number]
-            if session.uid not in chosen.whole:
-                keys = chosen.partial.get(session.uid, set())
-                keys = keys | {
-                    fact.key
-                    for fact in stored.events(number)
-                    if fact.record in gone.get((fact.source, fact.revision), ())
-                }
-                if keys:
-                    chosen.partial[session.uid] = keys
-                    self._restate(stored, session.uid, number, keys)
+        for uid, keys in chosen.partial.items():
+            if uid not in chosen.emptied:
+                self._patches[uid] = _left(stored, uid, chosen.sessions[uid].number, keys)
         sessions = {chosen.sessions[uid].number for uid in (*chosen.whole, *chosen.partial)}
         self.shards = stored.shards_of(sessions)
         self.source_bytes = sum(
@@ -210,46 +194,45 @@ class _Rows:
             and (row.agent not in known or known[row.agent].facts.carries_text)
         ]
 
-    def _restate(self, stored: SqliteChoosing, uid: str, number: int, keys: Collection[int]) -> None:
-        patches = []
-        is_empty = True
-        for key, event in stored.light(uid, number):
-            if key in keys:
-                continue
-            is_empty = False
-            patch = SessionPatch()
-            patch.take(event.payload, None)
-            if isinstance(event.payload, AssistantMessage) and event.payload.model:
-                patch.saw_model(event.payload.model)
-            patches.append(patch)
-        if is_empty:
-            self._emptied.append(uid)
-        self._patches[uid] = patches
-
     def remove(self, reasons: Reasons, report: ForgetReport, tell: StageProgress) -> list[str]:
         """Remove them all in one transaction; return the sessions that must be analysed anew."""
         chosen, writer = self._chosen, self._opened.writer
         forgetting = writer.removing.forgetting
         tell("removing what is stored of it", 0, 0)
         with forgetting.overwriting(), writer.transaction():
-            for uid in (*chosen.whole, *self._emptied):
+            forgetting.expect({*chosen.whole, *chosen.partial, *chosen.retold})
+            for uid in (*chosen.whole, *chosen.emptied):
                 report.events += len(forgetting.remove_session(uid))
             for source_id in chosen.sources:
                 forgetting.remove_source(source_id)
             for (source_id, revision), records in chosen.records.items():
                 report.events += len(forgetting.remove_records(source_id, revision, records.keys()))
             for uid, keys in chosen.partial.items():
-                if uid not in self._emptied:
+                if uid not in chosen.emptied:
                     report.events += len(forgetting.remove_events(keys))
                     forgetting.restate_session(uid, self._patches[uid], domain_of=writer.domain_of)
             for uid in chosen.retold:
                 forgetting.forget_meaning(uid)
+            forgetting.derive_anew(source_id for source_id, _ in chosen.records)
             forgetting.tidy()
-        report.whole_sessions += len(chosen.whole) + len(self._emptied)
-        report.partial_sessions += len(chosen.partial) - len(self._emptied)
+        report.whole_sessions += len(chosen.whole) + len(chosen.emptied)
+        report.partial_sessions += len(chosen.partial) - len(chosen.emptied) + len(chosen.retold)
         report.sources += len(chosen.sources)
         report.records += sum(map(len, chosen.records.values()))
-        return [uid for uid in (*chosen.partial, *chosen.retold) if uid not in self._emptied]
+        return [uid for uid in (*chosen.partial, *chosen.retold) if uid not in chosen.emptied]
+
+
+def _left(stored: SqliteChoosing, uid: str, number: int, gone: Collection[int]) -> list[SessionPatch]:
+    """Return what the events of a session that stay say of it, in order. gone: keys of those that do not."""
+    patches = []
+    for key, event in stored.light(uid, number):
+        if key not in gone:
+            patch = SessionPatch()
+            patch.take(event.payload, None)
+            if isinstance(event.payload, AssistantMessage) and event.payload.model:
+                patch.saw_model(event.payload.model)
+            patches.append(patch)
+    return patches
 
 
 def _forget_written(opened: Opened, reasons: Reasons) -> int:
@@ -257,11 +240,11 @@ def _forget_written(opened: Opened, reasons: Reasons) -> int:
 
     With the promise, not with the rows: no tombstone tells of them, so that `resume` could not.
     """
-    forgetting = opened.writer.removing.forgetting
+    written = opened.writer.removing.forgetting.written
     keeping = Keeping(partial(path_mark, opened.keys.forget_key), reasons.at)
-    count = forgetting.remove_repos(reasons.repos, keeping) if reasons.repos else 0
+    count = written.remove_repos(reasons.repos, keeping) if reasons.repos else 0
     if reasons.pattern is not None and reasons.is_everywhere:
-        count += forgetting.remove_texts(partial(has_text, reasons.pattern), keeping)
+        count += written.remove_texts(partial(has_text, reasons.pattern), keeping)
     return count
 
 

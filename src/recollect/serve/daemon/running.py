@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 STOP_S = 1.5
 """How long work under way may take after a signal. Then it is killed, which loses nothing that was stored."""
 GUARD_EVERY_S = 2.0
+PORT_AGAIN_S = (2.0, 60.0)
+"""A port that is taken is tried again after so long, then after ever longer, up to so long."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -64,13 +66,18 @@ class _Daemon:
         self._keeper: Keeper = memory.live.make_keeper(log)
         self._url = ""
         self._http = ""
+        self._has_begun = False
         self._stopped_at = 0.0
         self._ended = threading.Event()
 
     def run(self, port: int | None, tell: Callable[[Started], None]) -> None:
         """Run until a signal comes, then stop within two seconds."""
         self._log(f"started, version {__version__}")
-        bound = self._listen(self._memory.config.daemon.port if port is None else port, is_named=port is not None)
+        wanted = self._memory.config.daemon.port if port is None else port
+        has_http = self._memory.config.daemon.http or port is not None
+        bound = self._listen(wanted) if has_http else None
+        if not has_http:
+            self._http = "switched off ([daemon] http)"
         # An earlier signal than HTTP is ready for ends it just the same.
         before = {number: signal.signal(number, self._stop) for number in _SIGNALS}
         hangup = getattr(signal, "SIGHUP", None)
@@ -80,7 +87,11 @@ class _Daemon:
         threading.Thread(target=self._guard, name="guarding", daemon=True).start()
         try:
             self._keeper.start()
-            self._serve(bound, tell)
+            if bound is None:
+                self._begin(None, tell)
+                bound = self._wait(wanted if has_http else None)
+            if bound is not None:
+                self._serve(bound, tell)
         finally:
             if asked is not None:
                 asked.close()
@@ -92,19 +103,44 @@ class _Daemon:
         """Return how it is now."""
         return self._keeper.status(url=self._url, http=self._http)
 
-    def _listen(self, port: int, *, is_named: bool) -> socket.socket | None:
+    def _listen(self, port: int) -> socket.socket | None:
+        """Return a socket that listens, None (and say why) where the port is somebody else's."""
         from recollect.serve.loopback import listen
 
-        if not self._memory.config.daemon.http and not is_named:
-            self._http = "switched off ([daemon] http)"
+        try:
+            bound = listen(port)
+        except UsageError as taken:
+            self._is_taken(str(taken))
             return None
         try:
-            return listen(port)
-        except UsageError as taken:
-            # Somebody else's program must not keep the memory from being fresh.
-            self._http = f"{taken}; name another with [daemon] port"
-            self._log(self._http)
+            bound.listen()  # two may be bound to a port; only one can listen
+        except OSError as error:
+            bound.close()
+            self._is_taken(f"cannot listen on port {port}: {error.strerror}")
             return None
+        self._http = ""
+        return bound
+
+    def _is_taken(self, why: str) -> None:
+        # Somebody else's program must not keep the memory from being fresh.
+        http = f"{why}; it is tried again now and then; name another with [daemon] port"
+        if http != self._http:
+            self._log(http)
+        self._http = http
+
+    def _wait(self, port: int | None) -> socket.socket | None:
+        """Wait for the end, or (port: of HTTP that could not have it) until the port is free; None at the end."""
+        again_s, most_s = PORT_AGAIN_S
+        at = time.monotonic() + again_s
+        while not self._ended.wait(1.0):  # a wait without an end would keep signals out on some systems
+            if port is None or time.monotonic() < at:
+                continue
+            bound = self._listen(port)
+            if bound is not None:
+                return bound
+            again_s = min(most_s, 2 * again_s)
+            at = time.monotonic() + again_s
+        return None
 
     def _open_socket(self) -> AskSocket | None:
         from recollect.serve.daemon.hooks import Answers
@@ -118,32 +154,28 @@ class _Daemon:
             self._log(f"no socket for hooks: {error.strerror or error}")
             return None
 
-    def _serve(self, bound: socket.socket | None, tell: Callable[[Started], None]) -> None:
+    def _begin(self, bound: socket.socket | None, tell: Callable[[Started], None]) -> None:
+        """Say that it has begun, or once more when HTTP came later."""
         from recollect.memory import Card
+        from recollect.serve.token import NAME
 
-        port, token_file = 0, ""
+        port, token_file, is_later = 0, "", self._has_begun
         if bound is not None:
-            from recollect.serve.token import NAME
-
             host, port = bound.getsockname()[:2]
             self._url, token_file = f"http://{host}:{port}", str(self._memory.home / NAME)
-
-        def begun() -> None:
-            if bound is not None:
-                bound.listen()
-            self._place.show(Card(os.getpid(), __version__, self.status().started_at, port, token_file))
-            leave_terminal(self._memory.home)
-            tell(Started(os.getpid(), str(self._memory.home), self._url, token_file, self._http))
-
-        if bound is None:
-            begun()
-            while not self._ended.wait(1.0):  # a wait without an end would keep signals out on some systems
-                pass
+        self._place.show(Card(os.getpid(), __version__, self.status().started_at, port, token_file))
+        if is_later:
+            self._log(f"the port is free now: MCP and status on {self._url}")
             return
+        self._has_begun = True
+        leave_terminal(self._memory.home)
+        tell(Started(os.getpid(), str(self._memory.home), self._url, token_file, self._http))
+
+    def _serve(self, bound: socket.socket, tell: Callable[[Started], None]) -> None:
         from recollect.serve.loopback import serve
 
         with bound:
-            app, close = _make_app(self._memory, self.status, begun)
+            app, close = _make_app(self._memory, self.status, lambda: self._begin(bound, tell))
             if not self._ended.is_set():
                 serve(app, bound, has_lifespan=True, stopping=self._stopping)
             close()

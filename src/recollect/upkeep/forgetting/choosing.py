@@ -117,14 +117,17 @@ class Archived(NamedTuple):
 class Chosen(msgspec.Struct):
     """What goes. whole: sessions by uid, with the uid of the one that they belong to ("" for those that are meant).
 
-    partial: sessions that lose events and stay, by uid, with the keys of these. retold: sessions that lose no event,
-    but what was distilled of them. sources: whole ones. records: (offset, length) of single ones, by place and index.
+    partial: sessions that lose events, by uid, with the keys of these. emptied: those of them that have no other event,
+    and go. retold: sessions that lose no event, but what was distilled of them. events: how many each of the sessions
+    that go has, by uid. sources: whole ones. records: (offset, length) of single ones, by place and index.
     stones: (kind, id) of the tombstones. kept_copies: sessions that stay though they go on from one that goes.
     """
 
     whole: dict[str, str]
     partial: dict[str, set[int]]
+    emptied: set[str]
     retold: set[str]
+    events: dict[str, int]
     sources: dict[str, SourceRow]
     records: dict[Place, dict[int, tuple[int, int]]]
     stones: set[tuple[str, bytes]]
@@ -171,7 +174,7 @@ class Choosing:
         for row in archived.ledgers:
             self._ledgers.setdefault(row.source_id, []).append(row)
         self._keys: dict[int, set[int]] = {}
-        self._chosen = Chosen({}, {}, set(), {}, {}, set(), [], self._by_uid)
+        self._chosen = Chosen({}, {}, set(), set(), {}, {}, {}, set(), [], self._by_uid)
         self._is_text = False
         self._done = self._total = 0
 
@@ -304,11 +307,9 @@ class Choosing:
             self._keys.pop(self._by_uid[uid].number, None)
             chosen.retold.discard(uid)
             chosen.stones.add(("session", session_stone(self._key, uid)))
+            chosen.events[uid] = self._size_of(self._by_uid[uid].number)
         self._choose_sources()
-        for number, keys in self._keys.items():
-            s = self._by_number[number]
-            chosen.partial[s.uid] = keys
-            chosen.retold.discard(s.uid)
+        self._complete_partial()
         whole = chosen.whole
         chosen.kept_copies = sorted(
             s.uid
@@ -365,6 +366,31 @@ class Choosing:
                     self._chosen.records.pop((row.source_id, ledger.revision), None)
             elif told & whole or told & partial.keys():
                 self._choose_repeats(row, told & whole, told & partial.keys())
+
+    def _complete_partial(self) -> None:
+        """Tell of each session that stays which events its records that go take along, and whether any is left."""
+        chosen = self._chosen
+        numbers = {row.source_id: number for number, row in self._sources.items()}
+        gone = {(numbers[source_id], revision): records for (source_id, revision), records in chosen.records.items()}
+        touched = {number for source, _ in gone for number in self._told_by.get(source, ())} | self._keys.keys()
+        for number in sorted(touched):
+            s = self._by_number[number]
+            if s.uid in chosen.whole:
+                continue
+            keys = self._keys.get(number, set()) | {
+                fact.key
+                for fact in self._stored.events(number)
+                if fact.record in gone.get((fact.source, fact.revision), ())
+            }
+            if keys:
+                chosen.partial[s.uid] = keys
+                chosen.retold.discard(s.uid)
+                if all(key in keys for key, _ in self._stored.light(s.uid, number)):
+                    chosen.emptied.add(s.uid)
+                    chosen.events[s.uid] = self._size_of(number)
+
+    def _size_of(self, number: int) -> int:
+        return sum(1 for _ in self._stored.events(number))
 
     def _choose_repeats(self, row: SourceRow, whole: set[int], partial: set[int]) -> None:
         """Take the records of a shared source that are of whole sessions, or that repeat one that is chosen."""

@@ -52,9 +52,9 @@ class ForgetReport(msgspec.Struct):
 
     state: planned (a dry run), done, nothing (nothing is meant by this), busy (another process is ingesting). sessions:
     with their uids before it is done; afterwards they are only counted. records: single ones, beside whole sources.
-    written: learnings, notes, documents and decisions added by hand that go though no session does with them.
-    bytes: of the agents' own, taken from the archive; freed_bytes: disk given back. kept_copies: sessions that stay
-    though they continue, or were forked from, one that goes.
+    events: with those that are hidden behind others. written: learnings, notes, documents and decisions added by hand
+    that go though no session does with them. bytes: of the agents' own, taken from the archive; freed_bytes: disk given
+    back. kept_copies: sessions that stay though they continue, or were forked from, one that goes.
     """
 
     state: ForgetState
@@ -74,7 +74,10 @@ class ForgetReport(msgspec.Struct):
 
 
 class TombstoneGroup(msgspec.Struct, frozen=True):
-    """Tombstones of one forgetting: when (UTC microseconds), of which kind, how many."""
+    """Tombstones of one forgetting: when (UTC microseconds), of which kind, how many.
+
+    kind: `session`, `event`, `record`, `excluded`, or `written` (what was learned, noted, documented or decided).
+    """
 
     forgotten_at: int
     kind: str

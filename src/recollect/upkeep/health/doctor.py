@@ -14,6 +14,7 @@ from recollect.upkeep.health.documents import documents
 from recollect.upkeep.health.home import machine_checks
 from recollect.upkeep.health.lately import lately_checks
 from recollect.upkeep.health.learned import learning_checks
+from recollect.upkeep.health.service import service
 from recollect.upkeep.health.stored import stored_checks
 from recollect.upkeep.reports import Check, DoctorReport
 
@@ -27,6 +28,7 @@ def diagnose(desk: Desk) -> DoctorReport:
 def _checks(desk: Desk) -> Iterator[Check]:
     yield from machine_checks(desk)
     yield program(desk)
+    yield from service(desk)
     reader: Reader | None = None
     if not (desk.folder / "memory.db").exists():
         yield Check("memory", "warn", "nothing is stored yet", "run `recollect up --once`")

@@ -120,13 +120,17 @@ def leftovers(desk: Desk) -> Check:
 
 
 def daemon(desk: Desk) -> Check:
-    """Say whether a daemon is at work, and whether it is of this version."""
+    """Say whether a daemon is at work, whether it is of this version, and whether it serves what it should."""
     seen = desk.asks.daemon()
     if not seen.pid:
         return Check("daemon", "ok", "none is running; hooks and questions keep the memory fresh")
     if seen.version != PROGRAM:
         text = f"one of version {seen.version} is running (pid {seen.pid}), this is {PROGRAM}"
         return Check("daemon", "warn", text, "`recollect up --stop`, then `recollect up --detach`")
+    if seen.no_http and desk.config.daemon.http:
+        text = f"running (pid {seen.pid}), but without MCP over HTTP and the status page: {seen.no_http}"
+        return Check("daemon", "warn", text, "end what has the port, or name another with [daemon] port; the daemon "
+                     "takes a port that is free again by itself")  # fmt: skip
     return Check("daemon", "ok", f"running (pid {seen.pid})")
 
 

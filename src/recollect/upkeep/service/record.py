@@ -27,7 +27,9 @@ class WrittenFile(msgspec.Struct, frozen=True):
 
 
 class Record(msgspec.Struct, frozen=True):
-    """What is installed. program: that it starts. made_crontab: there was none before. lingered: we turned it on."""
+    """What is installed. program: that it starts. made_crontab: there was none before. lingered: we turned it on.
+    environment: what the service was told of it, None where an older version wrote this. crontab: our lines in it.
+    """
 
     manager: ManagerName
     name: str
@@ -37,6 +39,8 @@ class Record(msgspec.Struct, frozen=True):
     files: tuple[WrittenFile, ...] = ()
     made_crontab: bool = False
     lingered: bool = False
+    environment: dict[str, str] | None = None
+    crontab: str = ""
     version: int = VERSION
 
     def file(self, path: str) -> WrittenFile | None:

@@ -88,6 +88,18 @@ class Live(NamedTuple):
     detail: str
 
 
+class Finding(NamedTuple):
+    """Something that is not right with an installed service. text: says what, and of which file.
+
+    changed: somebody edited what we wrote; installing again does not overwrite that. gone: a file is not there.
+    outdated: another version, or other variables, wrote it otherwise. program: what it starts is not there. inactive:
+    the manager does not run it.
+    """
+
+    kind: Literal["changed", "gone", "outdated", "program", "inactive"]
+    text: str
+
+
 class Ask(Protocol):
     """Runs a program and gives (exit code, standard output); -1 where it cannot be started."""
 

@@ -19,6 +19,7 @@ from recollect.upkeep.service.record import Record, WrittenFile, load_record, sa
 from recollect.upkeep.service.shapes import (
     CommandStep,
     FileStep,
+    Finding,
     Job,
     ManagerName,
     Plan,
@@ -101,25 +102,75 @@ class Service:
         if record is None:
             return ServiceReport(True, "status", "not_installed", "")
         job = self._job_of(record)
-        plan = plan_for(record.manager, job, self._ask)
-        report = _report("status", job, plan)
-        problems: list[str] = []
-        files: list[FileStep] = []
-        for written in record.files:
-            found = read_settings(written.path)
-            is_ours = found.sha256 in written.sha256
-            what = "" if is_ours else "is gone" if found.data is None else "was changed since"
-            files.append(FileStep(written.path, "none", detail=what))
-            problems += [f"{written.path} {what}"] if what else []
-        if not Path(record.program).is_file():
-            problems.append(f"the program that it starts is gone: {record.program}")
-        report = self._live(_with(report, state="installed", files=tuple(files), notes=()), job, record.manager)
-        if not report.is_active:
-            problems.append(report.detail)
-        if problems:
+        report = _report("status", job, plan_for(record.manager, job, self._ask))
+        written = {one.path: self._written_wrong(one) for one in record.files}
+        files = tuple(FileStep(path, "none", detail=found.text if found else "") for path, found in written.items())
+        report = self._live(_with(report, state="installed", files=files, notes=()), job, record.manager)
+        findings = self._findings(record, job, report)
+        if findings:
             hint = "`recollect service install` puts it right"
-            return _with(report, ok=False, state="incomplete", detail="; ".join(problems), notes=(*report.notes, hint))
+            detail = "; ".join(found.text for found in findings)
+            return _with(report, ok=False, state="incomplete", detail=detail, notes=(*report.notes, hint))
         return report
+
+    def findings(self) -> tuple[Finding, ...] | None:
+        """Return what is not right with the service, asked now; None where none is installed.
+
+        Raises SettingsError for a damaged record or crontab, or a manager that cannot be asked.
+        """
+        record = load_record(self._home)
+        if record is None:
+            return None
+        job = self._job_of(record)
+        report = _report("status", job, plan_for(record.manager, job, self._ask))
+        return self._findings(record, job, self._live(report, job, record.manager))
+
+    def install_again(self) -> ServiceReport:
+        """Install what is installed once more, as this version does it. Raises as `install`."""
+        record = load_record(self._home)
+        if record is None:
+            return ServiceReport(True, "install", "not_installed", "")
+        return self.install(record.kind, record.every, manager=record.manager)
+
+    def _findings(self, record: Record, job: Job, report: ServiceReport) -> tuple[Finding, ...]:
+        found = [wrong for one in record.files if (wrong := self._written_wrong(one)) is not None]
+        if record.manager == "cron" and (wrong := self._crontab_wrong(record)) is not None:
+            found.append(wrong)
+        if not Path(record.program).is_file():
+            found.append(Finding("program", f"the program that it starts is gone: {record.program}"))
+        elif not found:
+            found += self._outdated(record, job)
+        if not report.is_active:
+            found.append(Finding("inactive", report.detail))
+        return tuple(found)
+
+    def _written_wrong(self, written: WrittenFile) -> Finding | None:
+        found = read_settings(written.path)
+        if found.data is None:
+            return Finding("gone", f"{written.path} is gone")
+        return None if found.sha256 in written.sha256 else Finding("changed", f"{written.path} was changed since")
+
+    def _crontab_wrong(self, record: Record) -> Finding | None:
+        lines = cron.lines_in(cron.read(self._ask), record.name)
+        if not lines or not record.crontab:  # that it is not there, the manager says
+            return None
+        return None if lines == record.crontab else Finding("changed", "our lines in the crontab were changed since")
+
+    def _outdated(self, record: Record, job: Job) -> list[Finding]:
+        """Compare what is there with what this version would write for the same variables."""
+        known = record.environment
+        plan = plan_for(record.manager, job if known is None else job._replace(env=known), self._ask)
+        text = "is not as this version writes it" + (" with the variables as they are now" if known is None else "")
+        data = {str(one.path): one.data for one in plan.files}
+        found = [
+            Finding("outdated", f"{one.path} {text}")
+            for one in record.files
+            if read_settings(one.path).data != data.get(one.path)
+        ]
+        if record.manager == "cron":
+            lines = cron.lines_in(cron.read(self._ask), record.name)
+            found += [Finding("outdated", f"the crontab {text}")] if lines and lines != plan.crontab else []
+        return found
 
     def remove(self, *, is_dry_run: bool = False) -> ServiceReport:
         """Stop the service and take out what was written. Raises SettingsError for a damaged record or crontab."""
@@ -180,7 +231,8 @@ class Service:
             made_crontab = cron.read(self._ask) is None
         lingered = before is not None and before.lingered
         return Record(
-            plan.manager, job.name, job.kind, job.every, job.program, tuple(files), made_crontab, lingered
+            plan.manager, job.name, job.kind, job.every, job.program, tuple(files), made_crontab, lingered,
+            dict(job.env), plan.crontab,
         )  # fmt: skip
 
     def _write(self, plan: Plan, record: Record) -> tuple[FileStep, ...]:

@@ -19,7 +19,7 @@ from recollect.store.sqlite.distilled.packing import unpack_node
 from recollect.store.sqlite.event_ids import unpack_event_id, unpack_text
 from recollect.store.sqlite.readers.events import EventRow
 from recollect.store.sqlite.readers.filters import int_array
-from recollect.store.sqlite.removing.learned import entries_saying
+from recollect.store.sqlite.removing.written.naming import Written, of_repos, saying
 from recollect.store.sqlite.session_facts import decode_facts
 from recollect.store.sqlite.writing.ledger import SOURCE_COLUMNS, source_row
 
@@ -213,19 +213,15 @@ class SqliteChoosing:
             )
             return {key for (key,) in rows}
 
-    def entries_saying(self, is_meant: Callable[[str], bool]) -> list[str]:
-        """Return the uids of what was learned, noted and documented that says a text."""
+    def written_saying(self, is_meant: Callable[[str], bool]) -> Written:
+        """Return what was learned, noted, documented and decided that says a text: what `remove_texts` removes."""
         with store_errors():
-            return entries_saying(self._db, is_meant)
+            return saying(self._db, is_meant)
 
-    def entries_of(self, repos: Collection[str]) -> list[str]:
-        """Return the uids of what was learned, noted and documented of repositories, by name."""
+    def written_of(self, repos: Collection[str]) -> Written:
+        """Return what was learned, noted, documented and decided of repositories: what `remove_repos` removes."""
         with store_errors():
-            return [
-                uid
-                for repo in sorted(set(repos) - {""})
-                for (uid,) in self._db.execute("SELECT uid FROM entry WHERE repo = ?", (repo,))
-            ]
+            return of_repos(self._db, repos)
 
     def repos_of_entries(self) -> list[str]:
         """Return the names of the repositories that something was learned, noted or documented of."""
@@ -233,7 +229,9 @@ class SqliteChoosing:
             return [repo for (repo,) in self._db.execute("SELECT DISTINCT repo FROM entry WHERE repo <> ''")]
 
     def tombstones(self) -> list[tuple[str, int]]:
-        """Return (kind, when) of every tombstone."""
+        """Return (kind, when) of every tombstone; `written`: of what was learned, noted, documented or decided."""
         with store_errors():
-            rows: list[Any] = self._db.execute("SELECT kind, forgotten_at FROM tombstone").fetchall()
+            rows: list[Any] = self._db.execute(
+                "SELECT kind, forgotten_at FROM tombstone UNION ALL SELECT 'written', at FROM document_kept_out"
+            ).fetchall()
             return rows

@@ -22,10 +22,13 @@ from recollect.store.bodies import payload_without_record
 from recollect.store.keys import SEQ_BITS
 from recollect.store.sqlite.bits import FLAG_REPLACED, FLAG_SHIFT, HIDDEN, KIND_MASK
 from recollect.store.sqlite.connection import store_errors
+from recollect.store.sqlite.event_ids import unpack_event_id
 from recollect.store.sqlite.readers.filters import int_array
 from recollect.store.sqlite.removing.kept_out import SqliteKeptOut
-from recollect.store.sqlite.removing.learned import Keeping, forget_cited, forget_repos, forget_texts
-from recollect.store.sqlite.removing.meaning import forget_meaning, forget_uid
+from recollect.store.sqlite.removing.learned import forget_cited
+from recollect.store.sqlite.removing.meaning import NamedBy, forget_meaning, forget_uid, naming
+from recollect.store.sqlite.removing.redacting import STALE_PARSER
+from recollect.store.sqlite.removing.written.taking_away import SqliteWritten
 from recollect.store.sqlite.session_facts import (
     SessionFacts,
     decode_facts,
@@ -58,8 +61,11 @@ class SqliteForgetting:
     def __init__(self, db: apsw.Connection, touched: set[int]) -> None:
         self._db = db
         self._touched = touched
+        self._named_by: NamedBy = {}
         self.kept_out = SqliteKeptOut(db)
         """What a pass remembers of what it must not take in."""
+        self.written = SqliteWritten(db)
+        """Takes away what people, agents and rules wrote beside the events."""
 
     # What must not come back
 
@@ -102,6 +108,11 @@ class SqliteForgetting:
 
     # Rows
 
+    def expect(self, uids: Collection[str]) -> None:
+        """Look once, inside the transaction, for what all of these sessions that go or lose events are named by."""
+        with store_errors():
+            self._named_by = naming(self._db, uids)
+
     def remove_session(self, uid: str) -> list[int]:
         """Remove a session with everything that hangs on it; return the keys of its events. Unknown: nothing.
 
@@ -109,7 +120,7 @@ class SqliteForgetting:
         """
         with store_errors():
             db = self._db
-            forget_uid(db, uid, self._touched)
+            forget_uid(db, uid, self._touched, named_by=self._named_by)
             number = db.execute("SELECT number FROM session WHERE uid = ?", (uid,)).get
             if number is None:
                 return []
@@ -149,6 +160,15 @@ class SqliteForgetting:
         """Forget the parser's state of sources: it is folded again from what the archive still has."""
         with store_errors():
             self._db.executemany("UPDATE source SET state = x'' WHERE source_id = ?", [(one,) for one in source_ids])
+
+    def derive_anew(self, source_ids: Iterable[str]) -> None:
+        """Have the next sync derive sources once more, from what the archive still has: what a record that is gone told
+        for all behind it (where the session worked, say) stands in those too, and is told by the first of them then."""
+        with store_errors():
+            self._db.executemany(
+                "UPDATE source SET parser_version = ? WHERE source_id = ? AND committed_bytes > 0",
+                [(STALE_PARSER, one) for one in source_ids],
+            )
 
     def remove_records(self, source_id: str, revision: int, record_indexes: Collection[int]) -> list[int]:
         """Remove the events of some records, and what else tells of these records; return the keys of the events.
@@ -205,12 +225,15 @@ class SqliteForgetting:
         wanted = int_array(keys)
         is_wanted = "key IN (SELECT value FROM carray(?))"
         rows: list[Any] = db.execute(
-            f"SELECT key, bits, block, entry, source, revision, offset FROM event WHERE {is_wanted}", (wanted,)
+            f"SELECT key, bits, block, entry, source, revision, offset, event_id FROM event WHERE {is_wanted}",
+            (wanted,),
         ).fetchall()
+        if not rows:
+            return []
         self._forget_usage(number, [(key, block, entry) for key, bits, block, entry, *_ in rows
                                     if bits & KIND_MASK == _USAGE])  # fmt: skip
         db.execute(f"DELETE FROM event WHERE {is_wanted}", (wanted,))
-        self._blank(number, [(block, entry) for _key, _bits, block, entry, *_ in rows])
+        self._blank(number)
         db.execute(f"DELETE FROM said WHERE session = {int(number)} AND {is_wanted}", (wanted,))
         db.execute(f"DELETE FROM replacement WHERE {is_wanted}", (wanted,))
         shown: list[Any] = db.execute(
@@ -226,33 +249,31 @@ class SqliteForgetting:
         )
         uid = db.execute("SELECT uid FROM session WHERE number = ?", (number,)).get
         if uid is not None:
-            forget_meaning(db, uid, self._touched)
+            events = {unpack_event_id(row[-1]) for row in rows}
+            forget_meaning(db, uid, self._touched, events=events, named_by=self._named_by)
             forget_cited(db, uid, {key & _SEQ_MASK for key in keys})
         self._touched.add(number)
         return [row[0] for row in rows]
 
-    def _blank(self, number: int, entries: Iterable[tuple[int, int]]) -> None:
-        """Empty entries of a session's blocks that no event names any more."""
-        by_block: dict[int, set[int]] = {}
-        for block, entry in entries:
-            if block >= 0:  # else it has no body any more
-                by_block.setdefault(block, set()).add(entry)
-        for block, gone in by_block.items():
-            key = (number << SEQ_BITS) + block
-            data = self._db.execute("SELECT data FROM block WHERE key = ?", (key,)).get
-            if data is None:
+    def _blank(self, number: int) -> None:
+        """Empty the entries of a session's blocks that no event names: of events that went, and of versions that were
+        derived anew since, which may say the same in another block. Blocks without any go."""
+        span = (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1)
+        used: dict[int, set[int]] = {}
+        rows: Iterable[Any] = self._db.execute("SELECT block, entry FROM event WHERE key BETWEEN ? AND ?", span)
+        for block, entry in rows:
+            used.setdefault(block, set()).add(entry)
+        blocks: list[Any] = self._db.execute("SELECT key FROM block WHERE key BETWEEN ? AND ?", span).fetchall()
+        for (key,) in blocks:
+            named = used.get(key - span[0])
+            if named is None:
+                self._db.execute("DELETE FROM block WHERE key = ?", (key,))
                 continue
-            rows: Iterable[Any] = self._db.execute(
-                "SELECT entry FROM event WHERE key BETWEEN ? AND ? AND block = ?",
-                (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1, block),
-            )
-            used = {entry for (entry,) in rows}
-            # Entries that no event has (of versions that were derived anew since) may say the same: they go too.
-            kept = [
-                entry if place in used and place not in gone else _NO_ENTRY
-                for place, entry in enumerate(decode_frame(data))
-            ]
-            frame = encode_frame(kept)
+            data: Any = self._db.execute("SELECT data FROM block WHERE key = ?", (key,)).get
+            entries = decode_frame(data)
+            if len(named) == len(entries):
+                continue
+            frame = encode_frame([entry if at in named else _NO_ENTRY for at, entry in enumerate(entries)])
             self._db.execute("UPDATE block SET plain = ?, data = ? WHERE key = ?", (frame.plain_bytes, frame.data, key))
 
     def _forget_usage(self, number: int, events: Sequence[tuple[int, int, int]]) -> None:
@@ -334,29 +355,6 @@ class SqliteForgetting:
         finally:
             with store_errors():
                 self._db.execute("PRAGMA secure_delete = OFF")
-
-    def remove_repos(self, repos: Collection[str], keeping: Keeping) -> int:
-        """Remove what was noted and documented of repositories, by name; return how much that was."""
-        with store_errors():
-            return forget_repos(self._db, repos, keeping)
-
-    def remove_texts(self, is_meant: Callable[[str], bool], keeping: Keeping) -> int:
-        """Remove decisions that people added, firings, and what was learned, noted and documented, whose words are
-        meant; return how many."""
-        with store_errors():
-            count = forget_texts(self._db, is_meant, keeping)
-            decisions: list[Any] = self._db.execute("SELECT id, json FROM added_decision").fetchall()
-            for node_id, text in decisions:
-                if is_meant(text):
-                    self._db.execute("DELETE FROM added_decision WHERE id = ?", (node_id,))
-                    self._db.execute("DELETE FROM link WHERE newer = ?1 OR older = ?1", (node_id,))
-                    count += 1
-            firings: list[Any] = self._db.execute("SELECT at, nonce, identifiers, note FROM firing").fetchall()
-            for at, nonce, identifiers, note in firings:
-                if is_meant(identifiers) or is_meant(note):
-                    self._db.execute("DELETE FROM firing WHERE at = ? AND nonce = ?", (at, nonce))
-                    count += 1
-        return count
 
     def rewrite(self, *, is_whole: bool) -> bool:
         """Let nothing that was deleted stay in the database's files; False while a reader keeps the log from going.

@@ -3,41 +3,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import apsw
 import msgspec
 
+from recollect.model.distilled.nodes import Evidence, Node
 from recollect.store.sqlite.distilled.base import keep_base
 from recollect.store.sqlite.distilled.packing import unpack_node
 from recollect.store.sqlite.removing.learned import forget_learned, forget_named
 
+_WORDS = re.compile(rb"[^\s\"#\\,;()<>\[\]{}]+")
+"""What may be a session's uid where a node quotes it; `#` begins the number of an event."""
+_BEHIND = b".:/-!?'`"
+"""What may follow it in a sentence."""
 _MASK = "[forgotten]"
 """Stands in the audit for the uid of a session that was forgotten."""
 
 
-def forget_meaning(db: apsw.Connection, uid: str, touched: set[int]) -> None:
+NamedBy = Mapping[str, Collection[str]]
+"""Of sessions that are forgotten: the sessions with a node that names them."""
+
+
+def forget_meaning(
+    db: apsw.Connection, uid: str, touched: set[int], *, events: Collection[str] | None = None,
+    named_by: NamedBy | None = None,
+) -> None:  # fmt: skip
     """Remove a session's analysis: digest, signals, nodes and links. The session, if it is there, is analysed anew.
 
     So are sessions whose nodes name this one: what they say may be told from it. `revoked` history goes too, and what
-    an evicted part of the session came to, which no analysis can tell again.
+    an evicted part of the session came to, which no analysis can tell again. events: the ids of those of its events
+    that go, where others stay; what was learned or noted and rests on none of them is kept. named_by: where that is
+    known already.
     """
     nodes = _forget_analysis(db, uid, touched)
-    for other in _naming(db, uid):
+    known = named_by if named_by is not None and uid in named_by else naming(db, (uid,))
+    for other in known[uid]:
         keep_base(db, other)
         nodes += _forget_analysis(db, other, touched)
-    forget_learned(db, uid, nodes)
+    gone = frozenset((uid, event_id) for event_id in events or ())
+    ids = [found.id for found in nodes if events is None or not gone.isdisjoint(_events_of(found))]
+    forget_learned(db, uid, ids, events=events)
     db.execute("UPDATE eviction SET digest = '' WHERE session_uid = ?", (uid,))
     _forget_firings(db, uid)
 
 
-def forget_uid(db: apsw.Connection, uid: str, touched: set[int]) -> None:
+def forget_uid(db: apsw.Connection, uid: str, touched: set[int], *, named_by: NamedBy | None = None) -> None:
     """Remove everything that names a session but its events: its meaning, decisions added to it, its pin, firings.
 
     The audit keeps that something was done, without saying of which session.
     """
-    forget_meaning(db, uid, touched)
+    forget_meaning(db, uid, touched, named_by=named_by)
     ids = [
         node_id for (node_id,) in db.execute("DELETE FROM added_decision WHERE session_uid = ? RETURNING id", (uid,))
     ]
@@ -54,13 +72,14 @@ def forget_uid(db: apsw.Connection, uid: str, touched: set[int]) -> None:
         db.execute("UPDATE audit SET json = ? WHERE at = ? AND nonce = ?", (masked, at, nonce))
 
 
-def _forget_analysis(db: apsw.Connection, uid: str, touched: set[int]) -> list[str]:
-    """Return the ids of the nodes that there were."""
-    ids: list[str] = []
+def _forget_analysis(db: apsw.Connection, uid: str, touched: set[int]) -> list[Node]:
+    """Return the nodes that there were."""
+    nodes: list[Node] = []
     found: Any = db.execute("SELECT number, repo FROM analysis WHERE session_uid = ?", (uid,)).fetchone()
     if found is not None:
         number, repo = found
-        ids = [node_id for (node_id,) in db.execute("SELECT id FROM node WHERE analysis = ?", (number,))]
+        nodes = [unpack_node(data) for (data,) in db.execute("SELECT data FROM node WHERE analysis = ?", (number,))]
+        ids = [found.id for found in nodes]
         _forget_links(db, ids)
         # Bindings of other sessions that lead to a node of this one.
         for column in ("source", "episode"):
@@ -76,7 +95,19 @@ def _forget_analysis(db: apsw.Connection, uid: str, touched: set[int]) -> list[s
     ).get
     if session is not None:
         touched.add(session)
-    return ids
+    return nodes
+
+
+def _events_of(value: Any) -> Iterator[tuple[str, str]]:
+    """Yield (session uid, event id) of all that a node rests on, wherever it names it."""
+    if isinstance(value, Evidence):
+        yield value.session_uid, value.event_id
+    elif isinstance(value, msgspec.Struct):
+        for name in value.__struct_fields__:
+            yield from _events_of(getattr(value, name))
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from _events_of(item)
 
 
 def _forget_links(db: apsw.Connection, ids: Iterable[str]) -> None:
@@ -84,20 +115,23 @@ def _forget_links(db: apsw.Connection, ids: Iterable[str]) -> None:
         db.execute("DELETE FROM link WHERE newer = ?1 OR older = ?1", (node_id,))
 
 
-def _naming(db: apsw.Connection, uid: str) -> list[str]:
-    """Return the sessions with a node that names a session: its evidence, or words, may be of that one."""
+def naming(db: apsw.Connection, uids: Collection[str]) -> NamedBy:
+    """Return for each of these sessions the others with a node that names it: their evidence, or words, may be of it.
+
+    One look at all nodes, however many sessions are asked for.
+    """
+    wanted = {uid.encode(): uid for uid in uids}
+    found: dict[str, dict[str, None]] = {uid: {} for uid in uids}
     rows: Iterable[Any] = db.execute(
         "SELECT session_uid, data FROM node JOIN analysis ON analysis.number = node.analysis"
-    ).fetchall()
-    found: dict[str, None] = {}
+    )
     for other, data in rows:
-        if other not in found and _names(unpack_node(data), uid):
-            found[other] = None
-    return list(found)
-
-
-def _names(node: object, uid: str) -> bool:
-    return uid.encode() in msgspec.json.encode(node)
+        text = msgspec.json.encode(unpack_node(data))
+        words = set(_WORDS.findall(text))
+        for word in (words | {word.rstrip(_BEHIND) for word in words}) & wanted.keys():
+            if wanted[word] != other:
+                found[wanted[word]][other] = None
+    return found
 
 
 def _forget_firings(db: apsw.Connection, uid: str) -> None:

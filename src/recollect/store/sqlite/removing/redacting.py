@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from recollect.privacy.redact import Redactor
 
 _DETECTORS = "detectors"
-_STALE_PARSER = -1
+STALE_PARSER = -1
 """A parser version that no parser has: who read it is derived anew."""
 _ROWS_AT_A_TIME = 64
 _decode_json = msgspec.json.Decoder().decode
@@ -68,7 +68,7 @@ class SqliteRedacting:
     def make_stale(self) -> int:
         """Have every source derived anew, as by a newer parser; return how many. Inside a transaction."""
         with store_errors():
-            self._db.execute("UPDATE source SET parser_version = ? WHERE committed_bytes > 0", (_STALE_PARSER,))
+            self._db.execute("UPDATE source SET parser_version = ? WHERE committed_bytes > 0", (STALE_PARSER,))
             return self._db.changes()
 
     def redact_again(self, redactor: Redactor, transaction: Callable[[], AbstractContextManager[None]]) -> int:
