@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from recollect.distill.stream import SessionEvents
@@ -15,6 +16,8 @@ from recollect.model.events import Event
 from recollect.model.payloads import Json, ToolCall
 
 READ_CHARS = 8192
+_KEPT_CHARS = 512
+"""Characters up to which what a command comes to is kept for the next time."""
 _KEYS = ("command", "cmd", "commands", "script", "CommandLine", "command_line", "code", "input")
 _PIECE = (
     r"(?P<space>[ \t\r]+)|(?P<heredoc><<-?[ \t]*\\?['\"]?(?P<mark>\w+)['\"]?)|(?P<into>(?:\d|&)?>>?(?:&\d|&-)?|<)"
@@ -68,6 +71,7 @@ class Simple(NamedTuple):
         return program_of(self.words[0]) if self.words else ""
 
 
+@lru_cache(maxsize=1024)
 def program_of(word: str) -> str:
     """Return a program's name without its folder and without `.exe`."""
     name = word.replace("\\", "/").rpartition("/")[2]
@@ -107,8 +111,18 @@ def _said(arguments: Json) -> tuple[str, bool]:
     return "", False
 
 
-def simple_commands(command: str) -> list[Simple]:
+def simple_commands(command: str) -> Sequence[Simple]:
     """Return the simple commands of a shell command, in order; here-documents and comments left out."""
+    return _kept(command) if len(command) <= _KEPT_CHARS else _read(command)
+
+
+@lru_cache(maxsize=1024)
+def _kept(command: str) -> tuple[Simple, ...]:
+    """As `_read`. In a session the same commands are run again and again, and several stages read them."""
+    return tuple(_read(command))
+
+
+def _read(command: str) -> list[Simple]:
     found: list[Simple] = []
     words: list[str] = []
     to_file = ""

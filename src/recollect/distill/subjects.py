@@ -17,7 +17,11 @@ _KEPT = 16_384
 _TOKEN = re.compile(r"[A-Za-z0-9_]++|[^\W\x00-\x7f]++")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]++|[0-9]++")
 _CODE = re.compile(r"`([^`\n]{1,80})`")
-_IDENTIFIER = re.compile(r"\b(?:[a-z]++[A-Z]\w*+|[A-Z][a-z0-9]++[A-Z]\w*+|[A-Za-z0-9]++_\w++|[A-Za-z_]\w*+(?=\(\)))")
+_REST = "[A-Za-z0-9_]"
+"""What a name of code goes on with: as in a token, so that "aA00²" is a name and a sign behind it."""
+_IDENTIFIER = re.compile(
+    rf"\b(?:[a-z]++[A-Z]{_REST}*+|[A-Z][a-z0-9]++[A-Z]{_REST}*+|[A-Za-z0-9]++_{_REST}++|[A-Za-z_]{_REST}*+(?=\(\)))"
+)
 _NAME = re.compile(r"[\w@+.\[\]-]++")
 _LINE_NUMBER = re.compile(r":[0-9].*+", re.S)
 _SENTENCE_END = ".,;:!?)]}\"'"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recollect.distill.subjects import (
@@ -91,6 +91,7 @@ def test_a_name_is_told_from_a_common_word() -> None:
     ]
 
 
+@example("aA000²")
 @given(st.text(max_size=200))
 def test_any_text_has_words_names_and_paths(text: str) -> None:
     key = phrase(text)

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Final, Literal, NamedTuple
 
-from recollect.distill.language.pack import pack, phrases
+from recollect.distill.language.pack import CODES, pack, phrases
 from recollect.distill.language.patterns import alternatives
 from recollect.distill.language.projection import lower, project
 from recollect.distill.language.reading import languages, words_of
@@ -45,7 +45,7 @@ def answers(text: str) -> tuple[Answer, ...]:
     if len(text) > ANSWER_CHARACTERS or not text.strip():
         return ()
     low = lower(project(text, of_human=True))
-    for code in languages(low):
+    for code in sorted(languages(low), key=CODES.index):
         found = _option(low, code) or _whole(low, code)
         if found is not None:
             return (found,)

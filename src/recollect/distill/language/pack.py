@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final, Literal
 
@@ -31,7 +31,7 @@ class PackRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     strength: Strength = "strong"
     speaker: Literal["any", "human", "assistant"] = "any"
     allow: tuple[Allowed, ...] = ()
-    needs: tuple[Literal["named", "reason", "contrast", "short"], ...] = ()
+    needs: tuple[Literal["named", "reason", "explained", "contrast", "short"], ...] = ()
     unless: tuple[str, ...] = ()
     """Names of word lists; an option that begins with one of them is none."""
     without: tuple[str, ...] = ()
@@ -89,6 +89,7 @@ class Pack(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     spaces: bool = True
 
 
+@lru_cache(maxsize=4096)
 def phrases(listed: str) -> tuple[str, ...]:
     """Return the phrases of a comma-separated list, each also as it is typed without its accents."""
     found = (" ".join(part.split()) for part in listed.split(","))

@@ -105,7 +105,7 @@ class Pattern:
 
 def typical_length(group: Group) -> float:
     """Return the median length of the phrases of a group; characters of scripts without blanks count as three."""
-    lengths = sorted(len(p) if _is_spaced(p) else 3 * len(p) for p in group)
+    lengths = sorted(len(p) if is_spaced(p) else 3 * len(p) for p in group)
     return lengths[len(lengths) // 2]
 
 
@@ -124,7 +124,7 @@ def _group(part: _Part) -> Group:
 def alternatives(listed: Sequence[str]) -> str:
     """Return an expression for one of some phrases, longest first, with word boundaries where they begin or end so."""
     ordered = sorted({p.lower() for p in listed}, key=lambda p: (-len(p), p))
-    words = [p for p in ordered if _WORDS.fullmatch(p) and _is_spaced(p)]
+    words = [p for p in ordered if _WORDS.fullmatch(p) and is_spaced(p)]
     found = [_literal(p) for p in ordered if p not in words]
     if words:  # one boundary for all: far less to compile and to try
         bodies = "|".join(_body(p) + (r"\w*" if p.endswith("*") else "") for p in words)
@@ -134,7 +134,7 @@ def alternatives(listed: Sequence[str]) -> str:
 
 def _literal(phrase: str) -> str:
     body = _body(phrase)
-    if not _is_spaced(phrase):
+    if not is_spaced(phrase):
         return body
     before = _BEFORE if re.match(r"\w", phrase) else ""
     after = rf"\w*{_AFTER}" if phrase.endswith("*") else _AFTER if re.search(r"\w$", phrase) else ""
@@ -145,7 +145,7 @@ def _body(phrase: str) -> str:
     return r"\s+".join(re.escape(word).replace("'", "['’]") for word in phrase.rstrip("*").split())
 
 
-def _is_spaced(phrase: str) -> bool:
+def is_spaced(phrase: str) -> bool:
     """Whether a phrase is of a script that separates words."""
     return all(ord(character) < 0x2E80 for character in phrase)
 

@@ -30,7 +30,7 @@ _LINE: Final = re.compile(
     | \s*\[?\d\d:\d\d:\d\d
     | \s*\[(?:info|warn|warning|error|debug|trace)\]
     | \s*(?:error|warning|fatal|info|debug|note|help)(?:\[\w+\])?:\s
-    | \s*\[?(?:fehler|warnung|erreur|avertissement|erro|advertencia|ошибка|предупреждение)\]?\s?[:：]
+    | \s*\[?(?:fehler|warnung|hinweis|erreur|avertissement|erro|aviso|advertencia|ошибка|предупреждение)\]?\s?[:：]
     | \s*\[?(?:错误|錯誤|警告|エラー)\]?\s?[:：]
     | \s*\[(?:fehler|warnung|erreur|erro|ошибка|错误|錯誤|警告|エラー)\]
     | \s*(?:npm\s(?:warn|err!)|\(node:\d+\)|\w*(?:Deprecation|User|Future|Runtime|Syntax)Warning:|eslint:)
@@ -51,7 +51,8 @@ _LINE: Final = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_CODE_PUNCTUATION: Final = frozenset('{}[]()<>|;="\\/^$&')
+_MARKS: Final = re.compile(r'[{}\[\]()<>|;="\\/^$&]')
+"""Punctuation of code."""
 _INLINE: Final = re.compile(
     r"(`{1,2})[^`\n]{1,300}\1|https?://[^\s<>\"')\u3000-\u9fff\uff00-\uffef]+|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»"
     r"|「[^」\n]{1,400}」|『[^』\n]{1,400}』|(?a:(?<![\w.])@?(?:[\w.~-]{0,60}/){1,12}[\w.<>*-]{0,79}[\w<>*-])"
@@ -144,8 +145,9 @@ def _is_code(line: str) -> bool:
     body = line.strip()
     if len(body) < 24:
         return False
-    marks = sum(1 for c in _INLINE.sub("", body) if c in _CODE_PUNCTUATION)
-    return marks > 0.14 * len(body)
+    most = 0.14 * len(body)
+    # Without inline code there are only fewer marks, and most lines have few anyway.
+    return len(_MARKS.findall(body)) > most and len(_MARKS.findall(_INLINE.sub("", body))) > most
 
 
 def _cover_code_blocks(lines: list[str], is_prose: list[bool]) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, cached_property
 from itertools import groupby
 from typing import Final, NamedTuple
 
 from recollect.distill.language.options import Range, is_named, trimmed
 from recollect.distill.language.pack import CODES, PackRule, pack
 from recollect.distill.language.patterns import TAKEN_IN
-from recollect.distill.language.prefilter import Candidate, Places, Prefilter, Spot
+from recollect.distill.language.prefilter import Candidate, Places, Prefilter, Said, Spot
 from recollect.distill.language.projection import CAP, lower, project
 from recollect.distill.language.sentences import Clauses, Sentence, Words, paragraph_at, sentences
 from recollect.distill.language.telling import scripts, spoken
@@ -22,7 +22,7 @@ SENTENCES: Final = 96
 READINGS: Final = 24
 """What is read in a message, at most."""
 
-_VOIDING: Final = ("question", "undecided", "reported", "hypothetical", "conditional")
+_VOIDING: Final = ("question", "undecided", "reported", "conditional")
 _NEGATED_CHARACTERS: Final = 40
 _SHORT_WORDS: Final = 12
 _TAIL: Final = 400
@@ -32,6 +32,12 @@ _TRIES: Final = 160
 _BLANKS: Final = re.compile(r"\s+")
 _NEXT: Final = re.compile(r"[ \t]*([^\n.!?]{4,300})")
 """What follows a sentence in its line."""
+_MARK: Final = re.compile(r"[:;](?=\s)|\s[–—-]\s|[：；—]")
+"""Behind it stands another thought: why, or what else."""
+_THOUGHT: Final = re.compile(r"(?=[^.!?。！？]{12})\s*\S+\s+\S+\s+\S+|[\u3040-\u9fff]{6}")
+"""A thought of its own rather than a list, a name or a number."""
+_FOLLOWING: Final = re.compile(r"[ \t]*([^\n。！？!?]{4,160})")
+"""The next sentence of the line, in scripts without blanks."""
 _UNCLEAR: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -84,13 +90,13 @@ def readings(text: str, speaker: Speaker) -> list[Reading]:
     """Return what the rules of the languages say about a message, in order. Bounded; pure; never raises on content."""
     text = _clear(text)
     low = lower(text[:CAP])
-    flat = low.replace("\n", " ")
+    said = Said(low)
     heard = []
     for code in languages(low):
         prefilter = _prefilter(code, speaker)
-        places = prefilter.places(flat)
-        if prefilter.spots(places):
-            heard.append((prefilter, places))
+        places = prefilter.places(said)
+        if places is not None and (spots := prefilter.spots(places)):
+            heard.append((prefilter, places, spots))
     return _Message(text, speaker).readings(heard) if heard else []
 
 
@@ -111,19 +117,22 @@ class _Message:
         self._asked: dict[str, bool] = {}
         self._is_short = text.count(" ") < _SHORT_WORDS and len(text) < 12 * _SHORT_WORDS
 
-    def readings(self, heard: Sequence[tuple[Prefilter, Places]]) -> list[Reading]:
+    def readings(self, heard: Sequence[tuple[Prefilter, Places, Sequence[Spot]]]) -> list[Reading]:
         """Return the readings of every sentence in which all words of a pattern stand."""
-        seen: list[tuple[int, int, Reading]] = []
-        for prefilter, anywhere in heard:
-            places = anywhere.uncovered(self._raw, self._low)
-            for tried, (sentence, spots) in enumerate(self._sentences(prefilter.spots(places))):
+        seen: list[tuple[int, tuple[int, int], Reading]] = []
+        for place, (prefilter, anywhere, spots) in enumerate(heard):
+            places, of_prose = anywhere, spots
+            if self._low != self._raw:
+                places = anywhere.uncovered(self._low, spots)
+                of_prose = prefilter.spots(places)
+            for tried, (sentence, of_sentence) in enumerate(self._sentences(of_prose)):
                 around = _Circumstances(self._low, sentence, prefilter, places, self._speaker)
-                seen += self._in_sentence(around, spots)
+                seen += ((rich, (place, order), r) for rich, order, r in self._in_sentence(around, of_sentence))
                 if tried >= SENTENCES or len(seen) >= 4 * READINGS:
                     break
         return _best(seen)[:READINGS]
 
-    def _sentences(self, spots: list[Spot]) -> Iterator[tuple[Sentence, list[Spot]]]:
+    def _sentences(self, spots: Sequence[Spot]) -> Iterator[tuple[Sentence, list[Spot]]]:
         """Yield the sentences in which patterns may match, in order, with their spots by order of the rules."""
         at, until = 0, -1
         among: list[Sentence] = []
@@ -149,7 +158,7 @@ class _Message:
         for candidate, of_one in groupby(spots, key=lambda s: s.candidate):
             rule = candidate.pattern.rule
             for match in around.matches(candidate, [s.position for s in of_one]):
-                if not around.stand(rule) or ("offer" not in rule.allow and self._asks(words)):
+                if not around.stand(rule, match.end()) or ("offer" not in rule.allow and self._asks(words)):
                     break
                 reading = self._reading(rule, match, around)
                 if reading is not None:
@@ -187,12 +196,17 @@ class _Message:
         chosen, rejected = tuple(slots["chosen"]), tuple(slots["rejected"])
         if wanted and not chosen and not rejected and not rule.is_nameless:
             return None
+        if rule.category == "choice" and rule.strength == "soft" and not chosen:
+            return None  # "let's not overthink it" takes nothing
         first = (chosen or rejected or ((0, 0),))[0]
         if any(around.words.begins(name, self._raw, _bare(self._raw, first), first[1]) for name in rule.unless):
             return None
         named = any(is_named(self._text, self._prose, span) for span in (*chosen, *rejected))
+        if "explained" in rule.needs and reason == (0, 0):
+            reason = around.explanation(match.end())
         facts = {
             "named": named,
+            "explained": reason != (0, 0),
             "reason": reason != (0, 0),
             "contrast": bool(chosen and rejected),
             "short": self._is_short,
@@ -213,8 +227,8 @@ def _bare(raw: str, span: Range) -> int:
     return start
 
 
-def _best(seen: list[tuple[int, int, Reading]]) -> list[Reading]:
-    """Return those that overlap with none that names more kinds of options or comes from an earlier rule, in order."""
+def _best(seen: list[tuple[int, tuple[int, int], Reading]]) -> list[Reading]:
+    """Return those that overlap with none that names more kinds of options or is of an earlier language or rule."""
     kept: list[Reading] = []
     for _, _, reading in sorted(seen, key=lambda s: (s[2].sentence, -s[0], s[1], s[2].start)):
         if all(reading.end <= other.start or reading.start >= other.end for other in kept[-2 * READINGS :]):
@@ -238,10 +252,14 @@ class _Circumstances:
         self._clauses = Clauses(low, sentence, prefilter.words)
         self._known: dict[str, bool] = {}
 
-    def stand(self, rule: PackRule) -> bool:
-        """Whether the sentence lets a rule decide something."""
+    def stand(self, rule: PackRule, until: int) -> bool:
+        """Whether the sentence lets a rule decide something whose words end at a place."""
         if any(self._is(name) for name in _VOIDING if name not in rule.allow):
             return False
+        if "hypothetical" not in rule.allow:
+            supposed = self._supposed
+            if supposed >= 0 and not (supposed > until and _MARK.search(self._low, until, supposed)):
+                return False
         return not any(self._has(name) for name in rule.without)
 
     def matches(self, candidate: Candidate, spots: list[int]) -> Iterator[re.Match[str]]:
@@ -284,6 +302,17 @@ class _Circumstances:
             return after.span(1)
         return (0, 0)
 
+    def explanation(self, after: int) -> Range:
+        """Return the range of the thought behind a colon, dash or semicolon after a place, (0, 0) for none."""
+        low, end = self._low, self.sentence.end
+        mark = _MARK.search(low, after, end)
+        if mark is not None and _THOUGHT.match(low, mark.end(), end):
+            return (mark.end(), end)
+        following = None if self.words.pack.spaces else _FOLLOWING.match(low, end)
+        if following is not None and self.words.has("reasons", low, *following.span(1)):
+            return following.span(1)  # where a language puts "because" at the end, the next sentence says it
+        return (0, 0)
+
     def _has(self, name: str) -> bool:
         return self._prefilter.first_of(name, self._places, *self.sentence) >= 0
 
@@ -297,7 +326,7 @@ class _Circumstances:
             and self._prefilter.first_of("negators", self._places, clause, match.start()) >= 0
         ):
             return False
-        return "conditional" in rule.allow or not self.words.begins("conditions", self._low, clause, match.start())
+        return "conditional" in rule.allow or not self._supposes(clause, match.start())
 
     def _is(self, name: str) -> bool:
         if name not in self._known:
@@ -321,10 +350,12 @@ class _Circumstances:
             return True
         return any(words.begins("questions", low, at, end) for at in self._clauses.first)
 
-    def _hypothetical(self) -> bool:
+    @cached_property
+    def _supposed(self) -> int:
+        """Where the words begin that make a sentence a supposition, -1 for none."""
         start, end = self.sentence
         reason = self._prefilter.first_of("reasons", self._places, start + 1, end)  # what stands there is no plan
-        return self._prefilter.first_of("hypothetical", self._places, start, reason if reason >= 0 else end) >= 0
+        return self._prefilter.first_of("hypothetical", self._places, start, reason if reason >= 0 else end)
 
     def _is_tagged(self) -> bool:
         """Whether a question mark belongs to a tag ("…, ok?")."""
@@ -334,7 +365,15 @@ class _Circumstances:
         return tag is not None and begin > self.sentence.start and not self._low[tag.end() : end].strip(" ?!？！\"')")
 
     def _conditional(self) -> bool:
-        return any(self.words.begins("conditions", self._low, at, self.sentence.end) for at in self._clauses.first)
+        return any(self._supposes(at, self.sentence.end) for at in self._clauses.first)
+
+    def _supposes(self, start: int, end: int) -> bool:
+        """Whether a range begins with a condition that is no mere politeness ("if possible", a lead-in)."""
+        condition = self.words.begins("conditions", self._low, start, end)
+        if condition is None:
+            return False
+        polite = self.words.begins("lead_ins", self._low, start, self.sentence.end)
+        return polite is None or polite.end() <= condition.end()
 
     def _undecided(self) -> bool:
         return self._has("undecided")

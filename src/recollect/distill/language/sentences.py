@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from recollect.distill.language.pack import Pack, phrases
-from recollect.distill.language.patterns import alternatives
+from recollect.distill.language.pack import Pack, PackRule, phrases
+from recollect.distill.language.patterns import Pattern, alternatives
 from recollect.distill.language.projection import item_end
 
 SENTENCE_CHARACTERS: Final = 600
@@ -118,6 +118,11 @@ class Words:
         """Return the phrase of a list with which a range begins."""
         expression = self.list(name)
         return expression.match(low, start, end) if expression else None
+
+    @cached_property
+    def patterns(self) -> tuple[tuple[PackRule, tuple[Pattern, ...]], ...]:
+        """The rules with their patterns, in order."""
+        return tuple((r, tuple(Pattern(r, written, self.pack) for written in r.patterns)) for r in self.pack.rules)
 
     @cached_property
     def stop_words(self) -> frozenset[str]:

@@ -12,10 +12,11 @@ _CYRILLIC: Final = re.compile(r"[\u0400-\u04ff]")
 _KANA: Final = re.compile(r"[\u3040-\u30ff]")
 _HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 _TOKEN: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_BLANKS: Final = {code: " " for code in range(128) if not _TOKEN.match(chr(code)) and chr(code) != "'"}
 _TOKENS: Final = 96
 _TELLING: Final = 2
 """Stop words that tell a language; one alone ("no") is of many."""
-_MANY: Final = 8
+_MANY: Final = 4
 _SHARE_OF_MANY: Final = 0.75
 """Of many stop words: languages share some ("a", "no", "as"), so a second one needs more."""
 _SHARE: Final = 0.5
@@ -46,15 +47,30 @@ def _known(packs: tuple[Words, ...]) -> dict[str, tuple[int, ...]]:
     return found
 
 
+def _tokens(low: str) -> list[str]:
+    """Return the first words of a text."""
+    head = low[: 12 * _TOKENS]
+    if not head.isascii():
+        return _TOKEN.findall(head)[:_TOKENS]
+    # The same, three times as fast: only what has an apostrophe needs the expression.
+    found: list[str] = []
+    for piece in head.translate(_BLANKS).split(maxsplit=_TOKENS)[:_TOKENS]:
+        if "'" in piece:
+            found += _TOKEN.findall(piece)
+        else:
+            found.append(piece)
+    return found[:_TOKENS]
+
+
 def spoken(low: str, packs: tuple[Words, ...]) -> list[Words]:
-    """Return those packs of Latin script that the text may be written in; all of them where nothing tells."""
+    """Return those packs of Latin script that a text may be written in, the likeliest first; all if nothing tells."""
     known = _known(packs)
     counts = [0] * len(packs)
-    for token in _TOKEN.findall(low, 0, 12 * _TOKENS)[:_TOKENS]:
-        for place in known.get(token, ()):
-            counts[place] += 1
+    for token in _tokens(low):
+        if token in known:
+            for place in known[token]:
+                counts[place] += 1
     best = max(counts, default=0)
-    if best < _TELLING:
-        return list(packs)
-    share = _SHARE_OF_MANY if best >= _MANY else _SHARE
-    return [words for words, count in zip(packs, counts, strict=True) if count >= share * best]
+    share = 0.0 if best < _TELLING else _SHARE_OF_MANY if best >= _MANY else _SHARE
+    found = [(count, words) for count, words in zip(counts, packs, strict=True) if count >= share * best]
+    return [words for _, words in sorted(found, key=lambda f: -f[0])]

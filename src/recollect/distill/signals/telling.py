@@ -30,12 +30,18 @@ _ASSERTION = (
     r"(?:E\s{2,}\S|FAILED\s|--- FAIL|assert\b|assertion\b|AssertionError|expected\b.*\b(?:got|but|received)\b|not ok\s)"
 )
 _WORDS = (
-    r".{0,200}?(?:error|fail|fatal|cannot|can't|could not|couldn't|not found|no such|denied|refused|rejected"
+    r"(?:error|fail|fatal|cannot|can't|could not|couldn't|not found|no such|denied|refused|rejected"
     r"|unable|invalid"
     r"|undefined|unexpected|missing|does not exist|doesn't exist|not exist|unknown|illegal|timed out|timeout"
     r"|not permitted"
     r"|not allowed|exception|panic|aborted|conflict|must be|already exists|too long|too large|unauthorized|forbidden)"
 )
+
+_WORDS_CHARS = 200
+"""Characters of a line behind which no word of failure counts."""
+_NOISE_BEGINS = frozenset("ecwotpdsſ<-=~*_#")
+_PANIC_BEGINS, _ASSERTION_BEGINS = frozenset("tpfu"), frozenset("ef-an")
+"""Lower-case letters without one of which at its beginning a line is none of these: most lines need no expression."""
 
 _NONE_FAILED = r"\b(?:0|no|zero) (?:errors?|failures?|failed|problems?|issues?)\b"
 
@@ -75,24 +81,46 @@ def telling_line(text: str) -> str:
     of failure; else the first that is no frame around the output.
     """
     exception = re.compile(_EXCEPTION).match
-    choices = [re.compile(pattern, re.IGNORECASE).match for pattern in (_PANIC, _ERROR, _ASSERTION, _WORDS)]
     noise, none_failed = re.compile(_NOISE, re.IGNORECASE).fullmatch, re.compile(_NONE_FAILED, re.IGNORECASE).search
     last_exception = best = ""
-    rank = len(choices) + 1
+    rank = len(_CHOICES) + 1
     for raw in looked_at(text).splitlines():
         line = raw[:_LINE_CHARS].strip()
-        if not line or noise(line):
+        if not line or (line[0].lower() in _NOISE_BEGINS and noise(line)):
             continue
         line = re.sub(_TAG, "", line).strip() if "<" in line else line
         if exception(line):
             last_exception = line
-        for place in range(min(rank, len(choices))):
-            if choices[place](line) and not none_failed(line):
+        lowered = line.lower() if rank else ""
+        for place in range(min(rank, len(_CHOICES))):
+            if _CHOICES[place](line, lowered) and not none_failed(line):
                 best, rank = line, place
                 break
         if not best and line:
-            best, rank = line, len(choices)
+            best, rank = line, len(_CHOICES)
     return last_exception or best
+
+
+def _panics(line: str, lowered: str) -> bool:
+    return lowered[:1] in _PANIC_BEGINS and re.match(_PANIC, line, re.IGNORECASE) is not None
+
+
+def _is_error(line: str, lowered: str) -> bool:
+    return "err" in lowered and re.match(_ERROR, line, re.IGNORECASE) is not None
+
+
+def _asserts(line: str, lowered: str) -> bool:
+    return lowered[:1] in _ASSERTION_BEGINS and re.match(_ASSERTION, line, re.IGNORECASE) is not None
+
+
+def _fails(line: str, lowered: str) -> bool:
+    # In lower case, without a flag, the expression is searched for several times as fast; only ASCII is the same then.
+    found = re.search(_WORDS, lowered) if line.isascii() else re.search(_WORDS, line, re.IGNORECASE)
+    return found is not None and found.start() <= _WORDS_CHARS
+
+
+_CHOICES = (_panics, _is_error, _asserts, _fails)
+"""What tells a line that says what went wrong, the surest first."""
 
 
 def sample_of(line: str) -> str:
