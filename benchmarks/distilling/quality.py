@@ -200,9 +200,10 @@ def _by_category(one: Labelled, category: str) -> bool:
 def measure(at: Places, options: argparse.Namespace) -> list[Section]:
     """Return a section for each set of labels that can be read here."""
     sections = []
-    path = LABELS / "written.ndjson"
-    if path.is_file():
-        sections.append(_section("written", list(written(read(path)))))
+    for name, title in (("written.ndjson", "written"), ("fresh.ndjson", "written by one who did not know the rules")):
+        path = LABELS / name
+        if path.is_file():
+            sections.append(_section(title, list(written(read(path)))))
     path = LABELS / "decisions.ndjson"
     if path.is_file() and (at.real_corpus / "index.json").is_file():
         sections.append(_section("real transcripts", list(of_corpus(read(path), at.real_corpus))))

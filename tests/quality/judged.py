@@ -13,6 +13,8 @@ import msgspec
 from tests.quality.labelled import NegativeClass, Polarity, PositiveClass, Split
 
 WRITTEN = Path(__file__).with_name("labels") / "written.ndjson"
+FRESH = WRITTEN.with_name("fresh.ndjson")
+"""Written later, by one who knew neither the rules nor what they find."""
 OUTCOMES = Path(__file__).with_name("labels") / "outcomes.ndjson"
 LONGEST_REASON = 160
 

@@ -12,6 +12,7 @@ import pytest
 from recollect.config import Config
 from recollect.memory import Memory
 from tests.quality.judged import (
+    FRESH,
     LONGEST_REASON,
     JudgedOutcome,
     Language,
@@ -29,7 +30,7 @@ MOST_SUBAGENTS = 15
 
 @pytest.fixture(scope="module")
 def turns() -> list[WrittenTurn]:
-    return read_written()
+    return [*read_written(), *read_written(FRESH)]
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +44,10 @@ def twice(names: Iterable[str]) -> list[str]:
 
 def number(turn: WrittenTurn) -> int:
     return int(turn.id.rpartition("-")[2])
+
+
+def is_fresh(turn: WrittenTurn) -> bool:
+    return turn.id.startswith("n-")
 
 
 def test_no_id_and_no_text_occurs_twice(turns: list[WrittenTurn], outcomes: list[JudgedOutcome]) -> None:
@@ -70,15 +75,16 @@ def test_a_confirmation_is_a_humans_answer_to_a_proposal(turns: list[WrittenTurn
 
 
 def test_written_turns_fall_into_halves_by_their_number(turns: list[WrittenTurn]) -> None:
-    assert [t.id for t in turns if t.split != ("test" if number(t) % 2 else "dev")] == []
-    assert [t.id for t in turns if t.id.rpartition("-")[0] != t.language] == []
+    assert [t.id for t in turns if not is_fresh(t) and t.split != ("test" if number(t) % 2 else "dev")] == []
+    assert [t.id for t in turns if t.id.rpartition("-")[0].removeprefix("n-") != t.language] == []
 
 
 @pytest.mark.parametrize("language", get_args(Language))
 def test_both_halves_of_a_language_hold_as_many_decisions(turns: list[WrittenTurn], language: str) -> None:
-    dev, test = ([t for t in turns if t.language == language and t.split == half] for half in ("dev", "test"))
-    assert len(dev) == len(test) >= FEWEST_PER_LANGUAGE // 2
-    assert len([t for t in dev if t.is_decision]) == len([t for t in test if t.is_decision])
+    for of_set in ([t for t in turns if not is_fresh(t)], [t for t in turns if is_fresh(t)]):
+        dev, test = ([t for t in of_set if t.language == language and t.split == half] for half in ("dev", "test"))
+        assert len(dev) == len(test) >= FEWEST_PER_LANGUAGE // 2
+        assert len([t for t in dev if t.is_decision]) == len([t for t in test if t.is_decision])
 
 
 def test_outcomes_fall_into_halves_by_their_session(outcomes: list[JudgedOutcome]) -> None:
