@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import IndexUnavailable
+from recollect.index import engine
+from recollect.index import writer as writing
 from recollect.index.documents import DocumentBuilder
 from recollect.index.text_index import TextIndex
 from recollect.index.vocabulary import Vocabulary
@@ -177,3 +179,22 @@ def test_more_matching_terms_than_the_limit_are_said(tmp_path: Path) -> None:
     index = TextIndex.open(tmp_path)
     terms, was_cut = index.matching(index.shards(), "needle", re.compile("needle"), limit=5)
     assert (len(terms), was_cut) == (5, True)
+
+
+@pytest.mark.parametrize(("documents", "times"), [(3, 0), (40, 1)])
+def test_what_a_large_write_took_is_given_back_in_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, documents: int, times: int
+) -> None:
+    given_back: list[bool] = []
+    monkeypatch.setattr(writing, "give_back_memory", lambda: given_back.append(True))
+    text = "one of many words " * 3_000
+    with IndexWriterSet.open(tmp_path) as writers:
+        writers.add(doc(seq, text, shard=f"2026-0{1 + seq % 4}") for seq in range(documents))
+        assert given_back == []
+    assert given_back == [True] * times
+
+
+def test_giving_memory_back_is_no_error_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    for platform in ("linux", "darwin", "win32"):
+        monkeypatch.setattr(engine.sys, "platform", platform)
+        engine.give_back_memory()

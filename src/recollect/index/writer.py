@@ -17,7 +17,15 @@ from types import TracebackType
 import tantivy
 
 from recollect.errors import IndexUnavailable
-from recollect.index.engine import engine_errors, make_shard, open_shard, prepare_folder, set_aside, shard_names
+from recollect.index.engine import (
+    engine_errors,
+    give_back_memory,
+    make_shard,
+    open_shard,
+    prepare_folder,
+    set_aside,
+    shard_names,
+)
 from recollect.index.schema import KEY, SESSION, schema
 from recollect.index.vocabulary import Vocabulary
 from recollect.store.ports import IndexDoc
@@ -44,6 +52,7 @@ class _OpenShard:
             self.writer = index.writer(HEAP_BYTES, 1)
         self.is_dirty = False
         self.chars = 0
+        self.chars_in_all = 0
         self.words: set[str] = set()
         self.keeps_vocabulary = False
         """Whether there is a vocabulary to keep current with the words of this commit."""
@@ -74,6 +83,7 @@ class _OpenShard:
             self.writer.commit()
         if self.keeps_vocabulary and self.chars <= SMALL_COMMIT_CHARS:
             Vocabulary(self.path).append(self.words)
+        self.chars_in_all += self.chars
         self.is_dirty, self.chars, self.words = False, 0, set()
 
     def _begin(self) -> None:
@@ -97,6 +107,7 @@ class IndexWriterSet:
         self._open: OrderedDict[str, _OpenShard] = OrderedDict()
         self._waiting: dict[str, list[IndexDoc]] = {}
         self._waiting_chars = 0
+        self._written_chars = 0
 
     @classmethod
     def open(cls, folder: Path) -> IndexWriterSet:
@@ -214,7 +225,10 @@ class IndexWriterSet:
         """Commit and let go of every shard."""
         self.commit()
         while self._open:
-            self._open.popitem()[1].close()
+            self._close_first()
+        if self._written_chars > SMALL_COMMIT_CHARS:
+            self._written_chars = 0
+            give_back_memory()
 
     def _write_waiting(self, name: str) -> None:
         docs = self._waiting.pop(name)
@@ -251,7 +265,7 @@ class IndexWriterSet:
         if not _SHARD_NAME.fullmatch(name):
             raise IndexUnavailable(f"{name!r} cannot name a shard")
         while len(self._open) >= OPEN_WRITERS:
-            self._open.popitem(last=False)[1].close()
+            self._close_first()
         path = self._folder / name
         if (path / "meta.json").exists():
             try:
@@ -262,6 +276,11 @@ class IndexWriterSet:
             shard = _OpenShard(path, make_shard(path))
         self._open[name] = shard
         return shard
+
+    def _close_first(self) -> None:
+        _name, shard = self._open.popitem(last=False)
+        shard.close()
+        self._written_chars += shard.chars_in_all
 
     def _set_aside(self, name: str) -> None:
         set_aside(self._folder / name)
