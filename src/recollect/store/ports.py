@@ -350,7 +350,8 @@ class LedgerRow(msgspec.Struct, frozen=True):
     """The ledger of one revision of one source: what the ingester counted.
 
     bytes_seen: end of all bytes seen, with the open tail; committed_bytes: end of the last whole record.
-    events: new ones; replays: events that were known already.
+    events: new ones; replays: events that were known already. is_refreshing: it is being derived anew; what is counted
+    of records and events grows until that has come to its end, and a crash may have interrupted it.
     """
 
     source_id: str
@@ -368,6 +369,7 @@ class LedgerRow(msgspec.Struct, frozen=True):
     defects: int
     observed_at: int
     holes: tuple[Hole, ...] = ()
+    is_refreshing: bool = False
 
 
 class DefectRow(NamedTuple):

@@ -185,7 +185,9 @@ class _Walk:
     def _result(self, derived: Derived, end: int) -> SliceResult:
         return SliceResult(
             source=self._row, from_bytes=self._committed, to_bytes=end, bytes_seen=end, records=derived.records,
-            sessions=derived.sessions, defects=derived.defects, blobs=derived.blobs, chunks=[], keep_chunks=0,
+            sessions=derived.sessions, defects=derived.defects, blobs=derived.blobs,
+            # The chunks stay where they are until the last slice says them: a crash before it leaves them all in place.
+            chunks=[], keep_chunks=len(self._revision.chunks),
             unknown_count=derived.unknown_count, redactions=derived.redactions, drift=derived.drift,
             is_new_revision=self._committed == 0, is_last=False, observations=[],
             left_out=derived.left_out, is_partial=self._is_partial,

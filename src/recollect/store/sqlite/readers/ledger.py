@@ -33,15 +33,17 @@ def read_ledgers(db: apsw.Connection, of_source: str) -> Iterator[LedgerRow]:
     """Yield the ledger of every revision of every source, or of one."""
     rows: list[Any] = db.execute(
         "SELECT source_id, agent, path, session, status, r.revision, bytes_seen, r.committed_bytes, r.records, events, "
-        "unknown, replays, defects, r.observed_at, s.number FROM source s JOIN revision r ON r.source = s.number "
+        "unknown, replays, defects, r.observed_at, is_refreshing, s.number FROM source s "
+        "JOIN revision r ON r.source = s.number "
         "WHERE ?1 = '' OR source_id = ?1 ORDER BY s.agent, s.path, s.number, r.revision",
         (of_source,),
     ).fetchall()
     holed = set(db.execute("SELECT DISTINCT source, revision FROM hole").fetchall())
-    for source_id, agent, path, session, status, revision, *counts, number in rows:
+    for source_id, agent, path, session, status, revision, *counts, is_refreshing, number in rows:
         uid = session_uid(agent, unpack_text(session)) if session else ""
         holes = tuple(revision_holes(db, number, revision)) if (number, revision) in holed else ()
         values: list[Any] = [source_id, agent, unpack_text(path), uid, status, revision, *counts, holes]
+        values.append(bool(is_refreshing))
         yield LedgerRow(*values)
 
 
