@@ -12,7 +12,7 @@ import pytest
 
 from recollect.distill.language.pack import CODES
 from recollect.model.distilled.nodes import Speaker
-from tests.distill.decisions.stories import decided
+from tests.distill.decisions.stories import answered, decided
 
 PHRASINGS = Path(__file__).with_name("phrasings")
 FEWEST = 40
@@ -99,3 +99,28 @@ def test_an_option_is_named_without_the_words_around_it(
 ) -> None:
     (one,) = decided(text)
     assert (one.chosen, one.rejected) == (chosen, rejected)
+
+
+def test_what_corrects_a_slip_is_a_step() -> None:
+    step = "I'll use `core/io` instead of `core/ui`, since the parser is there."
+    assert len(decided(step, "assistant")) == 1
+    assert decided(f"Oops, wrong folder. {step}", "assistant") == []
+    assert len(decided(f"Oops, wrong folder.\n\n{step}", "assistant")) == 1
+
+
+@pytest.mark.parametrize(
+    ("proposal", "answer"),
+    [
+        ("Would you like me to introduce the outbox pattern?", "hm, rather not"),
+        ("Soll ich das Outbox-Pattern einführen?", "puh, lieber nicht"),
+        ("Quer que eu introduza uma fila?", "hum, melhor não"),
+    ],
+)
+def test_a_no_may_follow_a_sound(proposal: str, answer: str) -> None:
+    (one,) = answered(proposal, answer)
+    assert one.polarity == "reject"
+
+
+def test_a_past_tense_is_no_supposition() -> None:
+    (one,) = decided("Der Worker wurde zu langsam, nimm stattdessen Celery.")
+    assert one.chosen == ("Celery",)

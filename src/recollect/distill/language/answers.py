@@ -147,7 +147,8 @@ def _next(low: str, at: int, words: Words) -> tuple[Kind | None, int]:
         if lead is not None and lead.end() > at:
             after = _BETWEEN.match(low, lead.end())
             later = _next(low, after.end() if after else lead.end(), words) if after else (None, at)
-            if later[0] in ("do_it",):
+            is_apart = after is not None and "," in after[0]
+            if later[0] == "do_it" or (is_apart and later[0] == "no"):  # "hm, rather not"
                 return later
     return best
 

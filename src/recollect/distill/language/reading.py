@@ -22,8 +22,10 @@ SENTENCES: Final = 96
 READINGS: Final = 24
 """What is read in a message, at most."""
 
-_VOIDING: Final = ("question", "undecided", "reported", "conditional")
+_VOIDING: Final = ("question", "undecided", "reported", "conditional", "corrected")
 _NEGATED_CHARACTERS: Final = 40
+_SLIP_CHARACTERS: Final = 120
+"""Characters before a sentence of a reply in which the agent may say that its last step was a slip."""
 _SHORT_WORDS: Final = 12
 _TAIL: Final = 400
 """Characters at the end of a reply in which it may ask for an answer."""
@@ -380,3 +382,11 @@ class _Circumstances:
 
     def _reported(self) -> bool:
         return self._has("reported")
+
+    def _corrected(self) -> bool:
+        """Whether a reply corrects a slip of its own ("Oops, wrong folder."): what it takes instead is a step."""
+        if self._speaker == "human":
+            return False
+        start, end = self.sentence
+        begin = max(self._low.rfind("\n", 0, start) + 1, start - _SLIP_CHARACTERS)
+        return self.words.has("slips", self._low, begin, end) is not None
