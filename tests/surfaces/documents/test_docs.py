@@ -18,6 +18,7 @@ import pytest
 from recollect.cli.commands.schema import result_types
 from recollect.cli.main import run
 from recollect.memory import Memory
+from recollect.memory.learned.documents import DocumentsFacet
 from recollect.pipeline.documents import refreshing
 
 SECRET = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
@@ -99,6 +100,20 @@ def test_changes_are_taken_in_by_the_next_question(
     assert uids(recollect, "zebra") == []
     (report,) = recollect("docs", "refresh", "shop", "--json").data
     assert (report["unchanged"], report["new"], report["changed"], report["removed"]) == (2, 0, 0, 0)
+
+
+def test_what_a_killed_refresh_had_taken_is_found_after_the_next(
+    recollect: Recollect, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recollect("docs", "add", shop)
+    (shop / "docs/guide.md").write_text("# Guide\n\nNow a lynx.\n")
+    with monkeypatch.context() as killed:
+        killed.setattr(DocumentsFacet, "_index", lambda self: [])  # it came no further than this
+        assert recollect("docs", "refresh").code == 0
+    assert recollect("search", "lynx kind:document", "--no-sync", "--json").data["hits"] == []
+    assert recollect("docs", "refresh").code == 0
+    (hit,) = recollect("search", "lynx kind:document", "--no-sync", "--json").data["hits"]
+    assert hit["session_uid"] == "document:shop/docs/guide.md"
 
 
 def test_a_second_add_and_a_sync_write_nothing(recollect: Recollect, shop: Path) -> None:

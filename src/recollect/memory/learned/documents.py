@@ -145,7 +145,7 @@ class DocumentsFacet:
                 reports.append(refresh(desk, store, one))
                 if reports[-1].state == "interrupted":
                     break
-        if any(report.has_changed for report in reports):
+        if reports:  # also where nothing has changed: what a pass that was killed had taken may not be in the index
             reports[-1].notes += self._index()
         return tuple(reports)
 
