@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recollect.distill.language.pack import PackRule
 from recollect.distill.language.patterns import Pattern
-from recollect.distill.language.prefilter import Prefilter, Said, Spot
+from recollect.distill.language.prefilter import Places, Prefilter, Said
 from recollect.distill.language.projection import lower, project
 from recollect.distill.language.reading import words_of
-from recollect.distill.language.sentences import Clauses, Sentence, sentences
+from recollect.distill.language.sentences import Clauses, Sentence, Words, sentences
 from tests.distill.languages.test_packs import LANGUAGES, examples, spoken
 
 _BETWEEN = (
@@ -48,9 +50,8 @@ def prefilter(code: str) -> Prefilter:
     return Prefilter(words_of(code), "human")
 
 
-def matching(low: str, code: str) -> Iterator[tuple[Pattern, Sentence, int]]:
+def matching(low: str, words: Words) -> Iterator[tuple[Pattern, Sentence, int]]:
     """Yield each pattern that matches, its sentence and where it begins, all of them tried everywhere."""
-    words = words_of(code)
     patterns = [p for rule, of_rule in words.patterns if rule.speaker != "assistant" for p in of_rule]
     for sentence in sentences(low):
         clauses = Clauses(low, sentence, words)
@@ -68,12 +69,9 @@ def test_where_an_expression_matches_there_is_a_spot(code: str, data: st.DataObj
     pieces = data.draw(st.lists(st.sampled_from(lines(code)), min_size=1, max_size=3))
     text = "".join(piece + data.draw(st.sampled_from(_BETWEEN)) for piece in pieces)
     raw, low = lower(text), lower(project(text, of_human=True))
-    found = prefilter(code).places(Said(raw))
-    spots: list[Spot] = []
-    if found is not None:
-        spots = prefilter(code).spots(found.uncovered(low, prefilter(code).spots(found)))
+    spots = [spot for spot in Places(Said(raw), prefilter(code)).spots() if low[spot.position] == raw[spot.position]]
     at_places = {(id(spot.candidate.pattern), spot.position) for spot in spots}
-    for pattern, sentence, at in matching(low, code):
+    for pattern, sentence, at in matching(low, words_of(code)):
         of_pattern = [s for s in spots if s.candidate.pattern is pattern]
         begins = any(s.candidate.first >= 0 for s in of_pattern)
         is_seen = (
@@ -82,3 +80,41 @@ def test_where_an_expression_matches_there_is_a_spot(code: str, data: st.DataObj
             else any(sentence.start <= s.position < sentence.end for s in of_pattern)
         )
         assert is_seen or pattern.rule.needs == ("reason",), (pattern.written, low[at : sentence.end])
+
+
+@pytest.mark.parametrize(
+    ("code", "written", "text"),
+    [
+        ("en", "^^{chosen:4} only $", "**Staged files only** - the rest stays"),
+        ("en", "^^{chosen:4} only $", "staged files only\nthen the rest of them"),
+        ("en", "see {about} use {chosen}", "see http://localhost:1. use sqlite"),
+        ("en", "{chosen} instead of {rejected}", "take `a, b. c` instead of `d`"),
+        ("en", "do {chosen} instead of {rejected}", "do it e.g. with sqlite instead of files"),
+        ("de", "ich würd* (das|es) (über|mit) {chosen} machen", "ich würde das über einen dienst machen"),
+        ("de", "statt {rejected} nutz* {chosen}", "statt json nutzen wir toml"),
+    ],
+)
+def test_what_stands_between_words_keeps_no_pattern_out(code: str, written: str, text: str) -> None:
+    rule = PackRule("choice.tried", "choice", (written,))
+    shipped = words_of(code).pack
+    tried = Prefilter(Words(msgspec.structs.replace(shipped, rules=(rule,))), "human")
+    low = lower(project(text, of_human=True))
+    assert any(True for _ in matching(low, tried.words))
+    assert Places(Said(lower(text)), tried).spots()
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("no new {rejected:4}", "no, the new one"),  # a comma, and words, between what stands side by side
+        ("^for {about:3} use {chosen}", "for all of the many files that we have use one"),  # too many words
+        ("(skip|drop) {rejected} , use {chosen}", "drop the cache and use one"),  # no comma
+        ("^{chosen:4} only $", "staged files only where they are small"),  # goes on
+        ("use {chosen} instead", "instead we use it"),  # in another order
+        ("use {chosen} instead", "we use it. then that instead"),  # in two sentences
+    ],
+)
+def test_words_that_do_not_follow_each_other_are_no_spot(written: str, text: str) -> None:
+    rule = PackRule("choice.tried", "choice", (written,))
+    tried = Prefilter(Words(msgspec.structs.replace(words_of("en").pack, rules=(rule,))), "human")
+    assert Places(Said(text), tried).spots() == []

@@ -23,10 +23,19 @@ def spellings(phrase: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((phrase, _plain(phrase), _plain(phrase.translate(_UMLAUTS)))))
 
 
+class _Bare(dict[int, str]):
+    """Letters without their accents, each taken apart when it is met first: a pack has thousands of words."""
+
+    def __missing__(self, code: int) -> str:
+        letter = chr(code)
+        base = unicodedata.normalize("NFD", letter)[0]
+        self[code] = base if base.isascii() and letter not in _KEPT else letter
+        return self[code]
+
+
+_BARE: Final = _Bare()
+
+
 def _plain(phrase: str) -> str:
     """Return a phrase without accents; letters of scripts other than Latin stay, but for ё."""
-    letters = []
-    for letter in phrase.translate(_PLAIN):
-        base = unicodedata.normalize("NFD", letter)[0]
-        letters.append(base if base.isascii() and letter not in _KEPT else letter)
-    return "".join(letters)
+    return phrase.translate(_PLAIN).translate(_BARE)

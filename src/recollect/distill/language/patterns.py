@@ -20,10 +20,8 @@ _SLOT_CHARACTERS: Final = 40
 _GAP_WORDS: Final = 4
 _GAP_CHARACTERS: Final = 8
 
-_INFLECTED: Final = 12
-"""Characters that a `*` and the blanks after a word may stand for."""
-_SLOT_REACH: Final = 20
-"""Characters of a word in a slot, on average at most."""
+SPACELESS: Final = "\u2e80"
+"""The first character of scripts that separate no words."""
 
 TAKEN_IN: Final = "v"
 """Ends the name of a group whose option holds its verb."""
@@ -62,11 +60,23 @@ Group = tuple[str, ...]
 """Lower-case words of which one must occur; a `*` at the end: also longer words."""
 
 
+class Gap(NamedTuple):
+    """What may stand between two groups of a pattern. least, most: words; is_comma: a comma or its like must be there;
+    or_comma: one may be; is_end: the clause ends behind it."""
+
+    least: int = 0
+    most: int = 0
+    is_comma: bool = False
+    or_comma: bool = False
+    is_end: bool = False
+
+
 class Pattern:
     """One pattern of a rule.
 
-    groups: all that must occur wherever it matches. first: the group with which a match begins, None where it begins
-    with something else. is_at_start, is_at_sentence: it matches only at the start of a clause, of a sentence.
+    groups: all that must occur wherever it matches, in their order. gaps: what stands before each of them, and behind
+    the last. begins: whether a match begins with the first group. is_at_start, is_at_sentence: it matches only at the
+    start of a clause, of a sentence.
     """
 
     def __init__(self, rule: PackRule, written: str, pack: Pack) -> None:
@@ -76,23 +86,11 @@ class Pattern:
         self.written = written
         self._spaces = pack.spaces
         self._parts = list(_parts(written, pack))
-        needed = [p for p in self._parts if p.is_needed]
-        self.groups: tuple[Group, ...] = tuple(dict.fromkeys(_group(p) for p in needed))
+        self.groups: tuple[Group, ...] = tuple(_group(p) for p in self._parts if p.is_needed)
         if not self.groups:
             raise BrokenInvariant(f"the pattern {written!r} of {pack.code}.{rule.id} has no word that must occur")
-        begins = self._parts[0]
-        self.first = _group(begins) if begins.is_needed else None
-
-    @property
-    def reach(self) -> int:
-        """How many characters after its first word the last word that must occur may begin, at most."""
-        last = max(i for i, p in enumerate(self._parts) if p.is_needed)
-        return sum(_breadth(part) for part in self._parts[:last]) + 1
-
-    @property
-    def key(self) -> Group:
-        """The group whose phrases are longest: the least likely to occur by chance."""
-        return max(self.groups, key=typical_length)
+        self.begins = self._parts[0].is_needed
+        self.gaps = tuple(_gaps(self._parts))
 
     @cached_property
     def expression(self) -> re.Pattern[str]:
@@ -103,18 +101,27 @@ class Pattern:
             raise BrokenInvariant(f"the pattern {self.written!r} of {self.rule.id} is none: {error}") from error
 
 
-def typical_length(group: Group) -> float:
-    """Return the median length of the phrases of a group; characters of scripts without blanks count as three."""
-    lengths = sorted(len(p) if is_spaced(p) else 3 * len(p) for p in group)
-    return lengths[len(lengths) // 2]
-
-
-def _breadth(part: _Part) -> int:
-    if part.kind == "literal":
-        return max(map(len, part.literals), default=0) + _INFLECTED
-    if part.kind == "slot":
-        return _SLOT_REACH * part.words
-    return _SLOT_REACH * _GAP_WORDS if part.kind == "gap" else 3
+def _gaps(parts: Sequence[_Part]) -> Iterator[Gap]:
+    """Yield what stands before each part that is needed, and behind the last."""
+    gap, is_headed = Gap(), False
+    for part in parts:
+        if part.is_needed:
+            yield gap
+            gap, is_headed = Gap(), part.is_taken_in
+            continue
+        words = max((phrase.count(" ") + 1 for phrase in part.literals), default=0)
+        if part.kind == "slot":
+            words, is_headed, least = part.words - is_headed, False, int(not is_headed)
+        else:
+            words, least = _GAP_WORDS if part.kind == "gap" else words, 0
+        gap = Gap(
+            gap.least + least,
+            gap.most + words,
+            gap.is_comma or part.kind == "comma",
+            gap.or_comma or part.or_comma,
+            gap.is_end or part.kind == "end",
+        )
+    yield gap
 
 
 def _group(part: _Part) -> Group:
@@ -147,7 +154,7 @@ def _body(phrase: str) -> str:
 
 def is_spaced(phrase: str) -> bool:
     """Whether a phrase is of a script that separates words."""
-    return all(ord(character) < 0x2E80 for character in phrase)
+    return phrase.isascii() or max(phrase) < SPACELESS
 
 
 def _parts(written: str, pack: Pack) -> Iterator[_Part]:

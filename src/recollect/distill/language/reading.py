@@ -92,12 +92,14 @@ def readings(text: str, speaker: Speaker) -> list[Reading]:
     """Return what the rules of the languages say about a message, in order. Bounded; pure; never raises on content."""
     text = _clear(text)
     low = lower(text[:CAP])
+    if not low.strip():  # which would be of every language
+        return []
     said = Said(low)
     heard = []
     for code in languages(low):
         prefilter = _prefilter(code, speaker)
-        places = prefilter.places(said)
-        if places is not None and (spots := prefilter.spots(places)):
+        places = Places(said, prefilter)
+        if spots := places.spots():
             heard.append((prefilter, places, spots))
     return _Message(text, speaker).readings(heard) if heard else []
 
@@ -122,11 +124,11 @@ class _Message:
     def readings(self, heard: Sequence[tuple[Prefilter, Places, Sequence[Spot]]]) -> list[Reading]:
         """Return the readings of every sentence in which all words of a pattern stand."""
         seen: list[tuple[int, tuple[int, int], Reading]] = []
-        for place, (prefilter, anywhere, spots) in enumerate(heard):
-            places, of_prose = anywhere, spots
+        for place, (prefilter, places, spots) in enumerate(heard):
+            of_prose = spots
             if self._low != self._raw:
-                places = anywhere.uncovered(self._low, spots)
-                of_prose = prefilter.spots(places)
+                places.cover(self._low)
+                of_prose = [spot for spot in spots if self._low[spot.position] == self._raw[spot.position]]
             for tried, (sentence, of_sentence) in enumerate(self._sentences(of_prose)):
                 around = _Circumstances(self._low, sentence, prefilter, places, self._speaker)
                 seen += ((rich, (place, order), r) for rich, order, r in self._in_sentence(around, of_sentence))

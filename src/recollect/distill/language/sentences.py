@@ -15,8 +15,9 @@ from recollect.distill.language.projection import item_end
 SENTENCE_CHARACTERS: Final = 600
 """A longer sentence is cut: what stands so far apart has nothing to do with each other."""
 
-_STOP: Final = re.compile(r"[.!?…]+[\"')\]]*(?=\s|$)|[。！？]+[」』）]?")
-_ABBREVIATED: Final = frozenset(
+STOP: Final = re.compile(r"[.!?…]+[\"')\]]*(?=\s|$)|[。！？]+[」』）]?")
+"""The end of a sentence, unless it is that of an abbreviation."""
+ABBREVIATED: Final = frozenset(
     "e.g. i.e. vs. etc. cf. approx. resp. z.b. bzw. d.h. u.a. ca. usw. p.ex. ex. ej. т.е. т.д. др.".split()
 )
 _WRAPPED: Final = 56
@@ -41,9 +42,9 @@ def sentences(prose: str, begin: int = 0, stop: int | None = None) -> list[Sente
     found: list[Sentence] = []
     for start, end in _paragraph_lines(prose, begin, len(prose) if stop is None else stop):
         at = start
-        for mark in _STOP.finditer(prose, start, end):
+        for mark in STOP.finditer(prose, start, end):
             before = prose.rfind(" ", at, mark.end()) + 1
-            if prose[max(at, before) : mark.end()].lower() in _ABBREVIATED:
+            if prose[max(at, before) : mark.end()].lower() in ABBREVIATED:
                 continue
             found += _cut(prose, at, mark.end())
             at = mark.end()
