@@ -15,6 +15,7 @@ from recollect.distill.language.sentences import Words
 ANSWER_CHARACTERS: Final = 320
 """A longer message is no answer by itself."""
 _BARE_WORDS: Final = 14
+_ORDINAL_WORDS: Final = 6
 _PRAISE_WORDS: Final = 30
 
 _NUMBER: Final = re.compile(r"[(\[]?(\d{1,2}|[a-f])(?![\w-])[.)\]:,]?(?=\s|$|[,.!])")
@@ -81,12 +82,21 @@ def _option(low: str, code: str) -> Answer | None:
     number = _numbered(low, words)
     if number is not None:
         return Answer("option", code, number.start(1), number.end(1), number[1])
-    if len(low.split()) <= 6:
-        for place, expression in enumerate(_ordinals(code), 1):
-            match = expression.search(low)
-            if match is not None:
-                return Answer("option", code, match.start(), match.end(), f"#{place}")
+    is_short = len(low.split()) <= _ORDINAL_WORDS
+    for place, expression in enumerate(_ordinals(code), 1):
+        match = expression.search(low)
+        if match is not None and (is_short or _is_named_alone(low, match, words)):
+            return Answer("option", code, match.start(), match.end(), f"#{place}")
     return None
+
+
+def _is_named_alone(low: str, match: re.Match[str], words: Words) -> bool:
+    """Whether an ordinal with its article ends the first words of an answer: "ok, the second one, it is less work"."""
+    before = low[: match.start()].split()
+    is_first = 0 < len(before) <= _ORDINAL_WORDS and len(low.split()) <= _BARE_WORDS
+    if not is_first or words.begins("articles", before[-1], 0, len(before[-1])) is None:
+        return False
+    return low[match.end() :].lstrip()[:1] in tuple(",.;:!–—")
 
 
 def _numbered(low: str, words: Words) -> re.Match[str] | None:
@@ -100,7 +110,8 @@ def _numbered(low: str, words: Words) -> re.Match[str] | None:
         is_all = not low[: match.start()].strip() and not low[match.end() :].strip(" .!")
         is_item = not low[: match.start()].strip() and low[match.end() - 1] in ".):,]" and count <= _BARE_WORDS
         after = _BETWEEN.match(low, match.end())
-        if is_all or is_item or (match[1].isdigit() and after and words.begins("praise", low, after.end(), len(low))):
+        is_label = match[1].isdigit() or not (low[: match.start()].strip() or match[1] in words.stop_words)
+        if is_all or is_item or (is_label and after and words.begins("praise", low, after.end(), len(low))):
             return match
     return None
 

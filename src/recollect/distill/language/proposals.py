@@ -95,7 +95,7 @@ def _asked(low: str, tail: list[Sentence], words: Words) -> tuple[Range, Range, 
             continue
         offered = _named(low, (offer.end(), end), (start, offer.start()), words)
         if offered is None:
-            return (start, end), (0, 0), False
+            return (start, end), _suggested(low, [Sentence(start, offer.start())], words), False
         is_last = not words.pack.spaces  # the verb of what is offered stands at its end
         step = words.has("step_verbs", low, *offered) if is_last else words.begins("step_verbs", low, *offered)
         if step is not None and _is_generic(low, (step.end(), offered[1]), words):
