@@ -29,6 +29,12 @@ from recollect.model.payloads import AssistantMessage, UserMessage
 LABELS = REPOSITORY / "tests" / "quality" / "labels"
 OVERLAP = 0.5
 PRECISION, RECALL = 0.90, 0.60
+WRITTEN = {
+    "written.ndjson": "written",
+    "fresh.ndjson": "written by one who did not know the rules",
+    "later.ndjson": "written later, each half by another who did not know the rules",
+}
+"""The files of labels that carry their text, with what is said of them."""
 
 
 class Labelled(NamedTuple):
@@ -181,6 +187,8 @@ def groups(judged: list[Labelled]) -> dict[str, dict[str, Score]]:
     found: dict[str, dict[str, Score]] = {}
     for split in ("test", "dev"):
         of_split = [j for j in judged if j.label["split"] == split]
+        if not of_split:
+            continue
         rows = {"all": score(of_split)}
         for field in ("language", "speaker"):
             for value in sorted({j.label[field] for j in of_split}):
@@ -200,15 +208,22 @@ def _by_category(one: Labelled, category: str) -> bool:
 def measure(at: Places, options: argparse.Namespace) -> list[Section]:
     """Return a section for each set of labels that can be read here."""
     sections = []
-    for name, title in (("written.ndjson", "written"), ("fresh.ndjson", "written by one who did not know the rules")):
+    everything: list[Labelled] = []
+    for name, title in WRITTEN.items():
         path = LABELS / name
         if path.is_file():
-            sections.append(_section(title, list(written(read(path)))))
+            judged = list(written(read(path)))
+            everything += judged
+            sections.append(_section(title, judged))
     path = LABELS / "decisions.ndjson"
     if path.is_file() and (at.real_corpus / "index.json").is_file():
-        sections.append(_section("real transcripts", list(of_corpus(read(path), at.real_corpus))))
+        judged = list(of_corpus(read(path), at.real_corpus))
+        everything += judged
+        sections.append(_section("real transcripts", judged))
     elif path.is_file():
         print(f"distill_quality: no {at.real_corpus}: labels of real transcripts left out", file=sys.stderr)
+    if sections:
+        sections.append(_section("every unseen half together", [j for j in everything if j.label["split"] == "test"]))
     if not sections:
         raise FileNotFoundError(f"no labels in {LABELS}")
     if getattr(options, "errors", False):

@@ -15,6 +15,8 @@ from tests.quality.labelled import NegativeClass, Polarity, PositiveClass, Split
 WRITTEN = Path(__file__).with_name("labels") / "written.ndjson"
 FRESH = WRITTEN.with_name("fresh.ndjson")
 """Written later, by one who knew neither the rules nor what they find."""
+LATER = WRITTEN.with_name("later.ndjson")
+"""Written later still, each half by another such writer."""
 OUTCOMES = Path(__file__).with_name("labels") / "outcomes.ndjson"
 LONGEST_REASON = 160
 

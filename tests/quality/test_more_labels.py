@@ -13,7 +13,9 @@ from recollect.config import Config
 from recollect.memory import Memory
 from tests.quality.judged import (
     FRESH,
+    LATER,
     LONGEST_REASON,
+    WRITTEN,
     JudgedOutcome,
     Language,
     WrittenTurn,
@@ -30,7 +32,7 @@ MOST_SUBAGENTS = 15
 
 @pytest.fixture(scope="module")
 def turns() -> list[WrittenTurn]:
-    return [*read_written(), *read_written(FRESH)]
+    return [turn for path in (WRITTEN, FRESH, LATER) for turn in read_written(path)]
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +48,14 @@ def number(turn: WrittenTurn) -> int:
     return int(turn.id.rpartition("-")[2])
 
 
-def is_fresh(turn: WrittenTurn) -> bool:
-    return turn.id.startswith("n-")
+def set_of(turn: WrittenTurn) -> str:
+    """Return what the ids of its file begin with: n- (fresh), l- (later), nothing (the first)."""
+    return turn.id.rpartition("-")[0].removesuffix(turn.language)
 
 
-def test_no_id_and_no_text_occurs_twice(turns: list[WrittenTurn], outcomes: list[JudgedOutcome]) -> None:
+def test_no_id_and_no_turn_occurs_twice(turns: list[WrittenTurn], outcomes: list[JudgedOutcome]) -> None:
     assert twice([*(turn.id for turn in turns), *(outcome.id for outcome in outcomes)]) == []
-    assert twice(turn.text for turn in turns) == []
+    assert twice(f"{turn.before}\n{turn.text}" for turn in turns) == []
 
 
 def test_a_written_turn_decides_exactly_when_its_class_says_so(turns: list[WrittenTurn]) -> None:
@@ -75,16 +78,29 @@ def test_a_confirmation_is_a_humans_answer_to_a_proposal(turns: list[WrittenTurn
 
 
 def test_written_turns_fall_into_halves_by_their_number(turns: list[WrittenTurn]) -> None:
-    assert [t.id for t in turns if not is_fresh(t) and t.split != ("test" if number(t) % 2 else "dev")] == []
-    assert [t.id for t in turns if t.id.rpartition("-")[0].removeprefix("n-") != t.language] == []
+    first = [t for t in turns if set_of(t) == ""]
+    assert [t.id for t in first if t.split != ("test" if number(t) % 2 else "dev")] == []
+    assert {set_of(t) for t in turns} == {"", "n-", "l-"}
 
 
 @pytest.mark.parametrize("language", get_args(Language))
 def test_both_halves_of_a_language_hold_as_many_decisions(turns: list[WrittenTurn], language: str) -> None:
-    for of_set in ([t for t in turns if not is_fresh(t)], [t for t in turns if is_fresh(t)]):
-        dev, test = ([t for t in of_set if t.language == language and t.split == half] for half in ("dev", "test"))
+    for prefix in ("", "n-"):
+        of_set = [t for t in turns if set_of(t) == prefix and t.language == language]
+        dev, test = ([t for t in of_set if t.split == half] for half in ("dev", "test"))
         assert len(dev) == len(test) >= FEWEST_PER_LANGUAGE // 2
         assert len([t for t in dev if t.is_decision]) == len([t for t in test if t.is_decision])
+
+
+@pytest.mark.parametrize("language", get_args(Language))
+def test_later_turns_decide_in_half_of_all_and_are_mostly_for_measuring(
+    turns: list[WrittenTurn], language: str
+) -> None:
+    of_set = [t for t in turns if set_of(t) == "l-" and t.language == language]
+    for half, fewest in (("dev", 30), ("test", 40)):
+        of_half = [t for t in of_set if t.split == half]
+        assert len(of_half) >= fewest
+        assert 2 * len([t for t in of_half if t.is_decision]) == len(of_half)
 
 
 def test_outcomes_fall_into_halves_by_their_session(outcomes: list[JudgedOutcome]) -> None:
