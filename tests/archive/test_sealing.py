@@ -69,6 +69,19 @@ def test_bytes_sealed_under_a_name_that_is_not_theirs_are_refused(
     misnamed = Sealer(msgspec.structs.replace(keys, name_key=other_keys.name_key)).seal(b"text")
     with pytest.raises(ArchiveCorrupt, match="other bytes than its name says"):
         sealer.open(misnamed.name, misnamed.blob)
+    assert sealer.open(misnamed.name, misnamed.blob, is_named_again=False) == b"text"
+
+
+@given(plain=st.binary(min_size=1, max_size=400), at=st.integers(min_value=0), bit=st.integers(0, 7))
+def test_no_byte_changes_unseen_where_the_name_is_not_made_again(
+    sealer: Sealer, plain: bytes, at: int, bit: int
+) -> None:
+    chunk, other = sealer.seal(plain), sealer.seal(b"other" + plain)
+    blob = bytearray(chunk.blob)
+    blob[at % len(blob)] ^= 1 << bit
+    for name, changed in ((chunk.name, bytes(blob)), (other.name, chunk.blob)):
+        with pytest.raises(ArchiveCorrupt):
+            sealer.open(name, changed, is_named_again=False)
 
 
 def test_text_is_compressed_and_noise_is_not_made_longer(sealer: Sealer) -> None:

@@ -128,7 +128,7 @@ class Archive:
         """
         plain = self._cache.get(place.name)
         if plain is None:
-            plain = self._open_chunk(place)
+            plain = self._open_chunk(place, is_named_again=False)
             self._cache.put(place.name, plain)
         return plain
 
@@ -236,10 +236,10 @@ class Archive:
         if self._read_only:
             raise ArchiveError("the archive is open for reading only")
 
-    def _open_chunk(self, place: ChunkPlace) -> bytes:
+    def _open_chunk(self, place: ChunkPlace, *, is_named_again: bool = True) -> bytes:
         if place.is_hole:
             raise RawGone(f"{place.plain:,} bytes were taken away (evicted or forgotten)")
-        plain = self._sealer.open(place.name, self._reader.read(place))
+        plain = self._sealer.open(place.name, self._reader.read(place), is_named_again=is_named_again)
         if len(plain) != place.plain:
             name = place.name.hex()
             raise ArchiveCorrupt(f"chunk {name} has {len(plain)} bytes, not {place.plain}", chunk=name)

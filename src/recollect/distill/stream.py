@@ -36,6 +36,7 @@ class SessionEvents:
     def __init__(self, events: Iterable[Event], *, load: Load | None = None) -> None:
         self.events: tuple[Event, ...] = tuple(e for e in events if e.replaced_by is None)
         self._load = load
+        self._chosen: dict[tuple[type, ...], Sequence[Event]] = {}
         self._made: dict[Callable[[SessionEvents], Any], Any] = {}
 
     @property
@@ -54,17 +55,40 @@ class SessionEvents:
         made: T = self._made[make]
         return made
 
+    def of(self, *types: type) -> Sequence[Event]:
+        """Return the events with payloads of some types, in order.
+
+        They are sorted out once for all stages: a third and more of a session's events are token usage, which few read.
+        """
+        if len(types) == 1:
+            return self._by_type.get(types[0], ())
+        if types not in self._chosen:
+            wanted = frozenset(types)
+            self._chosen[types] = [event for event in self.events if type(event.payload) in wanted]
+        return self._chosen[types]
+
+    @cached_property
+    def _by_type(self) -> dict[type, list[Event]]:
+        found: dict[type, list[Event]] = {}
+        for event in self.events:
+            of_type = type(event.payload)
+            if of_type in found:
+                found[of_type].append(event)
+            else:
+                found[of_type] = [event]
+        return found
+
     @cached_property
     def calls(self) -> dict[str, Call]:
-        """Every tool call by call id, in order; calls without an id by `#<position>`, without result."""
+        """Every tool call by call id, in order; calls without an id by `#<number>`, without result."""
         found: dict[str, Call] = {}
-        for position, event in enumerate(self.events):
+        for number, event in enumerate(self.of(ToolCall, ToolResult)):
             payload = event.payload
             if isinstance(payload, ToolCall):
-                found.setdefault(payload.call_id or f"#{position}", Call(event, payload, None))
+                found.setdefault(payload.call_id or f"#{number}", Call(event, payload, None))
             elif isinstance(payload, ToolResult) and payload.call_id in found:
                 call = found[payload.call_id]
-                found[payload.call_id] = call._replace(result=event)
+                found[payload.call_id] = Call(call.event, call.call, event)
         return found
 
     def call_of(self, event: Event) -> Call | None:
@@ -79,7 +103,7 @@ class SessionEvents:
 
     def talk(self) -> Iterator[Event]:
         """Yield what people and the model said: human and queued messages, and replies with text."""
-        for event in self.events:
+        for event in self.of(UserMessage, AssistantMessage):
             payload = event.payload
             if isinstance(payload, UserMessage):
                 if payload.origin in ("human", "queued") and payload.text:

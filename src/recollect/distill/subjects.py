@@ -7,8 +7,8 @@ left out, words without content left out. Linear; at most 64 KiB of a text are r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Container, Iterable
+from functools import cached_property, lru_cache
 
 READ_CHARS = 64 * 1024
 _KEPT = 16_384
@@ -66,6 +66,11 @@ def _name_of(token: str) -> str:
     return "" if name.lower() in _EMPTY else _plain(name)
 
 
+@lru_cache(maxsize=_KEPT)
+def _found_by(token: str) -> tuple[str, ...]:
+    return (_name_of(token), *_words_of(token))
+
+
 def _is_short_name(token: str) -> bool:
     """A name with digits that is no more without one of its pieces: "s3", "utf8", "http2"."""
     return len(token) <= 8 and "_" not in token and not (token.isalpha() or token.isdecimal())
@@ -86,15 +91,41 @@ def phrase(text: str) -> str:
 def vocabulary(text: str) -> frozenset[str]:
     """Return everything that a text of code or prose can be found by: its content words, and whole names ("ringbuffer",
     "s3")."""
-    found: set[str] = set()
-    for token in set(_TOKEN.findall(text[:READ_CHARS])):
-        found.add(_name_of(token))
-        found.update(_words_of(token))
+    found: set[str] = set().union(*map(_found_by, set(_TOKEN.findall(text[:READ_CHARS]))))
     found.discard("")
     return frozenset(found)
 
 
-def is_said(key: str, words: frozenset[str]) -> bool:
+class Vocabulary:
+    """The `vocabulary` of a text, of which a word is asked now and then; most texts hold none, and are not taken apart.
+
+    A word of a vocabulary stands in its text in lower case and without "_", with or without what a plural has more.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text[:READ_CHARS]
+
+    def __contains__(self, word: object) -> bool:
+        if not isinstance(word, str):
+            return False
+        # Beyond ASCII, a letter in lower case may depend on its neighbours.
+        if word.isascii() and (word[:-1] if word.endswith("y") else word) not in self._lowered:
+            return False
+        return word in self._words
+
+    def __bool__(self) -> bool:
+        return any(any(_found_by(token[0])) for token in _TOKEN.finditer(self._text))
+
+    @cached_property
+    def _lowered(self) -> str:
+        return self._text.lower().replace("_", "")
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return vocabulary(self._text)
+
+
+def is_said(key: str, words: Container[str]) -> bool:
     """Say whether an option's key stands in a vocabulary: as one name, or all its words."""
     return bool(key) and (key.replace(" ", "") in words or all(word in words for word in key.split()))
 
@@ -152,6 +183,8 @@ def shared(one: Iterable[str], other: Iterable[str]) -> set[str]:
 def _plain(word: str) -> str:
     """Return a word in lower case and without a plural: "retries" → retry, "hooks" → hook."""
     word = word.lower()
+    if word[-1:] != "s":
+        return word
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word

@@ -29,7 +29,7 @@ class SourceLocation(msgspec.Struct, frozen=True, gc=False):
     record_sha256: str
 
 
-class Event(msgspec.Struct, frozen=True, omit_defaults=True):
+class Event(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One normalized thing that happened in a session.
 
     (session_uid, event_id, part) is unique and stable; seq is for display and citation only.

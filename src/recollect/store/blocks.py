@@ -36,6 +36,12 @@ class BlockEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     path: str
 
 
+class BlockBody(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A `BlockEntry` of which only the body is decoded."""
+
+    body: bytes
+
+
 class Frame(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One compressed run of entries: their number, their size before compression, the zstd data."""
 
@@ -55,7 +61,7 @@ class _Local(threading.local):
 _local = _Local()
 _encode = msgspec.msgpack.Encoder().encode
 _decode_frame = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
-_decode_entries = msgspec.msgpack.Decoder(list[BlockEntry]).decode
+_decode_bodies = msgspec.msgpack.Decoder(list[BlockBody]).decode
 _decode_entry = msgspec.msgpack.Decoder(BlockEntry).decode
 _decode_frames = msgspec.msgpack.Decoder(list[Frame]).decode
 
@@ -104,10 +110,10 @@ def decode_frame(data: bytes) -> list[BlockEntry]:
     return [decode_entry(entry) for entry in open_frame(data)]
 
 
-def decode_frame_at_once(data: bytes) -> list[BlockEntry]:
-    """Return the entries of one frame, for readers that want all of them. Raises StoreCorrupt."""
+def decode_bodies_at_once(data: bytes) -> list[BlockBody]:
+    """Return the bodies of one frame, for readers that want all of them and nothing else. Raises StoreCorrupt."""
     try:
-        return _decode_entries(_local.decompress(data, max_output_size=_MAX_PLAIN_BYTES))
+        return _decode_bodies(_local.decompress(data, max_output_size=_MAX_PLAIN_BYTES))
     except (zstandard.ZstdError, msgspec.DecodeError) as error:
         raise StoreCorrupt(f"a block of event bodies is damaged: {error}", hint=_HINT) from error
 

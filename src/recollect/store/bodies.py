@@ -38,6 +38,8 @@ _encoder = msgspec.json.Encoder()
 _decode_json = msgspec.json.Decoder().decode
 _light_decoder: msgspec.json.Decoder[tuple[Payload, msgspec.Raw]] = msgspec.json.Decoder(tuple[Payload, msgspec.Raw])
 _payload_decoder: msgspec.json.Decoder[Payload] = msgspec.json.Decoder(Payload)
+decode_whole = _payload_decoder.decode
+"""The payload of a body that `is_whole`."""
 
 
 def large_strings(value: Json) -> dict[str, Pointer]:

@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recollect.distill.subjects import (
+    Vocabulary,
     ends_with_path,
     identifiers_in,
     is_distinctive,
@@ -99,3 +100,13 @@ def test_any_text_has_words_names_and_paths(text: str) -> None:
     assert set(words_in(text)) <= vocabulary(text)
     assert all(name in vocabulary(text) or "/" in text for name in identifiers_in(text))
     assert all(path in text for path in paths_in(text))
+
+
+@example("ΟΔΟΣ_ring retries s3_IES glass \u212a\u212a", "ring")
+@given(st.text(st.sampled_from("abyies_SIES3 .ΣσςİK\u212aſé") | st.characters(), max_size=60), st.text(max_size=4))
+def test_a_vocabulary_that_is_only_asked_for_words_is_the_same(text: str, other: str) -> None:
+    words, asked = vocabulary(text), Vocabulary(text)
+    assert all(word in asked for word in words)
+    assert bool(asked) is bool(words)
+    for word in (other, other.lower(), text[:3].lower(), "", "ring", 7):
+        assert (word in asked) is (word in words)

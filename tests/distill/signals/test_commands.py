@@ -40,6 +40,15 @@ def test_a_line_is_taken_apart(command: str, found: list[tuple[str, ...]]) -> No
     assert words(command) == found
 
 
+_PLAIN = "ls uv run pytest && & || | |& ; cd FOO=1 sudo -E timeout 60 python3 -m $x {a} é".split()
+
+
+@given(st.lists(st.sampled_from([*_PLAIN, " ", "  ", "\t", "\r", "\x0b", "\u00a0"]), max_size=12).map("".join))
+def test_a_plain_command_is_read_as_one_with_a_comment_is(command: str) -> None:
+    """A comment is read piece by piece, a command without signs of its own at once."""
+    assert simple_commands(command) == simple_commands(f"{command} # nothing")
+
+
 @pytest.mark.parametrize(
     ("command", "to_file"),
     [

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recollect.distill.commands import simple_commands
 from recollect.distill.signals.frameworks import FRAMEWORKS, Framework
-from recollect.distill.signals.runs import counts_in, ran_by
+from recollect.distill.signals.runs import counts_in, ran_by, says_failed
 from tests.distill.signals.stories import Story
 
 BY_NAME = {framework.name: framework for framework in FRAMEWORKS}
@@ -211,3 +214,18 @@ def test_hostile_output_is_read_in_bounded_time(unit: str) -> None:
         assert counts_in(framework, every_stem + unit * (60_000 // len(unit)) + every_stem) is not None
     story.runs("make test", every_stem + unit * (400_000 // len(unit)))
     assert len(story.signals("test_run")) == 1
+
+
+_LINES = [
+    *(line for _, printed, _ in PRINTED for line in printed.splitlines()),
+    "FAILED tests/a.py::test_b", "ERROR tests/a.py::c", "E   assert 1 == 2", "!!!!! Interrupted: 1 error !!!!!",
+    "an ERROR of ours", "error: test failed, to rerun", "error[E0308]: mismatched types", "error", "", "x in 0.1s",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(_LINES), max_size=8).map("\n".join))
+def test_lines_that_are_left_out_beforehand_tell_nothing(printed: str) -> None:
+    for framework in FRAMEWORKS:
+        slow = msgspec.structs.replace(framework, line_stem=(), failing_stem=())
+        assert counts_in(framework, printed) == counts_in(slow, printed)
+        assert says_failed(framework, printed) is says_failed(slow, printed)

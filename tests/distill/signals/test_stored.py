@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from recollect import Memory
 from recollect.privacy.redact import Redactor
+from recollect.store.sqlite.distilled import feeding
+from recollect.store.sqlite.distilled import light as light_reading
 from recollect.store.sqlite.distilled.feeding import SqliteSessionFeed
 from recollect.testing.builders import ClaudeTranscript
 from tests.distill.signals.stories import digest_from, signals_of
@@ -15,7 +18,13 @@ from tests.distill.signals.stories import digest_from, signals_of
 LONG = "a line of output that says nothing\n" * 100
 
 
-def test_a_stored_session_means_the_same_light_and_whole(isolated_home: Path) -> None:
+@pytest.mark.parametrize("kept_bytes", [4 << 20, 0])
+def test_a_stored_session_means_the_same_light_and_whole(
+    isolated_home: Path, monkeypatch: pytest.MonkeyPatch, kept_bytes: int
+) -> None:
+    """However much is kept of what was read: a session with much more is read again where it is needed."""
+    monkeypatch.setattr(light_reading, "_KEPT_BODIES_BYTES", kept_bytes)
+    monkeypatch.setattr(feeding, "_KEPT_WHOLE_BYTES", kept_bytes)
     told = ClaudeTranscript(isolated_home / ".claude", "stored", cwd="/w/demo", branch="ABC-3")
     told.user("make it work")
     told.tool("Bash", {"command": "pytest -q"}, f"Exit code 1\n{LONG}ValueError: boom\n1 failed in 0.3s", is_error=True)

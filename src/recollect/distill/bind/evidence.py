@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from recollect.distill.subjects import ends_with_path, identifiers_in, is_said, paths_in, phrase, vocabulary
+from recollect.distill.subjects import Vocabulary, ends_with_path, identifiers_in, is_said, paths_in, phrase
 from recollect.model.distilled.nodes import Conversation, Decision
 
 PATH_SAID = 50
@@ -87,17 +87,17 @@ class Written(NamedTuple):
     """What an edit wrote: its paths, and the vocabularies of what it added and removed and of its paths."""
 
     paths: tuple[str, ...]
-    added: frozenset[str]
-    removed: frozenset[str]
-    in_paths: frozenset[str]
+    added: Vocabulary
+    removed: Vocabulary
+    in_paths: Vocabulary
 
 
 def written(paths: Iterable[str], added: str, removed: str) -> Written:
     """Return what an edit wrote, in the form that is compared."""
     paths = tuple(paths)
     names = (path.rstrip("/").replace("\\", "/").rpartition("/")[2] for path in paths)
-    in_paths = vocabulary(" ".join(name.rpartition(".")[0] or name for name in names))
-    return Written(paths, vocabulary(added), vocabulary(removed), in_paths)
+    in_paths = Vocabulary(" ".join(name.rpartition(".")[0] or name for name in names))
+    return Written(paths, Vocabulary(added), Vocabulary(removed), in_paths)
 
 
 def content_features(subject: Subject, edit: Written) -> dict[str, int]:

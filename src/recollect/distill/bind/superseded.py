@@ -19,7 +19,7 @@ class Dropped(NamedTuple):
 
 def dropped(session: SessionEvents) -> list[Dropped]:
     """Return what the rewinds of a session left behind, in order. A rewind to nowhere known leaves nothing."""
-    if not any(event.kind == "rewind" for event in session.events):
+    if not session.of(Rewind):
         return []
     found: list[Dropped] = []
     records: dict[str, int] = {}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 
 from recollect.distill.digests.outcome import outcome_of
 from recollect.distill.digests.task_refs import TaskPattern, task_ref_of
@@ -12,7 +13,6 @@ from recollect.distill.stages import Gated
 from recollect.distill.stream import SessionEvents
 from recollect.model.distilled.digests import Cost, Digest, ErrorSnippet
 from recollect.model.distilled.signals import SIGNAL_KINDS, ErrorSeen, Retry, Signal, kind_of_signal
-from recollect.model.events import Event
 from recollect.model.own import without_own_blocks
 from recollect.model.payloads import AssistantMessage, TokenUsage, ToolCall, UserMessage
 from recollect.model.sessions import Session
@@ -38,9 +38,11 @@ def digest_of(
     Counts are of the events given. Times are the session's, else those of its events.
     """
     verdict = outcome_of(stream, signals)
-    times = [event.ts for event in stream.events if event.ts is not None]
-    started_at = session.started_at if session.started_at is not None else min(times, default=None)
-    ended_at = session.ended_at if session.ended_at is not None else max(times, default=None)
+    started_at, ended_at = session.started_at, session.ended_at
+    if started_at is None or ended_at is None:
+        times = [event.ts for event in stream.events if event.ts is not None]
+        started_at = started_at if started_at is not None else min(times, default=None)
+        ended_at = ended_at if ended_at is not None else max(times, default=None)
     return Digest(
         session_uid=session.session_uid or stream.uid,
         flavor=session.agent,
@@ -52,13 +54,13 @@ def digest_of(
         outcome=verdict.outcome,
         outcome_reasons=verdict.reasons,
         cost=_cost(stream, started_at, ended_at, sum(isinstance(s, Retry) for s in signals)),
-        tool_histogram=_most_frequent(e.payload.name for e in stream.events if type(e.payload) is ToolCall),
+        tool_histogram=_most_frequent(_tool_names(stream)),
         event_count=len(stream.events),
-        kind_counts=dict(sorted(Counter(event.kind for event in stream.events).items())),
+        kind_counts=dict(sorted(Counter(map(attrgetter("kind"), stream.events)).items())),
         markers=dict(sorted(Counter(marker.rule for found in gated for marker in found.markers).items())),
         signals=_by_kind(signals),
-        first_prompt=_first_prompt(stream.events),
-        last_assistant=_last_reply(stream.events),
+        first_prompt=_first_prompt(stream),
+        last_assistant=_last_reply(stream),
         error_snippets=snippets_of(signals),
         task_ref=task_ref_of(stream, session, patterns),
     )
@@ -68,9 +70,9 @@ def usage_of(stream: SessionEvents) -> list[TokenUsage]:
     """Return the token usage of each response once: the sighting with the most output tokens, then the most input, of
     equal ones the first. Sightings that are not additive are left out."""
     fullest: dict[str, TokenUsage] = {}
-    for number, event in enumerate(stream.events):
+    for number, event in enumerate(stream.of(TokenUsage)):
         payload = event.payload
-        if type(payload) is TokenUsage:
+        if isinstance(payload, TokenUsage):
             key = payload.dedupe_key or f"\0{number}"
             known = fullest.get(key)
             if known is None or _fullness(payload) > _fullness(known):
@@ -105,13 +107,13 @@ def _cost(stream: SessionEvents, started_at: int | None, ended_at: int | None, r
             for u in used
         ),
         wall_clock_s=round(wall_clock_us / _US_PER_S, 3),
-        turns=turns_in(stream.events),
+        turns=turns_in(stream.of(UserMessage)),
         retries=retries,
     )
 
 
 def _tokens(count: int) -> int:
-    return max(0, min(count, MAX_TOKENS))
+    return count if 0 <= count <= MAX_TOKENS else max(0, min(count, MAX_TOKENS))
 
 
 def _main_model(stream: SessionEvents) -> str:
@@ -122,10 +124,16 @@ def _main_model(stream: SessionEvents) -> str:
         if usage.model:
             spent[usage.model] += max(1, _tokens(usage.output_tokens))
     if not spent:
-        for event in stream.events:
-            if type(event.payload) is AssistantMessage and event.payload.model:
+        for event in stream.of(AssistantMessage):
+            if isinstance(event.payload, AssistantMessage) and event.payload.model:
                 replies[event.payload.model] += 1
     return next((model for counts in (spent, replies) for model, _ in counts.most_common(1)), "")
+
+
+def _tool_names(stream: SessionEvents) -> Iterator[str]:
+    for event in stream.of(ToolCall):
+        if isinstance(event.payload, ToolCall):
+            yield event.payload.name
 
 
 def _most_frequent(names: Iterable[str]) -> dict[str, int]:
@@ -138,8 +146,8 @@ def _by_kind(signals: Sequence[Signal]) -> dict[str, int]:
     return {kind: counts[kind] for kind in SIGNAL_KINDS if counts[kind]}
 
 
-def _first_prompt(events: Sequence[Event]) -> str:
-    for event in events:
+def _first_prompt(stream: SessionEvents) -> str:
+    for event in stream.of(UserMessage):
         payload = event.payload
         if isinstance(payload, UserMessage) and payload.origin in ("human", "queued"):
             said = without_own_blocks(payload.text).strip()
@@ -148,11 +156,15 @@ def _first_prompt(events: Sequence[Event]) -> str:
     return ""
 
 
-def _last_reply(events: Sequence[Event]) -> str:
+def _last_reply(stream: SessionEvents) -> str:
     """Return the last words of the main line, else of a side chain."""
-    replies = [e for e in events if type(e.payload) is AssistantMessage and e.payload.text.strip()]
-    main = [e for e in replies if not e.is_sidechain] or replies
-    return _cut(getattr(main[-1].payload, "text", "").strip()) if main else ""
+    of_side = ""
+    for event in reversed(stream.of(AssistantMessage)):
+        said = event.payload.text.strip() if isinstance(event.payload, AssistantMessage) else ""
+        if said and not event.is_sidechain:
+            return _cut(said)
+        of_side = of_side or said
+    return _cut(of_side)
 
 
 def _cut(text: str) -> str:

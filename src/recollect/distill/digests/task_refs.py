@@ -132,7 +132,7 @@ def _texts(stream: SessionEvents, session: Session) -> Iterator[tuple[Place, str
         yield "branch", session.git_branch
     if session.title and session.title_status == "agent":
         yield "title", session.title
-    for event in stream.events:
+    for event in stream.of(UserMessage):
         payload = event.payload
         if isinstance(payload, UserMessage) and payload.origin in ("human", "queued") and payload.text:
             yield "first_prompt", without_own_blocks(payload.text).strip()[:_PROMPT_CHARS]
@@ -141,7 +141,8 @@ def _texts(stream: SessionEvents, session: Session) -> Iterator[tuple[Place, str
         yield "commit", text
     if session.cwd:
         yield "path", session.cwd
-    paths = dict.fromkeys(e.payload.path for e in stream.events if isinstance(e.payload, FileEdit) and e.payload.path)
+    edits = (event.payload for event in stream.of(FileEdit))
+    paths = dict.fromkeys(edit.path for edit in edits if isinstance(edit, FileEdit) and edit.path)
     for _, path in zip(range(_MAX_TEXTS), paths, strict=False):
         yield "path", path
 
@@ -154,7 +155,7 @@ def _commits(stream: SessionEvents) -> Iterator[str]:
         yield one.exact
         if one.call.result is not None:
             yield text_of(stream, one.call.result)
-    for event in stream.events:
+    for event in stream.of(Lifecycle):
         payload = event.payload
         if isinstance(payload, Lifecycle) and payload.name in ("commit", "pr_link"):
             yield note_of(stream, event).text
@@ -164,4 +165,5 @@ _COMMITS = {"git": ("commit",), "gh": ("pr",), "glab": ("mr",), "hub": ("pull-re
 
 
 def _makes_commit(simple: Simple) -> bool:
-    return any(word in _COMMITS.get(simple.program, ()) for word in simple.words[1:6])
+    verbs = _COMMITS.get(simple.program)
+    return verbs is not None and any(word in verbs for word in simple.words[1:6])

@@ -50,10 +50,9 @@ def timeline_of(session: SessionEvents) -> Timeline:
     found = Timeline([], [], [], [], {})
     for position, event in enumerate(session.events):
         found.turn_ends[event.turn_index] = position + 1
-        kind = event.kind
-        if kind not in _KINDS:
-            continue
         payload = event.payload
+        if type(payload) not in _TYPES:
+            continue
         if isinstance(payload, FileEdit):
             if payload.operation != "checkpoint" and (payload.path or payload.new_path):
                 found.edits.append((position, event, payload))
@@ -73,4 +72,4 @@ def timeline_of(session: SessionEvents) -> Timeline:
     return found
 
 
-_KINDS = frozenset(("file_edit", "user_message", "session_start", "lifecycle"))
+_TYPES = frozenset((FileEdit, UserMessage, SessionStart, Lifecycle))

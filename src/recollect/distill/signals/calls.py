@@ -83,9 +83,10 @@ def tool_of(call: ToolCall) -> str:
 def endings_of(session: SessionEvents) -> dict[str, Tried]:
     """Return every call of a session with how it ended, by its key in `SessionEvents.calls`."""
     refused = set()
-    for event in session.events:
-        if type(event.payload) is Lifecycle and event.payload.name in ANSWERS and is_refusal(note_of(session, event)):
-            refused.add(event.payload.call_id)
+    for event in session.of(Lifecycle):
+        answer = event.payload
+        if isinstance(answer, Lifecycle) and answer.name in ANSWERS and is_refusal(note_of(session, event)):
+            refused.add(answer.call_id)
     return {key: _tried(session, call, is_refused=key in refused) for key, call in session.calls.items()}
 
 

@@ -66,9 +66,9 @@ class Failure(NamedTuple):
 def failures_of(session: SessionEvents) -> dict[tuple[str, int], Failure]:
     """Return the failures of a session by (event_id, part)."""
     found = {}
-    for event in session.events:
+    for event in session.of(Lifecycle):
         payload = event.payload
-        if type(payload) is Lifecycle and payload.name in _NAMES:
+        if isinstance(payload, Lifecycle) and payload.name in _NAMES:
             failure = failure_of(payload if payload.name in _SHORT else note_of(session, event))
             if failure is not None:
                 found[event.event_id, event.part] = failure

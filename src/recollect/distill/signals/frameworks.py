@@ -15,16 +15,20 @@ class Framework(msgspec.Struct, frozen=True):
     """commands: beginnings of the words of a simple command (wrappers such as `uv run`, `npx` or `python -m` are taken
     off before; a word that ends in "*" is a beginning, one that begins with it stands anywhere). summaries: regular
     expressions of summary lines with the named groups passed, failed, errors, skipped and total; matches are summed
-    where `is_summed`, else the last counts. stem: pieces of text without any of which no summary matches. lines: result
-    lines to be counted where no total is printed. failing, passing: what is printed where words tell it. marks:
-    what tells the framework by itself. not_running: options with which it only lists or builds."""
+    where `is_summed`, else the last counts. stem: pieces of text without any of which no summary matches. line_stem:
+    pieces without any of which a line gives no count, where the summaries are dear to try at every place of an output;
+    none: not known. lines: result lines to be counted where no total is printed. failing, passing: what is printed
+    where words tell it; failing_stem: pieces without any of which `failing` matches in no line; none: not known.
+    marks: what tells the framework by itself. not_running: options with which it only lists or builds."""
 
     name: str
     commands: tuple[tuple[str, ...], ...]
     summaries: tuple[str, ...] = ()
     stem: tuple[str, ...] = ()
+    line_stem: tuple[str, ...] = ()
     lines: tuple[tuple[str, str], ...] = ()
     failing: str = ""
+    failing_stem: tuple[str, ...] = ()
     passing: str = ""
     marks: str = ""
     not_running: tuple[str, ...] = ()
@@ -42,7 +46,9 @@ FRAMEWORKS: tuple[Framework, ...] = (
             r"^={0,100} ?(?=[^\n]{0,200}\bin [\d.]+ ?s)(?:[^\n]{0,120}?(?P<skipped>\d+) skipped)?",
         ),
         (" passed", " failed", " error", " skipped", "no tests ran"),
+        (" passed", " failed", " error", " skipped"),
         failing=r"^(?:FAILED|ERROR) \S+::|^E {3,}\S|!{3,} Interrupted",
+        failing_stem=("FAILED ", "ERROR ", "E   ", "!!! Interrupted"),
         marks=r"^=+ test session starts =+$",
         not_running=("--markers", "--fixtures", "--collect-only", "--co", "--setup-plan"),
     ),
@@ -148,6 +154,7 @@ FRAMEWORKS: tuple[Framework, ...] = (
         ),
         ("test result:", " tests run:", " test run:"),
         failing=r"^error: test failed|^error(?:\[E\d+\])?: ",
+        failing_stem=("error: ", "error[E"),
         marks=r"^running \d+ tests?$",
         not_running=("--no-run",),
         is_summed=True,

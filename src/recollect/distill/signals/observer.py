@@ -31,10 +31,10 @@ class RuleObserver:
         people, pressure, single = People(session), Pressure(session), _Single(session)
         readers: dict[type, list[Callable[[Event, Any], None]]] = {}
         for part in (people, pressure, single):
-            for of_type, read in part.readers.items():
+            for of_type, read in part.readers().items():
                 readers.setdefault(of_type, []).append(read)
-        for event in session.events:
-            for read in readers.get(type(event.payload), ()):
+        for event in session.of(*readers):
+            for read in readers[type(event.payload)]:
                 read(event, event.payload)
         tried = list(session.once(endings_of).values())
         turns = session.once(turns_of)
@@ -57,14 +57,17 @@ class _Single:
 
     def __init__(self, session: SessionEvents) -> None:
         self.found: list[Signal] = []
-        self.readers: dict[type, Callable[[Event, Any], None]] = {
+        self._session = session
+        self._tried = session.once(endings_of)
+        self._failures = session.once(failures_of)
+
+    def readers(self) -> dict[type, Callable[[Event, Any], None]]:
+        """Return what reads events, by the type of their payload."""
+        return {
             ToolResult: self._result,
             Lifecycle: self._lifecycle,
             FileEdit: self._edit,
         }
-        self._session = session
-        self._tried = session.once(endings_of)
-        self._failures = session.once(failures_of)
 
     def _result(self, event: Event, payload: ToolResult) -> None:
         if payload.ok is not False and not payload.exit_code:

@@ -35,13 +35,6 @@ class People:
 
     def __init__(self, session: SessionEvents) -> None:
         self.found: list[HumanIntervention] = []
-        self.readers: dict[type, Callable[[Event, Any], None]] = {
-            ToolCall: self._call,
-            ToolResult: self._result,
-            AssistantMessage: self._reply,
-            Lifecycle: self._lifecycle,
-            UserMessage: self._message,
-        }
         self._session = session
         self._tried = session.once(endings_of)
         self._open: dict[str, Event] = {}
@@ -49,6 +42,16 @@ class People:
         self._knows_results = False
         self._last: Reason | None = None
         self._waiting: set[str] = set()
+
+    def readers(self) -> dict[type, Callable[[Event, Any], None]]:
+        """Return what reads events, by the type of their payload."""
+        return {
+            ToolCall: self._call,
+            ToolResult: self._result,
+            AssistantMessage: self._reply,
+            Lifecycle: self._lifecycle,
+            UserMessage: self._message,
+        }
 
     def _call(self, event: Event, payload: ToolCall) -> None:
         if payload.call_id:

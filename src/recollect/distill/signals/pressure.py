@@ -32,15 +32,18 @@ class Pressure:
 
     def __init__(self, session: SessionEvents) -> None:
         self.found: list[ContextPressure] = []
-        self.readers: dict[type, Callable[[Event, Any], None]] = {
+        self._failures = session.once(failures_of)
+        self._is_pressed = False
+
+    def readers(self) -> dict[type, Callable[[Event, Any], None]]:
+        """Return what reads events, by the type of their payload."""
+        return {
             ToolCall: self._other,
             UserMessage: self._other,
             AssistantMessage: self._other,
             Compaction: self._compaction,
             Lifecycle: self._lifecycle,
         }
-        self._failures = session.once(failures_of)
-        self._is_pressed = False
 
     def _other(self, _event: Event, _payload: object) -> None:
         self._is_pressed = False

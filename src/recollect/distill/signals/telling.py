@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 
 LOOKED_AT_CHARS = 65_536
 SAMPLE_CHARS = 200
@@ -21,6 +22,8 @@ _NOISE = (
 _EXCEPTION = (
     r"(?:[A-Za-z_]\w*(?:\.|::))*[A-Z]\w*(?:Error|Exception|Warning|Panic|Fault|Interrupt|Exit)\b(?:\s*[:(\[]|$)"
 )
+_EXCEPTION_WORDS = ("Error", "Exception", "Warning", "Panic", "Fault", "Interrupt", "Exit")
+"""Without any of which no line is an exception: of most outputs no line needs the expression."""
 _PANIC = r"(?:thread '[^']*' panicked|panic:|fatal error:|fatal:|uncaught |unhandled )"
 _ERROR = (
     r"(?:\[?error\]?\s*[:\]>\[(-]|error\s+TS\d+|error\[E\d+\]|err!|npm err!|.{0,120}?[:\s(]error(?:\[\w+\])?:\s"
@@ -82,14 +85,16 @@ def telling_line(text: str) -> str:
     """
     exception = re.compile(_EXCEPTION).match
     noise, none_failed = re.compile(_NOISE, re.IGNORECASE).fullmatch, re.compile(_NONE_FAILED, re.IGNORECASE).search
+    text = looked_at(text)
+    may_except = "<" in text or any(word in text for word in _EXCEPTION_WORDS)
     last_exception = best = ""
     rank = len(_CHOICES) + 1
-    for raw in looked_at(text).splitlines():
+    for raw in text.splitlines():
         line = raw[:_LINE_CHARS].strip()
         if not line or (line[0].lower() in _NOISE_BEGINS and noise(line)):
             continue
         line = re.sub(_TAG, "", line).strip() if "<" in line else line
-        if exception(line):
+        if may_except and exception(line):
             last_exception = line
         lowered = line.lower() if rank else ""
         for place in range(min(rank, len(_CHOICES))):
@@ -137,6 +142,7 @@ def normalised(line: str) -> str:
     return text
 
 
+@lru_cache(maxsize=256)
 def fingerprint_of(line: str) -> str:
     """Return 16 hex digits that are equal for telling lines that differ only in details."""
     data = normalised(line).encode("utf-8", "surrogatepass")

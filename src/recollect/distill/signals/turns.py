@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,23 +101,17 @@ class Turn:
         return not self.is_command or self.has_worked or self.spent > 0
 
 
-def main_line(session: SessionEvents) -> Sequence[Event]:
-    """Return the events outside side chains; all of them where the whole session is one."""
-    if not any(event.is_sidechain for event in session.events):
-        return session.events
-    main = [event for event in session.events if not event.is_sidechain]
-    has_talk = any(type(event.payload) in (AssistantMessage, UserMessage) for event in main)
-    return main if has_talk else session.events
-
-
 def turns_of(session: SessionEvents) -> list[Turn]:
-    """Return the turns of the main line in order; the first holds what precedes the first message."""
+    """Return the turns of the main line in order; the first holds what precedes the first message.
+
+    The main line is what stands outside of side chains; everything, where all talk stands in one.
+    """
     reader = _Reader(session.once(endings_of), session.once(failures_of))
-    take = reader.readers
-    for event in main_line(session):
-        read = take.get(type(event.payload))
-        if read is not None:
-            read(event, event.payload)
+    take = reader.readers()
+    has_main_line = any(not event.is_sidechain for event in session.of(UserMessage, AssistantMessage))
+    for event in session.of(*take):
+        if not (has_main_line and event.is_sidechain):
+            take[type(event.payload)](event, event.payload)
     return reader.turns
 
 
@@ -129,7 +123,10 @@ class _Reader:
         self._failures = failures
         self._turn = Turn()
         self.turns = [self._turn]
-        self.readers: dict[type, Callable[[Event, Any], None]] = {
+
+    def readers(self) -> dict[type, Callable[[Event, Any], None]]:
+        """Return what reads events, by the type of their payload."""
+        return {
             UserMessage: self._message,
             AssistantMessage: self._reply,
             ToolCall: self._call,

@@ -31,7 +31,7 @@ FAILED = FLAG_FAILED << FLAG_SHIFT
 OWN = FLAG_OWN << FLAG_SHIFT
 NOT_INDEXED = HIDDEN | OWN
 """Not found by a search: hidden, or what the memory itself gave to an agent."""
-_SIDECHAIN = FLAG_SIDECHAIN << FLAG_SHIFT
+SIDECHAIN = FLAG_SIDECHAIN << FLAG_SHIFT
 
 
 def kind_of_bits(bits: int) -> str:
@@ -51,4 +51,4 @@ def quality_of_bits(bits: int) -> TsQuality:
 
 def is_sidechain(bits: int) -> bool:
     """Return True for an event of a side conversation."""
-    return bool(bits & _SIDECHAIN)
+    return bool(bits & SIDECHAIN)

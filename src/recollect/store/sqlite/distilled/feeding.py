@@ -7,6 +7,7 @@ import hashlib
 from bisect import bisect_right
 from collections.abc import Collection, Iterable
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,17 @@ from recollect.store.sqlite.bits import HIDDEN, kind_of_bits
 from recollect.store.sqlite.both_sides import last_change, read_lasting, revision_chunks
 from recollect.store.sqlite.connection import open_database, store_errors
 from recollect.store.sqlite.distilled.base import read_base
-from recollect.store.sqlite.distilled.light import count_light, light_events, light_rows
+from recollect.store.sqlite.distilled.light import (
+    KEY,
+    LENGTH,
+    SOURCE,
+    TS,
+    Lacking,
+    LightRow,
+    count_light,
+    light_events,
+    light_rows,
+)
 from recollect.store.sqlite.readers.events import EventReader, EventRow
 from recollect.store.sqlite.readers.filters import int_array
 from recollect.store.sqlite.readers.sessions import session_of_number
@@ -32,6 +43,9 @@ MAX_EVENTS = 60_000
 """Of a longer session its first and its last half of so many are read: about 1.2 kB each (design, section 10)."""
 MAX_HASHES = 20_000
 """Hashes of records that are kept while sessions are read; more are forgotten and made again."""
+_KEPT_WHOLE_BYTES = 4 << 20
+"""Of the records of whole events that are kept: several stages ask for the same one."""
+_PLACE = attrgetter("source_id", "revision", "offset_bytes")
 _NEWEST = 64
 """Events looked at from the end, to tell whether a session has ended."""
 _WORK = frozenset({"user_message", "assistant_message", "thinking", "tool_call", "tool_result", "file_edit"})
@@ -122,22 +136,38 @@ class SqliteOfSession:
         self.base: Base | None = read_base(db, self.session.session_uid)
         self.left_out = 0
         rows = self._rows(number)
-        self.events: list[Event] = light_events(db, self.session.session_uid, rows)
-        self._row_of = {(event.event_id, event.part): row for event, row in zip(self.events, rows, strict=True)}
+        self._lacking: dict[tuple[str, int], Lacking] = {}
+        self._whole: dict[tuple[str, int], Event] = {}
+        self._whole_bytes = 0
+        self.events: list[Event] = light_events(db, self.session.session_uid, rows, lacking=self._lacking)
 
     def load(self, event: Event) -> Event:
         """Return an event with its whole payload."""
-        row = self._row_of.get((event.event_id, event.part))
-        if row is None:
+        key = (event.event_id, event.part)
+        lacking = self._lacking.get(key)
+        if lacking is None:
             return event
-        with store_errors():
-            payload = self._reader.whole_payload(row)
-        return event if payload is None else msgspec.structs.replace(event, payload=payload)
+        whole = self._whole.get(key)
+        if whole is None:
+            with store_errors():
+                payload = self._reader.whole_payload(EventRow(*lacking.row), lacking.body)
+            whole = event if payload is None else msgspec.structs.replace(event, payload=payload)
+            self._keep(key, whole, lacking.row[LENGTH])
+        return whole
+
+    def _keep(self, key: tuple[str, int], whole: Event, record_bytes: int) -> None:
+        if record_bytes > _KEPT_WHOLE_BYTES:
+            return
+        self._whole_bytes += record_bytes
+        if self._whole_bytes > _KEPT_WHOLE_BYTES:
+            self._whole.clear()
+            self._whole_bytes = record_bytes
+        self._whole[key] = whole
 
     def completed(self, locations: Collection[SourceLocation]) -> dict[SourceLocation, SourceLocation]:
         """Return locations with the whole hash of their record."""
         found: dict[SourceLocation, SourceLocation] = {}
-        for location in sorted(locations, key=lambda at: (at.source_id, at.revision, at.offset_bytes)):
+        for location in sorted(locations, key=_PLACE):
             whole = self._hashes.get(location)
             if whole is None:
                 try:
@@ -183,7 +213,7 @@ class SqliteOfSession:
         place = bisect_right(ends, at.offset_bytes)
         return int(times[min(place, len(times) - 1)]) if times else 0
 
-    def _rows(self, number: int) -> list[EventRow]:
+    def _rows(self, number: int) -> list[LightRow]:
         """Return the visible events, since it was evicted; of many the first and the last half of `MAX_EVENTS`."""
         since = 0 if self.base is None else self.base.through_seq
         ends = ((number << SEQ_BITS) + since, (number << SEQ_BITS) + _END_OF_SESSION)
@@ -192,17 +222,17 @@ class SqliteOfSession:
             rows = light_rows(self._db, ends, "ORDER BY key")
         else:
             rows = light_rows(self._db, ends, f"ORDER BY key LIMIT {half}")
-            newer = (rows[-1].key + 1 if rows else ends[0], ends[1])
+            newer = (rows[-1][KEY] + 1 if rows else ends[0], ends[1])
             rows += reversed(light_rows(self._db, newer, f"ORDER BY key DESC LIMIT {half}"))
             self.left_out = count_light(self._db, ends) - len(rows)
         first = self._reader.first_versions(number)
         if first:
-            rows.sort(key=lambda row: (first.get(row.key, row.key), row.key))
+            rows.sort(key=lambda row: (first.get(row[KEY], row[KEY]), row[KEY]))
         return self._in_canonical_order(rows)
 
-    def _in_canonical_order(self, rows: list[EventRow]) -> list[EventRow]:
+    def _in_canonical_order(self, rows: list[LightRow]) -> list[LightRow]:
         """Put the events of several sources in an order that does not depend on which of them arrived first."""
-        numbers = {row.source for row in rows}
+        numbers = {row[SOURCE] for row in rows}
         if len(numbers) < 2:
             return rows
         found: Iterable[Any] = self._db.execute(
@@ -210,9 +240,9 @@ class SqliteOfSession:
             (int_array(numbers),),
         )
         lanes = {number: (lane, source_id) for number, lane, source_id in found}
-        by_source: dict[int, list[EventRow]] = {}
+        by_source: dict[int, list[LightRow]] = {}
         for row in rows:
-            by_source.setdefault(row.source, []).append(row)
+            by_source.setdefault(row[SOURCE], []).append(row)
         first = {number: _rising(of)[0] for number, of in by_source.items()}
         ordered = sorted(by_source, key=lambda number: (lanes[number][0], first[number], lanes[number][1]))
         base = by_source[ordered[0]]
@@ -225,16 +255,17 @@ class SqliteOfSession:
         return [row for *_, row in placed]
 
 
-def _rising(rows: list[EventRow]) -> list[int]:
+def _rising(rows: list[LightRow]) -> list[int]:
     """Return a time for each event, never less than the one before; those before the first time have it too.
 
     Without any time they are later than everything.
     """
-    newest = next((row.ts for row in rows if row.ts is not None), 1 << 62)
+    newest = next((ts for row in rows if (ts := row[TS]) is not None), 1 << 62)
     found = []
     for row in rows:
-        if row.ts is not None and row.ts > newest:
-            newest = row.ts
+        ts = row[TS]
+        if ts is not None and ts > newest:
+            newest = ts
         found.append(newest)
     return found
 

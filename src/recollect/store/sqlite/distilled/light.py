@@ -4,34 +4,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import apsw
 
 from recollect.errors import StoreCorrupt
 from recollect.model.events import Event, SourceLocation
 from recollect.model.payloads import KINDS
-from recollect.store.blocks import BlockEntry, decode_frame_at_once
-from recollect.store.bodies import payload_without_record
+from recollect.store.blocks import BlockBody, decode_bodies_at_once
+from recollect.store.bodies import decode_whole, is_whole, payload_without_record
 from recollect.store.keys import ROLES, SEQ_BITS, TS_QUALITIES
-from recollect.store.sqlite.bits import KIND_MASK, NOT_INDEXED, is_sidechain
+from recollect.store.sqlite.bits import KIND_MASK, NOT_INDEXED, SIDECHAIN
 from recollect.store.sqlite.connection import REBUILD_HINT
 from recollect.store.sqlite.event_ids import unpack_event_id
-from recollect.store.sqlite.readers.events import EventRow
 from recollect.store.sqlite.readers.filters import int_array
 
 _SEQ_MASK = (1 << SEQ_BITS) - 1
 _KEPT_FRAMES = 16
+_KEPT_BODIES_BYTES = 4 << 20
+
+LightRow = tuple[
+    int, bytes, int, int, int | None, int, int, int, int, int, int, bytes, int | bytes | None, int, int, str | None
+]
+"""The fields of `readers.events.EventRow` without their names: making that of every row took a third of reading it."""
+KEY: Final = 0
+TS: Final = 4
+SOURCE: Final = 6
+LENGTH: Final = 10
+"""Places in a `LightRow`."""
 
 
-def light_rows(db: apsw.Connection, keys: tuple[int, int], order: str) -> list[EventRow]:
+_NOWHERE = SourceLocation("", 0, 0, 0, 0, "")
+
+
+class Lacking(NamedTuple):
+    """An event of which something was left out. body: its stored form, None where too many are known already."""
+
+    row: LightRow
+    body: bytes | None
+
+
+def light_rows(db: apsw.Connection, keys: tuple[int, int], order: str) -> list[LightRow]:
     """Return the rows of a range of keys that a search may find, without parent and tool. order: SQL of ours."""
     statement = (
         "SELECT key, event_id, part, bits, ts, turn, source, revision, record, offset, length, sha, NULL, "
         f"block, entry, NULL FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {NOT_INDEXED} {order}"
     )
-    rows: Iterable[Any] = db.execute(statement, keys)
-    return [EventRow(*row) for row in rows]
+    rows: list[Any] = db.execute(statement, keys).fetchall()
+    return rows
 
 
 def count_light(db: apsw.Connection, keys: tuple[int, int]) -> int:
@@ -40,43 +60,66 @@ def count_light(db: apsw.Connection, keys: tuple[int, int]) -> int:
     return int(db.execute(statement, keys).get or 0)
 
 
-def light_events(db: apsw.Connection, uid: str, rows: Sequence[EventRow]) -> list[Event]:
-    """Return the events of rows of one session, see `store.distilled.OfSession.events`. Raises StoreCorrupt."""
-    sources = _source_ids(db, {row.source for row in rows})
-    frames: dict[int, list[BlockEntry]] = {}
+def light_events(
+    db: apsw.Connection, uid: str, rows: Sequence[LightRow], *, lacking: dict[tuple[str, int], Lacking] | None = None
+) -> list[Event]:
+    """Return the events of rows of one session, see `store.distilled.OfSession.events`. Raises StoreCorrupt.
+
+    lacking: takes the events that are not whole, by (event_id, part).
+    """
+    sources = _source_ids(db, {row[SOURCE] for row in rows})
+    frames: dict[int, list[BlockBody]] = {}
+    kept_bytes = 0
+    last_id, event_id = b"", ""
+    last_place, location = (0, 0, 0, 0, 0, b""), _NOWHERE
     found: list[Event] = []
     for row in rows:
-        key, bits = row.key, row.bits
-        entries = frames.get(row.block)
-        if entries is None:
+        key, stored_id, part, bits, ts, turn, source, revision, record, offset, length, sha, _, block, entry, _ = row
+        bodies = frames.get(block)
+        if bodies is None:
             if len(frames) >= _KEPT_FRAMES:
                 frames.pop(next(iter(frames)))
-            entries = frames[row.block] = _frame(db, (key >> SEQ_BITS << SEQ_BITS) + row.block)
-        if row.entry >= len(entries):
+            bodies = frames[block] = _frame(db, (key >> SEQ_BITS << SEQ_BITS) + block)
+        if entry >= len(bodies):
             raise StoreCorrupt("the body of a stored event is missing", hint=REBUILD_HINT)
+        body = bodies[entry].body
+        # Of the events of one record, which stand in a row, name and location are made once.
+        if stored_id != last_id:
+            last_id, event_id = stored_id, unpack_event_id(stored_id)
+        place = (source, revision, offset, length, record, sha)
+        if place != last_place:
+            last_place = place
+            location = SourceLocation(sources[source], revision, offset, length, record, sha.hex())
+        if is_whole(body):
+            payload = decode_whole(body)
+        else:
+            payload = payload_without_record(body)
+            if lacking is not None:
+                kept_bytes += len(body)
+                lacking[event_id, part] = Lacking(row, body if kept_bytes <= _KEPT_BODIES_BYTES else None)
         found.append(
             Event(
                 uid,
                 key & _SEQ_MASK,
-                unpack_event_id(row.event_id),
-                row.part,
+                event_id,
+                part,
                 KINDS[bits & KIND_MASK],
-                payload_without_record(entries[row.entry].body),
-                SourceLocation(sources[row.source], row.revision, row.offset, row.length, row.record, row.sha.hex()),
+                payload,
+                location,
                 None,
-                row.ts,
+                ts,
                 TS_QUALITIES[bits >> 8 & 3],  # type: ignore[arg-type]  # a table of plain texts, for speed
                 ROLES[bits >> 6 & 3],  # type: ignore[arg-type]
-                row.turn,
-                is_sidechain(bits),
+                turn,
+                bool(bits & SIDECHAIN),
             )
         )
     return found
 
 
-def _frame(db: apsw.Connection, key: int) -> list[BlockEntry]:
+def _frame(db: apsw.Connection, key: int) -> list[BlockBody]:
     data = db.execute("SELECT data FROM block WHERE key = ?", (key,)).get
-    return decode_frame_at_once(data) if data else []
+    return decode_bodies_at_once(data) if data else []
 
 
 def _source_ids(db: apsw.Connection, numbers: set[int]) -> dict[int, str]:

@@ -40,6 +40,7 @@ BATCH = 500
 _SEQ_MASK = (1 << SEQ_BITS) - 1
 _EVICTED = BlockEntry(msgspec.json.encode(Unknown(text="[not available: evicted]")), "", "")
 _KEPT_FRAMES = 16
+_KEPT_SESSIONS = 1_000
 _COLUMNS = (
     "key, event_id, part, bits, ts, turn, source, revision, record, offset, length, sha, parent, block, entry, "
     "(SELECT text FROM name WHERE id = tool)"
@@ -202,9 +203,9 @@ class EventReader:
             )
         return found
 
-    def whole_payload(self, row: EventRow) -> Payload | None:
-        """Return an event's whole, redacted payload; None where a light one lacks nothing."""
-        entry = self._entry(row)
+    def whole_payload(self, row: EventRow, body: bytes | None = None) -> Payload | None:
+        """Return an event's whole, redacted payload; None where a light one lacks nothing. body: where it is known."""
+        entry = self._entry(row) if body is None else BlockEntry(body, "", "")
         return None if is_whole(entry.body) else self._payload(row, entry)
 
     def payloads(self, rows: Iterable[EventRow]) -> Iterator[tuple[EventRow, Payload]]:
@@ -213,7 +214,10 @@ class EventReader:
             yield row, self._payload(row, self._entry(row))
 
     def index_events(self, rows: Sequence[EventRow]) -> Iterator[IndexEvent]:
-        """Yield events for the index."""
+        """Yield events for the index. They come session by session, so what is known of many before is let go of."""
+        if len(self._uids) > _KEPT_SESSIONS:
+            for kept in (self._uids, self._short, self._chunks, self._source_ids):
+                kept.clear()
         for row, event in zip(rows, self.events(rows, with_whole_sha=False), strict=True):
             shard = self._session(row.key)[1]
             is_hidden = bool(row.bits & NOT_INDEXED) or self._is_short(row.key >> SEQ_BITS)
