@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from benchmarks.learning import asked, claims, day, folders, observed, queue
+from benchmarks.learning import asked, claims, day, folders, observed, paraphrased, queue
 from benchmarks.support.places import Places
 from benchmarks.support.results import Section
 
@@ -16,6 +16,7 @@ PARTS = {
     "asked": asked.measure,
     "claims": claims.measure,
     "documents": folders.measure,
+    "paraphrased": paraphrased.measure,
 }
 
 

@@ -35,7 +35,10 @@ def systems(memory: Memory) -> list[System]:
     return [
         System("text", _searching(memory, TEXT_ONLY, meaning=None)),
         System("text + neighbours", _searching(memory, WEIGHTS, meaning=None)),
-        System("text + vectors", _searching(memory, WEIGHTS, meaning=Meaning(memory.embedding.index))),
+        System(
+            "text + vectors",
+            _searching(memory, WEIGHTS, meaning=Meaning(memory.embedding.index, memory.embedding.entries)),
+        ),
     ]
 
 

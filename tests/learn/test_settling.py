@@ -139,7 +139,20 @@ def test_different_facts_with_numbers_do_not_touch_each_other() -> None:
     ("older", "correction", "is_superseded"),
     [
         ("Use npm for packages", "use pnpm for packages, not npm", True),
-        ("always use npm", "No, use pnpm instead of npm", False),  # nothing is left that both speak of
+        ("always use npm", "No, use pnpm instead of npm", True),
+        ("Always use pnpm to install packages.", "use bun instead of pnpm.", True),
+        ("use pnpm, not npm.", "use bun, not pnpm.", True),
+        ("We want to use pnpm.", "use bun instead of pnpm", True),
+        ("Please use pnpm in scripts", "use bun rather than pnpm from now on", True),
+        ("I prefer tabs for indentation", "I prefer spaces over tabs for indentation", True),
+        ("Bitte immer npm nehmen, nutze npm.", "nutze pnpm statt npm", True),
+        ("always use pnpm", "in the frontend use bun instead of pnpm", False),  # the older one holds elsewhere
+        ("use pnpm scripts for releases", "use bun instead of pnpm", False),  # not pnpm, but its scripts
+        ("never use bun", "use bun instead of pnpm", False),
+        ("never use pnpm", "use bun instead of pnpm", False),
+        ("Don't ever use pnpm here", "use bun instead of pnpm", False),
+        ("always use bun", "use bun instead of pnpm", False),
+        ("publish with pnpm", "use bun instead of pnpm", False),  # not told that it is to be used
         ("install packages with npm", "install packages with pnpm rather than npm", True),
         ("publish to npm with provenance", "install packages with pnpm, not npm", False),
         ("Tests laufen mit npm", "Tests laufen mit pnpm, nicht npm", True),

@@ -26,15 +26,27 @@ _OF_VERDICT: dict[VerdictName, LearningState] = {
 _URGENCY: dict[Priority, int] = {"urgent": 0, "high": 1, "": 2}
 _NUMBER = re.compile(r"(?<![\w.])v?\d+(?:\.\d+)*(?![\w])")
 _NOT_THAT = re.compile(
-    r"(?:,\s*not|\binstead of|\brather than|\bnot\b(?=.+\bbut\b)|\bstatt|\banstelle von|,\s*nicht)\s+"
+    r"(?:,\s*not|\binstead of|\brather than|\bprefer\b[^.,;]{1,40}?\bover|\bnot\b(?=.+\bbut\b)|\bstatt|\banstelle von"
+    r"|,\s*nicht)\s+"
     r"[`'\"“„]?(?P<wrong>[\w@./+-]{2,40})",
     re.IGNORECASE,
 )
+_USE_THAT = re.compile(
+    r"\b(?:use|using|prefer|take|pick|choose|(?:stick|go) with|switch to|verwende|benutze|nutze|nimm|bevorzuge)\s+"
+    r"(?:only\s+|nur\s+)?[`'\"“„]?(?P<right>[\w@./+-]*[\w@/+-])[`'\"”“]?"
+    r"(?=\s*(?:$|[.,;!?)]|(?:to|for|in|as|when|here|everywhere|now|instead|rather|over|für|zum|zur|im|als|statt|hier)\b))",
+    re.IGNORECASE,
+)
+"""What is to be used, where that is one word and no further noun follows: not `pnpm` of `use pnpm scripts`."""
+_REFUSED = re.compile(
+    r"\b(?:never|not|\w+n['’]t|dont|avoid|stop|without|nie|nicht|kein\w*)\b[^.,;]{0,20}$", re.IGNORECASE
+)
 _WORD = re.compile(r"[\w@/+-]+(?:\.[\w@/+-]+)*")
+_ASKING = frozenset(("preference", "correction"))
 _FILLERS = frozenset(
     "a an the to for in on of with and or but is are be it this that we you i do use uses using please always never "
-    "no not instead rather than der die das ein eine zu mit und für im in ist wir bitte immer nie nicht statt nimm "
-    "verwende benutze nutze".split()
+    "no not instead rather than over from now der die das ein eine zu mit und für im in ist wir bitte immer nie nicht "
+    "statt nimm verwende benutze nutze".split()
 )
 
 
@@ -83,8 +95,9 @@ def related(learnings: Iterable[Learning], rules: Rules, *, is_free: Callable[[L
     """Return those of one repository's learnings that are other than before, seen together.
 
     Of facts and patterns that say the same but for numbers the newest holds (versions, ports). A correction "X, not Y"
-    supersedes an older learning that says Y of the same. Of pending actions the most urgent, newest `most_actions`
-    stay. is_free: whether no person said of a learning what is to become of it.
+    supersedes an older learning that says Y of the same; one that says nothing else, any that says to use Y. Of pending
+    actions the most urgent, newest `most_actions` stay. is_free: whether no person said of a learning what is to become
+    of it.
     """
     before = sorted(learnings, key=lambda one: one.id)
     pending = {one.id for one in before if is_free(one) and _is_pending(one, rules.now_us)}
@@ -184,7 +197,8 @@ def _wrong_words(text: str) -> list[str]:
 
 
 def _is_corrected(older: Learning, correction: Learning, wrong: str) -> bool:
-    """Tell whether an older learning says what a correction calls wrong, and says nothing but what it speaks of."""
+    """Tell whether an older learning says what a correction calls wrong, and says nothing but what it speaks of; or
+    says to use that, of something that the correction does not leave out."""
     if older.repo not in ("", correction.repo) or (older.path and older.path != correction.path):
         return False
     if correction.repo and not older.repo:  # what holds in one repository does not unsay what holds everywhere
@@ -193,7 +207,16 @@ def _is_corrected(older: Learning, correction: Learning, wrong: str) -> bool:
     if wrong not in words or wrong in _wrong_words(older.text):
         return False
     rest = words - {wrong} - _FILLERS
-    return bool(rest) and rest <= _words(correction.text)
+    if rest and rest <= _words(correction.text):
+        return True
+    is_asked = older.kind in _ASKING and correction.kind in _ASKING and wrong in _right_words(older.text)
+    narrower = _words(correction.text) - {wrong} - _right_words(correction.text) - _FILLERS
+    return is_asked and narrower <= words
+
+
+def _right_words(text: str) -> set[str]:
+    found = _USE_THAT.finditer(text)
+    return {normalised(match["right"]) for match in found if not _REFUSED.search(text, 0, match.start())}
 
 
 def _words(text: str) -> set[str]:

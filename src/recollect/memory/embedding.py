@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from recollect.config import Config
-from recollect.errors import ConfigError, EmbeddingUnavailable, RecollectError, StoreLocked
-from recollect.index.vectors.files import Files, remove_vectors
+from recollect.errors import ConfigError, EmbeddingUnavailable, IndexUnavailable, RecollectError, StoreLocked
+from recollect.index.vectors.files import ENTRIES_FOLDER, Files, remove_vectors
 from recollect.index.vectors.vector_index import VectorCoverage, VectorIndex, identity_of
 from recollect.paths import BACKGROUND_VARIABLE, HOME_VARIABLE
 from recollect.pipeline.background import be_gentle, start_detached
@@ -21,6 +21,7 @@ from recollect.store.feed import TextFeed
 
 if TYPE_CHECKING:
     from recollect.index.vectors.embedder import Embedder
+    from recollect.index.vectors.entries.entry_index import EntryVectorIndex
     from recollect.pipeline.embed import EmbedProgress, EmbedReport
 
 
@@ -38,6 +39,7 @@ class EmbeddingFacet:
         self._embedder: Embedder | None = None
         self._feed: TextFeed | None = None
         self._index: VectorIndex | None = None
+        self._entries: EntryVectorIndex | None = None
         self._stop = threading.Event()
 
     @property
@@ -69,6 +71,27 @@ class EmbeddingFacet:
         index = self.index()
         return None if index is None else index.coverage()
 
+    def entries(self) -> EntryVectorIndex | None:
+        """Return the vectors of what was learned, noted and documented; None and errors as of `index`."""
+        index = self.index()
+        with self._lock:
+            if index is not None and self._entries is None:
+                from recollect.index.vectors.entries.entry_index import EntryVectorIndex
+
+                self._entries = EntryVectorIndex(self._home.vectors, self._model(), self._texts(), asked=index.asked)
+            return self._entries
+
+    def entry_coverage(self) -> VectorCoverage | None:
+        """Return how many entries have vectors; None and errors as of `coverage`."""
+        entries = self.entries()
+        return None if entries is None else entries.coverage()
+
+    def is_stale(self) -> bool:
+        """Return whether vectors are to be made: missing, old or damaged ones, of events or of entries. Costs little
+        where none are. Raises as `index`."""
+        index, entries = self.index(), self.entries()
+        return index is not None and entries is not None and (_is_stale(index) or _is_stale(entries))
+
     def stats(self) -> VectorStats | None:
         """Return how much is covered and what it takes on disk; None where vectors are switched off. Never raises."""
         if not self.is_on:
@@ -76,9 +99,13 @@ class EmbeddingFacet:
         size = self._home.vectors_bytes()
         try:
             covered = self.coverage() or VectorCoverage(0, 0, False)
+            entries = self.entry_coverage() or VectorCoverage(0, 0, False)
         except RecollectError as error:
             return VectorStats(self._config.model, 0, 0, size, str(error))
-        return VectorStats(self._config.model, covered.covered, covered.total, size)
+        return VectorStats(
+            self._config.model, covered.covered, covered.total, size,
+            entries_covered=entries.covered, entries_total=entries.total,
+        )  # fmt: skip
 
     def run(
         self, *, max_seconds: float | None = None, anew: bool = False, gently: bool = False,
@@ -89,13 +116,12 @@ class EmbeddingFacet:
         May be called from any thread; `stop` ends it soon. Another process at it: returns at once, state "busy".
         Raises EmbeddingUnavailable, IndexUnavailable, StoreError; what was made by then stays.
         """
-        from recollect.pipeline.embed import LOCK_NAME, STOP_NAME, Embedding, EmbedReport
+        from recollect.pipeline.embed import LOCK_NAME, STOP_NAME, EmbedReport
 
         if not self.is_on:
             return EmbedReport("off", notes=["vectors are switched off ([embedding] model = 'off')"])
         if not self._home.database.exists():
             return EmbedReport("done", notes=["nothing is stored yet"])
-        from recollect.index.vectors.writer import VectorWriter
         from recollect.store.sqlite import IngestLock
 
         if gently:
@@ -110,26 +136,58 @@ class EmbeddingFacet:
             (self._home.vectors / STOP_NAME).unlink(missing_ok=True)  # of who was killed while it asked
             with self._lock:
                 embedder, feed = self._model(), self._texts()
-            files = Files(self._home.vectors, identity_of(embedder))
             ends_at = None if max_seconds is None else time.monotonic() + max_seconds
-            derivation_id = bytes.fromhex(feed.derivation_id())
-            with VectorWriter(files, derivation_id, dimensions=lambda: embedder.dimensions, anew=anew) as writer:
-                report = Embedding(
-                    feed, writer, embedder, progress=progress,
-                    should_stop=lambda: (
-                        self._stop.is_set()
-                        or (ends_at is not None and time.monotonic() > ends_at)
-                        or os.path.lexists(self._home.vectors / STOP_NAME)
-                    ),
-                ).run()  # fmt: skip
-            if report.state == "done":
-                files.remove_others()
+            report = EmbedReport("interrupted", embedder.name, notes=[])
+            self._embed(
+                feed, embedder, report, anew=anew, progress=progress,
+                should_stop=lambda: (
+                    self._stop.is_set()
+                    or (ends_at is not None and time.monotonic() > ends_at)
+                    or os.path.lexists(self._home.vectors / STOP_NAME)
+                ),
+            )  # fmt: skip
         finally:
             lock.release()
-        covered = self.coverage()
-        if covered is not None:
+        covered, entries = self.coverage(), self.entry_coverage()
+        if covered is not None and entries is not None:
             report.covered, report.total = covered.covered, covered.total
+            report.entries_covered, report.entries_total = entries.covered, entries.total
         return report
+
+    def _embed(
+        self, feed: TextFeed, embedder: Embedder, report: EmbedReport, *, anew: bool,
+        should_stop: Callable[[], bool], progress: EmbedProgress | None,
+    ) -> None:  # fmt: skip
+        """Bring the vectors of entries in step, which are few, then those of events. The lock is held."""
+        from recollect.index.vectors.entries.entry_index import EntryVectorIndex, entry_files
+        from recollect.index.vectors.writer import VectorWriter
+        from recollect.pipeline.embed import Embedding
+        from recollect.pipeline.entries.embedding import EntryEmbedding
+
+        started = time.perf_counter()
+        derivation_id = bytes.fromhex(feed.derivation_id())
+        files, of_entries = Files(self._home.vectors, identity_of(embedder)), entry_files(self._home.vectors, embedder)
+        is_whole = True
+        try:
+            if anew or _is_stale(EntryVectorIndex(self._home.vectors, embedder, feed)):
+                with VectorWriter(
+                    of_entries, derivation_id, dimensions=lambda: embedder.dimensions, anew=anew
+                ) as writer:
+                    is_whole = EntryEmbedding(
+                        feed.entries, writer, embedder, report, should_stop=should_stop, progress=progress
+                    ).run()
+            if is_whole:
+                with VectorWriter(files, derivation_id, dimensions=lambda: embedder.dimensions, anew=anew) as writer:
+                    report.was_begun_anew = writer.was_begun_anew
+                    is_whole = Embedding(
+                        feed, writer, embedder, report, should_stop=should_stop, progress=progress
+                    ).run()
+        finally:
+            report.seconds = time.perf_counter() - started
+        if is_whole:
+            report.state = "done"
+            files.remove_others()
+            of_entries.remove_others()
 
     def stop(self) -> None:
         """Ask a run under way in this process to end after the batch it is at."""
@@ -145,10 +203,10 @@ class EmbeddingFacet:
         lock = IngestLock(self._home.vectors, name=LOCK_NAME, work="making vectors for")
         try:
             with self._lock:
-                self._index = None
+                self._index = self._entries = None
                 if self._home.database.exists():
                     self._texts().leave(CONSUMER)
-            for folder in self._home.vectors.iterdir():
+            for folder in (*self._home.vectors.glob(f"{ENTRIES_FOLDER}/*"), *self._home.vectors.iterdir()):
                 if folder.is_dir():
                     remove_vectors(folder)
         finally:
@@ -163,7 +221,7 @@ class EmbeddingFacet:
                 self._feed.close()
             if self._embedder is not None:
                 self._embedder.close()
-            self._feed = self._index = self._embedder = None
+            self._feed = self._index = self._entries = self._embedder = None
 
     def begin(self, *, max_seconds: float) -> None:
         """Make the first vectors now, for so long, where the model is the package's own; a small history then has all.
@@ -183,8 +241,7 @@ class EmbeddingFacet:
         if not self.is_on or not self._config.in_background or self._env.get(BACKGROUND_VARIABLE) == "0":
             return False
         with contextlib.suppress(RecollectError, OSError):
-            index = self.index()
-            if index is not None and index.is_stale():
+            if self.is_stale():
                 start_detached(self._home.folder, self._home.logs, _environment(self._env))
                 return True
         return False
@@ -200,6 +257,14 @@ class EmbeddingFacet:
         if self._feed is None:
             self._feed = self._open_feed()
         return self._feed
+
+
+def _is_stale(index: VectorIndex) -> bool:
+    """Return whether something is to be made; damaged files are."""
+    try:
+        return index.is_stale()
+    except IndexUnavailable:
+        return True
 
 
 def _environment(env: Mapping[str, str]) -> dict[str, str]:

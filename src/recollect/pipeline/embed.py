@@ -43,8 +43,9 @@ class EmbedReport(msgspec.Struct):
     """What a run did.
 
     state: done; interrupted (time or a signal; the next run goes on); busy (another process is at it);
-    off (by configuration); removed (on request). events: looked at; chunks, chars: embedded, all in this run. covered,
-    total: events that have vectors now, and that should.
+    off (by configuration); removed (on request). events, entries (what was learned, noted and documented): looked at;
+    chunks, chars: embedded, all in this run. covered, total: events that have vectors now, and that should;
+    entries_covered, entries_total: the same of entries.
     """
 
     state: EmbedState
@@ -55,6 +56,9 @@ class EmbedReport(msgspec.Struct):
     seconds: float = 0.0
     covered: int = 0
     total: int = 0
+    entries: int = 0
+    entries_covered: int = 0
+    entries_total: int = 0
     was_begun_anew: bool = False
     notes: list[str] = []
 
@@ -63,9 +67,10 @@ class Embedding:
     """One run over a home's texts. The caller holds the lock and closes the writer."""
 
     def __init__(
-        self, feed: TextFeed, writer: VectorWriter, embedder: Embedder, *,
+        self, feed: TextFeed, writer: VectorWriter, embedder: Embedder, report: EmbedReport, *,
         should_stop: Callable[[], bool], progress: EmbedProgress | None = None,
     ) -> None:  # fmt: skip
+        """report: what is done is added to."""
         self._feed = feed
         self._writer = writer
         self._embedder = embedder
@@ -76,20 +81,15 @@ class Embedding:
         self._chars = 0
         self._to_do = 0
         self._committed_at = time.monotonic()
-        self.report = EmbedReport("done", embedder.name, was_begun_anew=writer.was_begun_anew, notes=[])
+        self.report = report
 
-    def run(self) -> EmbedReport:
-        """Embed until nothing is missing or it should stop. Raises EmbeddingUnavailable, IndexUnavailable, StoreError;
-        what was committed by then stays."""
-        started = time.perf_counter()
-        try:
-            is_whole = self._scan() and self._follow()
-        finally:
-            self.report.seconds = time.perf_counter() - started
-        self.report.state = "done" if is_whole else "interrupted"
+    def run(self) -> bool:
+        """Embed until nothing is missing; False when it should stop before. Raises EmbeddingUnavailable,
+        IndexUnavailable, StoreError; what was committed by then stays."""
+        is_whole = self._scan() and self._follow()
         if is_whole:
             self._writer.compact()
-        return self.report
+        return is_whole
 
     def _scan(self) -> bool:
         """Go over the whole store, from where the last run stopped; False when it should stop."""

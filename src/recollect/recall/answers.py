@@ -116,14 +116,16 @@ class StorageStats(msgspec.Struct, frozen=True):
 
 class VectorStats(msgspec.Struct, frozen=True):
     """How much of what was said can be searched by meaning. model: the embedder. covered, total: events that have
-    vectors, and that should. disk_bytes: of this and of earlier models. problem: why they cannot be used; "" if they
-    can."""
+    vectors, and that should; entries_covered, entries_total: the same of what was learned, noted and documented.
+    disk_bytes: of this and of earlier models. problem: why they cannot be used; "" if they can."""
 
     model: str
     covered: int
     total: int
     disk_bytes: int
     problem: str = ""
+    entries_covered: int = 0
+    entries_total: int = 0
 
 
 class Stats(msgspec.Struct, frozen=True):

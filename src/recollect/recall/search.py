@@ -26,7 +26,7 @@ from recollect.recall.learned.beside import BESIDE_POOL, MAX_BESIDE, beside, par
 from recollect.recall.meaning import NOTHING_NEAR, Meaning
 from recollect.recall.second_look.ordering import TextStore, look_again
 from recollect.recall.snippets import snippet
-from recollect.store.entries import ENTRY_SHARDS, NOTE_SHARD
+from recollect.store.entries import NOTE_SHARD
 from recollect.store.keys import ENTRY_BASE
 from recollect.store.ports import SEQ_BITS, EventFilter, HitText, SessionKey
 
@@ -170,9 +170,9 @@ class Searcher:
         return self._look(asked, wanted, notes, _Asked(MAX_BESIDE, now_us, is_beside=True)).hits
 
     def _look(self, question: Question, wanted: Wanted, shards: Sequence[Shard], asked: _Asked) -> SearchAnswer:
-        # Entries have no vectors.
-        has_vectors = any(shard.name not in ENTRY_SHARDS for shard in shards)
-        near = self._meaning.near(question, wanted) if self._meaning is not None and has_vectors else NOTHING_NEAR
+        # What stands beside the hits is surely about the question by its words, or silent.
+        meaning = None if asked.is_beside else self._meaning
+        near = meaning.near(question, wanted, shards) if meaning is not None else NOTHING_NEAR
         asked = asked._replace(notes=(*asked.notes, *near.notes))
         pool = BESIDE_POOL if asked.is_beside else _pool(wanted, asked.limit)
         searched = CandidateSearch(shards, wanted, pool=pool, near=near.keys)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
-from recollect.model.learned.entries import EntryKind
+from recollect.model.learned.entries import ENTRY_KINDS, EntryKind
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS
 
 DOCUMENT_SHARD = "documents"
@@ -17,6 +17,9 @@ DOCUMENT_SHARD = "documents"
 NOTE_SHARD = "notes"
 """The part of the index that has learnings, facts, diary entries and actions."""
 ENTRY_SHARDS = (DOCUMENT_SHARD, NOTE_SHARD)
+MARK_CLASS_BITS = 4
+"""The last bits of an entry's mark: the place of its kind among ENTRY_KINDS."""
+_MARK_BYTES = 7
 
 
 class EntryPart(NamedTuple):
@@ -56,6 +59,26 @@ class EntryChange(NamedTuple):
 
     id: int
     number: int
+
+
+class EntryFeed(Protocol):
+    """Reads entries for who keeps something of his own for each of their texts: vectors.
+
+    What changed of them is told by comparing marks: the log of changes has one reader, the index, which drops it.
+    Never blocked by the writer; safe from many threads.
+    """
+
+    def last_change(self) -> int:
+        """Return the newest id that the log of changes of entries ever gave, 0 when there is none."""
+        ...
+
+    def marks(self, *, after: int = 0, limit: int = 10_000) -> list[tuple[int, int]]:
+        """Return (number, mark) of the entries above a number, by number: another content has another mark."""
+        ...
+
+    def by_number(self, numbers: Iterable[int]) -> dict[int, EntryTexts]:
+        """Return entries by number; those that are gone are left out."""
+        ...
 
 
 class EntryReader(Protocol):
@@ -104,6 +127,22 @@ def told_text(entry: StoredEntry, part: EntryPart) -> str:
     unless the text says these itself."""
     above = (entry.title if part.part == 0 else "", part.heading)
     return "\n".join((*(line for line in dict.fromkeys(above) if line and line not in part.text), part.text))
+
+
+def mark_of(kind: str, sha256: bytes) -> int:
+    """Return the mark of an entry: of its kind, which is in the last MARK_CLASS_BITS, and of all that it says."""
+    return int.from_bytes(sha256[:_MARK_BYTES], "big") << MARK_CLASS_BITS | mark_class(kind)
+
+
+def mark_class(kind: str) -> int:
+    """Return what the marks of all entries of a kind have in their last MARK_CLASS_BITS."""
+    return ENTRY_KINDS.index(kind)
+
+
+def keys_of_entry(number: int) -> tuple[int, int]:
+    """Return the first and the last key that a part of an entry may have."""
+    first = key_of_entry(number, 0)
+    return first, first | (1 << SEQ_BITS) - 1
 
 
 def key_of_entry(number: int, part: int) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 from recollect.model.payloads import Payload
+from recollect.store.entries import EntryFeed
 from recollect.store.ports import ChangeRange
 
 KeyRange = tuple[int, int]
@@ -23,7 +24,13 @@ class FeedEvent(NamedTuple):
 
 
 class TextFeed(Protocol):
-    """Reads events by kind and range of keys. Never blocked by the writer; safe from many threads."""
+    """Reads events by kind and range of keys. Never blocked by the writer; safe from many threads.
+
+    entries: the same for what was learned, noted and documented.
+    """
+
+    @property
+    def entries(self) -> EntryFeed: ...
 
     def derivation_id(self) -> str:
         """Return the random id of what is derived, 32 hexadecimal digits. A database that was derived anew has another

@@ -15,6 +15,7 @@ import apsw
 
 from recollect.hook.drops import keep
 from recollect.store.sqlite.migrations import MIGRATIONS
+from tests.capture.mempalace.palaces import PalaceBuilder
 from tests.faults.support.trials import Bench, Stage, state_of
 from tests.faults.support.worlds import (
     NOTHING,
@@ -30,6 +31,7 @@ from tests.faults.support.worlds import (
 NO_DISTILLING = SETTINGS + "\n[distill]\nenabled = false\n"
 NO_LEARNING = SETTINGS + "\n[learning]\nenabled = false\n"
 PROJECT = "{beside}/project"
+PALACE = "{beside}/palace"
 
 
 def _empty(_bench: Bench, _home: Path) -> None:
@@ -73,15 +75,30 @@ def _beside_a_project(bench: Bench, home: Path) -> None:
     (project / ".gitignore").write_text("build/\n")
 
 
-def _with_documents_that_changed(bench: Bench, home: Path) -> None:
-    """One page is new, one changed, one moved and one is gone since they were taken in."""
+def _with_documents(bench: Bench, home: Path) -> None:
     _beside_a_project(bench, home)
     bench.must(home, "docs", "add", str(home.parent / "project"))
+
+
+def _with_documents_that_changed(bench: Bench, home: Path) -> None:
+    """One page is new, one changed, one moved and one is gone since they were taken in."""
+    _with_documents(bench, home)
     docs = home.parent / "project" / "docs"
     (docs / "new.md").write_text("# New\n\nA part of the handbook that is new.\n")
     (docs / "guide.md").write_text("# Guide\n\nThis part of the handbook is short now.\n")
     (docs / "long.md").rename(docs / "longer.md")
     (home.parent / "project" / "README.md").unlink()
+
+
+def _beside_a_palace(bench: Bench, home: Path) -> None:
+    """A palace lies beside the homes of the trial: files in pieces, diaries, facts, one of them ended."""
+    bench.must(home, "sync")
+    palace = PalaceBuilder(home.parent / "palace")
+    for number in range(6):
+        palace.file(f"/w/shop/page{number}.md", [f"The handbook says {number}.", f"And it says {number + 1}."])
+        palace.entry(f"diary_{number}", f"Day {number}: we shipped release {number}.")
+        palace.triple(f"t{number}", ("Shop API", "uses", f"Library {number}"), begin="2026-01-05")
+    palace.triple("ended", ("Shop API", "runs_on", "Heron"), begin="2026-01-01", end="2026-02-01")
 
 
 def _with_drops(bench: Bench, home: Path) -> None:
@@ -162,6 +179,7 @@ def with_vectors(home: Path, world: World) -> dict[str, Any]:
         vectors = memory.embedding.stats()
         assert vectors is not None
         assert vectors.covered == vectors.total > 0
+        assert vectors.entries_covered == vectors.entries_total
     return state_of(home, world)
 
 
@@ -223,7 +241,7 @@ STAGES = (
     Stage("a sync of appends", ("sync",), _grown),
     Stage("distilling", ("sync",), _not_distilled),
     Stage("the spool of hooks", ("sync",), _with_drops),
-    Stage("embedding", ("embed",), _taken_in, expected=with_vectors),
+    Stage("embedding", ("embed",), _with_documents, expected=with_vectors),
     Stage("migrating", ("sync",), _of_an_older_version, is_whole=_is_of_one_version),
     Stage("rebuilding the index", ("rebuild", "index"), _taken_in),
     Stage("rebuilding all", ("rebuild", "all"), _taken_in),
@@ -253,5 +271,12 @@ STAGES = (
         codes=(0, 1),
         expected=with_something("documents", "found documents"),
     ),
+    Stage(
+        "taking a palace over",
+        ("import", "--mempalace", PALACE),
+        _beside_a_palace,
+        expected=with_something("documents", "diary", "facts"),
+    ),
+    Stage("writing a diary", ("diary", "write", "A day on the queue."), _taken_in, expected=with_something("diary")),
     Stage("seeding facts", ("facts", "seed"), _taken_in, codes=(0, 1), expected=with_something("facts")),
 )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from recollect.config import Config
-from recollect.memory import FactQuestion, Memory
+from recollect.memory import DiaryQuestion, FactQuestion, Memory
 from recollect.store.distilled import NodeFilter
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from recollect.upkeep.export import raw_bytes, raw_files
@@ -114,6 +114,10 @@ def learned(memory: Memory) -> dict[str, Any]:
             for one in memory.learn.learnings()
         ),
         "facts": sorted((f.subject, f.predicate, f.object) for f in memory.notes.facts.find(FactQuestion()).facts),
+        # A command that was killed after its entry was written may write it again when it is repeated.
+        "diary": sorted(
+            {(e.agent, e.repo, e.text) for e in memory.notes.diary.read(DiaryQuestion(), limit=1000).entries}
+        ),
         "documents": sorted(
             (file.path, file.parts) for one in memory.documents.list() for file in memory.documents.show(one.name).files
         ),

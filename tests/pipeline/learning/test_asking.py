@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -186,6 +186,27 @@ def test_another_key_is_tried_at_once(world: World) -> None:
         assert desk.learn.pause() is None
         assert desk.learn.ask().report.turns == 1
         assert "k-2" not in str(desk.learn.status())
+
+
+@pytest.mark.parametrize("off", [{"enabled": False}, {"provider": ""}], ids=["learning", "the model"])
+def test_once_switched_off_nobody_is_told_of_a_pause_and_what_waited_is_asked_later(
+    world: World, off: dict[str, Any]
+) -> None:
+    told = "learning is paused"
+    with desk_with(world, models.UNAUTHORIZED) as desk:
+        desk.learn.ask()
+        assert told in desk.memory.context(cwd="/w").text
+        assert desk.counts() == (0, 1, 0, 0) or desk.counts() == (1, 0, 0, 0)
+        config = Config(learning=configured(desk.server.url, **off))
+        with Memory.open(world.root / "memory", config=config, env=desk.memory.env) as without:
+            without.sync()
+            assert told not in without.context(cwd="/w").text
+            assert LearnFacet(without, lambda: desk.clock[0]).pause() is None
+        asked = len(desk.server.asked)
+        desk.learn.run(extractor=RULE)
+        desk.learn.ask()
+        assert len(desk.server.asked) == asked + 1
+        assert told in desk.memory.context(cwd="/w").text
 
 
 def test_a_model_server_that_is_gone_for_a_day_loses_nothing(world: World) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from recollect.store.sqlite.connection import open_database
+from recollect.testing.builders import ClaudeTranscript
 from tests.capture.mempalace.palaces import PalaceBuilder
 from tests.surfaces.notes.conftest import Recollect
 from tests.surfaces.notes.test_notes import SECRET, found
@@ -143,6 +145,24 @@ def test_options_of_transcripts_do_not_go_with_a_palace(
     recollect: Recollect, palace: PalaceBuilder, options: tuple[str, str]
 ) -> None:
     assert recollect("import", "--mempalace", palace.folder, *options).code == 2
+
+
+def test_a_palace_is_told_by_its_content(recollect: Recollect, palace: PalaceBuilder, tmp_path: Path) -> None:
+    assert taken(recollect("import", palace.folder, "--dry-run", "--json").data) == (2, 1, 1)
+    first = recollect("import", palace.folder, "--json")
+    assert (first.code, taken(first.data)) == (0, (2, 1, 1))
+    session = ClaudeTranscript(palace.folder / "chats", "one")
+    session.user("the flux capacitor was renamed")
+    session.assistant("It was; all tests pass.")
+    both = recollect("import", palace.folder, "--json").data
+    assert (both["agents"]["claude"]["sessions"], "documents_known" in both) == (1, False)
+    assert [note for note in both["notes"] if "--mempalace takes it over" in note] == both["notes"]
+    other = tmp_path / "other"
+    other.mkdir()
+    database = apsw.Connection(str(other / "chroma.sqlite3"))
+    database.execute("CREATE TABLE collections (id TEXT, name TEXT)")
+    database.close()
+    assert "documents_known" not in recollect("import", other, "--json").data
 
 
 def test_what_is_no_palace_is_told(recollect: Recollect, tmp_path: Path) -> None:

@@ -65,6 +65,8 @@ def _take(memory: Memory, action: str, target: str, *, collection: str, is_dry_r
             reports = (memory.documents.add(folder, collection=collection, is_dry_run=is_dry_run, progress=line.show),)
         else:
             reports = memory.documents.refresh(target, progress=line.show)
+    if not is_dry_run:
+        memory.embedding.start_in_background()
     if as_json:
         write_json(reports[0] if action == "add" else reports)
     else:

@@ -53,7 +53,8 @@ def command(
     Files and folders: transcripts in any layout, and exports of ChatGPT, Claude.ai and Slack.
 
     Each file is told by its content; zip archives are unpacked for the time. What is of no known agent is listed and
-    left alone; the exit code is 1 when nothing at all could be taken in.
+    left alone; the exit code is 1 when nothing at all could be taken in. A folder without sessions that is a MemPalace
+    directory is taken over as one.
 
     Short sessions are kept like all others, but a search doesn't find what was said in them; one that grows past the
     least number of messages is indexed whole, and so is one that you name with --session. What changed since the last
@@ -80,6 +81,11 @@ def command(
     agents = (agent,) if agent else ()
     with open_memory() as memory, ProgressLine() as progress:
         report = memory.take_in(paths, agents=agents, wish=wish, is_dry_run=dry_run, progress=progress)
+        palaces = tuple(path for path in paths if memory.notes.palace.is_palace(path))
+    is_plain = agent is None and not any(wanted.values()) and report.state == "done"
+    if is_plain and len(paths) == 1 and palaces and not any(line.found for line in report.agents.values()):
+        return _palace(paths, dry_run=dry_run, as_json=as_json)
+    report.notes += [f"{path} is a MemPalace directory: --mempalace takes it over" for path in palaces]
     if as_json:
         write_json(report)
     elif dry_run:

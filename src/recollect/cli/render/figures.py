@@ -57,6 +57,11 @@ def plural(number: int, word: str) -> str:
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
+def entries_of(number: int) -> str:
+    """Return `1 entry`, `2 entries`: of what was learned, noted and documented."""
+    return f"{number:,} entry" if number == 1 else f"{number:,} entries"
+
+
 def usd(amount: float | None) -> str:
     """Return `$1.23`; a dash where no price is known."""
     if amount is None:

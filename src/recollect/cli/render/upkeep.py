@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.render.figures import count, plural, size, stamp
+from recollect.cli.render.figures import count, entries_of, plural, size, stamp
 from recollect.cli.render.notes import print_notes
 from recollect.cli.render.tables import plain_table
 from recollect.cli.terminal import safe_line
@@ -190,9 +190,14 @@ def print_exported(out: Console, files: Sequence[Exported]) -> None:
 def print_embedded(out: Console, report: EmbedReport) -> None:
     """Print what was made, with which model, and how much is covered."""
     if report.state in ("done", "interrupted") and report.embedder:
-        made = f"{plural(report.chunks, 'vector')} of {plural(report.events, 'event')} in {report.seconds:.1f} s"
+        entries = f" and {entries_of(report.entries)}" if report.entries else ""
+        of_what = f"{plural(report.events, 'event')}{entries}"
+        made = f"{plural(report.chunks, 'vector')} of {of_what} in {report.seconds:.1f} s"
         out.print(f"{made}, model {safe_line(report.embedder)}", soft_wrap=True, markup=False)
-        out.print(f"{report.covered:,} of {plural(report.total, 'event')} covered", soft_wrap=True)
+        covered = f"{report.covered:,} of {plural(report.total, 'event')}"
+        if report.entries_total:
+            covered += f", {report.entries_covered:,} of {entries_of(report.entries_total)}"
+        out.print(f"{covered} covered", soft_wrap=True)
     if report.state == "interrupted":
         out.print("stopped; the next run goes on from here", soft_wrap=True)
     if report.state == "removed":

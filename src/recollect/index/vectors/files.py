@@ -5,11 +5,13 @@
     <folder>/g<N>/scales     float32, one a row
     <folder>/g<N>/signs      one bit a dimension, in words of 64: is it above zero
     <folder>/g<N>/keys       int64 event keys, one a row
+    <folder>/g<N>/marks      int64, one a row; of entries only: which content of the entry the row was made of
     <folder>/g<N>/gone       int64 triples (first key, last key, row): rows of these keys before `row` are dead
     <folder>/g<N>/commits    fixed records with a checksum; the last whole one counts
 
 Rows beyond the last commit are what a crash left; readers never look there and the next writer writes over them.
-Readers never wait for the writer: what a commit counts does not change any more.
+Readers never wait for the writer: what a commit counts does not change any more. Events and entries have files apart,
+those of entries in `ENTRIES_FOLDER` beside the folders of identities.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from typing import NamedTuple
 from recollect.errors import IndexUnavailable
 
 FORMAT = 1
+ENTRIES_FOLDER = "entries"
+"""Where below a home's vectors those of entries are. No identity's folder has this name: theirs end in a checksum."""
 WORD_BITS = 64
 _COMMIT = struct.Struct("<qqqq16s")
 _SUM = struct.Struct("<I")
@@ -51,10 +55,11 @@ class Identity(NamedTuple):
 
 
 class Generation(NamedTuple):
-    """A folder of columns, and how long its vectors are."""
+    """A folder of columns, and how long its vectors are. has_marks: whether each row has a mark, as of entries."""
 
     path: Path
     dimensions: int
+    has_marks: bool = False
 
     @property
     def words(self) -> int:
@@ -91,9 +96,10 @@ class Commit(NamedTuple):
 class Files:
     """The paths of one identity below a home's `index/vectors`. Reads and replaces the manifest."""
 
-    def __init__(self, folder: Path, identity: Identity) -> None:
+    def __init__(self, folder: Path, identity: Identity, *, has_marks: bool = False) -> None:
         self.folder = folder / identity.folder_name
         self.identity = identity
+        self._has_marks = has_marks
 
     def generation(self) -> Generation | None:
         """Return the generation in force; None where nothing was made yet.
@@ -104,7 +110,8 @@ class Files:
         try:
             manifest = json.loads((self.folder / "manifest.json").read_bytes())
             found = (manifest["format"], *(manifest[field] for field in Identity._fields))
-            generation = Generation(self.folder / str(manifest["generation"]), int(manifest["dimensions"]))
+            path = self.folder / str(manifest["generation"])
+            generation = Generation(path, int(manifest["dimensions"]), self._has_marks)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -119,7 +126,7 @@ class Files:
         taken = [int(p.name[1:]) for p in self.folder.glob("g*") if p.name[1:].isdecimal()]
         path = self.folder / f"g{max(taken, default=0) + 1}"
         path.mkdir(mode=0o700)
-        return Generation(path, dimensions)
+        return Generation(path, dimensions, self._has_marks)
 
     def enforce(self, generation: Generation) -> None:
         """Put a generation in force and delete the others; those still read elsewhere go with a later call."""
@@ -141,8 +148,8 @@ class Files:
 
     def remove_others(self) -> None:
         """Delete the vectors of every other identity: nobody asks a model that is not configured any more."""
-        for folder in self.folder.parent.iterdir():
-            if folder.is_dir() and folder != self.folder:
+        for folder in self.folder.parent.glob("*"):
+            if folder.is_dir() and folder != self.folder and folder.name != ENTRIES_FOLDER:
                 remove_vectors(folder)
 
 
@@ -190,6 +197,7 @@ def column_sizes(generation: Generation, commit: Commit) -> dict[str, int]:
         "scales": commit.rows * 4,
         "signs": commit.rows * generation.words * 8,
         "keys": commit.rows * 8,
+        **({"marks": commit.rows * 8} if generation.has_marks else {}),
         "gone": commit.gone * GONE_BYTES,
     }
 

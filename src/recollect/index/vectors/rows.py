@@ -10,7 +10,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.errors import BrokenInvariant
 from recollect.index.vectors.files import Commit, Generation
+from recollect.store.entries import MARK_CLASS_BITS
 from recollect.store.ports import SEQ_BITS
 
 Int64 = NDArray[np.int64]
@@ -48,6 +50,7 @@ class Rows:
         self._scales = _column(path / "scales", np.float32, (commit.rows,))
         self._signs = _column(path / "signs", np.uint64, (commit.rows, generation.words))
         self.keys: Int64 = np.array(_column(path / "keys", np.int64, (commit.rows,)))
+        self._marks = _column(path / "marks", np.int64, (commit.rows,)) if generation.has_marks else None
         self._gone = _column(path / "gone", np.int64, (commit.gone, 3))
         self._lock = threading.Lock()
         self._order: Int64 | None = None
@@ -55,9 +58,14 @@ class Rows:
         self._runs: dict[int, list[tuple[int, int]]] | None = None
         self._lengths: tuple[Int64, Int64] | None = None
 
-    def nearest(self, vector: Float32, *, limit: int, sessions: frozenset[int] | None) -> Nearest:
-        """Return the nearest events, each once with its best row, and the nearest session."""
-        rows = self._candidates(vector, max(RESCORED, 8 * limit), sessions)
+    def nearest(
+        self, vector: Float32, *, limit: int, sessions: frozenset[int] | None, classes: frozenset[int] | None = None
+    ) -> Nearest:
+        """Return the nearest events, each once with its best row, and the nearest session.
+
+        classes: of rows with marks, only those whose mark has one of these in its last MARK_CLASS_BITS.
+        """
+        rows = self._candidates(vector, max(RESCORED, 8 * limit), self._chosen(sessions, classes))
         if not len(rows):
             return Nearest([], None)
         similarity = self._similarity(vector, rows)
@@ -121,7 +129,23 @@ class Rows:
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the columns that hold a row each, by the name of their file."""
-        return {"codes": self._codes, "scales": self._scales, "signs": self._signs, "keys": self.keys}
+        marks = {} if self._marks is None else {"marks": self._marks}
+        return {"codes": self._codes, "scales": self._scales, "signs": self._signs, "keys": self.keys, **marks}
+
+    def marks_by_session(self) -> tuple[Int64, Int64]:
+        """Return (the numbers that stand where events have their session's, in order; the mark of each), of live rows.
+
+        All live rows of one number have the same mark.
+        """
+        live = np.flatnonzero(~self.dead())
+        numbers, first = np.unique(self.keys[live] >> SEQ_BITS, return_index=True)
+        return numbers, self.marks()[live[first]]
+
+    def marks(self) -> Int64:
+        """Return the mark of each row. Only of files that have marks."""
+        if self._marks is None:
+            raise BrokenInvariant("vectors of events have no marks")
+        return np.asarray(self._marks)
 
     def exact(self, vector: Float32) -> Float32:
         """Return the similarity of every row, in blocks; dead rows are -1. For measuring what `nearest` misses."""
@@ -137,14 +161,20 @@ class Rows:
         products: Float32 = np.einsum("rd,d->r", self._codes[rows], vector)
         return products * self._scales[rows]
 
-    def _candidates(self, vector: Float32, wanted: int, sessions: frozenset[int] | None) -> Int64:
+    def _chosen(self, sessions: frozenset[int] | None, classes: frozenset[int] | None) -> Int64 | None:
+        """Return the rows that a question is confined to, in order; None for all."""
+        chosen = None if sessions is None else self._rows_of_sessions(sessions)
+        if classes is None:
+            return chosen
+        marks = self.marks() if chosen is None else self.marks()[chosen]
+        fits = np.isin(marks & ((1 << MARK_CLASS_BITS) - 1), np.fromiter(classes, np.int64, len(classes)))
+        if fits.all():  # rows in their order are looked at faster than rows that are picked
+            return chosen
+        return np.flatnonzero(fits) if chosen is None else chosen[fits]
+
+    def _candidates(self, vector: Float32, wanted: int, chosen: Int64 | None) -> Int64:
         """Return the live rows that may be nearest: all of a few, else those whose signs differ least."""
-        if sessions is None:
-            chosen = None
-            count = self.count
-        else:
-            chosen = self._rows_of_sessions(sessions)
-            count = len(chosen)
+        count = self.count if chosen is None else len(chosen)
         dead = self.dead()
         if count <= wanted:
             rows = np.arange(self.count) if chosen is None else chosen

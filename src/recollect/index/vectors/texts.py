@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from recollect.model.payloads import Payload
 from recollect.model.text import TextClass, searchable
+from recollect.store.entries import EntryPart, StoredEntry
 
 KINDS_BY_CLASS: dict[TextClass, tuple[str, ...]] = {
     "talk": ("user_message", "assistant_message", "compaction"),
@@ -20,12 +21,27 @@ MAX_CHUNKS = 64
 MIN_CHARS = 3
 CUTTING = 1
 """Number of these rules; vectors made by others are made anew."""
+ENTRY_CUTTING = 1
+"""The same of what was learned, noted and documented, the places of kinds in marks (`store.entries`) included."""
 
 
 def chunks_of(payload: Payload) -> list[str]:
     """Return the pieces of an event's text that each get a vector; none for an event of no class that takes part."""
     text_class, text, _paths = searchable(payload)
     return chunks(text) if text_class in KINDS_BY_CLASS else []
+
+
+def chunks_of_part(entry: StoredEntry, part: EntryPart) -> list[str]:
+    """Return the pieces of an entry's part that each get a vector: each below the entry's title and the part's heading,
+    unless it says these itself.
+
+    Evidence (benchmark `learning`, part `paraphrased`, tuning half of 20 questions): by meaning alone the page is among
+    the first five for 13, with title and heading above the first piece only for 12; together with words 12 and 10.
+    """
+    return [
+        "\n".join((*(line for line in dict.fromkeys((entry.title, part.heading)) if line and line not in piece), piece))
+        for piece in chunks(part.text)
+    ]
 
 
 def chunks(text: str) -> list[str]:

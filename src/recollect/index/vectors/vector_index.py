@@ -61,17 +61,36 @@ def identity_of(embedder: Embedder) -> Identity:
     return Identity(embedder.name, embedder.version, CUTTING)
 
 
+class Asked:
+    """The vector of the last question: a search asks for it several times. Safe from many threads."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._last: tuple[str, Vectors] | None = None
+
+    def vector_of(self, query: str) -> Vectors:
+        """Return the vector of a question. Raises EmbeddingUnavailable."""
+        last = self._last
+        if last is None or last[0] != query:
+            last = self._last = (query, self._embedder.embed([query])[0])
+        return last[1]
+
+
 class VectorIndex:
     """The vectors of a home made by one embedder. Use `open`. Safe from many threads."""
 
-    def __init__(self, folder: Path, embedder: Embedder, store: TextFeed | None) -> None:
+    def __init__(
+        self, folder: Path, embedder: Embedder, store: TextFeed | None, *, files: Files | None = None,
+        asked: Asked | None = None,
+    ) -> None:  # fmt: skip
+        """files: others than those of events. asked: of an index of the same embedder, asked the same questions."""
         self.embedder = embedder
-        self._files = Files(folder, identity_of(embedder))
+        self.asked = asked or Asked(embedder)
+        self._files = files or Files(folder, identity_of(embedder))
         self._store = store
         self._lock = threading.Lock()
         self._seen: tuple[Generation, int, int] | None = None
         self._rows: Rows | None = None
-        self._asked: tuple[str, Vectors] | None = None
         self._coverage: tuple[Commit, int, VectorCoverage] | None = None
 
     @classmethod
@@ -94,15 +113,17 @@ class VectorIndex:
         """
         return self.near(query, limit=limit, sessions=sessions).events
 
-    def near(self, query: str, *, limit: int, sessions: frozenset[int] | None = None) -> Neighbourhood:
-        """Return the nearest events and the nearest session. Arguments and errors as of `nearest`."""
+    def near(
+        self, query: str, *, limit: int, sessions: frozenset[int] | None = None, classes: frozenset[int] | None = None
+    ) -> Neighbourhood:
+        """Return the nearest events and the nearest session. classes: see `Rows.nearest`; the rest as of `nearest`."""
         rows = self.rows()
         if rows is None or not rows.count or limit < 1:
             return Neighbourhood([], None)
         vector = self._embedded(query, rows)
         if not vector.any():
             return Neighbourhood([], None)
-        found = rows.nearest(vector, limit=limit, sessions=sessions)
+        found = rows.nearest(vector, limit=limit, sessions=sessions, classes=classes)
         return Neighbourhood([Near(*event) for event in found.events], found.session)
 
     def similarities(self, query: str, keys: Iterable[int]) -> dict[int, float]:
@@ -171,16 +192,13 @@ class VectorIndex:
         return self._store.count_of_kinds(KINDS, uncovered(self._store, commit)) > 0
 
     def _embedded(self, query: str, rows: Rows) -> Vectors:
-        """Return the vector of a question; the last one is remembered, as a search asks twice."""
-        asked = self._asked
-        if asked is None or asked[0] != query:
-            asked = self._asked = (query, self.embedder.embed([query])[0])
-        if len(asked[1]) != rows.dimensions:
+        vector = self.asked.vector_of(query)
+        if len(vector) != rows.dimensions:
             raise EmbeddingUnavailable(
-                f"{self.embedder.name} gives {len(asked[1])} numbers a vector, kept are {rows.dimensions}",
+                f"{self.embedder.name} gives {len(vector)} numbers a vector, kept are {rows.dimensions}",
                 hint=REMAKE_HINT,
             )
-        return asked[1]
+        return vector
 
 
 def uncovered(store: TextFeed, commit: Commit) -> list[KeyRange]:

@@ -30,7 +30,6 @@ from recollect.index.vectors.rows import BLOCK_ROWS, Int64, Rows, quantize, sign
 if TYPE_CHECKING:
     from recollect.index.vectors.embedder import Vectors
 
-COLUMNS = ("codes", "scales", "signs", "keys", "gone")
 COMPACT_SHARE = 0.5
 """From this share of dead rows on, the live ones are copied to a new generation."""
 COMPACT_ROWS = 10_000
@@ -108,8 +107,14 @@ class VectorWriter:
         self._columns["gone"].write(triples.astype("<i8").tobytes())
         self._gone += len(triples)
 
-    def add(self, keys: Sequence[int], vectors: Vectors) -> None:
+    def committed(self) -> Rows:
+        """Return the rows of the last commit, to see what it has."""
+        return Rows(self._generation, self.last)
+
+    def add(self, keys: Sequence[int], vectors: Vectors, marks: Sequence[int] = ()) -> None:
         """Add a row for each key; rows of zeros say nothing and are left out. vectors: (len(keys), dimensions).
+
+        marks: one a key, where the files have marks.
 
         Raises:
             EmbeddingUnavailable: vectors of another length: the model is not the one that it was.
@@ -126,6 +131,8 @@ class VectorWriter:
         self._columns["scales"].write(scales.tobytes())
         self._columns["signs"].write(sign_words(rows).tobytes())
         self._columns["keys"].write(of.astype("<i8").tobytes())
+        if self._generation.has_marks:
+            self._columns["marks"].write(np.array(marks, np.int64)[says].astype("<i8").tobytes())
         self._keys.append(of)
         self._rows += len(of)
 

@@ -23,7 +23,7 @@ from recollect.capture.mempalace.drawers import Kept, read_kept
 from recollect.capture.mempalace.graph import Triple, read_triples
 from recollect.capture.mempalace.places import find_palace
 from recollect.capture.project_documents.parts import cut
-from recollect.errors import UsageError
+from recollect.errors import SourceError, UsageError
 from recollect.memory.learned.noting import Noting
 from recollect.memory.taking_in import make_home
 from recollect.model.learned.entries import EntryDraft
@@ -91,6 +91,17 @@ class PalaceFacet:
 
     def __init__(self, noting: Noting) -> None:
         self._noting = noting
+
+    def is_palace(self, folder: Path) -> bool:
+        """Tell whether a folder is a MemPalace directory with texts; its names alone are other programs' too."""
+        try:
+            for path in find_palace(folder).drawers:
+                with closing(read_kept(path)) as texts:
+                    if next(texts, None) is not None:
+                        return True
+        except SourceError:
+            return False
+        return False
 
     def take(
         self, folder: Path, *, is_dry_run: bool = False, told: Callable[[PalaceReport], None] | None = None

@@ -221,8 +221,7 @@ class Between:
         is_left = True  # also where it fails
         with self._embed.one():
             embedding = self._memory.embedding
-            index = embedding.index()
-            is_left = index is not None and index.is_stale()
+            is_left = embedding.is_stale()
             if is_left:
                 report = embedding.run(max_seconds=EMBED_EVERY_S)
                 self.embedded_texts += report.chunks

@@ -33,7 +33,7 @@ from recollect.store.sqlite.snapshots.comparing import compare
 from recollect.upkeep.deep.events import compare_events, sessions_of
 from recollect.upkeep.deep.index import compare_entries, compare_index
 from recollect.upkeep.deep.parts import MAX_DIFFERENCES, PartCheck
-from recollect.upkeep.deep.vectors import compare_vectors
+from recollect.upkeep.deep.vectors import compare_entry_vectors, compare_vectors
 from recollect.upkeep.reports import DeepDifference, DeepPart
 
 if TYPE_CHECKING:
@@ -155,6 +155,7 @@ def _index(memory: OpenHome, home: Home) -> DeepPart:
 
 
 def _vectors(memory: OpenHome, home: Home) -> DeepPart:
+    from recollect.index.vectors.entries.entry_index import EntryVectorIndex
     from recollect.index.vectors.vector_index import VectorIndex
 
     config = memory.config.embedding
@@ -164,8 +165,11 @@ def _vectors(memory: OpenHome, home: Home) -> DeepPart:
         return check.part()
     feed = SqliteTextFeed(memory.home, LazyArchive(home), LazyRedactor(home.keys, memory.config.privacy))
     try:
-        index = VectorIndex.open(home.vectors, embedder_of(config, memory.env), store=feed)
-        return compare_vectors(index, feed, with_samples=not config.api).part()
+        embedder, with_samples = embedder_of(config, memory.env), not config.api
+        check = compare_vectors(VectorIndex.open(home.vectors, embedder, store=feed), feed, with_samples=with_samples)
+        entries = EntryVectorIndex(home.vectors, embedder, feed)
+        compare_entry_vectors(entries, feed.entries, check, with_samples=with_samples)
+        return check.part()
     except IndexUnavailable as error:
         check = PartCheck("vectors")
         check.differs("vectors", str(error))

@@ -69,6 +69,7 @@ def doctor(memory: OpenHome) -> DoctorReport:
     """Run every check now. Never raises for what it finds; creates nothing."""
     asks = Asks(
         vectors=memory.embedding.coverage,
+        entry_vectors=memory.embedding.entry_coverage,
         distilled=memory.distilling.health,
         learning=lambda: learning_health(memory.learn, now_us()),
         daemon=lambda: daemon_seen(memory.home),

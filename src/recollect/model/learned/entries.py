@@ -9,7 +9,8 @@ import msgspec
 EntryKind = Literal["learning", "fact", "diary", "action", "document"]
 
 ENTRY_KINDS: tuple[EntryKind, ...] = ("learning", "fact", "diary", "action", "document")
-"""All of them are also values of `kind:` in a query."""
+"""All of them are also values of `kind:` in a query. The place of each is kept with vectors (`store.entries.mark_of`):
+where it changes, they are to be made anew (`index.vectors.texts.ENTRY_CUTTING`)."""
 APART_KINDS: tuple[EntryKind, ...] = ("learning", "fact", "diary", "action")
 """Ranked and shown apart from transcripts and documents unless a query asks for them by kind."""
 FORMER_STATES = frozenset(("retired", "superseded", "done", "expired", "ended", "retracted"))

@@ -57,7 +57,8 @@ class KeepingOut:
         self._key = opened.keys.forget_key
         self._forgotten = Forgotten.of(self._key, forgetting.tombstones())
         self._left_out = forgetting.kept_out.left_out()
-        self._is_needed = bool(self._patterns) or not self._forgotten.is_empty
+        self.is_needed = bool(self._patterns) or not self._forgotten.is_empty
+        """Whether there is anything that may have to be kept out."""
         self._kept: set[str] = set()
         self._out: dict[str, str] = {}
         self._held: set[str] = set()
@@ -89,7 +90,7 @@ class KeepingOut:
 
     def sieve(self, result: SliceResult) -> SliceResult | None:
         """Return a slice without what is to be kept out; None where nothing of its source is to be stored."""
-        if not self._is_needed:
+        if not self.is_needed:
             return result
         source = result.source
         out = set(result.left_out)
@@ -133,7 +134,7 @@ class KeepingOut:
         if self._spooled or self._spooled_records:
             clear_spooled(self._opened.home.spool, Meant(paths=self._spooled, records=self._spooled_records))
         notes = list(self.notes)
-        late = self._late({uid for uid in touched if not self._was_there(uid)}) if self._is_needed else {}
+        late = self._late({uid for uid in touched if not self._was_there(uid)}) if self.is_needed else {}
         if late:
             self._forget(late)
             notes.append(f"{len(late)} sessions of excluded repositories, or of forgotten sessions, were not kept")

@@ -308,10 +308,11 @@ def _clear_copies(opened: Opened, reasons: Reasons, report: ForgetReport, *, tel
 def _clear_vectors(home: Home, stored: SqliteChoosing) -> None:
     if not home.vectors.exists():
         return
-    from recollect.index.vectors.removing import keep_only
+    from recollect.index.vectors.removing import keep_only, keep_only_entries
 
     with _vectors_held(home):
         keep_only(home.vectors, stored.existing)
+        keep_only_entries(home.vectors, stored.entry_marks)
 
 
 @contextmanager

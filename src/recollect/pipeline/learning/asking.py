@@ -282,8 +282,21 @@ def asking_since(store: LearningStore, config: LearningConfig, now_us: int) -> i
     with store.transaction():
         store.set_note(SINCE_NOTE, str(now_us).encode() if config.provider else b"")
         if not config.provider:
-            keep_pause(store, None)
+            _end_asking(store)
     return now_us if config.provider else None
+
+
+def switched_off(store: LearningStore) -> None:
+    """Learning is switched off: a pause of asking a model holds nobody up, and nobody is told of it any more."""
+    if store.note(NOTE):
+        with store.transaction():
+            _end_asking(store)
+
+
+def _end_asking(store: LearningStore) -> None:
+    """Forget what kept a model from being asked; what was parked for it is asked where asking begins again."""
+    keep_pause(store, None)
+    store.set_note(FINGERPRINT_NOTE, b"")
 
 
 def pause_for(store: LearningStore, error: ConfigError, *, fingerprint: str, now_us: int) -> Pause:

@@ -15,6 +15,7 @@ from recollect.store.ports import SEQ_BITS, ChangeRange, ChunkReader, TextRedact
 from recollect.store.sqlite.bits import KIND_MASK, NOT_INDEXED
 from recollect.store.sqlite.both_sides import last_change, take_note
 from recollect.store.sqlite.connection import open_database, store_errors
+from recollect.store.sqlite.entries.feeding import SqliteEntryFeed
 from recollect.store.sqlite.readers.events import EventReader
 from recollect.store.sqlite.readers.pool import ReadPool
 
@@ -25,6 +26,7 @@ class SqliteTextFeed:
     def __init__(self, home: Path, archive: ChunkReader | None, redactor: TextRedactor | None) -> None:
         """archive, redactor: as in `open_reader`. Raises SchemaTooNew, StoreCorrupt, StoreLocked, StoreError."""
         self._pool = ReadPool(home)
+        self.entries = SqliteEntryFeed(self._pool)
         self._archive = archive
         self._redactor = redactor
 

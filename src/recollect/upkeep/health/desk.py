@@ -38,10 +38,13 @@ class Asks:
     """What is answered above this package: vectors, distilling and learning have facets, the daemon its own folder."""
 
     def __init__(
-        self, *, vectors: Callable[[], VectorCoverage | None], distilled: Callable[[], DistillHealth],
-        learning: Callable[[], LearningHealth], daemon: Callable[[], DaemonSeen],
+        self, *, vectors: Callable[[], VectorCoverage | None], entry_vectors: Callable[[], VectorCoverage | None],
+        distilled: Callable[[], DistillHealth], learning: Callable[[], LearningHealth],
+        daemon: Callable[[], DaemonSeen],
     ) -> None:  # fmt: skip
+        """vectors, entry_vectors: of events and of entries."""
         self.vectors = vectors
+        self.entry_vectors = entry_vectors
         self.distilled = distilled
         self.learning = learning
         self.daemon = daemon

@@ -128,15 +128,18 @@ def index(desk: Desk, reader: Reader) -> Check:
 def meaning(desk: Desk) -> Check:
     """Say how much can be searched by meaning; without vectors, a search answers from words."""
     try:
-        found = desk.asks.vectors()
+        found, entries = desk.asks.vectors(), desk.asks.entry_vectors()
     except IndexUnavailable as error:
         return Check("vectors", "warn", f"{error}; searches go by words alone", error.hint)
     except RecollectError as error:
         return Check("vectors", "fail", str(error), error.hint)
-    if found is None:
+    if found is None or entries is None:
         return Check("vectors", "ok", "switched off in the configuration")
-    covered = f"{found.covered:,} of {counted(found.total, 'event')} covered"
-    if not found.is_stale:
+    covered = f"{found.covered:,} of {counted(found.total, 'event')}"
+    if entries.total:
+        covered += f", {entries.covered:,} of {entries.total:,} learned, noted and documented"
+    covered += " covered"
+    if not found.is_stale and not entries.is_stale:
         return Check("vectors", "ok", covered)
     others = kept_models(desk.folder / "index" / "vectors") if not found.covered else ()
     made_by = f"; there are vectors of {', '.join(others)}" if others else ""

@@ -71,7 +71,7 @@ def rules_of(config: Config, now_us: Callable[[], int]) -> Callable[[], Rules]:
 
 def learn(memory: WritableHome, opened: Opened, wanted: Wanted, *, now_us: Callable[[], int]) -> LearnReport:
     """Have the rules read what is due, with the ingest lock held. Raises StoreError, ArchiveError."""
-    from recollect.pipeline.learning.asking import JobMaker, asking_since
+    from recollect.pipeline.learning.asking import JobMaker, asking_since, switched_off
     from recollect.pipeline.learning.keeping import Keeping
     from recollect.pipeline.learning.running import Extracting, Sides, has_work
     from recollect.privacy.configured import redactor_of
@@ -88,6 +88,7 @@ def learn(memory: WritableHome, opened: Opened, wanted: Wanted, *, now_us: Calla
         if store.queue.has_changes():
             with store.transaction():
                 store.queue.note_changes(now_us=started_at, least_wait_us=0)
+        switched_off(store)
         return LearnReport("off", notes=[])
     since_us = asking_since(store, memory.config.learning, started_at)
     if wanted.extractor is None and not has_work(store, store.queue, now_us=started_at, is_patient=wanted.is_patient):

@@ -67,7 +67,7 @@ class SqliteEntryReader:
         """Return entries by number; those that are gone are left out."""
         with store_errors():
             db = self._pool.get()
-            return {one.entry.number: one for one in _by_number(db, numbers)}
+            return entries_by_number(db, numbers)
 
     def of_shard(self, shard: str) -> Iterator[EntryTexts]:
         """Yield the entries of a part of the index by number; no transaction stays open in between."""
@@ -96,6 +96,11 @@ class SqliteEntryReader:
         with store_errors():
             rows: Iterable[Any] = self._pool.get().execute("SELECT kind, count(*) FROM entry GROUP BY kind ORDER BY 1")
             return dict(rows)
+
+
+def entries_by_number(db: apsw.Connection, numbers: Iterable[int]) -> dict[int, EntryTexts]:
+    """Return entries of a database by number; those that are gone are left out."""
+    return {one.entry.number: one for one in _by_number(db, numbers)}
 
 
 def entries_in(db: apsw.Connection) -> Iterator[EntryTexts]:

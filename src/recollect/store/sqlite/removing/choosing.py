@@ -16,6 +16,7 @@ from recollect.store.sqlite.bits import EVICTED
 from recollect.store.sqlite.connection import open_database, store_errors
 from recollect.store.sqlite.distilled.light import light_events
 from recollect.store.sqlite.distilled.packing import unpack_node
+from recollect.store.sqlite.entries.feeding import read_entry_marks
 from recollect.store.sqlite.event_ids import unpack_event_id, unpack_text
 from recollect.store.sqlite.readers.events import EventRow
 from recollect.store.sqlite.readers.filters import int_array
@@ -212,6 +213,11 @@ class SqliteChoosing:
                 "SELECT key FROM event WHERE key IN (SELECT value FROM carray(?))", (int_array(keys),)
             )
             return {key for (key,) in rows}
+
+    def entry_marks(self, numbers: Collection[int]) -> dict[int, int]:
+        """Return the marks of those of some entries that are stored, see `read_entry_marks`."""
+        with store_errors():
+            return read_entry_marks(self._db, numbers)
 
     def written_saying(self, is_meant: Callable[[str], bool]) -> Written:
         """Return what was learned, noted, documented and decided that says a text: what `remove_texts` removes."""

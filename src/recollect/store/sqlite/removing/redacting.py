@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
@@ -118,6 +119,8 @@ class SqliteRedacting:
             if place.table == "block":
                 for number in sorted({key >> SEQ_BITS for _value, key in new}):
                     self._tell(number)
+            if place.table in ("entry", "entry_part"):
+                self._tell_of_entries(sorted({key[0] for _value, *key in new}))
 
     def _tell(self, number: int) -> None:
         """Have every consumer look at a session again, but for distilling, where it was up to date: what it found is
@@ -130,6 +133,13 @@ class SqliteRedacting:
         position = self._db.execute("SELECT position FROM consumer WHERE name = 'distill'").get
         if position is not None and position >= before:
             take_note(self._db, "distill", last_change(self._db))
+
+    def _tell_of_entries(self, numbers: list[int]) -> None:
+        """Have entries count as changed: what is made of their text, vectors too, is made again."""
+        self._db.executemany("INSERT INTO entry_change (entry) VALUES (?)", [(number,) for number in numbers])
+        for number in numbers:
+            before: bytes = self._db.execute("SELECT sha256 FROM entry WHERE number = ?", (number,)).get
+            self._db.execute("UPDATE entry SET sha256 = ? WHERE number = ?", (sha256(before).digest(), number))
 
 
 def _text(redactor: Redactor, stored: str | bytes) -> str | bytes:
