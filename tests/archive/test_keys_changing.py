@@ -106,6 +106,18 @@ def test_a_keyring_that_does_not_take_the_key_changes_nothing(tmp_path: Path, ke
     assert load_keys(tmp_path) == made
 
 
+@pytest.mark.parametrize("keyring", ["Readable", "keyring.backends.fail.Keyring"])
+def test_where_no_keyring_can_be_used_no_change_is_begun(tmp_path: Path, keyrings: Keyrings, keyring: str) -> None:
+    keys = tmp_path / "keys"
+    load_or_create_keys(keys)
+    before = {path.name for path in keys.iterdir()}
+    keyrings.choose(keyring)
+    with pytest.raises(KeyUnavailable):
+        change_wrapping(keys, "keyring")
+    assert not key_status(keys).is_unfinished
+    assert {path.name for path in keys.iterdir()} == before
+
+
 def test_an_entry_that_somebody_deleted_from_the_keyring_is_named(tmp_path: Path, keyrings: Keyrings) -> None:
     load_or_create_keys(tmp_path)
     change = change_wrapping(tmp_path, "keyring")

@@ -274,3 +274,16 @@ def test_agents_show_where_their_history_is(filled: Path, recollect: Recollect) 
     assert agents["codex"]["roots"] == [str(filled / "sample" / "codex")]
     assert agents["codex"]["sessions"] == 4
     assert str(filled / "sample" / "codex") in recollect("agents").out
+
+
+def test_an_agent_that_writes_anywhere_in_a_home_is_not_here_because_the_home_is(
+    isolated_home: Path, recollect: Recollect
+) -> None:
+    isolated_home.mkdir(parents=True, exist_ok=True)
+    told = recollect("agents").out
+    assert "Crush (" not in told
+    assert "crush" in told.rpartition("not on this machine: ")[2]
+
+
+def test_before_anything_was_learned_the_status_says_so_in_words(isolated_home: Path, recollect: Recollect) -> None:
+    assert recollect("learnings", "status").out == "0 sessions waiting; nothing was learned from yet\n"

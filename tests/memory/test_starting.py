@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 NOT_NEEDED = (
     "recollect.agents.registry", "recollect.archive.archive", "recollect.pipeline.sync", "recollect.pipeline.work",
-    "recollect.pipeline.parse", "recollect.privacy.detectors", "recollect.upkeep", "genai_prices", "rich",
+    "recollect.pipeline.parse", "recollect.privacy.detectors", "recollect.store.sqlite.writer", "recollect.upkeep",
+    "cryptography", "genai_prices", "numpy", "rich",
 )  # fmt: skip
 PROGRAM = f"""
 import sys
@@ -21,10 +23,22 @@ print(",".join(name for name in {NOT_NEEDED!r} if name in sys.modules))
 
 
 def test_a_search_without_syncing_loads_neither_parsers_nor_detectors_nor_upkeep(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(tmp_path / "memory")], capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path / "memory")]
+    subprocess.run(command, capture_output=True, check=True)  # makes the memory, which takes a writer
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.stderr, done.returncode) == ("", "", 0)
+
+
+def test_what_a_program_reads_of_the_command_is_printed_without_loading_the_renderer(tmp_path: Path) -> None:
+    ran = (
+        "import sys\nfrom recollect.cli.main import run\n"
+        "status = run(['search', 'zebra'])\n"
+        "print(status, 'rich' in sys.modules, file=sys.stderr)\n"
+    )
+    home = tmp_path / "home"
+    env = {**os.environ, "HOME": str(tmp_path), "RECOLLECT_HOME": str(home), "FORCE_COLOR": "", "TTY_COMPATIBLE": ""}
+    done = subprocess.run([sys.executable, "-c", ran], capture_output=True, text=True, check=False, env=env)
+    assert (done.stdout.splitlines()[0], done.stderr) == ("nothing found", "1 False\n")
 
 
 def test_looking_for_changes_where_there_are_none_loads_no_numpy_and_compiles_no_pattern_of_a_secret(

@@ -77,9 +77,11 @@ def test_without_a_beginning_a_known_one_stands(writer: SqliteNoteWriter) -> Non
     assert (longer.is_new, longer.fact.valid_from, longer.fact.valid_to) == (True, 10, None)
 
 
-@pytest.mark.parametrize("interval", [(5, 5), (6, 5)])
-def test_an_interval_in_which_nothing_holds_is_rejected(writer: SqliteNoteWriter, interval: tuple[int, int]) -> None:
-    with pytest.raises(UsageError, match="before it begins"):
+@pytest.mark.parametrize(("interval", "how"), [((5, 5), "at the instant it begins"), ((6, 5), "before it begins")])
+def test_an_interval_in_which_nothing_holds_is_rejected(
+    writer: SqliteNoteWriter, interval: tuple[int, int], how: str
+) -> None:
+    with pytest.raises(UsageError, match=how):
         add_fact(writer, new(valid_from=interval[0], valid_to=interval[1]), now_us=NOW)
     assert writer.facts(FactFilter(is_history=True)) == []
 

@@ -304,3 +304,15 @@ def test_a_newer_parser_derives_what_is_stored_anew_from_the_archive(
     assert world.memory.search("brandnew", sync=False).hits
     assert world.memory.upkeep.verify().ok
     assert not world.memory.sync().notes
+
+
+def test_a_repository_says_nothing_of_agents_that_write_into_repositories(world: World) -> None:
+    repository = world.root / "shop"
+    repository.mkdir()
+    (repository / "README.md").write_text("# shop\n", "utf-8")
+    world.claude(cwd=str(repository)).user("where are the webhooks handled?")
+    world.memory.sync()
+    again = world.memory.sync()
+    assert {slug: line.warnings for slug, line in again.agents.items() if line.warnings} == {}
+    (repository / ".aider.chat.history.md").write_text("# aider chat started at 2026-01-02 03:04:05\n\n#### hi\n")
+    assert world.memory.sync().agents["aider"].found == 1

@@ -299,3 +299,8 @@ class TestDoctor:
         assert run(("doctor", "--fix")) == 0
         assert doctor()["state"] == "ok"
         assert config.read_text() == before
+
+
+def test_where_nothing_is_set_up_there_is_nothing_to_take_out(recollect: Callable[..., Outcome]) -> None:
+    said = recollect("--remove")
+    assert (said.code, said.out) == (1, "nothing is set up; `recollect setup --help` says more\n")

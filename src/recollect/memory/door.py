@@ -22,13 +22,14 @@ from recollect.recall.answers import AgentStats, SearchAnswer, SessionPage, Stat
 from recollect.recall.meaning import Meaning
 from recollect.recall.search import Searcher
 from recollect.store.ports import EventFilter, Reader
-from recollect.store.sqlite import open_reader, open_writer
+from recollect.store.sqlite import open_reader
 
 # A search must start quickly: what only taking in, upkeep and reading from the archive need is imported there.
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
     from recollect.index.vectors import VectorIndex
+    from recollect.index.vectors.entries.entry_index import EntryVectorIndex
     from recollect.memory.agents import AgentsFacet
     from recollect.memory.embedding import EmbeddingFacet
     from recollect.memory.live.facet import LiveFacet
@@ -68,16 +69,20 @@ class Memory(HoldsLearned):
         """
         values = os.environ if env is None else env
         folder = home_dir(values) if home is None else Path(home)
+        read_from = None
         if config is None:
             own = folder / "config.toml"
             is_named = home is not None or folder == Path(home_of_store(values) or os.devnull)
-            config = load_config(own if is_named and own.exists() else config_file(values))
+            read_from = own if is_named and own.exists() else config_file(values)
+            config = load_config(read_from)
         formats = config.formats()
         if formats:
             from recollect.agents.registry import define
 
             define(formats)
-        return cls(folder.absolute(), config, values)
+        memory = cls(folder.absolute(), config, values)
+        memory.config_path = read_from
+        return memory
 
     def __enter__(self) -> Self:
         return self
@@ -270,6 +275,8 @@ class Memory(HoldsLearned):
         with self._lock:
             if self._reader is None:
                 if not (self.home / "memory.db").exists():
+                    from recollect.store.sqlite import open_writer
+
                     make_home(self.home)
                     open_writer(self.home).close()
                 self._reader_archive = LazyArchive(self._folders)
@@ -325,7 +332,15 @@ class Memory(HoldsLearned):
             if self._index is None:
                 self._index = TextIndex.open(self._folders.index)
             reader = self.reader()
-            return Searcher(self._index, reader, meaning=Meaning(self._vectors), glossary=reader.entries.glossary)
+            return Searcher(
+                self._index,
+                reader,
+                meaning=Meaning(self._vectors, self._entry_vectors),
+                glossary=reader.entries.glossary,
+            )
 
     def _vectors(self) -> VectorIndex | None:
         return self.embedding.index()
+
+    def _entry_vectors(self) -> EntryVectorIndex | None:
+        return self.embedding.entries()

@@ -18,7 +18,6 @@ from recollect.index.text_index import TextIndex
 from recollect.paths import HOME_VARIABLE
 from recollect.pipeline.home import Home
 from recollect.store.ports import Reader
-from recollect.store.sqlite import SqliteWriter, open_writer
 
 # A search must start quickly: what only taking in needs is imported there.
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from recollect.pipeline.report import ProgressCallback, SyncReport
     from recollect.pipeline.sync import SyncRequest
     from recollect.recall.context.ready import ReadyBlocks
+    from recollect.store.sqlite import SqliteWriter
     from recollect.upkeep.retention.reports import EvictReport
 
 REFRESH_EVERY_S = 2.0
@@ -50,6 +50,8 @@ class TakesIn(ABC):
         self.home = home
         self.config = config
         self.env: Mapping[str, str] = {**env, HOME_VARIABLE: str(home)}
+        self.config_path: Path | None = None
+        """The file that the configuration was looked for in; None where it was handed over."""
         self.last_sync: SyncReport | None = None
         """What the last refresh on read of this process found."""
         self.keeper: Callable[[], tuple[str, ...]] | None = None
@@ -280,6 +282,8 @@ class TakesIn(ABC):
             writer.close()
 
     def _open_writer(self, patience_s: float) -> SqliteWriter:
+        from recollect.store.sqlite import open_writer
+
         ends = time.monotonic() + patience_s
         while True:
             try:

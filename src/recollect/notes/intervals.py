@@ -9,7 +9,8 @@ from recollect.model.timestamps import to_iso
 def check_interval(begin: int | None, end: int | None) -> None:
     """Raise UsageError for an interval in which nothing could hold: one that ends before it begins, or at once."""
     if begin is not None and end is not None and end <= begin:
-        raise UsageError(f"it would end ({to_iso(end)}) before it begins ({to_iso(begin)})")
+        how = "at the instant" if end == begin else "before"
+        raise UsageError(f"it would hold at no time: it would end ({to_iso(end)}) {how} it begins ({to_iso(begin)})")
 
 
 def holds_at(begin: int | None, end: int | None, at: int) -> bool:

@@ -61,6 +61,7 @@ class Finder:
         self._repositories: Sequence[str] = ()
         if own and any(a.facts.is_per_repository for a in adapters):
             self._repositories = repositories_of(reader) if scope is None else scope.repositories
+            self.shared_roots |= frozenset(self._repositories)
         known = {row.path: (row.agent, row.role) for row in reader.sources()} if self.folders else {}
         by_slug = {a.facts.slug: a for a in adapters}
         is_said = not own and len(adapters) == 1

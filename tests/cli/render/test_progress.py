@@ -49,3 +49,12 @@ def test_every_stage_of_a_sync_has_words(stage: str, capsys: pytest.CaptureFixtu
     with ProgressLine() as progress:
         progress(SyncProgress(stage, 1, 2_000, 1, 3))  # type: ignore[arg-type]  # one of the stages that the type names
     assert bool(capsys.readouterr().err) == (stage != "done")  # the end is said by the report
+
+
+def test_what_counts_sessions_is_not_said_in_bytes(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressLine() as progress:
+        progress.stage_done("deriving anew", 1, 2_000)
+        progress.stage_done("comparing sessions", 1, 67)
+        progress.stage_done("analysing again", 1, 1)
+    told = capsys.readouterr().err.splitlines()
+    assert told == ["deriving anew (2.0 kB)", "comparing sessions (67 sessions)", "analysing again (1 session)"]

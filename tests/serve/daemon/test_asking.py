@@ -17,6 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from recollect.hook.daemon import ask, socket_path
 from recollect.memory.live.facet import CONFIGURATION_CHANGED
+from recollect.paths import config_file, home_dir
 from tests.serve.daemon.conftest import Desk, wait_until
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="this system has no Unix sockets")
@@ -53,6 +54,19 @@ def test_a_configuration_that_was_changed_since_is_told(desk: Desk) -> None:
     desk.configure("[retention]\nraw_max_age_days = 60\n")
     told = desk.run("up", "--status", "--json")
     assert CONFIGURATION_CHANGED in json.loads(told.stdout)["status"]["notes"]
+
+
+def test_a_changed_configuration_is_told_where_it_lies_in_a_folder_of_its_own(desk: Desk) -> None:
+    del desk.env["RECOLLECT_HOME"]
+    desk.env["XDG_CONFIG_HOME"] = desk.env["APPDATA"] = str(desk.root / "configuration")
+    desk.home = home_dir(desk.env)
+    path = config_file(desk.env)
+    path.parent.mkdir(parents=True)
+    path.write_text("[retention]\nraw_max_age_days = 30\n", "utf-8")
+    desk.up()
+    assert CONFIGURATION_CHANGED not in desk.run("up", "--status").stdout
+    path.write_text("[retention]\nraw_max_age_days = 60\n", "utf-8")
+    assert CONFIGURATION_CHANGED in desk.run("up", "--status").stdout
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from recollect.serve.web.pages import plural
 from tests.serve.daemon.conftest import Daemon, Desk
 
 HOSTILE = "<script>alert(1)</script>"
@@ -61,6 +62,22 @@ def test_the_status_is_what_the_program_says_of_itself(daemon: Daemon) -> None:
     page = daemon.get("/", token=daemon.token).body.decode()
     assert "<dt>learning</dt><dd>" in page
     assert "Learning is paused" not in page
+
+
+def test_the_status_says_when_the_memory_was_looked_after_by_whomever(desk: Desk) -> None:
+    desk.claude("one").user("it begins")
+    assert desk.run("sync").returncode == 0
+    desk.up()
+    status = desk.status()
+    assert status.last_sweep_at is not None
+    assert status.last_sweep_at < status.started_at
+
+
+def test_figures_are_written_for_people(daemon: Daemon) -> None:
+    page = daemon.get("/", token=daemon.token).body.decode()
+    assert "<dd>0 changed paths</dd>" in page
+    assert "<dd>1 event," in page or "<dd>2 events," in page
+    assert (plural(1, "session"), plural(12_345, "event")) == ("1 session", "12,345 events")
 
 
 def test_a_browser_is_let_in_once_and_keeps_no_token(daemon: Daemon) -> None:

@@ -132,6 +132,7 @@ def test_a_repository_with_nothing_says_so_and_how_to_widen(history: Machine) ->
         assert "Nothing found in repository empty." in found
         assert 'scope "all"' in listed
         assert 'scope "all"' in found
+        assert re.search(r"\. (1 event matches|\d+ events match) elsewhere: repeat", found)
         assert "Nothing elsewhere either" in nowhere("search", query="zyxwvut")
 
 
@@ -221,7 +222,7 @@ def test_an_event_is_opened_with_its_neighbours(small: Asked) -> None:
 @pytest.mark.parametrize(
     ("tool", "arguments", "error", "says"),
     [
-        ("search", {}, UsageError, "missing required field `query`"),
+        ("search", {}, UsageError, "the call is missing the required field `query`"),
         ("search", {"query": ""}, UsageError, "the query is empty"),
         ("search", {"query": "x" * 5000}, UsageError, "`query`"),
         ("search", {"query": ["a"]}, UsageError, "`query`"),
@@ -234,7 +235,7 @@ def test_an_event_is_opened_with_its_neighbours(small: Asked) -> None:
         ("search", {"query": "x\ud800"}, UsageError, "not text"),
         ("search", {"query": "x", "cursor": "AAAA"}, UsageError, "not one of ours"),
         ("search", {"query": "x", "cursor": "‹›"}, UsageError, "not one of ours"),
-        ("list_sessions", {"query": "x"}, UsageError, "unknown field `query`"),
+        ("list_sessions", {"query": "x"}, UsageError, "the call has an unknown field `query`"),
         ("get_session", {"session": "claude:nobody"}, UnknownName, "no session"),
         ("get_session", {"session": "' OR 1=1 --"}, UnknownName, "no session"),
         ("open", {"id": "claude:nobody#1"}, UnknownName, "no session"),

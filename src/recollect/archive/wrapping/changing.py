@@ -111,6 +111,8 @@ def change_wrapping(keys_dir: Path, kept: KeyPlace, *, is_shared: bool = False) 
     finish_change(keys_dir)
     before = read_envelope(keys_dir)
     data_key = open_data_key(keys_dir)
+    if kept == "keyring":
+        system_keyring.name()  # where there is none, nothing is begun that only a keyring could end
     wrapping = new_wrapping_key()
     old, new = _Place(before.wrapped_by, before.kept), _Place(wrapping.key_id, kept)
     replace(keys_dir / PENDING_FILE, _Pending((new,) if is_shared else (old, new)))

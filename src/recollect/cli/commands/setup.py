@@ -63,7 +63,7 @@ def command(agents: tuple[str, ...], mode: Mode, as_json: bool, **flags: Unpack[
         for slug in chosen:
             prepared = facet.prepare(slug, None if is_removal else mode, turns_native_memory_off=flags["turns_off"])
             reports.append(_one(prepared, is_dry_run=is_dry_run, asks=asks, as_json=as_json))
-    return _finish(reports, is_dry_run=is_dry_run, as_json=as_json)
+    return _finish(reports, is_removal=is_removal, is_dry_run=is_dry_run, as_json=as_json)
 
 
 def _chosen(facet: SetupFacet, names: tuple[str, ...], *, is_removal: bool) -> tuple[str, ...]:
@@ -101,7 +101,7 @@ def _one(prepared: PreparedSetup, *, is_dry_run: bool, asks: bool, as_json: bool
     return report
 
 
-def _finish(reports: list[AgentReport], *, is_dry_run: bool, as_json: bool) -> int:
+def _finish(reports: list[AgentReport], *, is_removal: bool, is_dry_run: bool, as_json: bool) -> int:
     from recollect.memory import SetupReport
 
     is_bad = any(
@@ -113,7 +113,8 @@ def _finish(reports: list[AgentReport], *, is_dry_run: bool, as_json: bool) -> i
     if as_json:
         write_json(report)
     elif not reports:
-        console().print("no agent that setup knows was found here; `recollect setup --help` says more")
+        found = "nothing is set up" if is_removal else "no agent that setup knows was found here"
+        console().print(f"{found}; `recollect setup --help` says more")
     if is_bad:
         return 3
     return 0 if is_found else 1

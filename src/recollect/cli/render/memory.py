@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.render.figures import count, plural, size, stamp, usd
+from recollect.cli.render.figures import count, entries_of, plural, size, stamp, usd
 from recollect.cli.render.notes import print_notes
 from recollect.cli.render.tables import plain_table
 from recollect.cli.terminal import safe_line
@@ -55,6 +56,9 @@ def print_stats(out: Console, stats: Stats) -> None:
     out.print(f"on disk {size(stored.total_bytes)}{share}: {parts}", soft_wrap=True)
     if stats.vectors is not None:
         covered = f"vectors of {stats.vectors.covered:,} of {plural(stats.vectors.total, 'event')}"
+        if stats.vectors.entries_total:
+            entries = entries_of(stats.vectors.entries_total)
+            covered += f" and {stats.vectors.entries_covered:,} of {entries}"
         problem = f" ({stats.vectors.problem})" if stats.vectors.problem else ""
         model = f", model {stats.vectors.model}, {size(stats.vectors.disk_bytes)}"
         out.print(Text(safe_line(covered + problem + model)), soft_wrap=True)
@@ -67,7 +71,7 @@ def print_stats(out: Console, stats: Stats) -> None:
 
 def print_agents(out: Console, agents: Sequence[AgentView], *, is_all: bool = False) -> None:
     """Print the agents that are here, with their folders and how much they say; the others by name, or all of them."""
-    here = [a for a in agents if is_all or a.roots or a.sessions]
+    here = [a for a in agents if is_all or a.sessions or _has_own_root(a)]
     for agent in here:
         what = f"{plural(agent.sessions, 'session')}, {plural(agent.events, 'event')}, {size(agent.source_bytes)}"
         state = what if agent.enabled else f"off in the configuration; {what} stored"
@@ -84,6 +88,11 @@ def print_agents(out: Console, agents: Sequence[AgentView], *, is_all: bool = Fa
     if others:
         out.print()
         out.print(f"{len(others)} more can be read and are not on this machine: {', '.join(others)}", soft_wrap=True)
+
+
+def _has_own_root(agent: AgentView) -> bool:
+    """Tell whether a folder of the agent is there; that a person has a home says nothing of those that write in it."""
+    return any(Path(root) != Path.home() for root in agent.roots)
 
 
 def print_usage(out: Console, report: UsageReport) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.text import Text
+from recollect.cli.terminal import Plain, put, safe_line
 
-from recollect.cli.terminal import safe_line
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
-def print_notes(out: Console, notes: Sequence[str]) -> None:
+def print_notes(out: Console | Plain, notes: Sequence[str]) -> None:
     """Print one line per note."""
     for note in notes:
-        out.print(Text(f"note: {safe_line(note)}", style="yellow"), soft_wrap=True)
+        put(out, (f"note: {safe_line(note)}", "yellow"))

@@ -19,6 +19,8 @@ _STAGES = {
 }  # fmt: skip
 
 _DOING = {"copy": "copying", "check": "reading again"}
+_COUNTED = {"comparing sessions": "session", "analysing again": "session"}
+"""What a stage counts, where not bytes."""
 
 
 class ProgressLine:
@@ -56,7 +58,7 @@ class ProgressLine:
 
     def stage_done(self, doing: str, done: int, total: int) -> None:
         """Show how far work of several stages is; `doing` names the stage."""
-        self._show(doing, _DOING.get(doing, doing), done, total)
+        self._show(doing, _DOING.get(doing, doing), done, total, counted=_COUNTED.get(doing, ""))
 
     def bytes_done(self, done: int, total: int) -> None:
         """Show how far work of one stage is, in bytes."""

@@ -12,7 +12,6 @@ from recollect.memory.live.between import Between, WorkingMemory
 from recollect.memory.live.keeper import Keeper, LiveMemory
 from recollect.memory.presence.asking import ask_status
 from recollect.memory.presence.place import Card, Place, is_alive, read_card
-from recollect.paths import config_file
 
 if TYPE_CHECKING:
     from recollect.memory.presence.status import Failure, LiveStatus
@@ -26,6 +25,7 @@ class KeptMemory(LiveMemory, WorkingMemory, Protocol):
     """What the facet needs of an open memory."""
 
     keeper: Callable[[], tuple[str, ...]] | None
+    config_path: Path | None
 
     @property
     def upkeep(self) -> UpkeepFacet: ...
@@ -94,7 +94,8 @@ class LiveFacet:
         return msgspec.structs.replace(told, notes=(*told.notes, CONFIGURATION_CHANGED))
 
     def _is_changed_since(self, started_at: int) -> bool:
+        path = self._memory.config_path
         try:
-            return config_file(self._memory.env).stat().st_mtime_ns // 1000 > started_at
+            return path is not None and path.stat().st_mtime_ns // 1000 > started_at
         except OSError:
             return False

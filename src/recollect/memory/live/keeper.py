@@ -20,6 +20,7 @@ from recollect.capture.watch.notified import STEP_MS
 from recollect.capture.watch.plan import WatchPlan
 from recollect.capture.watch.watcher import Watcher
 from recollect.config import Config
+from recollect.errors import RecollectError
 from recollect.memory.learned.learning.health import learning_now
 from recollect.memory.live.attempts import Attempts
 from recollect.memory.live.clocks import Clocks
@@ -30,6 +31,7 @@ from recollect.memory.presence.asking import BEHIND, SETTLE_S
 from recollect.memory.presence.status import Counters, Delay, LiveStatus, Phase, WatchedPlace
 from recollect.pipeline.find import repositories_of
 from recollect.store.ports import Reader
+from recollect.upkeep.retention.cadence import swept_at
 
 if TYPE_CHECKING:
     from recollect.capture.confined.scope import Scope
@@ -153,11 +155,18 @@ class Keeper:
             started_at=self._started_at, now=self._now_us(), counters=self._count(), url=url, http=http,
             waiting_paths=self._notices.count(), last_pass_at=self._last_pass_at, last_full_at=self._last_full_at,
             next_full_at=self._now_us() + round(in_s * 1e6) if self._last_full_at is not None else None,
-            last_sweep_at=self._between.swept_at, delay=_delay_of(sorted(self._delays)),
+            last_sweep_at=self._last_sweep_at(), delay=_delay_of(sorted(self._delays)),
             watched=(*watched, *self._documents.places()),
             absent=len(folders) - len(watched), failures=tuple(f for f in failures if f is not None),
             notes=self._notes, learning=learning_now(self._memory.learn),
         )  # fmt: skip
+
+    def _last_sweep_at(self) -> int | None:
+        """Return when the memory was last looked after, by whatever process; what this one did where unknown."""
+        try:
+            return swept_at(self._memory.home)
+        except RecollectError:  # whose work it holds up says so among the failures
+            return self._between.swept_at
 
     # The loop
 

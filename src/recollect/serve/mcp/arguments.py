@@ -101,4 +101,5 @@ def _size(said: dict[str, Any]) -> int:
 
 
 def _in_words(message: str) -> str:
-    return message.replace("Object ", "the call ").replace("`$.", "`").replace(" - at ", " for ")
+    told = message.replace("Object missing", "the call is missing the").replace("Object contains", "the call has an")
+    return told.replace("`$.", "`").replace(" - at ", " for ")

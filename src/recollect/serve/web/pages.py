@@ -43,6 +43,8 @@ class Pages:
         self._templates.filters["ago"] = ago
         self._templates.filters["instant"] = instant
         self._templates.filters["bytes"] = size
+        self._templates.filters["count"] = count
+        self._templates.filters["plural"] = plural
         self.routes = [
             Route("/", self._page, methods=["GET"]),
             Route("/status.json", self._json, methods=["GET"]),
@@ -101,9 +103,19 @@ def instant(at_us: int) -> str:
     return datetime.fromtimestamp(at_us / 1e6, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def size(count: int) -> str:
+def count(number: int) -> str:
+    """Return a number as people write it: `12,345`."""
+    return f"{number:,}"
+
+
+def plural(number: int, noun: str) -> str:
+    """Return `1 session` or `12 sessions`."""
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def size(number: int) -> str:
     """Return bytes in the unit that fits (10^3)."""
-    value, units = float(count), ("B", "kB", "MB", "GB", "TB")
+    value, units = float(number), ("B", "kB", "MB", "GB", "TB")
     for unit in units[:-1]:
         if value < 1000:
             return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"

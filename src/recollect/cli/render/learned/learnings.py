@@ -105,13 +105,16 @@ def print_learn_status(out: Console, status: LearnStatus) -> None:
         out.print("learning is switched off in the configuration")
     for name, number in sorted(status.learnings.items()):
         out.print(Text(f"  {safe_line(name):<24}{count(number)}"))
-    out.print(Text(f"{plural(status.sessions_waiting, 'session')} waiting; last run {stamp(status.last_run_at)}"))
+    ran = f"last run {stamp(status.last_run_at)}" if status.last_run_at is not None else "nothing was learned from yet"
+    out.print(Text(f"{plural(status.sessions_waiting, 'session')} waiting; {ran}"))
     if status.provider:
         waiting = status.turns_waiting + status.turns_running + status.turns_parked
         asked = f"{plural(waiting, 'question')} waiting, {count(status.turns_parked)} of them parked"
         asked += f", {count(status.turns_done)} done"
         spent = f"${status.spent_micro_dollars / 1e6:.4f} and {count(status.spent_tokens)} LLM tokens spent today"
-        answered = f"last answer {stamp(status.last_answer_at)}"
+        answered = (
+            f"last answer {stamp(status.last_answer_at)}" if status.last_answer_at is not None else "no answer yet"
+        )
         out.print(Text(f"{safe_line(status.provider)}: {asked}; {spent}; {answered}"), soft_wrap=True)
     if status.pause is not None:
         out.print(Text(f"paused: {safe_line(status.pause.message)}", style="red"), soft_wrap=True)

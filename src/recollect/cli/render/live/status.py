@@ -30,12 +30,13 @@ def print_status(out: Console, answer: DaemonAnswer) -> None:
 
 def _print_work(out: Console, status: LiveStatus, *, page: str) -> None:
     now, done = status.now, status.counters
+    passes = f"{count(done.passes)} pass{'' if done.passes == 1 else 'es'}"
     rows = [
         ("page", safe_line(page) if page else f"none: {safe_line(status.http)}"),
         ("phase", f"{status.phase}, {plural(status.waiting_paths, 'changed path')} waiting"),
         ("last pass", _since(status.last_pass_at, now)),
         ("of everything", _since(status.last_full_at, now)),
-        ("taken in", f"{plural(done.events, 'event')}, {size(done.bytes)} in {count(done.passes)} passes"),
+        ("taken in", f"{plural(done.events, 'event')}, {size(done.bytes)} in {passes}"),
         ("analysed", plural(done.distilled_sessions, "session")),
         ("retention", _since(status.last_sweep_at, now)),
         *([("learning", _learning(status.learning, now))] if status.learning is not None else []),

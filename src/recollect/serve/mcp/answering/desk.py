@@ -144,7 +144,8 @@ class Desk:
         if confines.filters:
             wide = self._ask(asked, Confines(), 1)
             elsewhere = (
-                f'{wide.total:,} events match elsewhere: repeat with scope "all"{" and no repo" if asked.repo else ""}.'
+                f"{wide.total:,} {'event matches' if wide.total == 1 else 'events match'} elsewhere: "
+                f'repeat with scope "all"{" and no repo" if asked.repo else ""}.'
                 if wide.hits
                 else "Nothing elsewhere either."
             )
