@@ -67,6 +67,7 @@ def _taken(at: Places, name: str, write: Any) -> dict[str, Any]:
         "what": what, "bytes": report["bytes"], "seconds": round(report["seconds"], 1),
         "mb_per_s": round(report["bytes"] / 1e6 / report["seconds"], 1), "records": records, "sessions": sessions,
         "peak_tree_bytes": run.memory.tree_bytes, "processes": run.memory.processes,
+        "peak_anonymous_bytes": run.memory.anonymous_bytes,
         "verified": verified.ok, "differing_files": differing, "again_events": again.events,
         "nothing_changed_ms": round(still_ms, 1),
     }  # fmt: skip
@@ -136,15 +137,21 @@ def _many_files(folder: Path, count: int) -> str:
 def render(rows: list[dict[str, Any]]) -> str:
     """Return the figures as Markdown."""
     lines = [
-        "| what | taken in | records | peak memory | verified | files that differ | nothing changed |",
-        "|---|---|--:|--:|---|--:|--:|",
+        "| what | taken in | records | peak memory | of it not of files | verified | files that differ "
+        "| nothing changed |",
+        "|---|---|--:|--:|--:|---|--:|--:|",
     ]
     for row in rows:
-        peak = row["peak_tree_bytes"]
-        memory = "not measured" if peak is None else f"{peak / 1e6:.0f} MB in {row['processes']} processes"
+        peak, anonymous = row["peak_tree_bytes"], row["peak_anonymous_bytes"]
+        memory = "not measured" if peak is None else f"{peak / 1e6:.0f} MB, processes: {row['processes']}"
+        memory += " | " if anonymous is None else f" | {anonymous / 1e6:.0f} MB"
         lines.append(
             f"| {row['what']} | {row['seconds']} s, {row['mb_per_s']} MB/s | {row['records']:,} | {memory} | "
             f"{'yes' if row['verified'] else 'NO'} | {row['differing_files']} | {row['nothing_changed_ms']} ms |"
         )
-    lines += ["", f"Analyses are off. Memory may be {MUST_PEAK_MB} MB. {os.cpu_count()} cores."]
+    lines += [
+        "",
+        f"Analyses are off. Memory may be {MUST_PEAK_MB} MB; pages of files, such as those of the index while it is "
+        f"merged, are the system's to take back. {os.cpu_count()} cores.",
+    ]
     return "\n".join(lines)

@@ -19,27 +19,32 @@ _PROC = Path("/proc")
 class MemoryPeak:
     """The peak memory of a process and its descendants. `None` where the system doesn't tell.
 
-    tree_bytes: most that all processes held at once, shared pages counted once. largest_bytes: the high
-    water mark of the largest single process, shared pages included.
+    tree_bytes: most that all processes held at once, shared pages counted once. anonymous_bytes: the same without
+    pages of files, such as those of the index while its segments are merged, which the system takes back at will.
+    largest_bytes: the high water mark of the largest single process, shared pages included.
     """
 
     def __init__(self) -> None:
         self.tree_bytes: int | None = None
+        self.anonymous_bytes: int | None = None
         self.largest_bytes: int | None = None
         self.processes = 0
 
     def sample(self, root: int) -> None:
         """Take one sample of the tree below process `root`."""
-        total, seen = 0, 0
+        total, anonymous, seen = 0, 0, 0
         for pid in _tree(root):
-            proportional = _field(_PROC / str(pid) / "smaps_rollup", "Pss:")
-            high_water = _field(_PROC / str(pid) / "status", "VmHWM:")
-            if proportional is not None:
-                total, seen = total + proportional, seen + 1
+            proportional = _fields(_PROC / str(pid) / "smaps_rollup")
+            high_water = _fields(_PROC / str(pid) / "status").get("VmHWM")
+            if "Pss" in proportional:
+                total, seen = total + proportional["Pss"], seen + 1
+                # Kernels before 5.9 do not tell the two apart.
+                anonymous += proportional.get("Pss_Anon", proportional["Pss"]) + proportional.get("Pss_Shmem", 0)
             if high_water is not None:
                 self.largest_bytes = max(self.largest_bytes or 0, high_water)
         if seen:
             self.tree_bytes = max(self.tree_bytes or 0, total)
+            self.anonymous_bytes = max(self.anonymous_bytes or 0, anonymous)
             self.processes = max(self.processes, seen)
 
 
@@ -55,15 +60,14 @@ def _tree(root: int) -> Iterator[int]:
             continue  # the process has ended
 
 
-def _field(path: Path, name: str) -> int | None:
-    """Return a field of a file of kilobytes as bytes; None when the process or the file is gone."""
+def _fields(path: Path) -> dict[str, int]:
+    """Return the fields of a file of kilobytes, in bytes; nothing when the process or the file is gone."""
     try:
-        for line in path.read_text("ascii").splitlines():
-            if line.startswith(name):
-                return int(line.split()[1]) * 1024
+        lines = path.read_text("ascii").splitlines()
     except OSError:
-        return None
-    return None
+        return {}
+    named = (line.partition(":") for line in lines if line.endswith(" kB"))
+    return {name: int(value.split()[0]) * 1024 for name, _, value in named}
 
 
 @contextmanager

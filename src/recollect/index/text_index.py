@@ -72,12 +72,20 @@ class Shard:
         """Return every term, one a line; made and kept on disk when the files do not cover this commit."""
         with self._lock:
             if self._terms is None:
-                vocabulary = Vocabulary(self._path)
-                if not vocabulary.is_current():
-                    with engine_errors("listing terms of", self.name):
-                        vocabulary.build(self.searcher.terms_with_prefix)
-                self._terms = vocabulary.load()
+                self._terms = self._current_vocabulary().load()
             return self._terms
+
+    def make_vocabulary(self) -> None:
+        """Make the files of the vocabulary where they do not cover this commit. Nothing of it is held."""
+        with self._lock:
+            self._current_vocabulary()
+
+    def _current_vocabulary(self) -> Vocabulary:
+        vocabulary = Vocabulary(self._path)
+        if not vocabulary.is_current():
+            with engine_errors("listing terms of", self.name):
+                vocabulary.build(self.searcher.terms_with_prefix)
+        return vocabulary
 
 
 def total_of(result: tantivy.SearchResult) -> int:
@@ -147,7 +155,7 @@ class TextIndex:
     def build_vocabularies(self) -> None:
         """Make every stale vocabulary now, so that the first infix question after a large ingest is fast too."""
         for shard in self.shards():
-            shard.vocabulary()
+            shard.make_vocabulary()
 
     def _current(self, name: str) -> tuple[_Stamp, tantivy.Index, Shard]:
         path = self._folder / name

@@ -18,6 +18,7 @@ import tantivy
 
 from recollect.errors import IndexUnavailable
 from recollect.index.engine import (
+    bound_heaps,
     engine_errors,
     give_back_memory,
     make_shard,
@@ -101,6 +102,7 @@ class IndexWriterSet:
     """Writers over the shards of a home's text index. Not thread safe; one at a time a home (the ingest lock)."""
 
     def __init__(self, folder: Path) -> None:
+        bound_heaps()
         self._folder = folder
         self.damaged: list[str] = prepare_folder(folder)
         """Shards that were set aside (damaged, or of another format): all their documents must be added again."""

@@ -14,6 +14,7 @@ from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
 from recollect.archive.journal import MARK_BYTES, JournalEntry
 from recollect.errors import IndexUnavailable
+from recollect.index.engine import give_back_memory
 from recollect.index.writer import IndexWriterSet
 from recollect.pipeline.mend import INDEX, add_events
 from recollect.pipeline.report import AgentSync, Skipped, SyncReport
@@ -25,6 +26,8 @@ from recollect.upkeep.forgetting.tombstones import Forgotten
 
 GROUP_BYTES = 8 * 1024 * 1024
 """Source bytes written in one transaction: about 50 ms of writing, so that readers' snapshots stay fresh."""
+GROUP_SLICES = 500
+"""Slices written in one transaction: of small files, 8 MiB would be 9,000 slices, some 8 KB each while they wait."""
 INDEX_COMMIT_BYTES = 256 * 1024 * 1024
 
 
@@ -120,7 +123,7 @@ class Ingester:
         size = sum(chunk.plain for chunk in result.chunks) or max(0, result.to_bytes - result.from_bytes)
         self._waiting_bytes += size
         self.done_bytes += size
-        if self._waiting_bytes >= GROUP_BYTES:
+        if self._waiting_bytes >= GROUP_BYTES or len(self._waiting) >= GROUP_SLICES:
             self.flush()
 
     def flush(self) -> None:
@@ -155,6 +158,7 @@ class Ingester:
         self._uncommitted_bytes += size
         if self._uncommitted_bytes >= INDEX_COMMIT_BYTES:
             self.commit_index()
+            give_back_memory()  # before the engine merges what it has just written, which takes some of its own
 
     def _index_docs(self, docs: list[IndexDoc], stale: list[int]) -> None:
         if self._index is None:

@@ -29,7 +29,7 @@ def mend_index(writer: Writer, reader: Reader, index: IndexWriterSet) -> int:
     mended += add_all_entries(reader.entries, index, lost.intersection(ENTRY_SHARDS))
     if lost.difference(ENTRY_SHARDS):
         events = (e for e in reader.events_for_index() if e.shard in lost)
-        mended += add_events(index, events)
+        mended += add_events(index, events, is_empty=True)
     changes = reader.changes_after(INDEX, limit=1_000_000)
     if changes:
         mended += add_events(index, (e for e in reader.events_for_index(changes) if e.shard not in lost))
@@ -44,21 +44,26 @@ def mend_index(writer: Writer, reader: Reader, index: IndexWriterSet) -> int:
 def rebuild_index(writer: Writer, reader: Reader, index: IndexWriterSet) -> int:
     """Add every event and entry of the store to an empty index; return how many those were."""
     last = reader.last_change()
-    count = add_events(index, reader.events_for_index()) + add_all_entries(reader.entries, index, ENTRY_SHARDS)
+    count = add_events(index, reader.events_for_index(), is_empty=True)
+    count += add_all_entries(reader.entries, index, ENTRY_SHARDS)
     index.commit()
     with writer.transaction():
         writer.acknowledge(INDEX, last)
     return count
 
 
-def add_events(index: IndexWriterSet, events: Iterable[IndexEvent]) -> int:
-    """Bring the documents of stored events in step; return how many events those were. Raises IndexUnavailable."""
+def add_events(index: IndexWriterSet, events: Iterable[IndexEvent], *, is_empty: bool = False) -> int:
+    """Bring the documents of stored events in step; return how many events those were. Raises IndexUnavailable.
+
+    is_empty: their shards hold nothing, and each event comes once. To look for what may be there already would open
+    every shard again for every batch.
+    """
     count = 0
     for batch in _batches(events):
         hidden = [e.key for e in batch if e.is_hidden]
-        if hidden:
+        if hidden and not is_empty:
             index.delete(hidden)
-        index.add(documents_of(e for e in batch if not e.is_hidden), fresh=False)
+        index.add(documents_of(e for e in batch if not e.is_hidden), fresh=is_empty)
         count += len(batch)
     return count
 

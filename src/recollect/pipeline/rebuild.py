@@ -19,6 +19,7 @@ from recollect.archive.journal import MARK_BYTES, Tombstone
 from recollect.archive.keys import HomeKeys
 from recollect.config import Config
 from recollect.errors import StoreError
+from recollect.index.engine import give_back_memory
 from recollect.index.writer import IndexWriterSet
 from recollect.pipeline.home import Home
 from recollect.pipeline.ingest import Ingester, Sinks
@@ -95,6 +96,7 @@ def rebuild_all(
         _check_closed(new)
         (new.folder / READY).touch()
         _finish_swap(home)
+        give_back_memory()  # what two databases were read and written with is no part of what comes next
         return lost
     finally:
         lock.release()

@@ -384,27 +384,36 @@ def _run_all(
     planned: list[Planned], ingester: Ingester, keeping_out: KeepingOut, opened: tuple[Home, HomeKeys],
     request: SyncRequest,
 ) -> bool:  # fmt: skip
-    """Take everything planned in, what must be looked at twice a second time; return False when it was interrupted."""
+    """Take everything planned in, what must be looked at twice a second time; return False when it was interrupted.
+
+    Empties the list: a plan of very many files is let go of as they are taken.
+    """
+    kept = list(planned) if keeping_out.is_needed else []
     is_whole = _run(planned, ingester, *opened, request)
     if is_whole and keeping_out.mixed:  # what is to be kept out stands before what is not: now all of it is read
-        mixed = [p for p in planned if p.task.source.source_id in keeping_out.mixed]
+        mixed = [p for p in kept if p.task.source.source_id in keeping_out.mixed]
         keeping_out.take_again()
         is_whole = _run(mixed, ingester, *opened, request)
     return is_whole
 
 
 def _run(planned: list[Planned], ingester: Ingester, home: Home, keys: HomeKeys, request: SyncRequest) -> bool:
-    """Take everything planned in; return False when it was interrupted. What was taken is written in any case."""
+    """Take everything planned in, and empty the list; return False when it was interrupted.
+
+    What was taken is written in any case.
+    """
     if not planned:
         return True
     meter = _Meter(planned, request.progress)
     answers = _answers(planned, meter.total_bytes, home, keys, request, forgotten=ingester.forgotten)
+    planned.clear()
     is_whole = True
     with interruptible() as stop:
         try:
             for answer in answers:
                 finished = ingester.take_answer(answer)
                 meter.show(ingester.done_bytes, finished, answer)
+                del answer  # what waits to be written is the ingester's; the rest is not needed while the next comes
                 if stop.is_set() or request.should_stop():
                     is_whole = False
                     break
@@ -449,7 +458,7 @@ def _answers(
 
     formats, privacy = request.config.formats(), request.config.privacy
     greeting = Greeting(keys, str(home.archive), formats, privacy, forgotten)
-    queue = pool.WorkQueue([(p.task, p.bytes) for p in planned])
+    queue = pool.WorkQueue(planned)
     if total <= pool.SMALL_BYTES:
         return pool.run_here(queue, greeting)
     workers = request.config.ingest.workers or os.cpu_count() or 1

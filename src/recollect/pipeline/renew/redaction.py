@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.errors import DiskFull, IndexUnavailable
+from recollect.index.engine import give_back_memory
 from recollect.privacy.configured import detectors_in_force
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def renew_redaction(
     _rewrite(writer, report)
     with writer.transaction():
         redacting.set_detectors(wanted)
+    give_back_memory()
     report.notes.append(f"what is a secret is told otherwise than before: {count} sources were redacted anew")
 
 

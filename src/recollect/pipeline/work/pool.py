@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import queue
 import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -16,6 +15,7 @@ from typing import IO
 import msgspec
 
 from recollect.errors import BrokenInvariant
+from recollect.index.engine import bound_heaps
 from recollect.pipeline.work.process import Greeting, receive, send
 from recollect.pipeline.work.tasks import SourceTask, TaskAnswer
 from recollect.pipeline.work.worker import Worker
@@ -25,9 +25,6 @@ SMALL_BYTES = 6_000_000
 _GROUP_BYTES = 2 * 1024 * 1024
 _GROUP_SOURCES = 64
 
-_M_ARENA_MAX = -8
-_HEAPS = 2
-
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(TaskAnswer).decode
 
@@ -35,31 +32,33 @@ _decode = msgspec.msgpack.Decoder(TaskAnswer).decode
 class WorkQueue:
     """Tasks by source: a slice's continuation comes before anything new, so that few sources are open at once.
 
-    Thread safe. `next_group` waits while all that is left may still be continued.
+    Whoever took a slice goes on with its source: a second worker is begun only where there is work for two.
+    Thread safe. `next_group` waits while all that is left may still be continued. A task is let go of when it is given
+    out.
     """
 
-    def __init__(self, tasks: list[tuple[SourceTask, int]]) -> None:
+    def __init__(self, tasks: Iterable[tuple[SourceTask, int]]) -> None:
         self._fresh = deque(tasks)
         self._going_on: deque[SourceTask] = deque()
         self._under_way = 0
         self._is_stopped = False
         self._changed = threading.Condition()
 
-    def next_group(self) -> list[SourceTask]:
-        """Return tasks worth about 2 MiB: one slice of a large source, or many small sources. Empty: all is done."""
+    def next_group(self, following: Sequence[SourceTask] | None = None) -> list[SourceTask]:
+        """Return tasks worth about 2 MiB: one slice of a large source, or many small sources. Empty: all is done.
+
+        following: what goes on of the group that the caller took before, now that it is done; None: it took none.
+        """
         with self._changed:
+            if following is not None:
+                self._under_way -= 1
+                self._going_on.extend(following)
+                self._changed.notify_all()
             while not (self._fresh or self._going_on) and self._under_way and not self._is_stopped:
                 self._changed.wait()
             group = [] if self._is_stopped else self._take()
             self._under_way += bool(group)
             return group
-
-    def answered(self, answer: TaskAnswer) -> None:
-        """Take note that a group is done; queue what goes on."""
-        with self._changed:
-            self._under_way -= 1
-            self._going_on.extend(done.next for done in answer.done if done.next is not None)
-            self._changed.notify_all()
 
     def stop(self) -> None:
         """Give out nothing more."""
@@ -85,19 +84,22 @@ class WorkQueue:
 def run_here(work: WorkQueue, greeting: Greeting) -> Generator[TaskAnswer]:
     """Run every task in this process, one group after the other."""
     worker = Worker(greeting.keys, Path(greeting.archive_folder), greeting.privacy, greeting.forgotten)
-    while group := work.next_group():
+    group = work.next_group()
+    while group:
         answer = worker.run(group)
-        work.answered(answer)
+        following = _following(answer)
         yield answer
+        del answer  # a slice is large: it is gone before the next one is made
+        group = work.next_group(following)
 
 
 def run_in_processes(work: WorkQueue, greeting: Greeting, *, workers: int) -> Generator[TaskAnswer]:
-    """Run the tasks in worker processes; at most one finished group a worker waits to be taken.
+    """Run the tasks in worker processes; at most one finished group a worker waits to be taken, and one more.
 
     Raises BrokenInvariant when a worker died; what was yielded before is complete.
     """
-    _bound_heaps()
-    answers: queue.Queue[TaskAnswer | BaseException | None] = queue.Queue(maxsize=workers)
+    bound_heaps()
+    answers: queue.Queue[TaskAnswer | BaseException | None] = queue.Queue(maxsize=1)
     helpers = [_Helper(work, answers, greeting) for _ in range(workers)]
     running = len(helpers)
     try:
@@ -109,6 +111,7 @@ def run_in_processes(work: WorkQueue, greeting: Greeting, *, workers: int) -> Ge
                 raise answer
             else:
                 yield answer
+            del answer
     finally:
         work.stop()
         for helper in helpers:
@@ -126,9 +129,9 @@ class _Helper:
     ) -> None:
         self._work = work
         self._answers = answers
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "recollect.pipeline.work.process"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        self._process: subprocess.Popen[bytes] | None = None
+        self._is_over = False
+        self._starting = threading.Lock()
         self._thread = threading.Thread(target=self._feed, args=(greeting,), daemon=True)
         self._thread.start()
 
@@ -139,31 +142,58 @@ class _Helper:
 
     def end(self) -> None:
         """End the process at once: what it is at is thrown away, it has written nothing."""
-        self._process.kill()
-        self._process.wait()
+        with self._starting:
+            self._is_over = True
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
 
     def _feed(self, greeting: Greeting) -> None:
-        source, sink = self._process.stdout, self._process.stdin
         try:
-            if source is None or sink is None:
-                raise BrokenInvariant("a worker process has pipes")
-            self._serve(source, sink, greeting)
+            group = self._work.next_group()
+            process = self._started() if group else None
+            if process is not None:
+                self._serve(process, group, greeting)
             self._answers.put(None)
         except (OSError, BrokenInvariant, msgspec.MsgspecError) as error:
             self._answers.put(BrokenInvariant(f"a worker process ended before its slice was done ({error})"))
+
+    def _started(self) -> subprocess.Popen[bytes] | None:
+        """Start the process, now that there is work for it; None when all is over."""
+        with self._starting:
+            if not self._is_over:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "recollect.pipeline.work.process"],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                )  # fmt: skip
+            return self._process
+
+    def _serve(self, process: subprocess.Popen[bytes], group: list[SourceTask], greeting: Greeting) -> None:
+        source, sink = process.stdout, process.stdin
+        try:
+            if source is None or sink is None:
+                raise BrokenInvariant("a worker process has pipes")
+            send(sink, _encode(greeting))
+            while group:
+                send(sink, _encode(group))
+                following = self._hand_over(source)
+                group = self._work.next_group(following)
         finally:
             for pipe in (source, sink):
                 if pipe is not None:
                     with suppress(OSError):
                         pipe.close()
 
-    def _serve(self, source: IO[bytes], sink: IO[bytes], greeting: Greeting) -> None:
-        send(sink, _encode(greeting))
-        while group := self._work.next_group():
-            send(sink, _encode(group))
-            answer = _received(source)
-            self._work.answered(answer)
-            self._answers.put(answer)
+    def _hand_over(self, source: IO[bytes]) -> list[SourceTask]:
+        """Pass an answer on and return what goes on of it; nothing here keeps the answer while the next is made."""
+        answer = _received(source)
+        following = _following(answer)
+        self._answers.put(answer)
+        return following
+
+
+def _following(answer: TaskAnswer) -> list[SourceTask]:
+    return [done.next for done in answer.done if done.next is not None]
 
 
 def _received(source: IO[bytes]) -> TaskAnswer:
@@ -172,13 +202,3 @@ def _received(source: IO[bytes]) -> TaskAnswer:
     if message is None:
         raise BrokenInvariant("a worker answers every group")
     return _decode(message)
-
-
-def _bound_heaps() -> None:
-    """Let the threads of this process share two heaps: glibc gives each one its own, none of which ever shrinks.
-
-    Answers are made in one thread, taken apart in another and freed in the index's; this saves 60 MB of 370.
-    """
-    if sys.platform == "linux":
-        with suppress(OSError, AttributeError):  # another C library may have none of it
-            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _HEAPS)

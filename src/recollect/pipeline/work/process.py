@@ -18,6 +18,7 @@ import msgspec
 from recollect.agents.registry import define
 from recollect.archive.keys import HomeKeys
 from recollect.config import PrivacyConfig
+from recollect.index.engine import bound_heaps
 from recollect.pipeline.work.tasks import SourceTask
 from recollect.pipeline.work.worker import Worker
 from recollect.upkeep.forgetting.tombstones import NOTHING as NOTHING_FORGOTTEN
@@ -60,6 +61,7 @@ def main() -> None:
     """Serve until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
     gc.disable()
+    bound_heaps()
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     first = receive(source)
     if first is None:

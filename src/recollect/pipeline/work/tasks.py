@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from recollect.archive.chunks import ChunkPlace, Hole
@@ -29,6 +31,7 @@ class SourceTask(msgspec.Struct):
     what was taken away of it.
     document: where the source is, if it is not a file. large_state: a parser's state on its way to the next slice
     that is too large to be stored.
+    There is one for every new file before any is read: what most do not have costs nothing.
     """
 
     source: SourceRow
@@ -40,10 +43,10 @@ class SourceTask(msgspec.Struct):
     seen_bytes: int = 0
     closed_bytes: int = 0
     closed_chunks: int = 0
-    open_chunks: list[int] = []
+    open_chunks: Sequence[int] = ()
     giant: Giant | None = None
-    refold: list[ChunkPlace] = []
-    holes: list[Hole] = []
+    refold: Sequence[ChunkPlace] = ()
+    holes: Sequence[Hole] = ()
     document: DocumentPlace | None = None
     large_state: bytes = b""
     slice_bytes: int = SLICE_BYTES
