@@ -73,6 +73,37 @@ def console() -> Console:
     return _console(sys.stdout)
 
 
+class Plain:
+    """The console for results where nobody looks: lines go out as they are, and rich, which takes as long to import as
+    all that a search needs of the store, is not loaded."""
+
+    is_terminal = False
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def print(self, line: str = "") -> None:
+        """Write a line at once. Raises BrokenPipeError where the reader has seen enough."""
+        self._file.write(f"{line}\n")
+        self._file.flush()
+
+
+def results() -> Console | Plain:
+    """Return the console for results (stdout): a plain one unless it is a terminal, or is to be treated as one."""
+    is_forced = os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE") == "1"
+    return console() if is_forced or sys.stdout.isatty() else Plain(sys.stdout)
+
+
+def put(out: Console | Plain, *spans: str | tuple[str, str]) -> None:
+    """Print one line, however wide. spans: texts, or (text, style)."""
+    if isinstance(out, Plain):
+        out.print("".join(span if isinstance(span, str) else span[0] for span in spans))
+    else:
+        from rich.text import Text
+
+        out.print(Text.assemble(*spans), soft_wrap=True)
+
+
 def error_console() -> Console:
     """Return the console for progress and notes (stderr)."""
     return _console(sys.stderr)

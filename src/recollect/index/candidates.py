@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, TypeVar
 import tantivy
 from tantivy import Occur, Query
 
-from recollect.index.clauses import OUTPUT_KIND, UnitClauses, all_of, either, has_one_form, term_query
+from recollect.index.clauses import OUTPUT_KIND, UnitClauses, asked_besides, either, has_one_form, term_query
 from recollect.index.engine import DamagedShard, engine_errors
 from recollect.index.query.confining import Confinement, times, unscored
 from recollect.index.query.dates import Period
@@ -58,7 +58,6 @@ _MASK_BITS = 24
 NEAR_SLOP = 4
 """Two words of a question this many places apart count as standing together."""
 _FEW_KEYS = 150
-_LARGE_SHARD = 10_000
 _LARGE_INDEX = 50_000
 """From this many documents on, shards are searched side by side."""
 
@@ -164,7 +163,7 @@ class CandidateSearch:
         self._pool = pool
         self._near = near
         self._units = wanted.all_units
-        self._scored_queries: dict[str, Query | None] = {}
+        self._scored_queries: dict[str, list[Query]] = {}
         self._given = frozenset(group[0] for group in wanted.must if len(group) == 1)
         """Units that every candidate has, being required alone."""
         fields = (INSTRUCTIONS, TEXT) if wanted.confinement.with_instructions else (TEXT,)
@@ -202,9 +201,10 @@ class CandidateSearch:
             around = range(max(key - reach, 0), key + reach + 1)
             by_shard.setdefault(shard, set()).update(around)
             core.update(around)
+        scores = {key: pool[key].score for key in best}
         found: dict[int, Candidate] = {}
         for some in self._on_shards(
-            lambda number: self._second_round(self._shards[number], sorted(by_shard[number])), list(by_shard)
+            lambda number: self._second_round(self._shards[number], sorted(by_shard[number]), scores), list(by_shard)
         ):
             found.update(some)
         for key, candidate in found.items():
@@ -212,7 +212,7 @@ class CandidateSearch:
         near = frozenset(self._near)
         _note_neighbours({key: candidate for key, candidate in found.items() if key in core}, near)
         found = {key: candidate for key, candidate in found.items() if candidate.has or key in near}
-        self._give_scores(found, {key: pool[key].score for key in best})
+        self._give_scores(found, scores)
         return found
 
     def _shards_of(self, keys: Sequence[int]) -> list[tuple[int, int]]:
@@ -276,10 +276,10 @@ class CandidateSearch:
         shard = self._shards[number]
         scored = self._scored(shard)
         result = shard.searcher.search(
-            self._restricted(shard, scored if limit > 1 else None, one),
+            self._restricted(shard, scored if limit > 1 else (), one),
             limit=limit,
             count=not one.in_period,
-            order_by_field=TS if scored is None or limit == 1 else None,
+            order_by_field=TS if not scored or limit == 1 else None,
         )
         addresses = [address for _, address in result.hits]
         keys = [int(key or 0) for key in shard.searcher.fast_field_values(KEY, addresses)]
@@ -289,61 +289,64 @@ class CandidateSearch:
         best: dict[int, _First] = {}
         for (score, _), key, ts in zip(result.hits, keys, stamps, strict=True):
             # Best first: of an event with several documents the first counts.
-            best.setdefault(key, _First(0.0 if scored is None or limit == 1 else float(score), int(ts or 0), number))
+            best.setdefault(key, _First(0.0 if not scored or limit == 1 else float(score), int(ts or 0), number))
         count = 0 if one.in_period else total_of(result)
         # A very long text has several documents; they are told apart from events where all are at hand.
         count = len(best) if count == len(keys) else count
         return _Look(best, count if one.is_certain else 0, 0 if one.is_certain else count)
 
-    def _second_round(self, shard: Shard, keys: list[int]) -> dict[int, Candidate]:
+    def _second_round(self, shard: Shard, keys: Sequence[int], scores: Mapping[int, float]) -> dict[int, Candidate]:
+        """Return what is known of events of a shard. scores: those that are known from the first round."""
         among = unscored(_among(keys))
+        confined = self._wanted.confinement.clauses(shard)
+        events = Query.boolean_query([(Occur.Must, among), *confined]) if confined else among
         found: dict[int, Candidate] = {}
-        questions = self._questions(shard, among)
-        for first in range(0, max(len(questions), 1), _MASK_BITS):
-            asked = questions[first : first + _MASK_BITS]
-            clauses = [(Occur.Must, among), *self._wanted.confinement.clauses(shard)]
-            if asked:
-                bits = [(Occur.Should, Query.const_score_query(q, float(1 << i))) for i, (_, q) in enumerate(asked)]
-                # Not required: events between that have none of the words tell how far apart the others are.
-                clauses.append((Occur.Should, Query.boolean_query(bits)))
-            result = shard.searcher.search(Query.boolean_query(clauses), len(keys) * 4, count=False)
+        for asked in self._questions(shard) or [[]]:
+            # Not required: events between that have none of the words tell how far apart the others are.
+            bits = (Query.const_score_query(query, float(1 << i)) for i, (_, query) in enumerate(asked))
+            result = shard.searcher.search(asked_besides(events, bits), len(keys) * 4, count=False)
             for (score, _), candidate in zip(result.hits, self._candidates(shard, result, found), strict=True):
                 _note_bits(candidate, [note for note, _ in asked], int(score))
-        self._score_among(shard, among, found)
         given = sum(1 << i for i, unit in enumerate(self._units) if unit in self._given)
         same = sum(1 << i for i, unit in enumerate(self._units) if has_one_form(unit))
         for candidate in found.values():
             candidate.has |= given | candidate.exact
             candidate.exact |= candidate.has & (same | given)
+            candidate.score = scores.get(candidate.key, 0.0)
+        self._score(shard, [candidate for key, candidate in found.items() if candidate.has and key not in scores])
         return found
 
-    def _score_among(self, shard: Shard, among: Query, found: Mapping[int, Candidate]) -> None:
+    def _score(self, shard: Shard, candidates: Sequence[Candidate]) -> None:
         scored = self._scored(shard)
-        if scored is None:
+        if not scored or not candidates:
             return
-        query = Query.boolean_query([(Occur.Must, among), (Occur.Must, scored)])
-        result = shard.searcher.search(query, len(found) * 4 + 1, count=False)
+        by_key = {candidate.key: candidate for candidate in candidates}
+        query = asked_besides(unscored(_among(list(by_key))), scored)
+        result = shard.searcher.search(query, len(by_key) * 4, count=False)
         keys = shard.searcher.fast_field_values(KEY, [address for _, address in result.hits])
         for (score, _), key in zip(result.hits, keys, strict=True):
-            if (candidate := found.get(int(key or 0))) is not None:
+            if (candidate := by_key.get(int(key or 0))) is not None:
                 candidate.score = max(candidate.score, float(score))
 
-    def _questions(self, shard: Shard, among: Query) -> list[tuple[_Note, Query]]:
-        """What is asked of each candidate: which units it has, which as typed, which neighbouring words together."""
-        asked: list[tuple[_Note, Query | None]] = []
-        open_units = [(i, unit) for i, unit in enumerate(self._units) if unit not in self._given]
-        asked += [(("has", 1 << i), self._clauses.otherwise(shard, unit)) for i, unit in open_units]
-        asked += [
-            (("exact", 1 << i), self._clauses.as_typed(shard, unit)) for i, unit in open_units if not has_one_form(unit)
-        ]
-        asked += [(("together", 1), pair) for pair in self._pairs()]
-        # Phrases are the dear ones: a union looks at all of the shard, an intersection only at these events. It has
-        # its own cost, so that small shards do without.
-        if shard.documents >= _LARGE_SHARD:
-            for i, (note, query) in enumerate(asked):
-                if note[0] == "together" or self._units[note[1].bit_length() - 1].sequence:
-                    asked[i] = (note, all_of([among, query]))
-        return [(note, query) for note, query in asked if query is not None]
+    def _questions(self, shard: Shard) -> list[list[tuple[_Note, Query]]]:
+        """Return what is asked of each candidate, as many things at a time as one query can tell: which units it has,
+        which as typed, which neighbouring words together."""
+        asked: list[tuple[_Note, Query]] = []
+        for i, unit in enumerate(self._units):
+            if unit not in self._given:
+                for is_typed, query in self._clauses.leaves(shard, unit):
+                    asked.append((("exact" if is_typed else "has", 1 << i), query))
+        pairs: list[tuple[_Note, Query]] = [(("together", 1), pair) for pair in self._pairs()]
+        # Of a long question not all pairs are counted together: the weights were chosen with units and pairs asked
+        # in a row, _MASK_BITS at a time, and the most of one time counts.
+        first = -len({note for note, _ in asked}) % _MASK_BITS
+        groups = [asked[at : at + _MASK_BITS] for at in range(0, len(asked), _MASK_BITS)]
+        if groups and len(groups[-1]) + len(pairs[:first]) <= _MASK_BITS:
+            groups[-1] += pairs[:first]
+        else:
+            groups.append(pairs[:first])
+        groups += [pairs[at : at + _MASK_BITS] for at in range(first, len(pairs), _MASK_BITS)]
+        return [group for group in groups if group]
 
     def _candidates(
         self, shard: Shard, result: tantivy.SearchResult, found: dict[int, Candidate]
@@ -365,21 +368,20 @@ class CandidateSearch:
                 )
             yield found[number]
 
-    def _scored(self, shard: Shard) -> Query | None:
-        """What gives scores; None where no unit is in the shard, or only patterns that are required anyway."""
+    def _scored(self, shard: Shard) -> list[Query]:
+        """Return what gives scores; nothing where no unit is in the shard, or only patterns that are required."""
         if shard.name not in self._scored_queries:
             units = [unit for unit in self._units if not (unit.pieces and unit in self._given)]
-            clauses = [(Occur.Should, q) for unit in units if (q := self._clauses.score(shard, unit)) is not None]
-            self._scored_queries[shard.name] = Query.boolean_query(clauses) if clauses else None
+            self._scored_queries[shard.name] = [q for unit in units for q in self._clauses.scores(shard, unit)]
         return self._scored_queries[shard.name]
 
-    def _pairs(self) -> list[Query | None]:
+    def _pairs(self) -> list[Query]:
         words = [unit.terms[0][0] for unit in self._units if unit.terms and not unit.is_absent]
         return [Query.phrase_query(schema(), PROSE, [a, b], slop=NEAR_SLOP) for a, b in pairwise(words)]
 
     # What is required.
 
-    def _restricted(self, shard: Shard, scored: Query | None, one: _Pass) -> Query:
+    def _restricted(self, shard: Shard, scored: Sequence[Query], one: _Pass) -> Query:
         clauses = self._wanted.confinement.clauses(shard)
         if one.voice != "any":
             of_tools = term_query(KIND, OUTPUT_KIND)
@@ -393,13 +395,12 @@ class CandidateSearch:
             if refused is not None and not has_text_pattern(unit):
                 clauses.append((Occur.MustNot, refused))
         if not self._wanted.must:
-            clauses.append((Occur.Must, scored or Query.empty_query()))
-        elif scored is not None:
-            clauses.append((Occur.Should, scored))
+            clauses.append((Occur.Must, either(scored) or Query.empty_query()))
         if one.in_period and self._wanted.around is not None:
             around = self._wanted.around
             clauses.append((Occur.Must, unscored(times(around.start_us, around.end_us))))
-        return Query.boolean_query(clauses)
+        restricted = Query.boolean_query(clauses)
+        return asked_besides(restricted, scored) if self._wanted.must else restricted
 
     def _required(self, shard: Shard, unit: Unit, one: _Pass) -> Query | None:
         if not unit.sequence:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.cli.render.hits import footer, matched_words, print_answer
+from recollect.cli.terminal import Plain
 from tests.cli.screens import HOSTILE, NOW_US, answer, hit, screen
 
 
@@ -50,6 +53,15 @@ def test_a_note_that_says_nothing_found_is_not_said_twice() -> None:
 def test_matched_words_are_bold_on_a_terminal_only() -> None:
     assert "\x1b[1mwebhook\x1b[0m" in shown(hit(), colours=True)
     assert "\x1b" not in shown(hit())
+
+
+@pytest.mark.parametrize("fields", [{}, {"title": HOSTILE, "snippet": f"{HOSTILE} 検索 word " * 20}, {"title": ""}])
+@pytest.mark.parametrize("count", [0, 2])
+def test_a_program_reads_what_a_person_sees(fields: dict[str, str], count: int) -> None:
+    file = io.StringIO()
+    found = answer(*[hit(**fields)] * count, notes=("catching up",), learned=(hit(kind="fact"),))
+    print_answer(Plain(file), found, now_us=NOW_US)
+    assert file.getvalue() == screen(lambda out: print_answer(out, found, now_us=NOW_US))
 
 
 def test_no_field_of_a_hit_can_control_the_terminal() -> None:

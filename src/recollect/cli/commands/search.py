@@ -17,7 +17,7 @@ from recollect.cli.options import (
     range_options,
     repo_option,
 )
-from recollect.cli.terminal import console, write_json
+from recollect.cli.terminal import results, write_json
 from recollect.model.timestamps import to_iso
 
 
@@ -76,7 +76,7 @@ def command(
     else:
         from recollect.cli.render.hits import print_answer
 
-        print_answer(console(), answer, now_us=now_us())
+        print_answer(results(), answer, now_us=now_us())
     return 0 if answer.hits or answer.learned else 1
 
 
