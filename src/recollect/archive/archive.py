@@ -15,7 +15,7 @@ from pathlib import Path
 
 from recollect.archive.chunks import ChunkPlace, SealedChunk
 from recollect.archive.files import make_private_folder
-from recollect.archive.folding import ArchivedRevision, fold
+from recollect.archive.folding import ArchivedRevision, fold, fold_sizes
 from recollect.archive.journal import Journal, JournalEntry, Tombstone
 from recollect.archive.keys import HomeKeys
 from recollect.archive.packs import PackReader, PackWriter, pack_numbers, pack_path
@@ -108,6 +108,10 @@ class Archive:
         Damaged entries are skipped, see `damaged_entries`. Raises ArchiveError.
         """
         return fold(self.entries(skip_damaged=True))
+
+    def sizes(self) -> dict[str, dict[int, int]]:
+        """Return the bytes that the journal tells of, by source and revision; as `revisions`, in far less memory."""
+        return fold_sizes(self.entries(skip_damaged=True))
 
     def tombstones(self) -> list[Tombstone]:
         """Return what the journal says must not come back, each once. Raises ArchiveError."""

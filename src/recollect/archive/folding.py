@@ -93,3 +93,17 @@ def fold(entries: Iterable[JournalEntry]) -> list[ArchivedRevision]:
             revision.removal = entry.removal
         found[key] = revision
     return list(found.values())
+
+
+def fold_sizes(entries: Iterable[JournalEntry]) -> dict[str, dict[int, int]]:
+    """Return, by source and revision, up to which byte each one that is not forgotten was seen (`bytes_seen`).
+
+    What `fold` says of it, without chunks: for histories of very many sources.
+    """
+    found: dict[str, dict[int, int]] = {}
+    for entry in entries:
+        if entry.is_dropped:
+            found.pop(entry.source_id, None)
+        elif not entry.tombstones:
+            found.setdefault(entry.source_id, {})[entry.revision] = entry.bytes_seen
+    return found

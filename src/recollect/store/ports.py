@@ -557,7 +557,7 @@ class Reader(Protocol):
         ...
 
     def ledgers(self, source_id: str = "") -> Iterator[LedgerRow]:
-        """Yield the ledger of every revision of every source, or of one."""
+        """Yield the ledger of every revision of every source (one source after the other), or of one."""
         ...
 
     def defects(self, source_id: str = "", *, limit: int = 1000) -> list[DefectRow]:

@@ -13,5 +13,5 @@ def untold(archive: Archive, rows: Iterable[LedgerRow]) -> list[LedgerRow]:
 
     Read the rows before: the journal is always written first, so it never lags behind them.
     """
-    told = {(r.entry.source_id, r.entry.revision): r.bytes_seen for r in archive.revisions()}
-    return [row for row in rows if told.get((row.source_id, row.revision), -1) < row.bytes_seen]
+    told = archive.sizes()
+    return [row for row in rows if told.get(row.source_id, {}).get(row.revision, -1) < row.bytes_seen]

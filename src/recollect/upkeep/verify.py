@@ -7,13 +7,15 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
 from recollect.capture.replay import Batch, replay
 from recollect.errors import ArchiveError
 from recollect.model.distilled.nodes import Node
-from recollect.store.ports import EventPlace, LedgerRow, Reader, SourceRow
+from recollect.store.ports import EventPlace, LedgerRow, Reader
 from recollect.upkeep.completeness import untold
 from recollect.upkeep.provenance import ProvenanceCheck
 from recollect.upkeep.removal.reading import holes_of, pieces_and_gaps
@@ -36,18 +38,16 @@ def verify(
     missing or damaged.
     """
     started = time.perf_counter()
+    containers = {s.source_id: s.container for s in reader.sources()}
     rows = list(reader.ledgers())
     total = sum(row.bytes_seen for row in rows)
-    by_source: dict[str, list[LedgerRow]] = defaultdict(list)
-    for row in rows:
-        by_source[row.source_id].append(row)
-    sources = {s.source_id: s for s in reader.sources()}
     defects: list[LedgerDefect] = _journal_defects(archive, rows)
     ledgers: list[SourceLedger] = []
     taken: Counter[str] = Counter()
     done = chunks = 0
-    for source_id, revisions in by_source.items():
-        check = _checked(reader, archive, sources.get(source_id), revisions)
+    for source_id, of_source in groupby(rows, key=attrgetter("source_id")):
+        revisions = list(of_source)
+        check = _checked(reader, archive, containers.get(source_id, "jsonl"), revisions)
         ledgers.append(check.ledger)
         taken.update(check.taken)
         defects += check.defects
@@ -98,9 +98,9 @@ def _journal_defects(archive: Archive, rows: list[LedgerRow]) -> list[LedgerDefe
     return defects
 
 
-def _checked(reader: Reader, archive: Archive, source: SourceRow | None, revisions: list[LedgerRow]) -> _SourceCheck:
+def _checked(reader: Reader, archive: Archive, container: str, revisions: list[LedgerRow]) -> _SourceCheck:
     """Return the check of a source, done. One whose bytes were taken away meanwhile is checked once more."""
-    check = _SourceCheck(reader, archive, source, revisions)
+    check = _SourceCheck(reader, archive, container, revisions)
     check.run()
     if check.ledger.is_ok:
         return check
@@ -108,7 +108,7 @@ def _checked(reader: Reader, archive: Archive, source: SourceRow | None, revisio
     now = list(reader.ledgers(source_id))
     if not now or [row.holes for row in now] == [row.holes for row in revisions]:
         return check
-    check = _SourceCheck(reader, archive, source, now)
+    check = _SourceCheck(reader, archive, container, now)
     check.run()
     return check
 
@@ -116,10 +116,10 @@ def _checked(reader: Reader, archive: Archive, source: SourceRow | None, revisio
 class _SourceCheck:
     """Checks all revisions of one source."""
 
-    def __init__(self, reader: Reader, archive: Archive, source: SourceRow | None, revisions: list[LedgerRow]) -> None:
+    def __init__(self, reader: Reader, archive: Archive, container: str, revisions: list[LedgerRow]) -> None:
         self._reader = reader
         self._archive = archive
-        self._source = source
+        self._container = container
         self._revisions = revisions
         self.defects: list[LedgerDefect] = []
         self.chunks = 0
@@ -164,12 +164,11 @@ class _SourceCheck:
         chunks = self._places(row)
         self.chunks += sum(not c.is_hole for c in chunks)
         size = sum(c.plain for c in chunks)
-        container = self._source.container if self._source else "jsonl"
         records = 0
         self._holes(row, chunks)
         pieces = pieces_and_gaps(self._archive, partial(self._places, row), row.holes)
         try:
-            for batch in replay(pieces, container):
+            for batch in replay(pieces, self._container):
                 if batch.gap is not None:
                     self._gap(row, places, records, batch)
                     records += batch.gap.records
