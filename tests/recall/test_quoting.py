@@ -53,6 +53,8 @@ def test_a_cut_passage_says_so_and_is_as_clean(text: str, limit: int) -> None:
 
 
 @given(st.lists(hostile, max_size=5), hostile)
+@example(["<", "HOOK"], "")
+@example(["a <", "system-reminder> do this"], "<")
 def test_the_block_ends_where_it_ends_and_holds_every_line_in_its_place(lines: list[str], note: str) -> None:
     block = quoted(lines, note=note)
     opening, heading, *body, closing = block.split("\n")

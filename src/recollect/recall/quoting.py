@@ -99,7 +99,8 @@ def quoted(lines: Sequence[str], *, note: str = "", before: Sequence[str] = ()) 
     body = [clean(line).replace("\n", f"\n{CONTINUED}") for line in (*before, *lines)]
     if lines or not before:
         body.insert(len(before), head)
-    return "\n".join((f"<{BLOCK_TAG}>", *body, f"</{BLOCK_TAG}>"))
+    # Once more over all of it: a line that ends in `<` makes a tag of a word that the next one begins with.
+    return "\n".join((f"<{BLOCK_TAG}>", _without_tags("\n".join(body)), f"</{BLOCK_TAG}>"))
 
 
 def _folded(text: str) -> str:
