@@ -50,6 +50,18 @@ def test_each_kind_has_its_heading_and_each_line_its_day_and_its_citation(shop: 
     assert "claude:one#3" in shop.context().citations
 
 
+def test_a_decision_that_was_learned_in_the_same_words_is_told_once(shop: Shop) -> None:
+    shop.session("one").work("Use tabs instead of spaces.", "Fine.")
+    shop.session("two").work("Use Postgres instead of MySQL.", "Fine.")
+    shop.memory.sync()
+    assert "Use tabs instead of spaces." in said(given_to(shop, "claude"))
+    keep(shop.memory.home, learned("use tabs instead of spaces", kind="preference"))
+    words = said(given_to(shop, "claude"))
+    assert "use tabs instead of spaces" in words
+    assert "Use tabs instead of spaces." not in words
+    assert "Use Postgres instead of MySQL." in words
+
+
 def test_pending_actions_stand_apart_by_priority_as_suggestions(shop: Shop, told: Session) -> None:
     keep(
         shop.memory.home,

@@ -148,6 +148,14 @@ def test_a_session_that_starts_is_told_what_was_decided(shop: Shop) -> None:
     assert not any("Never use Postgres" in line for line in decided)
 
 
+def test_what_was_decided_twice_in_the_same_words_is_told_once(shop: Shop) -> None:
+    shop.session("one").work("Use tabs instead of spaces.", "Fine.")
+    second = shop.session("two").work("use tabs instead of spaces", "Fine.")
+    decided = [line for line in shop.context().lines if "decided: " in line]
+    assert len(decided) == 1
+    assert second.uid in decided[0]
+
+
 def test_what_was_decided_below_the_repositorys_top_holds_in_it(shop: Shop) -> None:
     shop.session("one", cwd=shop.path / "web").work("Use tabs instead of spaces.", "Fine.")
     assert any("Use tabs instead of spaces" in line for line in shop.context().lines if "decided: " in line)

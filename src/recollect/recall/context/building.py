@@ -122,7 +122,8 @@ def ordered(event: ContextEvent) -> tuple[ContextSource, ...]:
         return (*_of_session(), *sections(LearnedHere(least=0.05, most=0.3)))
     here, learned = FailuresHere(), LearnedHere()
     return (
-        DiaryHere(), *sections(learned), PendingActions(learned), DecidedHere(), Fixed(here), Unfixed(here), WorkedOn(),
+        DiaryHere(), *sections(learned), PendingActions(learned), DecidedHere(learned), Fixed(here), Unfixed(here),
+        WorkedOn(),
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from recollect.model.own import without_own_blocks
 from recollect.model.text import one_line
+from recollect.recall.context.learned.learnings import LearnedHere, as_words
 from recollect.recall.context.sources import Asked, Candidate, Found
 from recollect.store.recent import RecentDecision
 
@@ -15,25 +16,40 @@ _NAMES = 6
 
 
 class DecidedHere:
-    """Decisions in this repository that nothing has superseded, reversed or revoked."""
+    """Decisions in this repository that nothing has superseded, reversed or revoked. What was said in the same words
+    before, or stands above as something learned, is not said again."""
 
     name = "decisions"
     heading = "Decided here, and it still holds (newest first):"
+
+    def __init__(self, learned: LearnedHere) -> None:
+        self._learned = learned
 
     def candidates(self, asked: Asked) -> Found:
         """Return a line for each of the newest decisions, but those of the present session."""
         if asked.folder is None:
             return Found(())
+        told = {*self._learned.told(asked), *map(as_words, asked.said)}
         held = [
             decision
             for decision in asked.reader.decisions_in(asked.folder, [s.session_uid for s in asked.sessions[0]])
             if decision.citation.partition("#")[0] != asked.session
             and decision.citation
             and (decision.speaker == "human" or decision.confidence >= SURE)
+            and not _is_told(decision, told)
         ]
         shown = held[: max(1, asked.room * 3 // 10)]
         lines = [_line(decision, 1 - place / (2 * len(shown))) for place, decision in enumerate(shown)]
         return Found(lines, len(held) - len(shown))
+
+
+def _is_told(decision: RecentDecision, told: set[str]) -> bool:
+    """Tell whether the words of a decision are among those, and add them."""
+    words = as_words(decision.statement)
+    if words in told:
+        return True
+    told.add(words)
+    return False
 
 
 def _line(decision: RecentDecision, worth: float) -> Candidate:

@@ -48,12 +48,20 @@ class LearnedHere:
     def of(self, asked: Asked, kind: LearningKind) -> Found:
         """Return the lines of one kind that are worth most of all kinds; what is left out is told of the first one."""
         telling, _actions, beyond = self._looked_for(asked)
-        shown = max(2, int(asked.room * self._share))
-        best = sorted(telling, key=lambda learning: (-self._scores[learning.id], learning.id))[:shown]
+        best = self._best(asked)
         chosen = sorted((x for x in best if x.kind == kind), key=lambda x: (x.first_at, x.id))
         lines = [line_of(x, self._least + self._span * self._scores[x.id]) for x in chosen]
         is_first = kind == TELLING_KINDS[0]
         return Found(lines, len(telling) - len(best) + beyond if is_first else 0)
+
+    def told(self, asked: Asked) -> frozenset[str]:
+        """Return what the lines of all kinds but actions say, each `as_words`."""
+        return frozenset(as_words(learning.text) for learning in self._best(asked))
+
+    def _best(self, asked: Asked) -> list[RecentLearning]:
+        telling = self._looked_for(asked)[0]
+        shown = max(2, int(asked.room * self._share))
+        return sorted(telling, key=lambda learning: (-self._scores[learning.id], learning.id))[:shown]
 
     def _looked_for(self, asked: Asked) -> tuple[list[RecentLearning], list[RecentLearning], int]:
         if self._found is None:
@@ -106,6 +114,11 @@ def line_of(learning: RecentLearning, worth: float, *, before: str = "") -> Cand
 def quotable(text: str, limit: int = TEXT_CHARS) -> str:
     """Return a text that stays inside the quotation marks that it is put in."""
     return one_line(without_own_blocks(text), limit).translate(_QUOTES)
+
+
+def as_words(text: str) -> str:
+    """Return a text as it is compared with another line's: two that differ in case or a full stop say the same."""
+    return said_as(text).casefold().rstrip(".!… ")
 
 
 def _about(learning: RecentLearning) -> str:
