@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -22,6 +23,8 @@ SPARE_BYTES = 8 * 1024 * 1024
 """What may be free at the end of a heap."""
 
 _FORMAT_FILE = "format"
+_MAKING_FILE = "making"
+"""Names the shards that are being made whole, as long as they are."""
 _SET_ASIDE = ".damaged"
 _M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
@@ -81,6 +84,32 @@ def prepare_folder(folder: Path) -> list[str]:
             shutil.rmtree(folder / name, ignore_errors=True)
     (folder / _FORMAT_FILE).write_text(FORMAT_VERSION, "utf-8")
     return removed
+
+
+def note_making(folder: Path, names: Iterable[str]) -> None:
+    """Note, durably, that shards are about to be made whole. Raises IndexUnavailable."""
+    with engine_errors("noting", _MAKING_FILE), (folder / _MAKING_FILE).open("w", encoding="utf-8") as file:
+        file.write("\n".join(sorted(names)))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def note_made(folder: Path) -> None:
+    """Note that they are whole and committed. Raises IndexUnavailable."""
+    with engine_errors("noting", _MAKING_FILE):
+        (folder / _MAKING_FILE).unlink(missing_ok=True)
+
+
+def remove_half_made(folder: Path) -> list[str]:
+    """Remove the shards that were being made when a process ended, and return their names. The note stays: until they
+    are made, they are still to be."""
+    try:
+        names = (folder / _MAKING_FILE).read_text("utf-8").split()
+    except FileNotFoundError:
+        return []
+    for name in set(names).intersection(shard_names(folder)):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    return names
 
 
 def open_shard(path: Path) -> tantivy.Index:

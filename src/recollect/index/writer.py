@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -22,8 +23,11 @@ from recollect.index.engine import (
     engine_errors,
     give_back_memory,
     make_shard,
+    note_made,
+    note_making,
     open_shard,
     prepare_folder,
+    remove_half_made,
     set_aside,
     shard_names,
 )
@@ -104,8 +108,9 @@ class IndexWriterSet:
     def __init__(self, folder: Path) -> None:
         bound_heaps()
         self._folder = folder
-        self.damaged: list[str] = prepare_folder(folder)
-        """Shards that were set aside (damaged, or of another format): all their documents must be added again."""
+        self.damaged: list[str] = [*prepare_folder(folder), *remove_half_made(folder)]
+        """Shards that were set aside or removed (damaged, of another format, or half made when the process ended): all
+        their documents must be added again."""
         self._open: OrderedDict[str, _OpenShard] = OrderedDict()
         self._waiting: dict[str, list[IndexDoc]] = {}
         self._waiting_chars = 0
@@ -142,6 +147,23 @@ class IndexWriterSet:
                     self._set_aside(name)
         present = {*shard_names(self._folder), *self._open, *self._waiting}
         return sorted(set(expected) - present)
+
+    @contextmanager
+    def making(self, names: Iterable[str]) -> Iterator[None]:
+        """Make whole shards inside the block, and commit. Killed before its end, they are gone at the next opening:
+        what is there of a shard does not show how much is not.
+
+        Raises:
+            IndexUnavailable: the folder cannot be written.
+        """
+        wanted = set(names)
+        if not wanted:
+            yield
+            return
+        note_making(self._folder, wanted)
+        yield
+        self.commit()
+        note_made(self._folder)
 
     def make(self, names: Iterable[str]) -> None:
         """Make shards that are not there, with nothing in them: all that belongs there is hidden, and that is whole.

@@ -26,15 +26,16 @@ def mend_index(writer: Writer, reader: Reader, index: IndexWriterSet) -> int:
     last = reader.last_change()
     mended = 0
     lost = set(index.damaged) | set(index.missing((*reader.shards(), *reader.entries.shards())))
-    mended += add_all_entries(reader.entries, index, lost.intersection(ENTRY_SHARDS))
-    if lost.difference(ENTRY_SHARDS):
-        events = (e for e in reader.events_for_index() if e.shard in lost)
-        mended += add_events(index, events, is_empty=True)
+    with index.making(lost):
+        mended += add_all_entries(reader.entries, index, lost.intersection(ENTRY_SHARDS))
+        if lost.difference(ENTRY_SHARDS):
+            events = (e for e in reader.events_for_index() if e.shard in lost)
+            mended += add_events(index, events, is_empty=True)
+        index.make(lost)
     changes = reader.changes_after(INDEX, limit=1_000_000)
     if changes:
         mended += add_events(index, (e for e in reader.events_for_index(changes) if e.shard not in lost))
     if lost or changes:
-        index.make(lost)
         index.commit()
         with writer.transaction():
             writer.acknowledge(INDEX, last)
@@ -44,9 +45,9 @@ def mend_index(writer: Writer, reader: Reader, index: IndexWriterSet) -> int:
 def rebuild_index(writer: Writer, reader: Reader, index: IndexWriterSet) -> int:
     """Add every event and entry of the store to an empty index; return how many those were."""
     last = reader.last_change()
-    count = add_events(index, reader.events_for_index(), is_empty=True)
-    count += add_all_entries(reader.entries, index, ENTRY_SHARDS)
-    index.commit()
+    with index.making((*reader.shards(), *ENTRY_SHARDS)):
+        count = add_events(index, reader.events_for_index(), is_empty=True)
+        count += add_all_entries(reader.entries, index, ENTRY_SHARDS)
     with writer.transaction():
         writer.acknowledge(INDEX, last)
     return count

@@ -37,7 +37,8 @@ def index_entries(writer: SqliteWriter, reader: Reader, index: IndexWriterSet) -
     if not entries.has_changes():
         return 0
     lost = [shard for shard in entries.shards() if not index.is_whole(shard)]
-    count = add_all_entries(entries, index, lost)
+    with index.making(lost):
+        count = add_all_entries(entries, index, lost)
     while changes := entries.changes():
         numbers = {change.number for change in changes}
         found = entries.by_number(numbers)
