@@ -124,3 +124,31 @@ def test_a_no_may_follow_a_sound(proposal: str, answer: str) -> None:
 def test_a_past_tense_is_no_supposition() -> None:
     (one,) = decided("Der Worker wurde zu langsam, nimm stattdessen Celery.")
     assert one.chosen == ("Celery",)
+
+
+@pytest.mark.parametrize(
+    ("proposal", "answer", "chosen"),
+    [
+        ("I see two ways: (a) a queue in Redis or (b) a table in Postgres. Which one?", "b", "table"),
+        (
+            "Ich sehe zwei Wege: eine Queue, oder eine Tabelle. Was ist dir lieber?",
+            "zweiteres. und kurz halten",
+            "Tabelle",
+        ),
+    ],
+)
+def test_options_within_a_sentence_can_be_taken(proposal: str, answer: str, chosen: str) -> None:
+    (one,) = answered(proposal, answer)
+    assert [chosen in option for option in one.chosen] == [True]
+
+
+def test_who_wants_to_sleep_on_it_confirms_nothing() -> None:
+    proposal = "Ich würde die Bilder auslagern. Soll ich das so angehen?"
+    assert len(answered(proposal, "klingt vernünftig, mach das")) == 1
+    assert answered(proposal, "klingt vernünftig, aber lass mich erst drüber schlafen") == []
+
+
+def test_what_was_not_taken_is_a_reason_where_the_next_sentence_weighs_it() -> None:
+    choice = "Bei den Terminen setze ich auf UTC."
+    assert len(decided(f"{choice} Lokale Zeiten wären bequemer.", "assistant")) == 1
+    assert decided(choice, "assistant") == []

@@ -10,6 +10,7 @@ from recollect.distill.language.answers import Answer, answers
 from recollect.distill.language.options import Range
 from recollect.distill.language.projection import CAP, lower
 from recollect.distill.language.proposals import Proposal, alternatives_in, proposal_of
+from recollect.distill.language.sentences import sentences
 from recollect.model.distilled.nodes import Marker, Polarity
 
 _STOP: Final = re.compile(r"[.?!\n。？！]|$")
@@ -66,7 +67,9 @@ def _labelled(label: str, proposal: Proposal, said: str) -> tuple[list[Range], l
 def _between(proposal: Proposal, said: str) -> list[Range]:
     """Return the alternatives that "or" separates in what was offered or suggested."""
     low = lower(said[:CAP])
-    for span in (proposal.offered, proposal.suggested, proposal.asked):
+    # "There are two ways: a queue or a table. Which one?"
+    before = [(max(s.start, low.rfind(":", *s) + 1), s.end - 1) for s in sentences(low, 0, proposal.asked[0])[-1:]]
+    for span in (proposal.offered, proposal.suggested, proposal.asked, *before):
         start, end = span
         stop = _STOP.search(low, end)  # the second alternative may stand behind a word that ends an option
         parts = alternatives_in(low, (start, stop.start() if stop else len(low))) if span != (0, 0) else []

@@ -93,6 +93,8 @@ def _option(low: str, code: str) -> Answer | None:
 def _is_named_alone(low: str, match: re.Match[str], words: Words) -> bool:
     """Whether an ordinal with its article ends the first words of an answer: "ok, the second one, it is less work"."""
     before = low[: match.start()].split()
+    if not before:  # "the latter" is one word in many languages: "letzteres. and make it smaller"
+        return low[match.end() :].lstrip()[:1] in (".", "!")
     is_first = 0 < len(before) <= _ORDINAL_WORDS and len(low.split()) <= _BARE_WORDS
     if not is_first or words.begins("articles", before[-1], 0, len(before[-1])) is None:
         return False
@@ -142,6 +144,8 @@ def _whole(low: str, code: str) -> Answer | None:
     is_bare = not any(c.isalnum() for c in rest)
     kind = "do_it" if "do_it" in kinds else kinds[0]
     if rest.endswith(("?", "？")) and kind != "do_it":
+        return None
+    if words.has("undecided", low, at, len(low)):  # "sounds good, but let me sleep on it"
         return None
     return Answer(kind, code, begin, end, is_bare=is_bare)
 

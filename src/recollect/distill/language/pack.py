@@ -57,6 +57,7 @@ class Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     conditions: str = ""
     reasons: str = ""
     reasons_next: str = ""
+    weighed: str = ""
     consequences: str = ""
     articles: str = ""
     option_ends: str = ""

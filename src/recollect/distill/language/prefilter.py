@@ -25,7 +25,7 @@ _PLACES: Final = 512
 """Places of a group in a stretch of text, at most; who repeats a word more often does not decide by it."""
 _FOLLOWED: Final = 8
 """Places of the next group that are looked at; if none of them will do, one behind them is taken to."""
-_LISTS: Final = ("reported", "undecided", "hypothetical", "reasons", "reasons_next", "negators")
+_LISTS: Final = ("reported", "undecided", "hypothetical", "reasons", "reasons_next", "weighed", "negators")
 """The fixed lists whose words are looked for anywhere in a sentence."""
 
 _WORD: Final = re.compile(r"[\w-]+")
@@ -313,7 +313,7 @@ class Prefilter:
         for name in (*_LISTS, *(name for rule, _ in rules for name in rule.without)):
             if words.phrases(name):
                 self._lists.setdefault(name, len(self._lists))
-        reasons = tuple(self._lists[name] for name in ("reasons", "reasons_next") if name in self._lists)
+        reasons = tuple(self._lists[name] for name in ("reasons", "reasons_next", "weighed") if name in self._lists)
         patterns = [pattern for _, of_rule in rules for pattern in of_rule]
         share = {
             group: sum(_share(phrase, words.stop_words) for phrase in group)

@@ -28,6 +28,7 @@ _LINE: Final = re.compile(
     | \s*[+-](?!\s)\S*[(){};=<>]                            # changed line of code
     | \s*\[?\d{4}-\d\d-\d\d[T\s]\d\d:                       # log
     | \s*\[?\d\d:\d\d:\d\d
+    | \s*(?-i:WARN|ERR|ERROR|INFO|DEBUG|TRACE|FATAL)\s{2,}\S
     | \s*\[(?:info|warn|warning|error|debug|trace)\]
     | \s*(?:error|warning|fatal|info|debug|note|help)(?:\[\w+\])?:\s
     | \s*\[?(?:fehler|warnung|hinweis|erreur|avertissement|erro|aviso|advertencia|ошибка|предупреждение)\]?\s?[:：]

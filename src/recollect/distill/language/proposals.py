@@ -20,7 +20,12 @@ _LABEL: Final = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _BULLET: Final = re.compile(r"^[ \t]*([-*+•])[ \t]+(\S[^\n]{1,400})", re.MULTILINE)
-_ALTERNATIVES: Final = re.compile(r"[,;]?\s+(?:or|oder|ou|или|o)\s+|还是|または|それとも")
+_IN_LINE: Final = re.compile(
+    r"(?<![^\s:,;])\(?(\d|[a-f])\)\s+([^\n();.?!]{3,200}?)"
+    r"(?=[,;]?\s+(?:(?:or|and|oder|und|ou|et|или|либо|и|o|y|e)\s+)?\(?[\da-f]\)|[\n();.?!]|$)"
+)
+"""Options within a sentence: "either (a) a queue or (b) a table"."""
+_ALTERNATIVES: Final = re.compile(r"[,;]?\s+(?:or|oder|ou|или|либо|o)\s+|还是|または|それとも")
 _LISTED: Final = 12
 _HEAD: Final = 40
 """Sentences at the beginning of a reply in which it may suggest something."""
@@ -70,7 +75,9 @@ def proposal_of(text: str, code: str) -> Proposal | None:
 def _listed(text: str, low: str, words: Words) -> tuple[Listed, ...]:
     """Return the last list of options that begins with its first label."""
     found: list[Listed] = []
-    pattern = _LABEL if _LABEL.search(text) else _BULLET
+    pattern = next((p for p in (_LABEL, _BULLET) if p.search(text)), _IN_LINE)
+    if pattern is _IN_LINE and len(_IN_LINE.findall(text)) < 2:
+        return ()
     for match in pattern.finditer(text):
         label = match[1].lower() if match[1].isalnum() else f"#{len(found) + 1}"
         if label in ("1", "a"):

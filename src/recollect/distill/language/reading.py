@@ -302,7 +302,10 @@ class _Circumstances:
         if found >= 0:
             return (found, end)
         after = _NEXT.match(self._low, end)
-        if after is not None and self.words.begins("reasons_next", self._low, *after.span(1)):
+        if after is not None and (
+            self.words.begins("reasons_next", self._low, *after.span(1))
+            or self._prefilter.first_of("weighed", self._places, *after.span(1)) >= 0
+        ):
             return after.span(1)
         return (0, 0)
 
