@@ -1,4 +1,4 @@
-"""Where the memory, its configuration and the demo live. Standard library only; nothing here touches the disk.
+"""Where the memory, its configuration and the demo live. Standard library only; only `make_private` touches the disk.
 
 Every function takes the environment as a mapping, so that a test or a tool can ask for another user's answer. A hook
 needs only what gives text: `pathlib` and `typing` take longer to be imported than it may run, so they wait until used.
@@ -89,6 +89,12 @@ def demo_home(env: Mapping[str, str] | None = None) -> Path:
     """Return the home of the demo: beside the real one, never in it (`recollect-demo`)."""
     home = home_dir(env)
     return home.with_name(f"{home.name or 'recollect'}-demo")
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder, and those above it that are missing, each for its owner alone. Raises OSError."""
+    for path in reversed([path for path in (folder, *folder.parents) if not path.exists()]):
+        path.mkdir(mode=0o700, exist_ok=True)  # with `parents=True` those above would be open to others
 
 
 def _path(text: str) -> Path:

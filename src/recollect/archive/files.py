@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from recollect.errors import ArchiveError, DiskFull, RecollectError
+from recollect.paths import make_private
 
 _BINARY = getattr(os, "O_BINARY", 0)
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0)
@@ -31,10 +32,8 @@ def write_error(error: OSError, path: Path) -> RecollectError:
 
 def make_private_folder(path: Path) -> None:
     """Create `path` (and its parents) where missing; a folder that is made here is open to its owner only."""
-    if path.is_dir():
-        return
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(path)
     except OSError as error:
         raise write_error(error, path) from error
 

@@ -15,6 +15,7 @@ import tantivy
 
 from recollect.errors import BrokenInvariant, IndexUnavailable
 from recollect.index.schema import FORMAT_VERSION, register_analyzers, schema
+from recollect.paths import make_private
 
 HEAPS = 2
 LARGE_BYTES = 1024 * 1024
@@ -76,7 +77,7 @@ def check_format(folder: Path) -> bool:
 
 def prepare_folder(folder: Path) -> list[str]:
     """Make the folder ready for writing; return the shards removed because another version made them."""
-    _make_private(folder)
+    make_private(folder)  # the engine itself makes files that others may read
     removed: list[str] = []
     if not check_format(folder):
         removed = shard_names(folder)
@@ -132,7 +133,7 @@ def make_shard(path: Path) -> tantivy.Index:
         IndexUnavailable: the folder cannot be written.
     """
     with engine_errors("making", path.name):
-        _make_private(path)
+        make_private(path)
         index = tantivy.Index(schema(), path=str(path), reuse=False)
         register_analyzers(index)
         return index
@@ -159,12 +160,6 @@ def set_aside(path: Path) -> None:
     shutil.rmtree(target, ignore_errors=True)
     with engine_errors("setting aside", path.name):
         path.rename(target)
-
-
-def _make_private(folder: Path) -> None:
-    """Make a folder and those above it, for their owner alone: the engine itself makes files that others may read."""
-    for path in reversed([path for path in (folder, *folder.parents) if not path.exists()]):
-        path.mkdir(mode=0o700, exist_ok=True)
 
 
 def bound_heaps() -> None:

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recollect.errors import IndexUnavailable
+from recollect.paths import make_private
 
 FORMAT = 1
 ENTRIES_FOLDER = "entries"
@@ -122,7 +123,7 @@ class Files:
 
     def begin(self, dimensions: int) -> Generation:
         """Return a new, empty generation that is not in force yet."""
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(self.folder)
         taken = [int(p.name[1:]) for p in self.folder.glob("g*") if p.name[1:].isdecimal()]
         path = self.folder / f"g{max(taken, default=0) + 1}"
         path.mkdir(mode=0o700)
