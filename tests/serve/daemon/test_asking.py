@@ -58,6 +58,7 @@ def test_a_configuration_that_was_changed_since_is_told(desk: Desk) -> None:
 
 def test_a_changed_configuration_is_told_where_it_lies_in_a_folder_of_its_own(desk: Desk) -> None:
     del desk.env["RECOLLECT_HOME"]
+    desk.env["XDG_DATA_HOME"] = str(desk.root)  # below `.local/share` its socket's name may be too long
     desk.env["XDG_CONFIG_HOME"] = desk.env["APPDATA"] = str(desk.root / "configuration")
     desk.home = home_dir(desk.env)
     path = config_file(desk.env)
