@@ -3,7 +3,8 @@
 Every file with a judged pair (tests/quality/labels/bindings.ndjson) is distilled whole, as `recollect decisions` sees
 it; then once more with the decisions that people labelled (decisions.ndjson) in place of those that were found, which
 measures the binder alone. A binding and a judged pair are the same where the deciding words overlap and the edit is one
-of the episode's. Bindings that nobody judged are counted and, with --unjudged, listed.
+of the episode's. Bindings that nobody judged are counted and, with --unjudged, listed. Pairs of the fresh batch, which
+were judged before anything was tuned on them, have a row of their own, whichever way their decisions came.
 """
 
 from __future__ import annotations
@@ -38,7 +39,11 @@ from recollect.model.events import Event
 LABELS = REPOSITORY / "tests" / "quality" / "labels" / "bindings.ndjson"
 TURNS = LABELS.with_name("decisions.ndjson")
 BAR = 0.95
+FRESH = "fresh"
+"""The batch of pairs, and the row, of what was judged before anything was tuned on it."""
 Label = dict[str, Any]
+Given = tuple[Conversation, Decision]
+"""A decision of a person's judgement, with the conversation that it stands in."""
 
 
 class Bound(NamedTuple):
@@ -56,24 +61,31 @@ def read(path: Path) -> list[Label]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
 
 
-def bound_in(at: Places, labels: Sequence[Label], turns: Sequence[Label] | None = None) -> Iterator[Bound]:
+def bound_in(
+    at: Places, labels: Sequence[Label], turns: Sequence[Label] | None = None, given: Sequence[Label] = ()
+) -> Iterator[Bound]:
     """Yield the bindings of every session of the files with a judged pair; a session that several files hold once.
 
-    turns: labelled turns whose decisions take the place of those that are found.
+    turns: labelled turns whose decisions take the place of those that are found. given: pairs that bring a decision of
+    their own; those are added to the turns', and only their bindings are yielded.
     """
     stages = default_stages()
     seen: set[str] = set()
     for file in sorted({label["file"] for label in labels}):
         path = at.real_corpus / file
         for uid, events in by_session(parse_file(path)).items() if path.is_file() else ():
+            own: set[str] = set()
             if turns is None:
                 nodes = analyse(events, stages=stages).nodes
             else:
-                nodes = of_labels(SessionEvents(events), [t for t in turns if t["session_uid"] == uid], stages)
+                session = SessionEvents(events)
+                brought = brought_by(session, [pair for pair in given if pair["session_uid"] == uid])
+                own = {decision.id for _, decision in brought}
+                nodes = of_labels(session, [t for t in turns if t["session_uid"] == uid], stages, brought)
             by_id = {node.id: node for node in nodes}
             of_session = [label for label in labels if label["session_uid"] == uid]
             for node in nodes:
-                if isinstance(node, Binding) and node.id not in seen:
+                if isinstance(node, Binding) and node.id not in seen and (node.source in own or not given):
                     seen.add(node.id)
                     source, episode = by_id[node.source], by_id[node.episode]
                     assert isinstance(source, Decision | Conversation)
@@ -82,11 +94,17 @@ def bound_in(at: Places, labels: Sequence[Label], turns: Sequence[Label] | None 
                     yield Bound(file, node, source, episode, judged)
 
 
-def of_labels(session: SessionEvents, turns: Sequence[Label], stages: Stages) -> list[Node]:
-    """Return the decisions that people labelled in a session, its episodes, and the bindings between them."""
-    found: list[tuple[Conversation, Decision]] = []
+def of_labels(
+    session: SessionEvents, turns: Sequence[Label], stages: Stages, brought: Sequence[Given] = ()
+) -> list[Node]:
+    """Return the decisions that people labelled in a session, its episodes, and the bindings between them.
+
+    brought: further decisions.
+    """
+    found = [*brought]
     for turn in turns:
-        event = said_in(session, turn["record"], turn["quote"]) if turn["is_decision"] else None
+        words = [decision["quote"] for decision in turn["decisions"]]
+        event = said_in(session, turn["record"], turn["quote"], words) if turn["is_decision"] else None
         for number, label in enumerate(turn["decisions"] if event else ()):
             assert event is not None
             answers = label.get("answers")
@@ -98,15 +116,34 @@ def of_labels(session: SessionEvents, turns: Sequence[Label], stages: Stages) ->
     return [*conversations, *decisions, *episodes, *bindings]
 
 
-def said_in(session: SessionEvents, record: int, quote: str) -> Event | None:
-    """Return the message of a record that holds the beginning of a quote."""
-    at = (e for e in session.talk() if e.location.record_index == record)
-    return next((e for e in at if quote[:40] in getattr(e.payload, "text", "")), None)
+def brought_by(session: SessionEvents, pairs: Sequence[Label]) -> list[Given]:
+    """Return the decisions that judged pairs bring with them, each once, as nodes."""
+    said = {(e.event_id, e.part): e for e in session.talk()}
+    found: dict[str, Given] = {}
+    for pair in pairs:
+        source, decision = pair["source"], pair["decision"]
+        event = said.get((source["event_id"], source["part"]))
+        if event is None:  # an earlier state of the session, in another file
+            continue
+        words = str(getattr(event.payload, "text", ""))[source["start"] : source["end"]]
+        nodes = labelled(event, {**decision, "quote": words}, None, speaker=decision["speaker"], number=0)
+        found.setdefault(nodes[1].id, nodes)
+    return list(found.values())
 
 
-def labelled(
-    event: Event, label: Label, proposal: Event | None, *, speaker: Speaker, number: int
-) -> tuple[Conversation, Decision]:
+def said_in(session: SessionEvents, record: int, quote: str, words: Sequence[str] = ()) -> Event | None:
+    """Return the message of a record that holds the beginning of a quote, and the deciding words.
+
+    A history of Aider is one record, with many replies that begin alike.
+    """
+    for event in session.talk():
+        text = getattr(event.payload, "text", "")
+        if event.location.record_index == record and all(part in text for part in (quote[:40], *words)):
+            return event
+    return None
+
+
+def labelled(event: Event, label: Label, proposal: Event | None, *, speaker: Speaker, number: int) -> Given:
     """Return a labelled decision as nodes. proposal: what it answers."""
     text = str(getattr(event.payload, "text", ""))
     start = max(0, text.find(label["quote"]))
@@ -166,7 +203,7 @@ def text_of(figures: dict[str, Any]) -> str:
         "| decisions | split | bindings | judged | right | precision | bar |",
         "|---|---|---:|---:|---:|---:|---:|",
     ]
-    for name in ("found", "labelled"):
+    for name in ("found", "labelled", FRESH):
         for split, row in figures[name].items():
             precision = "-" if row["precision"] is None else f"{row['precision']:.3f}"
             counts = f"{row['bindings']} | {row['judged']} | {row['right']}"
@@ -174,7 +211,7 @@ def text_of(figures: dict[str, Any]) -> str:
     pairs = figures["pairs"]
     lines += [
         "",
-        f"Of {pairs['right_pairs']} pairs that are judged right, {pairs['bound']} are bound by one or the other.",
+        f"Of {pairs['right_pairs']} pairs that are judged right, {pairs['bound']} are bound in one of the ways.",
     ]
     return "\n".join(lines)
 
@@ -184,20 +221,30 @@ def measure(at: Places, options: argparse.Namespace) -> list[Section]:
     labels = read(LABELS)
     if not at.real_corpus.is_dir():
         raise FileNotFoundError(f"no {at.real_corpus}; name the folder with --shared")
+    turns, given = read(TURNS), [label for label in labels if "decision" in label]
     found = list(bound_in(at, labels))
-    labelled_ones = list(bound_in(at, labels, read(TURNS)))
+    labelled_ones = list(bound_in(at, labels, turns))
+    brought = list(bound_in(at, labels, turns, given)) if given else []
+    every = [*found, *labelled_ones, *brought]
     if getattr(options, "unjudged", False):
-        for b in (*found, *labelled_ones):
+        for b in every:
             if b.label is None:
                 print(unjudged(b), file=sys.stderr)
+    fresh = {b.label["id"] if b.label else b.binding.id: b for b in (*filter(is_fresh, every), *brought)}
     figures = {
-        "found": by_split(found),
-        "labelled": by_split(labelled_ones),
-        "pairs": found_again([*found, *labelled_ones], labels),
+        "found": by_split([b for b in found if not is_fresh(b)]),
+        "labelled": by_split([b for b in labelled_ones if not is_fresh(b)]),
+        FRESH: by_split(list(fresh.values())),
+        "pairs": found_again(every, labels),
         "bar": BAR,
     }
     title = "Bindings of decisions with edits, against judged pairs"
     return [Section("distill_bindings/real", title, figures, text_of(figures))]
+
+
+def is_fresh(bound: Bound) -> bool:
+    """Say whether a binding is a pair of the fresh batch."""
+    return bound.label is not None and bound.label.get("batch") == FRESH
 
 
 def by_split(bound: Sequence[Bound]) -> dict[str, dict[str, Any]]:

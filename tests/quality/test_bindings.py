@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import pytest
@@ -11,11 +12,12 @@ import pytest
 from recollect.distill.stream import by_session
 from recollect.memory import parse_file
 from recollect.model.events import Event
-from recollect.model.payloads import FileEdit, ToolCall
-from tests.quality.labelled import Split, split_of
+from recollect.model.payloads import FileEdit, ToolCall, UserMessage
+from tests.quality.labelled import Polarity, Split, split_of
 
 FILE = Path(__file__).with_name("labels") / "bindings.ndjson"
 FEWEST = 60
+FEWEST_FRESH = 80
 LONGEST_QUOTE = 100
 LONGEST_REASON = 160
 
@@ -40,8 +42,20 @@ class Edited(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: str
 
 
+class Brought(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the deciding words decide, where no labelled turn says so and the pipeline does not find it."""
+
+    speaker: Literal["human", "assistant"]
+    polarity: Polarity
+    chosen: tuple[str, ...]
+    rejected: tuple[str, ...]
+
+
 class JudgedBinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A decision and an edit, and whether the edit carries it out. file: relative to the shared transcripts."""
+    """A decision and an edit, and whether the edit carries it out. file: relative to the shared transcripts.
+
+    batch: "fresh" where it was judged before anything was tuned on it.
+    """
 
     id: str
     file: str
@@ -51,6 +65,8 @@ class JudgedBinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     is_right: bool
     reason: str
     split: Split
+    batch: Literal["tuned", "fresh"] = "tuned"
+    decision: Brought | None = None
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +92,19 @@ def test_there_are_enough_of_both_kinds_in_both_halves(pairs: list[JudgedBinding
     assert min(Counter((p.split, p.is_right) for p in pairs).values()) >= 5
 
 
+def test_only_fresh_pairs_bring_their_decision(pairs: list[JudgedBinding]) -> None:
+    assert [p.id for p in pairs if p.decision is not None and p.batch != "fresh"] == []
+    assert [p.id for p in pairs if p.decision is not None and not p.decision.chosen + p.decision.rejected] == []
+    assert sum(p.batch == "fresh" for p in pairs) >= FEWEST_FRESH
+
+
+def test_pairs_of_the_same_words_bring_the_same_decision(pairs: list[JudgedBinding]) -> None:
+    brought: dict[Said, Brought] = {}
+    for pair in pairs:
+        if pair.decision is not None:
+            assert brought.setdefault(pair.source, pair.decision) == pair.decision, pair.id
+
+
 @pytest.mark.corpus
 def test_every_pair_is_in_its_transcript(pairs: list[JudgedBinding], shared: Path) -> None:
     parsed: dict[str, dict[str, list[Event]]] = {}
@@ -87,6 +116,9 @@ def test_every_pair_is_in_its_transcript(pairs: list[JudgedBinding], shared: Pat
         text = getattr(said.payload, "text", "")
         assert text[pair.source.start : pair.source.end].startswith(pair.source.quote), pair.id
         assert said.location.record_index == pair.source.record, pair.id
+        if pair.decision is not None:
+            assert pair.decision.speaker == ("human" if isinstance(said.payload, UserMessage) else "assistant"), pair.id
+            assert [o for o in pair.decision.chosen + pair.decision.rejected if o not in text] == [], pair.id
         edit = events[pair.episode.event_id, pair.episode.part]
         assert isinstance(edit.payload, FileEdit | ToolCall), pair.id
         assert edit.location.record_index == pair.episode.record, pair.id
