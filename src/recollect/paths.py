@@ -1,4 +1,5 @@
-"""Where the memory, its configuration and the demo live. Standard library only; only `make_private` touches the disk.
+"""Where the memory, its configuration and the demo live. Standard library only; only `make_private` and `SocketPath`
+touch the disk.
 
 Every function takes the environment as a mapping, so that a test or a tool can ask for another user's answer. A hook
 needs only what gives text: `pathlib` and `typing` take longer to be imported than it may run, so they wait until used.
@@ -21,6 +22,8 @@ DATABASE_NAME = "memory.db"
 BACKGROUND_VARIABLE = "RECOLLECT_BACKGROUND"
 """Set to 0: nothing is started that outlives the command that starts it."""
 CONFIG_NAME = "config.toml"
+MAX_SOCKET_BYTES = 103
+"""Of a Unix socket's path, on every system; Linux takes 107."""
 
 
 def user_home(env: Mapping[str, str] | None = None) -> Path:
@@ -95,6 +98,31 @@ def make_private(folder: Path) -> None:
     """Make a folder, and those above it that are missing, each for its owner alone. Raises OSError."""
     for path in reversed([path for path in (folder, *folder.parents) if not path.exists()]):
         path.mkdir(mode=0o700, exist_ok=True)  # with `parents=True` those above would be open to others
+
+
+class SocketPath:
+    """A path of a Unix socket as the system takes it, to use in a `with`: what it takes is short.
+
+    Linux reaches a socket in a deeper folder through that folder, opened. Elsewhere the path is given as it is, and
+    refused when it is used. Raises OSError where the folder cannot be opened.
+    """
+
+    __slots__ = ("_folder", "_path")
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._folder = -1
+
+    def __enter__(self) -> str:
+        if sys.platform != "linux" or len(os.fsencode(self._path)) <= MAX_SOCKET_BYTES:
+            return self._path
+        folder, name = os.path.split(self._path)
+        self._folder = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        return f"/proc/self/fd/{self._folder}/{name}"
+
+    def __exit__(self, *_: object) -> None:
+        if self._folder >= 0:
+            os.close(self._folder)
 
 
 def _path(text: str) -> Path:

@@ -6,7 +6,8 @@ daemon answers every kind that it does not know with an empty text; a hook takes
 understand for none.
 
 The socket is `run/hook.sock` in the memory's home. `run` belongs to the user and is closed to others (0700); the
-socket is the user's own. Otherwise nothing is sent: a prompt must not reach somebody else.
+socket is the user's own. Otherwise nothing is sent: a prompt must not reach somebody else. Where the path is longer
+than a socket's may be, it is reached through the folder (`recollect.paths.SocketPath`).
 """
 
 from __future__ import annotations
@@ -39,12 +40,15 @@ def ask(path: str, question: dict[str, object]) -> str | None:
     """Return the daemon's text; None when there is no daemon, or not ours, or not in time. Never raises OSError."""
     import socket
 
+    from recollect.paths import SocketPath
+
     if not hasattr(socket, "AF_UNIX") or not is_private(path):
         return None
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
         try:
             channel.settimeout(CONNECT_S)
-            channel.connect(path)
+            with SocketPath(path) as short:
+                channel.connect(short)
             channel.settimeout(ANSWER_S)
             channel.sendall(json.dumps(question).encode() + b"\n")
             line = _read_line(channel)

@@ -117,13 +117,15 @@ class Fix(msgspec.Struct, frozen=True):
 class DaemonSeen(msgspec.Struct, frozen=True):
     """A daemon as seen from outside. pid 0: none is at work. is_stale: one that was killed left its card behind.
 
-    no_http: why it serves no MCP and no page, as it says itself; "" where it does, or does not answer.
+    no_http: why it serves no MCP and no page, as it says itself; "" where it does, or does not answer. no_socket: why
+    hooks and reads cannot ask it, "" where they can.
     """
 
     pid: int = 0
     version: str = ""
     is_stale: bool = False
     no_http: str = ""
+    no_socket: str = ""
 
 
 class DoctorReport(msgspec.Struct, frozen=True):

@@ -58,7 +58,7 @@ def test_a_configuration_that_was_changed_since_is_told(desk: Desk) -> None:
 
 def test_a_changed_configuration_is_told_where_it_lies_in_a_folder_of_its_own(desk: Desk) -> None:
     del desk.env["RECOLLECT_HOME"]
-    desk.env["XDG_DATA_HOME"] = str(desk.root)  # below `.local/share` its socket's name may be too long
+    desk.env["XDG_DATA_HOME"] = str(desk.root)
     desk.env["XDG_CONFIG_HOME"] = desk.env["APPDATA"] = str(desk.root / "configuration")
     desk.home = home_dir(desk.env)
     path = config_file(desk.env)
@@ -129,6 +129,22 @@ def test_the_end_of_a_session_has_it_looked_at_and_analysed(desk: Desk) -> None:
     passes = desk.status().counters.passes
     assert question(desk, "ended", event="end", session=talk.session) == ""
     wait_until(lambda: desk.status().counters.passes > passes)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux reaches a socket through an open folder")
+def test_a_home_deeper_than_the_path_of_a_socket_is_asked_like_any_other(desk: Desk) -> None:
+    desk.home = desk.root / ("deep-" * 20) / ("memory-" * 20)
+    desk.env["RECOLLECT_HOME"] = str(desk.home)
+    talk = desk.claude("one")
+    talk.user("it begins")
+    daemon = desk.up()
+    assert len(socket_path(str(desk.home))) > 200
+    talk.user("just now: quokka")
+    desk.wait_for("quokka")
+    assert question(desk, "context", event="start", cwd="/nowhere") == ""
+    assert json.loads(desk.run("up", "--status", "--json").stdout)["no_socket"] == ""
+    assert daemon.end() == (0, "")
+    assert not Path(socket_path(str(desk.home))).exists()
 
 
 def test_reads_leave_the_looking_to_the_daemon_and_still_see_the_newest(desk: Desk) -> None:

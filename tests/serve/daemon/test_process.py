@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from recollect import __version__
 from recollect.memory.presence import place
 from recollect.memory.presence.place import CARD_NAME, FOLDER, LOCK_NAME, SOCKET_NAME
 from tests.serve.daemon.conftest import Desk, wait_until
@@ -134,6 +135,39 @@ def test_what_it_makes_is_for_its_user_alone(desk: Desk) -> None:
     assert modes.pop(FOLDER) == 0o700
     assert set(modes.values()) == {0o600}, modes
     assert {f"{FOLDER}/{name}" for name in (CARD_NAME, LOCK_NAME, SOCKET_NAME)} <= modes.keys()
+
+
+@unix_only
+def test_folders_above_a_home_that_it_makes_are_for_its_user_alone(desk: Desk) -> None:
+    home = desk.root / "not" / "yet" / "there"
+    place.Place(home).leave()
+    made = [home, *home.parents[:2]]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in made] == [0o700] * 3
+
+
+@unix_only
+def test_an_open_folder_of_its_own_is_closed(desk: Desk) -> None:
+    (desk.home / FOLDER).mkdir(parents=True)
+    (desk.home / FOLDER).chmod(0o755)
+    desk.up()
+    assert stat.S_IMODE((desk.home / FOLDER).stat().st_mode) == 0o700
+
+
+@unix_only
+def test_one_that_cannot_be_asked_says_why(desk: Desk) -> None:
+    why = "/a/long/path: AF_UNIX path too long"
+    with desk.memory() as memory:
+        mine = place.Place(desk.home)
+        mine.show(place.Card(os.getpid(), __version__, 0, no_socket=why))
+        try:
+            (check,) = [one for one in memory.upkeep.doctor().checks if one.id == "daemon"]
+            told = desk.run("up", "--status")
+            answer = json.loads(desk.run("up", "--status", "--json").stdout)
+        finally:
+            mine.leave()
+    assert (check.state, why in check.detail, "RECOLLECT_HOME" in check.hint) == ("warn", True, True)
+    assert why in told.stdout
+    assert (answer["state"], answer["no_socket"]) == ("not answering", why)
 
 
 def test_a_home_that_cannot_be_made_is_an_error_not_a_loop(desk: Desk) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.memory.presence.place import FOLDER, LOCK_NAME, SOCKET_NAME, is_alive
+from recollect.paths import SocketPath
 
 # Every read asks whether there is a daemon: what talks to one is imported where there is.
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ def ask(home: Path, question: dict[str, object], *, seconds: float) -> str | Non
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
         try:
             channel.settimeout(CONNECT_S)
-            channel.connect(str(path))
+            with SocketPath(str(path)) as short:
+                channel.connect(short)
             channel.settimeout(seconds)
             channel.sendall(json.dumps({"version": VERSION, **question}).encode() + b"\n")
             line = b""

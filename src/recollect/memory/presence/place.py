@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from recollect.errors import StoreError, StoreLocked
+from recollect.paths import make_private
 from recollect.store.sqlite import IngestLock
 
 FOLDER = "run"
@@ -22,13 +23,15 @@ LOCK_TRIES_S = 0.3
 
 
 class Card(msgspec.Struct, frozen=True):
-    """What a daemon says of itself while it lives. started_at: UTC microseconds. port: of HTTP, 0 for none."""
+    """What a daemon says of itself while it lives. started_at: UTC microseconds. port: of HTTP, 0 for none. no_socket:
+    why hooks and reads cannot ask it, "" where they can."""
 
     pid: int
     version: str
     started_at: int
     port: int = 0
     token_file: str = ""
+    no_socket: str = ""
 
 
 class Place:
@@ -39,7 +42,7 @@ class Place:
 
     def __init__(self, home: Path) -> None:
         self._folder = home / FOLDER
-        make_private(self._folder)
+        _make_own(self._folder)
         self._lock = _locked(self._folder)
         self._identity = _identity(self._folder / LOCK_NAME)
         for name in (CARD_NAME, SOCKET_NAME):  # of one that was killed
@@ -97,11 +100,10 @@ def is_alive(home: Path) -> bool:
     return False
 
 
-def make_private(folder: Path) -> None:
-    """Make a folder that is closed to others. Raises StoreError."""
+def _make_own(folder: Path) -> None:
+    """Make a folder that is closed to others, and close one that is open. Raises StoreError."""
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        folder.mkdir(exist_ok=True, mode=0o700)
+        make_private(folder)
         if os.name != "nt" and folder.stat().st_mode & 0o077:
             folder.chmod(0o700)
     except OSError as error:

@@ -82,7 +82,8 @@ def daemon_seen(home: Path) -> DaemonSeen:
     card = read_card(home)
     if card is not None:
         told = ask_status(home) if not card.port else None
-        return DaemonSeen(card.pid, card.version, no_http=told.http if told is not None and not told.url else "")
+        no_http = told.http if told is not None and not told.url else ""
+        return DaemonSeen(card.pid, card.version, no_http=no_http, no_socket=card.no_socket)
     return DaemonSeen(is_stale=(home / FOLDER / CARD_NAME).exists() and not is_alive(home))
 
 

@@ -26,7 +26,8 @@ class DaemonAnswer(msgspec.Struct, frozen=True):
 
     state: running; failing (it answers, and some of its work fails); not answering (its lock is held, but it says
     nothing); not running. page: the address of the status page that lets a browser in, "" without HTTP; it holds the
-    token. is_other_version: it was started before an upgrade of this program.
+    token. is_other_version: it was started before an upgrade of this program. no_socket: why hooks and reads cannot
+    ask it, "" where they can.
     """
 
     state: DaemonState
@@ -36,6 +37,7 @@ class DaemonAnswer(msgspec.Struct, frozen=True):
     is_other_version: bool = False
     page: str = ""
     status: LiveStatus | None = None
+    no_socket: str = ""
 
 
 def ask(memory: Memory) -> DaemonAnswer:
@@ -47,8 +49,10 @@ def ask(memory: Memory) -> DaemonAnswer:
     status = memory.live.status()
     if status is None and card is not None and card.port:
         status = _over_http(memory, card)
+    no_socket = card.no_socket if card is not None else ""
     if status is None:
-        return DaemonAnswer("not answering", home, card.pid if card else 0, card.version if card else "")
+        pid, version = (card.pid, card.version) if card is not None else (0, "")
+        return DaemonAnswer("not answering", home, pid, version, no_socket=no_socket)
     page = ""
     if status.url:
         try:
@@ -56,7 +60,8 @@ def ask(memory: Memory) -> DaemonAnswer:
         except StoreError:
             page = status.url
     state: DaemonState = "failing" if status.failures else "running"
-    return DaemonAnswer(state, home, status.pid, status.version, status.version != __version__, page, status)
+    is_other = status.version != __version__
+    return DaemonAnswer(state, home, status.pid, status.version, is_other, page, status, no_socket)
 
 
 def _over_http(memory: Memory, card: Card) -> LiveStatus | None:

@@ -66,6 +66,7 @@ class _Daemon:
         self._keeper: Keeper = memory.live.make_keeper(log)
         self._url = ""
         self._http = ""
+        self._no_socket = ""
         self._has_begun = False
         self._stopped_at = 0.0
         self._ended = threading.Event()
@@ -151,7 +152,8 @@ class _Daemon:
             answers = Answers(self._memory, self._keeper, self.status)
             return AskSocket(self._place.socket, answers.by_kind(), self._log)
         except OSError as error:
-            self._log(f"no socket for hooks: {error.strerror or error}")
+            self._no_socket = f"{self._place.socket}: {error.strerror or error}"
+            self._log(f"no socket for hooks and reads: {self._no_socket}")
             return None
 
     def _begin(self, bound: socket.socket | None, tell: Callable[[Started], None]) -> None:
@@ -163,7 +165,8 @@ class _Daemon:
         if bound is not None:
             host, port = bound.getsockname()[:2]
             self._url, token_file = f"http://{host}:{port}", str(self._memory.home / NAME)
-        self._place.show(Card(os.getpid(), __version__, self.status().started_at, port, token_file))
+        started_at = self.status().started_at
+        self._place.show(Card(os.getpid(), __version__, started_at, port, token_file, self._no_socket))
         if is_later:
             self._log(f"the port is free now: MCP and status on {self._url}")
             return

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from recollect.hook.daemon import MAX_LINE_BYTES, VERSION
+from recollect.paths import SocketPath
 
 PARALLEL = 8
 WAITING = 64
@@ -35,7 +36,7 @@ class AskSocket:
         """answers: by kind; the texts of the question are given, and what is raised becomes an empty text.
 
         The caller has made sure that the folder is private and that nobody else listens there. Raises OSError, also
-        for a path that is longer than a socket's may be (about 100 bytes).
+        for a path that is longer than a socket's may be, where the system knows no way around that (`SocketPath`).
         """
         self._answers = answers
         self._log = log
@@ -61,7 +62,8 @@ class AskSocket:
     def _bind(self, path: Path) -> None:
         before = os.umask(0o177)  # closed to others from the first instant
         try:
-            self._listening.bind(str(path))
+            with SocketPath(str(path)) as short:
+                self._listening.bind(short)
         except OSError:
             self._listening.close()
             raise

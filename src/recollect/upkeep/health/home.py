@@ -131,6 +131,10 @@ def daemon(desk: Desk) -> Check:
         text = f"running (pid {seen.pid}), but without MCP over HTTP and the status page: {seen.no_http}"
         return Check("daemon", "warn", text, "end what has the port, or name another with [daemon] port; the daemon "
                      "takes a port that is free again by itself")  # fmt: skip
+    if seen.no_socket:
+        text = f"running (pid {seen.pid}), but hooks and reads cannot ask it: {seen.no_socket}"
+        return Check("daemon", "warn", text, "a home with a shorter path, on a local disk, is within reach "
+                     "(RECOLLECT_HOME); until then hooks and reads do by themselves what they need")  # fmt: skip
     return Check("daemon", "ok", f"running (pid {seen.pid})")
 
 

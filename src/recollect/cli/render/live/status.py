@@ -22,6 +22,9 @@ def print_status(out: Console, answer: DaemonAnswer) -> None:
     out.print(line.append(f", {safe_line(answer.home)}", style="default"), soft_wrap=True)
     if answer.is_other_version:
         print_notes(out, ["it was started before an upgrade: `recollect up --stop`, then start it again"])
+    if answer.no_socket:
+        without = "hooks and reads cannot ask it, and do by themselves what they need"
+        print_notes(out, [f"{without}: {answer.no_socket}"])
     if answer.state == "not running":
         out.print("start it: recollect up --detach", highlight=False)
     if answer.status is not None:
