@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -152,6 +153,51 @@ def test_any_text_is_redacted(tmp_path: Path) -> None:
     assert recollect("redact", tmp_path / "missing").returncode == 3
     clean = recollect("redact", stdin=b"nothing here\r\n")
     assert (clean.stdout, clean.stderr) == (b"nothing here\r\n", b"")
+
+
+@pytest.mark.parametrize("kind", ["ndjson", "sqlite"])
+def test_a_second_replay_into_a_sink_adds_nothing(transcript: ClaudeTranscript, tmp_path: Path, kind: str) -> None:
+    out = tmp_path / "out"
+    assert recollect("replay", transcript.path, "--sink", f"{kind}:{out}").returncode == 0
+    first = out.read_bytes()
+    assert recollect("replay", transcript.path, "--sink", f"{kind}:{out}").returncode == 0
+    assert out.read_bytes() == first
+    transcript.user("Never commit to main.")
+    transcript.assistant("I won't.")
+    assert recollect("replay", transcript.path, "--sink", f"{kind}:{out}").returncode == 0
+    whole = lines(recollect("parse", transcript.path, "--nodes").stdout)
+    if kind == "sqlite":
+        with contextlib.closing(sqlite3.connect(out)) as db:
+            kept = [json.loads(text) for (text,) in db.execute("SELECT json FROM nodes")]
+    else:
+        newest = {node["id"]: node for node in lines(out.read_bytes())}
+        kept = [node for node in newest.values() if node["node"] != "retracted"]
+    assert sorted(kept, key=lambda node: node["id"]) == sorted(whole, key=lambda node: node["id"])
+
+
+@pytest.mark.parametrize("kind", ["ndjson", "sqlite"])
+def test_what_cannot_be_a_sink_is_told_by_its_name(transcript: ClaudeTranscript, tmp_path: Path, kind: str) -> None:
+    (tmp_path / "notes").write_text("not ours")
+    in_place_of_a_folder = tmp_path / "notes" / "out"
+    for place in (tmp_path, Path(), in_place_of_a_folder):
+        done = recollect("parse", transcript.path, "--nodes", "--sink", f"{kind}:{place}")
+        assert done.returncode == 3
+        assert str(place) in done.stderr.decode()
+        assert b"unexpected" not in done.stderr
+        assert b"memory" not in done.stderr
+    if kind == "sqlite":
+        done = recollect("parse", transcript.path, "--nodes", "--sink", f"sqlite:{tmp_path / 'notes'}")
+        assert (done.returncode, b"no database" in done.stderr, b"memory" in done.stderr) == (3, True, False)
+    assert (tmp_path / "notes").read_text() == "not ours"
+
+
+def test_nothing_that_was_meant_is_told_by_the_exit_code(tmp_path: Path) -> None:
+    talk = ClaudeTranscript(tmp_path / "agent", "one")
+    talk.user("hello")
+    for option in ("--nodes", "--explain"):
+        done = recollect("parse", talk.path, option)
+        assert (done.returncode, done.stdout) == (1, b"")
+    assert recollect("parse", talk.path).returncode == 0
 
 
 def test_a_sink_that_names_nothing_is_a_wrong_call(transcript: ClaudeTranscript) -> None:

@@ -45,11 +45,13 @@ def command(
         config = config_of_user()
         reading = read_path(path, agent=agent, config=config, told=told_on_stderr)
         stages = stages_of(config)
+        found = is_plain and bool(reading.events)
         if explain:
-            print_lines(explained(reading.events, stages=stages))
+            found = print_lines(explained(reading.events, stages=stages))
         with writing(sink) as out:
             if any(meant.values()):
                 items = items_of(mean(reading.events, stages=stages), **meant)
+                found = found or bool(items)
                 out.write(Changes(out.given()).take(items, reading.events), {})
             elif is_plain:
                 # All of it at once: a second run finds by the offset that it is there already.
@@ -57,7 +59,7 @@ def command(
                 if out.offsets().get(name) != size:
                     start = out.offsets().get(name, 0)
                     out.write(_from(reading, start), {name: size})
-    return 0 if reading.events else 1
+    return 0 if found else 1
 
 
 def _from(reading: Reading, start: int) -> list[Item]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from recollect.cli.pipes import Piped, config_of_user, input_path, piped_options, told_on_stderr, writing
+
+if TYPE_CHECKING:
+    from recollect.memory import Item
 
 
 @click.command()
@@ -34,8 +38,26 @@ def command(file: str, steps: int, signals: bool, digests: bool, **piped: Unpack
     found = False
     with input_path(file) as path, writing(piped["sink"]) as out:
         reading = read_path(path, agent=piped["agent"], config=config, told=told_on_stderr)
-        stages = stages_of(config)
-        for items in play(reading.events, steps=steps, stages=stages, signals=signals, digests=digests):
-            out.write(items, {})
+        # Whoever is sent lines is sent each step as it comes; a sink gets all of it at once, and once.
+        name, is_sunk = _name(path, signals=signals, digests=digests), piped["sink"] is not None
+        if is_sunk and out.offsets().get(name) == reading.bytes:
+            return 0
+        kept: list[Item] = []
+        given = out.given()
+        for items in play(
+            reading.events, steps=steps, stages=stages_of(config), signals=signals, digests=digests, given=given
+        ):
             found = found or bool(items)
+            if is_sunk:
+                kept += items
+            else:
+                out.write(items, {})
+        if is_sunk:
+            out.write(kept, {name: reading.bytes})
     return 0 if found else 1
+
+
+def _name(path: Path, *, signals: bool, digests: bool) -> str:
+    """Return by what a sink knows that this was played; `parse` goes by the path alone."""
+    kinds = ("nodes", *(("signals",) if signals else ()), *(("digests",) if digests else ()))
+    return f"replay of {', '.join(kinds)}: {path.resolve()}"

@@ -89,11 +89,19 @@ def result_types() -> dict[str, Any]:
         "up": UpReport,
         "up-status": DaemonAnswer,
         "usage": UsageReport,
+        **_of_pipes(),
         **_of_upkeep(),
         **_of_learnings(),
         **_of_notes(),
         **_of_documents(),
     }
+
+
+def _of_pipes() -> dict[str, Any]:
+    """Return the types of what the verbs on files and pipes give besides events, nodes, signals and digests."""
+    from recollect.memory import Explanation, FileVerifyReport, Retracted
+
+    return {"explanation": Explanation, "retracted": Retracted, "verify-file": FileVerifyReport}
 
 
 def _of_upkeep() -> dict[str, Any]:

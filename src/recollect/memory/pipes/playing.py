@@ -51,16 +51,16 @@ def items_of(meaning: Meaning, *, nodes: bool = True, signals: bool = False, dig
 
 def play(
     sessions: Mapping[str, Sequence[Event]], *, steps: int = 10, stages: Stages | None = None,
-    signals: bool = False, digests: bool = False,
+    signals: bool = False, digests: bool = False, given: Mapping[str, Given] | None = None,
 ) -> Iterator[list[Item]]:  # fmt: skip
     """Yield for each of at most `steps` moments what is new, changed or retracted then.
 
     The moments lie after whole turns, spread evenly over what all sessions hold, in the order of the transcript. Taken
-    together they give what one pass over the whole gives.
+    together they give what one pass over the whole gives. given: what a sink holds from before.
     """
     stages = stages or default_stages()
     order = [event for events in sessions.values() for event in events]
-    changes = Changes()
+    changes = Changes(given)
     for end in _moments(order, steps):
         so_far: dict[str, list[Event]] = {}
         for event in order[:end]:

@@ -106,7 +106,9 @@ def _bytes(path: Path, found: Recognised) -> tuple[int, FileCheck]:
         end = max(end, stop)
     tail = len(data[end:].strip())
     left += 0 if found.container.startswith(("snapshot", "text")) else tail
-    detail = f"{left} bytes of {len(data)} lie in none (an unfinished last line, or a damaged file)" if left else ""
+    detail = f"{left:,} bytes of {len(data):,} lie in none: the file is damaged" if left else ""
+    if left and left == tail:
+        detail = f"all but the last {left:,} bytes of {len(data):,}, a line that was not finished"
     return len(data), FileCheck(name, not left or left == tail, detail)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 
+from recollect.errors import StoreError
 from recollect.model.distilled.digests import Digest
 from recollect.model.distilled.nodes import Binding, Conversation, Decision, Episode, Node
 from recollect.model.distilled.signals import Signal
@@ -54,6 +56,12 @@ class Sink(Protocol):
     def close(self) -> None:
         """Give the sink free."""
         ...
+
+
+def refuse_folder(path: Path) -> None:
+    """Raise StoreError where a file is wanted and a folder stands."""
+    if path.is_dir():
+        raise StoreError(f"{path} is a folder", hint="name a file in it")
 
 
 encode_item = msgspec.json.Encoder(order="deterministic").encode

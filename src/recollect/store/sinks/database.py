@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import apsw
 
-from recollect.errors import StoreError
+from recollect.errors import DiskFull, StoreCorrupt, StoreError, StoreLocked
 from recollect.store.sinks.contract import (
     Given,
     Item,
@@ -19,8 +20,9 @@ from recollect.store.sinks.contract import (
     fingerprint,
     id_of_item,
     kind_of_item,
+    refuse_folder,
 )
-from recollect.store.sqlite.connection import BUSY_TIMEOUT_MS, store_errors
+from recollect.store.sqlite.connection import BUSY_TIMEOUT_MS
 
 APPLICATION_ID = 0x5245_434E
 """`RECN`: Recollect's nodes."""
@@ -51,11 +53,13 @@ class SqliteSink:
 
     def __init__(self, path: Path) -> None:
         """Open or make the database. Raises StoreError for another program's file, StoreLocked, StoreCorrupt."""
+        refuse_folder(path)
+        self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{path} cannot be made: {error.strerror}") from error
-        with store_errors():
+        with _errors(self._path):
             self._db = apsw.Connection(str(path))
             try:
                 self._db.set_busy_timeout(BUSY_TIMEOUT_MS)
@@ -66,19 +70,19 @@ class SqliteSink:
 
     def offsets(self) -> dict[str, int]:
         """Return what the last whole `write` said, {} for a new database."""
-        with store_errors():
+        with _errors(self._path):
             rows: list[Any] = self._db.execute("SELECT name, value FROM position").fetchall()
             return dict(rows)
 
     def given(self) -> dict[str, Given]:
         """Return what was written and not retracted."""
-        with store_errors():
+        with _errors(self._path):
             rows = self._db.execute("SELECT id, session_uid, json FROM item WHERE kind <> 'event'")
             return {str(name): (str(uid), fingerprint(str(text).encode())) for name, uid, text in rows}
 
     def write(self, items: Sequence[Item], offsets: Offsets) -> None:
         """Keep the items and the offsets in one transaction. Raises DiskFull, StoreLocked, StoreError."""
-        with store_errors(), self._db:
+        with _errors(self._path), self._db:
             for item in items:
                 if isinstance(item, Retracted):
                     self._db.execute(f"DELETE FROM item WHERE id = ? AND kind IN {_NODES}", (item.id,))
@@ -102,3 +106,22 @@ class SqliteSink:
                 raise StoreError(f"{path} is the database of another program", hint="name a new file")
             for statement in _STATEMENTS:
                 self._db.execute(statement)
+
+
+@contextmanager
+def _errors(path: Path) -> Iterator[None]:
+    """Turn SQLite's exceptions into ours, told of this file: they say nothing of the memory."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise _told(error, path) from error
+
+
+def _told(error: apsw.Error, path: Path) -> StoreError:
+    if isinstance(error, apsw.BusyError | apsw.LockedError):
+        return StoreLocked(f"another process is writing to {path}", hint="try again in a moment")
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+        return StoreCorrupt(f"{path} is no database, or a damaged one", hint="name a new file")
+    if isinstance(error, apsw.FullError):
+        return DiskFull(f"no space left for {path}", hint="free some space and run the same command again")
+    return StoreError(f"{path} cannot be used ({error})")

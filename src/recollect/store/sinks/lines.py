@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from recollect.errors import DiskFull, StoreCorrupt, StoreError
-from recollect.store.sinks.contract import Given, Item, Offsets, encode_item, fingerprint, id_of_json
+from recollect.errors import DiskFull, StoreCorrupt, StoreError, StoreLocked
+from recollect.store.sinks.contract import Given, Item, Offsets, encode_item, fingerprint, id_of_json, refuse_folder
 from recollect.store.sqlite.lock import IngestLock
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
@@ -36,9 +36,10 @@ class LinesSink:
     def __init__(self, path: Path) -> None:
         """Open or make the file. Raises StoreLocked while another process writes it, StoreCorrupt for a broken mark,
         StoreError."""
+        refuse_folder(path)
         self._path = path
         self._mark_path = path.with_name(path.name + ".offsets")
-        self._lock = IngestLock(path.parent, name=path.name + ".lock", work="writing to the file of")
+        self._lock = _locked(path)
         try:
             with _file_errors(path):
                 self._file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
@@ -126,6 +127,16 @@ class LinesSink:
         finally:
             os.close(descriptor)
         os.replace(new, self._mark_path)
+
+
+def _locked(path: Path) -> IngestLock:
+    try:
+        return IngestLock(path.parent, name=path.name + ".lock")
+    except StoreLocked as error:
+        raise StoreLocked(f"another process is writing to {path}", hint="wait for it, or name another file") from error
+    except StoreError as error:
+        why = getattr(error.__cause__, "strerror", None) or str(error)
+        raise StoreError(f"{path} cannot be written: {why}", hint="name a file in a folder of yours") from error
 
 
 @contextlib.contextmanager
