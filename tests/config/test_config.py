@@ -202,6 +202,7 @@ def test_a_wrong_value_names_its_key_and_what_is_allowed(text: str, key: str, al
     assert (error.key, error.allowed) == (key, (allowed,))
     assert key in str(error)
     assert "\n" not in str(error)
+    assert not str(error).endswith("not a table")
 
 
 @pytest.mark.parametrize("content", [b"limit = ", b"\xff\xfe", b"[a]\n[a]\n", b"\x00"])

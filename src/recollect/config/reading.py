@@ -73,8 +73,9 @@ def parse_config(table: dict[str, Any], *, where: str = "the configuration") -> 
         config = msgspec.convert(table, Config, strict=True)
     except msgspec.ValidationError as error:
         path, value, allowed = _wrong_value(table, info)
+        but = "" if isinstance(value, dict) and allowed.startswith("a table") else f", not {shown(value)}"
         raise ConfigError(
-            f"{where}: `{dotted(path)}` must be {allowed}, not {shown(value)}",
+            f"{where}: `{dotted(path)}` must be {allowed}{but}",
             key=dotted(path),
             allowed=(allowed,),
             hint="`recollect config --reference` shows every key with its default",

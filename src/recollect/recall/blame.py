@@ -49,6 +49,9 @@ class BoundDecision(msgspec.Struct, frozen=True):
     polarity: Polarity
     confidence: float
     """Of the binding."""
+    chosen: tuple[str, ...] = ()
+    rejected: tuple[str, ...] = ()
+    """The options; a statement such as "yes" names none."""
 
 
 class EditHistory(Protocol):

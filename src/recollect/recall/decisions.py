@@ -14,13 +14,16 @@ _STATES: tuple[tuple[str, DecisionState], ...] = (
 )  # fmt: skip
 """What a link makes of its older decision, the weightiest first."""
 
+ID_PREFIX = "decision:"
+
 
 class DecisionQuestion(msgspec.Struct, frozen=True):
     """Which decisions are asked for. Empty: all but revoked ones.
 
     repos: as in `EventFilter`. path: of a file or folder that the decision names, or that its episodes changed. at:
     what had been decided by then; known_at: as far as the memory had seen it by then (both UTC microseconds, None:
-    now). session: its exact uid. words: each must stand in it, in any case.
+    now). session: its exact uid. words: each must stand in it, in any case; the id of a decision, or a beginning of it
+    (`decision:5f0c`), stands for that decision, whatever its state.
     """
 
     repos: tuple[str, ...] = ()
@@ -63,7 +66,11 @@ class DecisionsAnswer(msgspec.Struct, frozen=True):
 def ask_decisions(reader: DistilledReader, question: DecisionQuestion, *, limit: int | None = None) -> DecisionsAnswer:
     """Return what was decided. A decision that forks of a session repeat is told once."""
     sessions = (question.session,) if question.session else ()
-    kept = reader.decisions(repos=question.repos, sessions=sessions, words=question.words)
+    ids = tuple(word for word in question.words if word.startswith(ID_PREFIX))
+    words = tuple(word for word in question.words if word not in ids)
+    kept = reader.decisions(repos=question.repos, sessions=sessions, words=words)
+    if ids:
+        kept = [item for item in kept if item.decision.id.startswith(ids)]
     if question.path:
         paths = reader.paths_of({episode for item in kept for episode in item.episodes})
         kept = [item for item in kept if _touches(item, question.path, paths)]
@@ -75,7 +82,7 @@ def ask_decisions(reader: DistilledReader, question: DecisionQuestion, *, limit:
             continue
         view = _view(item, question, times)
         wanted = view.state in question.states if question.states else view.state != "revoked"
-        if wanted:
+        if wanted or ids:
             found.append(view)
         else:
             left_out[view.state] = left_out.get(view.state, 0) + 1

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.cli.render.figures import ago, clock, plural, size, stamp, usd, when
+from recollect.cli.render.figures import ago, clock, plural, size, speed, stamp, usd, when
 
 SECOND = 1_000_000
 
@@ -61,3 +61,14 @@ def test_one_is_singular() -> None:
 
 def test_an_unknown_price_is_no_zero() -> None:
     assert [usd(x) for x in (None, 0.0, 0.0012, 12.345, 1234.5)] == ["-", "$0.00", "$0.0012", "$12.35", "$1,234.50"]
+
+
+@pytest.mark.parametrize(
+    ("count_bytes", "seconds", "expected"),
+    [
+        (40_000_000, 0.5, "80.0 MB/s"), (1_000_000, 5.0, "200 kB/s"),
+        (999_999, 0.01, ""), (0, 1.0, ""), (5_000_000, 0.0, ""),
+    ],
+)  # fmt: skip
+def test_a_rate_is_told_where_it_says_something(count_bytes: int, seconds: float, expected: str) -> None:
+    assert speed(count_bytes, seconds) == expected

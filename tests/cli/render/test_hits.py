@@ -30,6 +30,11 @@ def test_the_footer_says_how_many_at_which_level_and_how_long() -> None:
     assert shown(hit()).endswith("1 of 340 events · exact · 8 ms\n")
 
 
+def test_what_is_found_in_documents_is_no_event() -> None:
+    assert shown(hit(), hit(kind="document"), total=2).endswith("2 of 2 hits · exact · 8 ms\n")
+    assert footer(answer(hit(kind="document"), total=1)) == "1 of 1 hit · exact · 8 ms"
+
+
 def test_a_footer_without_a_match_says_the_time_alone() -> None:
     assert footer(answer(total=0)) == "8 ms"
 

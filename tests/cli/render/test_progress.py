@@ -7,7 +7,7 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from recollect.cli.render.progress import ProgressLine
+from recollect.cli.render.progress import ProgressLine, StageLine
 from recollect.memory import SyncProgress
 
 
@@ -58,3 +58,19 @@ def test_what_counts_sessions_is_not_said_in_bytes(capsys: pytest.CaptureFixture
         progress.stage_done("analysing again", 1, 1)
     told = capsys.readouterr().err.splitlines()
     assert told == ["deriving anew (2.0 kB)", "comparing sessions (67 sessions)", "analysing again (1 session)"]
+
+
+def test_a_line_is_written_over_on_a_terminal_and_gone_at_the_end(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with StageLine() as line:
+        line.show("looking back")
+        line.show("a folder \x1b[2J")
+    assert capsys.readouterr().err == "\r\x1b[Klooking back\r\x1b[Ka folder \u241b[2J\r\x1b[K"
+
+
+def test_a_line_is_nothing_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with StageLine() as line:
+        line.show("looking back")
+    assert capsys.readouterr().err == ""

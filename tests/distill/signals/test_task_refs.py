@@ -166,6 +166,6 @@ def test_nothing_is_looked_for_without_patterns() -> None:
 
 
 def test_a_pattern_that_is_no_regular_expression_is_an_error_that_names_it() -> None:
-    with pytest.raises(ConfigError, match=r"\(\[") as raised:
+    with pytest.raises(ConfigError, match=r"distill\.task_patterns: .*\(\[") as raised:
         compile_patterns(("([",))
     assert raised.value.key == "distill.task_patterns"

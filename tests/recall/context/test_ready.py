@@ -389,6 +389,7 @@ class Scene:
                 (folder / ".git").mkdir()
         self.sessions: list[Session] = []
         self.at_all = 0
+        self.noted = 0
 
     def do(self, step: tuple[str, int]) -> None:
         what, which = step
@@ -420,7 +421,8 @@ class Scene:
             ends = time.time_ns() // 1000 + 30_000
             keep(self.home, learned(f"ends {which}", kind="action", expires_at=ends, session=""))
         elif what == "diary" and self.is_stored():
-            write_diary(self.home, f"noted {self.at_all}", agent=("claude", "codex")[which % 2])
+            self.noted += 1  # an entry is known by its text
+            write_diary(self.home, f"noted {self.noted}", agent=("claude", "codex")[which % 2])
         elif what == "own file" and self.is_stored():
             (self.home / ("soul.md", "user.md")[which % 2]).write_text(f"version {self.at_all % 10}\n")
         elif what == "rebuild" and (self.shop.memory.home / "keys").exists():

@@ -118,6 +118,27 @@ def test_a_decision_can_be_added_and_is_found(world: World, one: ClaudeTranscrip
     assert "nobody runs servers" in run(world, "decisions", "SQLite").stdout
 
 
+def test_a_decision_is_opened_by_its_id_whatever_became_of_it(world: World) -> None:
+    for said in (("We keep SQLite", "SQLite", "Postgres"), ("We move to Postgres", "Postgres", "SQLite")):
+        run(world, "decisions", "add", said[0], "--chosen", said[1], "--rejected", said[2], "--repo", "shop")
+    world.claude("one").user("hello")
+    run(world, "sync")
+    (old,) = json.loads(run(world, "decisions", "--state", "superseded", "--json").stdout)["decisions"]
+    name = old["decision"]["id"]
+    assert f"supersedes {name}" in run(world, "decisions", "move").stdout
+    for opened in (run(world, "show", name), run(world, "decisions", name), run(world, "decisions", name[:-4])):
+        assert opened.returncode == 0
+        assert opened.stdout.startswith("superseded  We keep SQLite\n")
+    assert run(world, "show", "decision:none").returncode == 1
+    assert json.loads(run(world, "show", name, "--json").stdout)["total"] == 1
+
+
+def test_add_without_words_is_no_search(world: World) -> None:
+    done = run(world, "decisions", "add")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "say what was decided" in done.stderr
+
+
 def test_a_decision_can_be_added_to_a_memory_that_is_empty(world: World) -> None:
     token = "ghp_" + "x7Kq2mN9pR4tV8wY1zB3cD5fG6hJ0kL2aS4e"
     done = run(world, "decisions", "add", f"Never write {token} anywhere")

@@ -198,11 +198,21 @@ def test_a_folder_that_vanished_is_told_by_doctor_and_loses_nothing(recollect: R
     recollect("docs", "add", shop)
     assert [c["state"] for c in recollect("doctor", "--json").data["checks"] if c["id"] == "documents"] == ["ok"]
     shutil.rmtree(shop)
-    assert recollect("docs", "refresh").code == 3
+    refreshed = recollect("docs", "refresh")
+    assert (refreshed.code, refreshed.err) == (3, "")
+    assert refreshed.out.count("is not there, or empty") == 1
+    assert "no document" not in refreshed.out
+    synced = recollect("sync").out
+    assert (synced.count("is not there, or empty"), "0 new, 0 changed" in synced) == (1, False)
     assert uids(recollect, "quagga") == ["document:shop/README.md"]
     (check,) = [c for c in recollect("doctor", "--json").data["checks"] if c["id"] == "documents"]
     assert (check["state"], "is not there" in check["detail"]) == ("warn", True)
     assert "is not there since" in recollect("docs").out
+
+
+def test_a_search_counts_what_it_finds_in_documents_as_hits(recollect: Recollect, shop: Path) -> None:
+    recollect("docs", "add", shop)
+    assert "\n1 of 1 hit · " in recollect("search", "zebra").out
 
 
 def test_a_forgotten_document_is_gone_and_stays_out(recollect: Recollect, shop: Path, isolated_home: Path) -> None:

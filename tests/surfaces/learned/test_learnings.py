@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 import pytest
 
 from recollect.cli.commands.schema import result_types
+from recollect.testing.builders import ClaudeTranscript
 from tests.recall.context.conftest import Session, Shop
 from tests.recall.context.learned import keep, learned
 
@@ -145,6 +147,37 @@ def test_what_a_model_would_be_sent_is_shown_to_the_letter_and_not_sent(
     text = recollect("learnings", "ask", told.uid, "--dry-run").out
     assert "nothing was sent: 1 question to " in text
     assert "use uv and not pip" in text
+
+
+@pytest.fixture
+def unreachable(told: Session, recollect: Recollect, shop: Shop) -> None:
+    """Turns wait for a model behind an address where nobody listens."""
+    config = shop.memory.home / "config.toml"
+    config.write_text('[learning]\nprovider = "ollama"\nmodel = "m"\nurl = "http://127.0.0.1:9"\n')
+    recollect("sync")  # turns of before a model was configured are not asked about
+    later = ClaudeTranscript(shop.world.claude_home, "two", cwd=str(shop.path), start=datetime.now(UTC))
+    for number in range(10):
+        later.user(f"step {number}: please run the tests with make check only")
+        later.assistant(f"Step {number} is done; make check passes.")
+    recollect("search", "make check")
+    recollect("learnings", "run")
+
+
+@pytest.mark.usefixtures("unreachable")
+def test_why_a_model_was_not_asked_is_told_once(recollect: Recollect) -> None:
+    for _ in ("asked now", "not asked again so soon"):
+        done = recollect("learnings", "ask")
+        assert done.code == 3
+        assert done.err.startswith("recollect: ")
+        why = done.err.splitlines()[0].removeprefix("recollect: ")
+        assert why not in done.out
+
+
+@pytest.mark.usefixtures("unreachable")
+def test_why_a_model_was_not_asked_is_one_json_value(recollect: Recollect) -> None:
+    done = recollect("learnings", "ask", "--json")
+    assert (done.code, done.err) == (3, "")
+    assert done.data["error"]["message"]
 
 
 def test_without_a_model_nothing_is_asked(told: Session, recollect: Recollect) -> None:

@@ -35,8 +35,20 @@ def test_the_decision_that_led_to_a_line_is_named(desk: Desk) -> None:
     (citation,) = answer["decision_citations"]
     assert citation.partition("#")[0] == session.uid
     text = desk.run("blame", "shop-api/src/app.py:1", "--no-sync").out
-    assert f"decision: {bound['statement']}" in text
+    assert f"decision: {bound['statement']} (adopt" in text, "it names its option itself"
     assert citation in text
+
+
+def test_a_decision_that_is_a_bare_yes_is_told_with_what_it_took(desk: Desk) -> None:
+    session = desk.claude()
+    session.user("Make the tests pass.")
+    session.assistant("orjson has no wheels. Would you like me to use stdlib_json instead of orjson?")
+    session.user("yes")
+    path = desk.repo / "src" / "app.py"
+    edit(session, path, "import orjson\n", "import json as stdlib_json\n")
+    session.assistant("Done.")
+    path.write_text("import json as stdlib_json\n", "utf-8")
+    assert "decision: yes: stdlib_json (adopt" in desk.run("blame", "shop-api/src/app.py:1").out
 
 
 @pytest.mark.parametrize("place", [("src/app.py:1", "."), ("app.py:1", "src"), ("../src/app.py:1", "src")])
@@ -149,10 +161,16 @@ def test_without_a_line_it_is_the_last_edit_of_a_file_even_of_one_that_is_gone(d
 
 @pytest.mark.parametrize(
     ("place", "said"),
-    [("shop-api/src", "is a folder"), ("shop-api/src/app.py:99", "no line 99"), ("shop-api/gone.py:1", "cannot read")],
+    [
+        ("shop-api/src", "is a folder"),
+        ("shop-api/src/app.py:99", "no line 99"),
+        ("shop-api/gone.py:1", "cannot read"),
+        ("shop-api/src/__init__.py:1", "has 0 lines"),
+    ],
 )
 def test_what_cannot_be_asked_is_said(desk: Desk, place: str, said: str) -> None:
     (desk.repo / "src" / "app.py").write_text("x = 1\n", "utf-8")
+    (desk.repo / "src" / "__init__.py").touch()
     done = desk.run("blame", place)
     assert done.code == 2
     assert said in done.err

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
@@ -233,3 +237,45 @@ def test_the_report_is_the_same_again(desk: Desk) -> None:
     for name in ("a.html", "b.html"):
         assert desk.run("retro", *SPAN, "--out", name).code == 0
     assert (desk.root / "a.html").read_bytes() == (desk.root / "b.html").read_bytes()
+
+
+def test_a_span_that_ends_before_it_begins_is_refused_in_its_own_words(desk: Desk) -> None:
+    assert "--until is not after --since" in desk.run("retro", "--since", "1d", "--until", "2d").err
+    done = desk.run("retro", "--since", "2999-01-01")
+    assert (done.code, "--since lies in the future" in done.err) == (2, True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of POSIX")
+@pytest.mark.parametrize(
+    ("argv", "stages"),
+    [
+        (("retro", *SPAN, "--out", "page.html"), ["taking in what changed", "looking back", "drawing plots"]),
+        (("stats", "sessions", *SPAN), ["taking in what changed", "looking back"]),
+        (("blame", "shop-api/src/app.py:1"), ["taking in what changed", "looking through recorded edits"]),
+    ],
+)
+def test_what_takes_long_says_on_a_terminal_what_it_is_at(desk: Desk, argv: tuple[str, ...], stages: list[str]) -> None:
+    a_fixed_error(desk)
+    shown = on_terminal(desk, *argv)
+    places = [shown.find(stage) for stage in stages]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert shown.endswith("\r\x1b[K"), "nothing of it is left"
+    assert desk.run(*argv).err == ""
+
+
+def on_terminal(desk: Desk, *argv: str) -> str:
+    """Run the program with a terminal as its standard error; return what was written there."""
+    import pty
+
+    mine, its = pty.openpty()
+    command = [sys.executable, "-m", "recollect", *argv]
+    with subprocess.Popen(command, env=desk.env, cwd=desk.root, stdout=subprocess.DEVNULL, stderr=its) as process:
+        os.close(its)
+        parts = []
+        with contextlib.suppress(OSError):  # Linux ends a terminal so
+            while part := os.read(mine, 4096):
+                parts.append(part)
+        assert process.wait() == 0
+    os.close(mine)
+    return b"".join(parts).decode()

@@ -35,9 +35,11 @@ def command(place: str, no_sync: bool, as_json: bool) -> int:
       recollect blame src/app.py:42
       recollect blame README.md --json
     """
+    from recollect.cli.render.progress import StageLine
+
     path, number = _parts(place)
-    with open_memory() as memory:
-        answer = memory.blame(_question(path, number), sync=not no_sync)
+    with open_memory() as memory, StageLine() as line:
+        answer = memory.blame(_question(path, number), sync=not no_sync, tell=line.show)
     if as_json:
         write_json(answer)
     else:
@@ -83,4 +85,5 @@ def _lines(path: Path, shown: Path) -> list[str]:
         raise UsageError(
             f"cannot read {shown}: {error.strerror}", hint="without :LINE, the last edit of the file is told"
         ) from error
-    return text.split("\n")[: -1 if text.endswith("\n") else None]
+    lines = text.split("\n")
+    return lines if lines[-1] else lines[:-1]

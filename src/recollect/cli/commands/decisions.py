@@ -71,8 +71,8 @@ def command(words: tuple[str, ...], repo: str, path: str, session: str, as_json:
 
     `add`: keep a decision that was taken where no agent heard it.
 
-    QUERY: words that must all stand in it; the newest come first. Each decision is cited as SESSION#SEQ. Nothing is
-    taken in for this; sessions are analysed when they have ended.
+    QUERY: words that must all stand in it, or the id of one (`decision:…`); the newest come first. Each decision is
+    cited as SESSION#SEQ. Nothing is taken in for this; sessions are analysed when they have ended.
 
     \b
     Examples:
@@ -80,7 +80,12 @@ def command(words: tuple[str, ...], repo: str, path: str, session: str, as_json:
       recollect decisions cache --at 2026-03-03 --state all
       recollect decisions add "We keep SQLite" --chosen SQLite --rejected Postgres --because "one file"
     """
-    if words[:1] == (ADD,) and len(words) > 1:
+    if words == (ADD,):
+        raise UsageError(
+            "say what was decided",
+            hint='recollect decisions add "We keep SQLite"; to look for the word: decisions "add "',
+        )
+    if words[:1] == (ADD,):
         view = _add(" ".join(words[1:]), repo=repo, path=path, session=session, given=given)
         if as_json:
             write_json(view)
@@ -91,7 +96,19 @@ def command(words: tuple[str, ...], repo: str, path: str, session: str, as_json:
         return 0
     if given["chosen"] or given["rejected"] or given["because"]:
         raise UsageError("--chosen, --rejected and --because belong to `decisions add`", hint='decisions add "…"')
-    answer = _ask(words, repo=repo, path=path, session=session, given=given)
+    return _tell(_ask(words, repo=repo, path=path, session=session, given=given), as_json=as_json)
+
+
+def show_decision(name: str, *, as_json: bool) -> int:
+    """Print the decision of an id, or of a beginning of it; return 1 where there is none."""
+    from recollect.memory import DecisionQuestion
+
+    with open_memory() as memory:
+        answer = memory.decisions_facet.find(DecisionQuestion(words=(name,)))
+    return _tell(answer, as_json=as_json)
+
+
+def _tell(answer: DecisionsAnswer, *, as_json: bool) -> int:
     if as_json:
         write_json(answer)
     else:

@@ -14,7 +14,7 @@ from recollect.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recollect.memory import CollectionReport, Memory
+    from recollect.memory import CollectionReport, DocumentProgress, Memory
 
 _INTERRUPTED = 130
 _FAILED = 3
@@ -56,15 +56,20 @@ def command(action: str, target: str | None, collection: str, is_dry_run: bool, 
 
 
 def _take(memory: Memory, action: str, target: str, *, collection: str, is_dry_run: bool, as_json: bool) -> int:
-    from recollect.cli.render.learned.documents import DocumentLine, print_pass
+    from recollect.cli.render.learned.documents import pass_line, print_pass
+    from recollect.cli.render.progress import StageLine
 
-    with DocumentLine() as line:
+    with StageLine() as line:
+
+        def show(at: DocumentProgress) -> None:
+            line.show(pass_line(at))
+
         reports: Sequence[CollectionReport]
         if action == "add":
             folder = Path(target).expanduser()
-            reports = (memory.documents.add(folder, collection=collection, is_dry_run=is_dry_run, progress=line.show),)
+            reports = (memory.documents.add(folder, collection=collection, is_dry_run=is_dry_run, progress=show),)
         else:
-            reports = memory.documents.refresh(target, progress=line.show)
+            reports = memory.documents.refresh(target, progress=show)
     if not is_dry_run:
         memory.embedding.start_in_background()
     if as_json:

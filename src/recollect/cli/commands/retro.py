@@ -40,13 +40,17 @@ def command(
     """
     if out is not None and out.suffix.lower() not in _SUFFIXES:
         raise UsageError(f"--out {out} is neither {' nor '.join(_SUFFIXES)}", hint="name FILE.html or FILE.md")
+    from recollect.cli.render.progress import StageLine
+
     end = until if until is not None else now_us()
     if end <= since:
-        raise UsageError("--until is not after --since")
-    with open_memory() as memory:
-        retro = memory.retro(since=since, until=end, repos=repos, sync=not no_sync)
-        cache = memory.home / "cache"
-    written = _write(out, retro, cache) if out is not None and not retro.is_empty else []
+        raise UsageError("--until is not after --since" if until is not None else "--since lies in the future")
+    with open_memory() as memory, StageLine() as line:
+        retro = memory.retro(since=since, until=end, repos=repos, sync=not no_sync, tell=line.show)
+        written: list[Path] = []
+        if out is not None and not retro.is_empty:
+            line.show("drawing plots")
+            written = _write(out, retro, memory.home / "cache")
     if as_json:
         write_json(retro)
     elif retro.is_empty:

@@ -24,7 +24,7 @@ def command(session: str, limit: int, first: int, no_sync: bool, as_json: bool) 
     """Show a session, or one event with its neighbours.
 
     SESSION is a session's uid or a beginning of it that no other has; hits are cited as SESSION#SEQ. What was
-    learned, noted or documented is shown by its uid too.
+    learned, noted, documented or decided is shown by its uid too.
 
     \b
     Examples:
@@ -36,6 +36,10 @@ def command(session: str, limit: int, first: int, no_sync: bool, as_json: bool) 
 
     if is_entry_uid(session):
         return _show_entry(session, limit=limit, first=first, no_sync=no_sync, as_json=as_json)
+    if session.startswith("decision:"):
+        from recollect.cli.commands.decisions import show_decision
+
+        return show_decision(session, as_json=as_json)
     from recollect.cli.views import SessionView
     from recollect.model.sessions import gone_note
 

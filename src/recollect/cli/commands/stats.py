@@ -89,9 +89,13 @@ def _show_sessions(
 ) -> int:
     from datetime import datetime
 
+    from recollect.cli.render.progress import StageLine
+
     since, until = span
     begin = since if since is not None else parse_when(SINCE, datetime.now())
-    retro = memory.retro(since=begin or 0, until=until or now_us(), repos=repos, sync=not no_sync)
+    with StageLine() as line:
+        end = until or now_us()
+        retro = memory.retro(since=begin or 0, until=end, repos=repos, sync=not no_sync, tell=line.show)
     if as_json:
         write_json(retro)
     else:

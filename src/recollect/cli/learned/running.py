@@ -33,7 +33,7 @@ def run(memory: Memory, *, as_json: bool) -> int:
 def ask(memory: Memory, words: Sequence[str], *, is_dry_run: bool, as_json: bool) -> int:
     """Have the configured model asked about what waits, or show what it would be sent of a session.
 
-    Returns the exit code. Raises ConfigError where no model is configured.
+    Returns the exit code. Raises ConfigError where no model is configured, and what kept it from being asked.
     """
     if is_dry_run:
         preview = memory.learn.preview(only(words, "session"))
@@ -51,15 +51,17 @@ def ask(memory: Memory, words: Sequence[str], *, is_dry_run: bool, as_json: bool
             "no model is configured", key="learning.provider", hint="see docs/learning-models.md; the rules need none"
         )
     answered = memory.learn.ask()
-    if as_json:
-        write_json(answered.report)
-    else:
+    report, failure = answered.report, answered.failure
+    if as_json and failure is None:
+        write_json(report)
+    elif not as_json:
         from recollect.cli.render.learned.learnings import print_run
 
-        print_run(console(), answered.report)
-    if answered.failure is not None:
-        raise answered.failure
-    return EXIT_CODES.get(answered.report.state, 3)
+        report.notes = [note for note in report.notes if note != str(failure)]  # it is told as an error
+        print_run(console(), report)
+    if failure is not None:
+        raise failure
+    return EXIT_CODES.get(report.state, 3)
 
 
 def tell_status(memory: Memory, *, as_json: bool) -> int:

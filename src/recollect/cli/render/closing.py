@@ -11,7 +11,7 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.render.figures import count, plural, size
+from recollect.cli.render.figures import count, plural, size, speed
 from recollect.cli.render.hits import print_answer
 from recollect.cli.render.notes import print_notes
 from recollect.cli.render.tables import plain_table
@@ -104,6 +104,7 @@ def _print_memory(out: Console, report: UpReport) -> None:
         Text(f"in the memory: {size(stats.source_bytes)} of sources, kept in {stored} at {safe_line(stats.home)}"),
         soft_wrap=True,
     )
-    speed = f", {sync.megabytes_per_second:.1f} MB/s" if sync.bytes else ""
-    line = f"this time: {plural(sync.events, 'new event')} from {size(sync.bytes)} in {sync.seconds:.1f} s{speed}"
+    line = f"this time: {plural(sync.events, 'new event')} from {size(sync.bytes)} in {sync.seconds:.1f} s"
+    fast = speed(sync.bytes, sync.seconds)
+    line += f", {fast}" if fast else ""
     out.print(Text(line), soft_wrap=True)

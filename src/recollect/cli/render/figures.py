@@ -6,6 +6,8 @@ from datetime import datetime
 
 from recollect.model.timestamps import to_datetime
 
+LEAST_TIMED_BYTES = 1_000_000
+"""Reading less takes as long as starting and ending do: a rate would say nothing."""
 _STEPS = ((60, "s"), (60, "min"), (24, "h"), (7, "d"), (4.345, "wk"), (12, "mo"))
 
 
@@ -45,6 +47,11 @@ def size(count_bytes: float) -> str:
             return f"{amount:.0f} {unit}" if unit == "B" or abs(amount) >= 99.95 else f"{amount:.1f} {unit}"
         amount /= 1000
     return f"{amount:.1f} TB"
+
+
+def speed(count_bytes: int, seconds: float) -> str:
+    """Return `7.8 MB/s`; "" where it would say nothing."""
+    return f"{size(count_bytes / seconds)}/s" if count_bytes >= LEAST_TIMED_BYTES and seconds > 0 else ""
 
 
 def count(number: int) -> str:

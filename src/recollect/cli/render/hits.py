@@ -88,9 +88,10 @@ def matched_words(query: str) -> re.Pattern[str] | None:
 
 
 def footer(answer: SearchAnswer) -> str:
-    """Return one line: `3 of 340 events · exact · 8 ms`; the time alone where nothing was found."""
+    """Return one line: `3 of 340 events · exact · 8 ms`, `hits` with documents; the time alone for nothing found."""
     how = "" if answer.match_level == "none" else f" · {answer.match_level}"
     shown = len(answer.hits)
     if not answer.total:
         return f"{answer.took_ms:.0f} ms"
-    return f"{count(shown)} of {plural(answer.total, 'event')}{how} · {answer.took_ms:.0f} ms"
+    what = "hit" if any(hit.kind == "document" for hit in answer.hits) else "event"
+    return f"{count(shown)} of {plural(answer.total, what)}{how} · {answer.took_ms:.0f} ms"

@@ -1,4 +1,4 @@
-"""How far a sync is, on stderr: a bar on a terminal, else a line per stage."""
+"""How far work is, on stderr: a bar or a line on a terminal, else a line per stage or nothing."""
 
 from __future__ import annotations
 
@@ -21,6 +21,28 @@ _STAGES = {
 _DOING = {"copy": "copying", "check": "reading again"}
 _COUNTED = {"comparing sessions": "session", "analysing again": "session"}
 """What a stage counts, where not bytes."""
+
+
+class StageLine:
+    """What a command is at, to use in a `with`: one line on stderr that is written over; nothing without a terminal."""
+
+    def __init__(self) -> None:
+        self._is_terminal = sys.stderr.isatty()
+        self._is_shown = False
+
+    def __enter__(self) -> StageLine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_shown:
+            sys.stderr.write("\r\x1b[K")
+
+    def show(self, text: str) -> None:
+        """Show what it is at now."""
+        if self._is_terminal:
+            self._is_shown = True
+            sys.stderr.write("\r\x1b[K" + safe_line(text)[:100])
+            sys.stderr.flush()
 
 
 class ProgressLine:

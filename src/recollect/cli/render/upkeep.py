@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.render.figures import count, entries_of, plural, size, stamp
+from recollect.cli.render.figures import count, entries_of, plural, size, speed, stamp
 from recollect.cli.render.notes import print_notes
 from recollect.cli.render.tables import plain_table
 from recollect.cli.terminal import safe_line
@@ -69,6 +69,8 @@ def print_sync(out: Console, report: SyncReport) -> None:
     if len(report.untaken) > SHOWN:
         out.print(Text(f"not taken {len(report.untaken) - SHOWN:,} more; --json lists them", style="dim"))
     for one in report.documents:
+        if not (one.new or one.changed or one.removed):
+            continue  # there is a note of what kept it from being looked at
         text = f"documents {one.name}: {one.new} new, {one.changed} changed, {one.removed} removed"
         out.print(safe_line(text), soft_wrap=True)
     print_notes(out, report.notes)
@@ -81,10 +83,11 @@ def _sync_figures(a: AgentSync) -> tuple[str, ...]:
 
 
 def sync_line(report: SyncReport) -> str:
-    """Return the sum of a sync: `12 new events, 3.1 MB in, 0.9 MB stored, 0.4 s (8 MB/s)`."""
+    """Return the sum of a sync: `12 new events, 3.1 MB in, 900 kB stored, 0.4 s (7.8 MB/s)`."""
     events = f"{report.events:,} new event{'' if report.events == 1 else 's'}"
-    speed = f" ({report.megabytes_per_second:.0f} MB/s)" if report.bytes >= 1_000_000 else ""
-    sums = f"{events}, {size(report.bytes)} in, {size(report.stored_bytes)} stored, {report.seconds:.1f} s{speed}"
+    fast = speed(report.bytes, report.seconds)
+    sums = f"{events}, {size(report.bytes)} in, {size(report.stored_bytes)} stored, {report.seconds:.1f} s"
+    sums += f" ({fast})" if fast else ""
     if report.distilled_sessions:
         sums += f"; {plural(report.distilled_sessions, 'session')} distilled"
     return sums

@@ -68,7 +68,8 @@ def compile_patterns(patterns: tuple[TaskPattern, ...]) -> tuple[re.Pattern[str]
         try:
             found.append(re.compile(pattern))
         except re.error as e:
-            raise ConfigError(f"no regular expression: {pattern!r} ({e})", key="distill.task_patterns") from e
+            key = "distill.task_patterns"
+            raise ConfigError(f"{key}: {pattern!r} is no regular expression: {e}", key=key) from e
     return tuple(found)
 
 

@@ -150,7 +150,8 @@ class StoredEdits:
                     where = node.evidence[0] if node.evidence else None
                     self._citations[node.id] = f"{where.session_uid}#{where.seq}" if where is not None else uid
                     sure = certain[node.id].confidence
-                    found.append(BoundDecision(node.id, node.statement, node.polarity, sure))
+                    options = (tuple(node.chosen), tuple(node.rejected))
+                    found.append(BoundDecision(node.id, node.statement, node.polarity, sure, *options))
         return sorted(found, key=lambda bound: (-bound.confidence, bound.id))
 
     def cited(self, decision_id: str) -> str:

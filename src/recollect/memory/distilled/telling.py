@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from recollect.distill.retro.report import Retro
     from recollect.memory.distilled.blaming import BlameAnswer, BlameQuestion
     from recollect.memory.distilled.deciding import DecisionsFacet
+    from recollect.memory.distilled.freshening import Telling
     from recollect.memory.distilled.running import DistillingFacet
     from recollect.model.distilled.digests import Digest
     from recollect.model.distilled.nodes import DecisionState
@@ -70,26 +71,35 @@ class TellsMeaning(TakesIn):
         question = DecisionQuestion(repos, path, at, states=tuple(states), words=tuple(query.split()))
         return self.decisions_facet.find(question, limit=limit)
 
-    def retro(self, *, since: int, until: int, repos: tuple[str, ...] = (), sync: bool = True) -> Retro:
+    def retro(
+        self, *, since: int, until: int, repos: tuple[str, ...] = (), sync: bool = True,
+        tell: Telling = lambda _: None,
+    ) -> Retro:  # fmt: skip
         """Return a span in retrospect: [since, until), UTC microseconds; repos as in `EventFilter`.
 
-        sync: take in what has changed and analyse what is due first. Raises ConfigError, StoreError.
+        sync: take in what has changed and analyse what is due first. tell: told what is being done now. Raises
+        ConfigError, StoreError.
         """
         from recollect.distill.retro.building import Span
         from recollect.memory.distilled.freshening import freshen
         from recollect.memory.distilled.retrospect import make_retro
 
-        return make_retro(self, Span(since, until, repos), notes=freshen(self) if sync else ())
+        notes = freshen(self, tell=tell) if sync else ()
+        tell("looking back")
+        return make_retro(self, Span(since, until, repos), notes=notes)
 
-    def blame(self, question: BlameQuestion, *, sync: bool = True) -> BlameAnswer:
+    def blame(self, question: BlameQuestion, *, sync: bool = True, tell: Telling = lambda _: None) -> BlameAnswer:
         """Return which recorded edit put a line into a file, or that nothing proves it.
 
-        sync: take in and analyse what has changed first, sessions under way too. Raises ConfigError, StoreError.
+        sync: take in and analyse what has changed first, sessions under way too. tell: told what is being done now.
+        Raises ConfigError, StoreError.
         """
         from recollect.memory.distilled.blaming import answer_blame
         from recollect.memory.distilled.freshening import freshen
 
-        notes = freshen(self, with_under_way=True, repos=tuple(f"={r}" for r in question.repos)) if sync else ()
+        repos = tuple(f"={repo}" for repo in question.repos)
+        notes = freshen(self, with_under_way=True, repos=repos, tell=tell) if sync else ()
+        tell("looking through recorded edits")
         return answer_blame(self, question, notes=notes)
 
     def exported(self, digest: Digest) -> dict[str, str]:

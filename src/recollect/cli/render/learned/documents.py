@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -20,33 +19,15 @@ if TYPE_CHECKING:
 SHOWN = 20
 """Files named one by one; the rest is counted. `--json` has more, `docs show` all."""
 _STATES = {
-    "absent": "its folder is not there, or empty; what was taken of it stays",
     "interrupted": "interrupted; what was taken stays, again goes on",
     "partly": "not all of it was taken; the next pass goes on",
     "failed": "some files could not be read; the next pass tries again",
 }
 
 
-class DocumentLine:
-    """How far a pass is, on stderr: one line that is written over; nothing where there is no terminal."""
-
-    def __init__(self) -> None:
-        self._is_terminal = sys.stderr.isatty()
-        self._is_shown = False
-
-    def __enter__(self) -> DocumentLine:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._is_shown:
-            sys.stderr.write("\r\x1b[K")
-
-    def show(self, at: DocumentProgress) -> None:
-        """Show how far it is."""
-        if self._is_terminal:
-            self._is_shown = True
-            text = f"{at.collection}: {plural(at.seen, 'file')} seen, {count(at.taken)} taken  {at.path}"
-            sys.stderr.write("\r\x1b[K" + safe_line(text)[:100])
+def pass_line(at: DocumentProgress) -> str:
+    """Return how far a pass is: `handbook: 12 files seen, 3 taken  docs/guide.md`."""
+    return f"{at.collection}: {plural(at.seen, 'file')} seen, {count(at.taken)} taken  {at.path}"
 
 
 def print_pass(out: Console, reports: Sequence[CollectionReport]) -> None:
@@ -70,7 +51,8 @@ def print_pass(out: Console, reports: Sequence[CollectionReport]) -> None:
             more = report.listed + report.failed - SHOWN
             out.print(Text(f"  not taken {count(more)} more; `recollect docs show` lists all", style="dim"))
         print_notes(out, report.notes)
-        out.print(Text(f"  {_sum(report)}", style="dim"), soft_wrap=True)
+        if report.state != "absent":  # nothing was looked at: a sum would say that there is nothing
+            out.print(Text(f"  {_sum(report)}", style="dim"), soft_wrap=True)
 
 
 def _sum(report: CollectionReport) -> str:

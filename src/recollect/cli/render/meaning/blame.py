@@ -37,7 +37,10 @@ def print_blame(out: Console, answer: BlameAnswer, *, number: int | None, now_us
     _line(out, f"turn {found.turn_index}: {answer.asked or '(no human message)'}", "", asked_at, "cyan")
     for bound, citation in zip(found.decisions, answer.decision_citations, strict=True):
         sure = f" ({bound.polarity}, confidence {bound.confidence:.2f})"
-        _line(out, f"decision: {bound.statement}{sure}", "", f"  {citation}", "cyan")
+        said = bound.statement.casefold()
+        unsaid = [option for option in bound.chosen or bound.rejected if option.casefold() not in said]
+        what = f": {', '.join(unsaid)}" if unsaid else ""  # "yes" alone says nothing of what was decided
+        _line(out, f"decision: {bound.statement}{what}{sure}", "", f"  {citation}", "cyan")
     if not found.decisions:
         _line(out, "no decision is bound to this edit", "dim")
     _line(out, f"proof: {asked.reason}; {asked.looked_at:,} looked at", "dim")

@@ -53,5 +53,7 @@ def print_decision(out: Console, view: DecisionView) -> None:
     if view.episodes:
         out.print(Text(f"    led to {plural(len(view.episodes), 'episode')}"), soft_wrap=True)
     facts = (stamp(decision.ts), view.repo, decision.speaker, decision.polarity, decision.id)
-    line = Text("    " + " · ".join(safe_line(fact) for fact in facts if fact) + "  ", style="dim")
-    out.print(line.append(safe_line(view.citation), "cyan"), soft_wrap=True)
+    line = Text("    " + " · ".join(safe_line(fact) for fact in facts if fact), style="dim")
+    if view.citation:
+        line.append("  ").append(safe_line(view.citation), "cyan")
+    out.print(line, soft_wrap=True)

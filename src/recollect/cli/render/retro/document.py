@@ -80,8 +80,6 @@ def document_of(retro: Retro) -> Document:
 
 def proof(citation: str, label: str = "") -> Proof:
     """Return the evidence that a citation names, with the command that shows it."""
-    if citation.startswith("decision:"):
-        return Proof("recollect decisions", citation, label)
     return Proof(f"recollect show {shlex.quote(citation)}", citation, label)
 
 
