@@ -3,8 +3,8 @@
 Every file with a judged pair (tests/quality/labels/bindings.ndjson) is distilled whole, as `recollect decisions` sees
 it; then once more with the decisions that people labelled (decisions.ndjson) in place of those that were found, which
 measures the binder alone. A binding and a judged pair are the same where the deciding words overlap and the edit is one
-of the episode's. Bindings that nobody judged are counted and, with --unjudged, listed. Pairs of the fresh batch, which
-were judged before anything was tuned on them, have a row of their own, whichever way their decisions came.
+of the episode's. Bindings that nobody judged are counted and, with --unjudged, listed. Pairs of the fresh batches, each
+judged before anything was tuned on it, have rows of their own, whichever way their decisions came.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from recollect.model.events import Event
 LABELS = REPOSITORY / "tests" / "quality" / "labels" / "bindings.ndjson"
 TURNS = LABELS.with_name("decisions.ndjson")
 BAR = 0.95
-FRESH = "fresh"
-"""The batch of pairs, and the row, of what was judged before anything was tuned on it."""
+FRESH = ("fresh", "fresh2")
+"""The batches of pairs, and the rows, of what was judged before anything was tuned on it."""
 Label = dict[str, Any]
 Given = tuple[Conversation, Decision]
 """A decision of a person's judgement, with the conversation that it stands in."""
@@ -167,15 +167,20 @@ def labelled(event: Event, label: Label, proposal: Event | None, *, speaker: Spe
 
 def is_same(label: Label, source: Decision | Conversation, episode: Episode) -> bool:
     """Say whether a judged pair is of these two nodes."""
-    said, edited = label["source"], label["episode"]
+    edited = label["episode"]
+    edits = {(e.evidence.event_id, e.evidence.part) for e in episode.edits}
+    return is_said(label, source) and (edited["event_id"], edited["part"]) in edits
+
+
+def is_said(label: Label, source: Decision | Conversation) -> bool:
+    """Say whether the deciding words of a judged pair overlap those that a node rests on."""
+    said = label["source"]
     places = {(e.event_id, e.part): e for e in source.evidence}
     evidence = places.get((said["event_id"], said["part"]))
     if evidence is None:
         return False
     end = evidence.end or sys.maxsize
-    is_there = evidence.start < max(said["end"], said["start"] + 1) and said["start"] < end
-    edits = {(e.evidence.event_id, e.evidence.part) for e in episode.edits}
-    return is_there and (edited["event_id"], edited["part"]) in edits
+    return evidence.start < max(said["end"], said["start"] + 1) and said["start"] < end
 
 
 def figures_of(bound: Sequence[Bound]) -> dict[str, Any]:
@@ -203,7 +208,7 @@ def text_of(figures: dict[str, Any]) -> str:
         "| decisions | split | bindings | judged | right | precision | bar |",
         "|---|---|---:|---:|---:|---:|---:|",
     ]
-    for name in ("found", "labelled", FRESH):
+    for name in ("found", "labelled", *FRESH):
         for split, row in figures[name].items():
             precision = "-" if row["precision"] is None else f"{row['precision']:.3f}"
             counts = f"{row['bindings']} | {row['judged']} | {row['right']}"
@@ -230,11 +235,11 @@ def measure(at: Places, options: argparse.Namespace) -> list[Section]:
         for b in every:
             if b.label is None:
                 print(unjudged(b), file=sys.stderr)
-    fresh = {b.label["id"] if b.label else b.binding.id: b for b in (*filter(is_fresh, every), *brought)}
+    fresh = {b.label["id"] if b.label else b.binding.id: b for b in (*every, *brought) if batch_of(b, given)}
     figures = {
-        "found": by_split([b for b in found if not is_fresh(b)]),
-        "labelled": by_split([b for b in labelled_ones if not is_fresh(b)]),
-        FRESH: by_split(list(fresh.values())),
+        "found": by_split([b for b in found if not batch_of(b, given)]),
+        "labelled": by_split([b for b in labelled_ones if not batch_of(b, given)]),
+        **{name: by_split([b for b in fresh.values() if batch_of(b, given) == name]) for name in FRESH},
         "pairs": found_again(every, labels),
         "bar": BAR,
     }
@@ -242,9 +247,12 @@ def measure(at: Places, options: argparse.Namespace) -> list[Section]:
     return [Section("distill_bindings/real", title, figures, text_of(figures))]
 
 
-def is_fresh(bound: Bound) -> bool:
-    """Say whether a binding is a pair of the fresh batch."""
-    return bound.label is not None and bound.label.get("batch") == FRESH
+def batch_of(bound: Bound, given: Sequence[Label]) -> str:
+    """Return the fresh batch that a binding is of: that of its pair, else that its words were written down for; ""."""
+    if bound.label is not None:
+        return str(bound.label.get("batch", ""))
+    source = bound.source
+    return next((str(p["batch"]) for p in given if p["session_uid"] == source.session_uid and is_said(p, source)), "")
 
 
 def by_split(bound: Sequence[Bound]) -> dict[str, dict[str, Any]]:

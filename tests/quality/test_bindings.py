@@ -17,7 +17,7 @@ from tests.quality.labelled import Polarity, Split, split_of
 
 FILE = Path(__file__).with_name("labels") / "bindings.ndjson"
 FEWEST = 60
-FEWEST_FRESH = 80
+FEWEST_FRESH = {"fresh": 80, "fresh2": 60}
 LONGEST_QUOTE = 100
 LONGEST_REASON = 160
 
@@ -54,7 +54,7 @@ class Brought(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class JudgedBinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A decision and an edit, and whether the edit carries it out. file: relative to the shared transcripts.
 
-    batch: "fresh" where it was judged before anything was tuned on it.
+    batch: "fresh" or "fresh2" where it was judged before anything was tuned on it.
     """
 
     id: str
@@ -65,7 +65,7 @@ class JudgedBinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     is_right: bool
     reason: str
     split: Split
-    batch: Literal["tuned", "fresh"] = "tuned"
+    batch: Literal["tuned", "fresh", "fresh2"] = "tuned"
     decision: Brought | None = None
 
 
@@ -93,9 +93,15 @@ def test_there_are_enough_of_both_kinds_in_both_halves(pairs: list[JudgedBinding
 
 
 def test_only_fresh_pairs_bring_their_decision(pairs: list[JudgedBinding]) -> None:
-    assert [p.id for p in pairs if p.decision is not None and p.batch != "fresh"] == []
+    assert [p.id for p in pairs if p.decision is not None and p.batch == "tuned"] == []
     assert [p.id for p in pairs if p.decision is not None and not p.decision.chosen + p.decision.rejected] == []
-    assert sum(p.batch == "fresh" for p in pairs) >= FEWEST_FRESH
+    batches = Counter(p.batch for p in pairs)
+    assert [name for name, fewest in FEWEST_FRESH.items() if batches[name] < fewest] == []
+
+
+def test_a_third_of_the_second_fresh_batch_are_decisions_of_people(pairs: list[JudgedBinding]) -> None:
+    speakers = [p.decision.speaker for p in pairs if p.batch == "fresh2" and p.decision is not None]
+    assert speakers.count("human") * 3 >= len(speakers)
 
 
 def test_pairs_of_the_same_words_bring_the_same_decision(pairs: list[JudgedBinding]) -> None:

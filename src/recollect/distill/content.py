@@ -11,7 +11,8 @@ from recollect.distill.stream import SessionEvents
 from recollect.model.events import Event
 from recollect.model.payloads import FileEdit
 
-_SEARCH, _DIVIDER, _REPLACE = ("<<<<<<< SEARCH", "------- SEARCH"), "=======", (">>>>>>> REPLACE", "+++++++ REPLACE")
+SEARCH, DIVIDER, REPLACE = ("<<<<<<< SEARCH", "------- SEARCH"), "=======", (">>>>>>> REPLACE", "+++++++ REPLACE")
+"""What stands before, in and behind a block that says what is searched for and what takes its place."""
 
 _GONE = re.compile(r"\[[0-9,]+ characters not available: [^\n]*\]\Z")
 """What stands for a text whose bytes can be read no more (`store.bodies.hydrate`): it says nothing of lines."""
@@ -55,7 +56,7 @@ def lines_of(edit: FileEdit) -> Lines:
     the work is linear). Else of its hunks or SEARCH/REPLACE blocks. Of a text after alone: all its lines are added;
     what it removed is unknown, unless the file is new.
     """
-    before, after = (None if text and _GONE.match(text) else text for text in (edit.before, edit.after))
+    before, after = (None if is_gone(text) else text for text in (edit.before, edit.after))
     if (before, after) != (edit.before, edit.after):
         return NOTHING_KNOWN
     if before is not None and after is not None:
@@ -64,12 +65,17 @@ def lines_of(edit: FileEdit) -> Lines:
         return Lines(tuple(after.splitlines()), ())
     if edit.diff:
         lines = edit.diff.splitlines()
-        return _of_blocks(lines) if any(line.startswith(_SEARCH) for line in lines) else _of_hunks(lines)
+        return _of_blocks(lines) if any(line.startswith(SEARCH) for line in lines) else _of_hunks(lines)
     if after is not None:
         return Lines(tuple(after.splitlines()), None)
     if edit.operation == "delete":
         return Lines((), tuple(before.splitlines()) if before is not None else None)
     return NOTHING_KNOWN
+
+
+def is_gone(text: str | None) -> bool:
+    """Say whether a text only stands for one that can be read no more."""
+    return bool(text) and _GONE.match(text or "") is not None
 
 
 def _difference(before: Sequence[str], after: Sequence[str]) -> Lines:
@@ -110,11 +116,11 @@ def _of_blocks(lines: Sequence[str]) -> Lines:
     removed: list[str] = []
     into: list[str] | None = None
     for line in lines:
-        if line.startswith(_SEARCH):
+        if line.startswith(SEARCH):
             into = removed
-        elif line == _DIVIDER and into is removed:
+        elif line == DIVIDER and into is removed:
             into = added
-        elif line.startswith(_REPLACE):
+        elif line.startswith(REPLACE):
             into = None
         elif into is not None:
             into.append(line)

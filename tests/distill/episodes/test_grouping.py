@@ -54,6 +54,65 @@ def test_what_failed_and_what_is_a_checkpoint_is_no_edit() -> None:
     assert [e.paths for e in episodes_of(story)] == [("b.py",)]
 
 
+SAME = "<<<<<<< SEARCH\nx = 1\n=======\nx = 1\n>>>>>>> REPLACE\n"
+OTHER = "<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n"
+
+
+@pytest.mark.parametrize(
+    ("edit", "is_one"),
+    [
+        (FileEdit("a.py", before="x = 1", after="x = 1"), False),
+        (FileEdit("a.py", "create", before="x = 1", after="x = 1"), False),
+        (FileEdit("a.py", "create", before="", after=""), True),
+        (FileEdit("a.py", before="x\ny", after="y\nx"), True),
+        (FileEdit("a.py", "rename", before="x", after="x", new_path="b.py"), True),
+        (
+            FileEdit("a.py", before="[9 characters not available: gone]", after="[9 characters not available: gone]"),
+            True,
+        ),
+        (FileEdit("a.py", diff="--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n-x\n+x\n y"), False),
+        (FileEdit("a.py", diff="--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n-x\n y\n+x"), True),
+        (FileEdit("a.py", diff="@@ -1,2 +1,3 @@\n x\n lost"), True),
+        (FileEdit("a.py", diff=SAME), False),
+        (FileEdit("a.py", diff=SAME + OTHER), True),
+        (FileEdit("a.py"), True),
+    ],
+)
+def test_an_edit_that_changes_nothing_is_in_no_episode(edit: FileEdit, *, is_one: bool) -> None:
+    story = Story()
+    story.human("change it")
+    story.happens(edit)
+    assert len(episodes_of(story)) == is_one
+
+
+@pytest.mark.parametrize(
+    ("reply", "is_one"),
+    [
+        (f"a.py\n```python\n{SAME}```", False),
+        (f"```\nsrc/a.py\n{SAME}```\nand\n```\n{SAME}```", False),
+        (f"a.py\n```python\n{SAME}```\n\na.py\n```\n{OTHER}```", True),
+        (f"b.py\n```python\n{SAME}```", True),
+        (f"a.py\n```python\n{SAME.partition('>')[0]}", True),
+        ("nothing of it", True),
+    ],
+)
+def test_a_reply_tells_that_an_edit_without_a_text_of_its_own_changes_nothing(reply: str, *, is_one: bool) -> None:
+    story = Story()
+    story.human("change it")
+    story.says(reply)
+    story.happens(FileEdit("src/a.py" if "src" in reply else "a.py"))
+    assert len(episodes_of(story)) == is_one
+
+
+def test_a_reply_tells_nothing_of_the_next_turn() -> None:
+    story = Story()
+    story.human("change it")
+    story.says(f"a.py\n```python\n{SAME}```")
+    story.human("again")
+    story.happens(FileEdit("a.py"))
+    assert len(episodes_of(story)) == 1
+
+
 def test_the_next_request_begins_another_episode() -> None:
     story = Story()
     story.human("add a cart")

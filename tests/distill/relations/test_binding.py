@@ -175,6 +175,98 @@ def test_an_edit_by_shell_is_bound_by_its_command() -> None:
     assert (binding.evidence[0].event_id, binding.evidence[0].role) == (call.event_id, "command")
 
 
+def test_a_bare_name_means_the_file_of_that_name_that_its_own_turn_edited() -> None:
+    story = Story()
+    decision = decided(story.human("the helpers go into testenv.go"), chosen=("helpers",))
+    story.edits("/w/cli/integration/testenv.go", "func helpers() {}")
+    story.human("now the same for the other suite, which has its own environment")
+    story.edits("/w/cli/e2e/testenv.go", "func helpers() {}")
+    (binding,) = bound(story, [decision])
+    assert binding.turn_index == 1
+    story.human("and one more for the first one")
+    again = story.runs("cat > cli/integration/testenv.go <<EOF\nfunc helpers() {}\nEOF")
+    assert [b.evidence[0].event_id for b in bound(story, [decision])][1:] == [again.event_id]
+
+
+def test_a_bare_name_is_any_file_of_that_name_while_its_own_turn_edited_none() -> None:
+    story = Story()
+    decision = decided(story.human("the helpers go into testenv.go"), chosen=("helpers",))
+    story.human("go on")
+    story.edits("/w/cli/e2e/testenv.go", "func helpers() {}")
+    (binding,) = bound(story, [decision])
+    assert binding.features["path_said"] == 0.50
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "remove `load_cache`",
+        "I'll get rid of `load_cache`, nobody calls it",
+        "we are no longer using `load_cache`",
+        "let's simplify by deleting `load_cache`",
+    ],
+)
+def test_what_is_to_go_must_be_in_what_was_removed(words: str) -> None:
+    story = Story()
+    decision = decided(story.human(words), chosen=(words,))
+    story.edits("app.py", "load_cache()\nrun()", "run()")
+    assert bound(story, [decision]) == []
+    gone = story.edits("app.py", "run()", "load_cache()\nrun()")
+    (binding,) = bound(story, [decision])
+    assert binding.evidence[0].event_id == gone.event_id
+    assert binding.features == {"same_turn": 0.25, "nearest": 0.10, "rejected_removed": 0.25}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "make removeModel global",
+        "don't remove `remove_model`",
+        "add a drop `remove_model` button",
+        "remove the page in favour of what is drawn by `remove_model`",
+    ],
+)
+def test_a_name_that_is_no_object_of_removing_may_be_written(words: str) -> None:
+    story = Story()
+    decision = decided(story.human(words), chosen=("a global",))
+    story.edits("app.js", "function remove_model() {}")
+    (binding,) = bound(story, [decision])
+    assert binding.features["name_written"] == 0.25
+
+
+def test_a_name_that_is_turned_down_is_no_evidence_where_it_is_written() -> None:
+    story = Story()
+    said = story.human("use a queue instead of `poll_forever`")
+    decision = decided(said, chosen=("a queue",), rejected=("`poll_forever`",))
+    story.edits("app.py", "poll_forever()")
+    assert bound(story, [decision]) == []
+
+
+def test_what_is_reverted_may_come_back() -> None:
+    story = Story()
+    said = story.human("revert the change to `load_cache`")
+    decision = decided(said, rejected=("the change to `load_cache`",), polarity="reverse")
+    story.edits("app.py", "def load_cache(): ...", "def load_cache(path): ...")
+    assert len(bound(story, [decision])) == 1
+
+
+def test_a_later_decision_of_the_turn_takes_back_what_is_to_go() -> None:
+    story = Story()
+    story.human("tidy up")
+    first = decided(story.says("I'll remove `load_cache`."), chosen=("remove `load_cache`",))
+    second = decided(story.says("I was wrong: I'll keep `load_cache`."), chosen=("`load_cache`",))
+    story.edits("app.py", "run()", "load_cache()\nrun()")
+    assert bound(story, [first, second]) == []
+    assert [b.source for b in bound(story, [first])] == [first.id]
+
+
+def test_an_edit_that_changes_nothing_takes_part_in_no_binding() -> None:
+    story = Story()
+    decision = decided(story.human("use Redis in cache.py"), chosen=("Redis",), paths=("cache.py",))
+    story.edits("cache.py", "import redis", "import redis")
+    assert bound(story, [decision]) == []
+
+
 def test_a_conversation_is_bound_only_where_no_decision_was_read_out_of_it() -> None:
     story = Story()
     said = story.human("hm, about src/app.py: it should be fast")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from recollect.distill.bind.evidence import (
@@ -26,11 +27,11 @@ from recollect.distill.bind.evidence import (
     total,
     written,
 )
-from recollect.distill.bind.superseded import Reach, taken_over
+from recollect.distill.bind.superseded import Place, Reach, taken_over
 from recollect.distill.commands import command_of
 from recollect.distill.content import lines_of, whole_edit
 from recollect.distill.stream import SessionEvents, evidence_of
-from recollect.distill.subjects import READ_CHARS
+from recollect.distill.subjects import READ_CHARS, ends_with_path
 from recollect.model.distilled.nodes import Binding, Conversation, Decision, EditRef, Episode, node_id
 from recollect.model.events import Event
 from recollect.model.payloads import FileEdit
@@ -94,7 +95,7 @@ def _sources(
     talk = {conversation.id: conversation for conversation in conversations}
     placed = sorted(((_place(session, d), i, d) for i, d in enumerate(decisions)), key=lambda item: item[:2])
     subjects = [(place, subject_of(d, talk.get(d.conversation))) for place, _, d in placed]
-    ends = taken_over([(place, subject.keys()) for place, subject in subjects], len(session.events))
+    ends = taken_over(_placed(session, subjects), len(session.events))
     found = [
         _Source(d, subject, place, min(end, reach.rewound_at(place)), _is_confirmed(d))
         for (place, _, d), (_, subject), end in zip(placed, subjects, ends, strict=True)
@@ -105,6 +106,27 @@ def _sources(
         place = _place(session, conversation)
         if conversation.id not in read and place >= 0:
             found.append(_Source(conversation, subject_of_talk(conversation), place, reach.rewound_at(place), False))
+    return found
+
+
+def _placed(session: SessionEvents, subjects: Sequence[tuple[int, Subject]]) -> list[Place]:
+    """Return what of each subject a later one takes over: its options, and in its turn a name that one of both wants
+    to go and the other does not."""
+    going = {name for _, subject in subjects for name in subject.dropped}
+    found = []
+    for place, subject in subjects:
+        said: list[Hashable] = [*subject.keys()]
+        ended_by = said
+        if going and not going.isdisjoint((*subject.names, *subject.dropped)):
+            turn = session.events[place].turn_index
+            kept = [name for name in subject.names if name in going]
+            ended_by = [
+                *said,
+                *((turn, name, False) for name in kept),
+                *((turn, name, True) for name in subject.dropped),
+            ]
+            said = [*said, *((turn, name, True) for name in kept), *((turn, name, False) for name in subject.dropped)]
+        found.append(Place(place, said, ended_by))
     return found
 
 
@@ -128,6 +150,7 @@ class _Looking:
         self._lasts = [edits[-1].position if edits else -1 for _, edits in self._episodes]
         self._written: dict[tuple[int, str], Written] = {}
         self._reach = reach
+        self._is_other: dict[tuple[str, str], bool] = {}
 
     def bound(self, source: _Source) -> Iterator[tuple[int, Binding]]:
         """Yield the bindings of a source, each with the number of its episode."""
@@ -152,17 +175,43 @@ class _Looking:
     ) -> tuple[_Edit, dict[str, int]] | None:
         """Return the edit that speaks most for the source, the first of equal ones, None below the threshold."""
         best: tuple[_Edit, dict[str, int]] | None = None
+        most = 0
+        paths = source.subject.paths
         for edit in edits:
             features = self._place_features(source, edit, is_nearest=is_nearest)
             if features.keys() & _FAR_OFF and not is_nearest and not names_path(source.subject, (edit.ref.path,)):
                 continue  # what its text could add would not reach the threshold
-            features |= content_features(source.subject, self._wrote(edit, source.subject))
-            if best is None or total(features) > total(best[1]):
-                best = (edit, features)
+            is_other = bool(paths) and "same_turn" not in features and self._is_other_file(source, edit.ref.path)
+            features |= content_features(source.subject, self._wrote(edit, source.subject), is_other_file=is_other)
+            confidence = total(features)
+            if confidence > most:
+                best, most = (edit, features), confidence
         if best is None:
             return None
-        needed = THRESHOLD if "same_turn" in best[1] else THRESHOLD_OF_OTHER_TURNS
-        return best if total(best[1]) >= needed else None
+        return best if most >= (THRESHOLD if "same_turn" in best[1] else THRESHOLD_OF_OTHER_TURNS) else None
+
+    def _is_other_file(self, source: _Source, path: str) -> bool:
+        """Say whether a path only has a name that the deciding words say, and their own turn edited the file of it."""
+        key = (source.node.id, path)
+        if key not in self._is_other:
+            self._is_other[key] = self._is_another(source, path)
+        return self._is_other[key]
+
+    def _is_another(self, source: _Source, path: str) -> bool:
+        said = [name for name in source.subject.paths if ends_with_path(path, name)]
+        if not said or any("/" in name for name in said):
+            return False
+        own = self._of_turns.get(self._session.events[source.position].turn_index, ())
+        named = [known for known in own if any(ends_with_path(known, name) for name in said)]
+        return bool(named) and not any(ends_with_path(path, known) or ends_with_path(known, path) for known in named)
+
+    @cached_property
+    def _of_turns(self) -> dict[int, set[str]]:
+        """The paths that each turn edited."""
+        found: dict[int, set[str]] = {}
+        for edit in (edit for _, edits in self._episodes for edit in edits):
+            found.setdefault(edit.event.turn_index, set()).add(edit.ref.path)
+        return found
 
     def _place_features(self, source: _Source, edit: _Edit, *, is_nearest: bool) -> dict[str, int]:
         at = self._session.events[source.position]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from recollect.distill.subjects import Vocabulary, ends_with_path, identifiers_in, is_said, paths_in, phrase
@@ -31,6 +32,21 @@ FAR_TURNS = 8
 MAX_PATHS = 20
 MAX_NAMES = 60
 
+_TAKE_OUT = re.compile(
+    r"\b(?:remov(?:e|ing)|delet(?:e|ing)|drop(?:ping)?|get(?:ting)? rid of|no longer (?:us|need)[a-z]*+) ++",
+    re.IGNORECASE,
+)
+"""What says that something is to go. The object stands behind it, so `removeItem` is none."""
+_NO_ORDER = frozenset("a add an don't dont each never new no not of than the use using without".split())
+"""Behind these it is a name ("the drop shadow"), or says that something is not to go."""
+_BEFORE_CHARS = 20
+_OBJECT_CHARS = 120
+_OBJECT_ENDS = re.compile(
+    r"[,;:!?\n]|\.(?=\s|\Z)|\b(?:after|and(?! *`)|as|at|because|before|but|by|for|from|if|in|instead|into|on|since|so"
+    r"|that|to|unless|until|when|where|which|while|with)\b",
+    re.IGNORECASE,
+)
+
 
 class Subject(NamedTuple):
     """What a decision or conversation speaks of, in the form that is compared (`distill.subjects`)."""
@@ -45,10 +61,12 @@ class Subject(NamedTuple):
     """Names of code in the deciding words."""
     talk_names: tuple[str, ...]
     """Names of code in the rest of its conversation: what "do that" stands for."""
+    dropped: tuple[str, ...] = ()
+    """Names of code in the deciding words that are to go; in none of the others."""
 
     def has_words(self) -> bool:
         """Say whether there is anything to look for in the text of an edit."""
-        return bool(self.chosen or self.rejected or self.names or self.talk_names)
+        return bool(self.chosen or self.rejected or self.names or self.talk_names or self.dropped)
 
     def keys(self) -> frozenset[str]:
         """Return the options that it is about; a later decision with one of them takes over."""
@@ -57,21 +75,58 @@ class Subject(NamedTuple):
 
 def subject_of(decision: Decision, conversation: Conversation | None) -> Subject:
     """Return what a decision speaks of. A file that it turns down or forbids is none that it leads to."""
-    turned_down = paths_in(" ".join(decision.rejected))
+    turned_down = paths_in(" ".join(rejected := decision.rejected))
     said = tuple(path for path in (*decision.paths, *paths_in(decision.statement)) if path not in turned_down)
     talk = paths_in(conversation.text) if conversation else ()
     if decision.polarity in ("ban", "reject"):
         said, talk = (), ()
-    names = identifiers_in(f"{decision.statement}\n{' '.join(decision.chosen)}")[:MAX_PATHS]
+    orders = {option: _order(option) for option in decision.chosen}
+    chosen = tuple(option for option, order in orders.items() if not order)
+    out = (*rejected, *filter(None, orders.values()))
+    # what is reverted may come back as well as go
+    dropped = _dropped(decision.statement, chosen, () if decision.polarity == "reverse" else out)
+    names = [name for name in identifiers_in(f"{decision.statement}\n{' '.join(chosen)}") if name not in dropped]
     talk_names = identifiers_in(conversation.text) if conversation else ()
     return Subject(
         paths=tuple(dict.fromkeys(said))[:MAX_PATHS],
         talk_paths=tuple(path for path in talk if path not in said and path not in turned_down)[:MAX_PATHS],
-        chosen=_keys(decision.chosen),
-        rejected=_keys(decision.rejected),
-        names=names,
-        talk_names=tuple(name for name in talk_names if name not in names)[:MAX_NAMES],
+        chosen=_keys(chosen),
+        rejected=_keys(out),
+        names=tuple(names[:MAX_PATHS]),
+        talk_names=tuple(name for name in talk_names if name not in names and name not in dropped)[:MAX_NAMES],
+        dropped=dropped[:MAX_PATHS],
     )
+
+
+def _order(option: str) -> str:
+    """Return what an option orders to take out ("remove the cache": "the cache"), "" for none."""
+    option = option.lstrip()
+    found = _TAKE_OUT.match(option)
+    return _object(option, found.end()) if found else ""
+
+
+def _object(text: str, start: int) -> str:
+    end = _OBJECT_ENDS.search(text, start, start + _OBJECT_CHARS)
+    return text[start : end.start() if end else start + _OBJECT_CHARS]
+
+
+def _dropped(statement: str, chosen: Iterable[str], out: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of code that are to go: in what is turned down or ordered to take out, and not chosen."""
+    going = "\n".join((*(option for option in out if not _order(option)), *_ordered(statement)))
+    names = identifiers_in(going) if going else ()
+    if not names:
+        return ()
+    options = "\n".join(chosen)
+    kept = set(identifiers_in(options)).difference(identifiers_in("\n".join(_ordered(options))))
+    return tuple(name for name in names if name not in kept)
+
+
+def _ordered(text: str) -> Iterator[str]:
+    """Yield what a text orders to take out."""
+    for found in _TAKE_OUT.finditer(text):
+        before = text[max(0, found.start() - _BEFORE_CHARS) : found.start()].split()
+        if not before or before[-1].lower() not in _NO_ORDER:
+            yield _object(text, found.end())
 
 
 def subject_of_talk(conversation: Conversation) -> Subject:
@@ -100,10 +155,13 @@ def written(paths: Iterable[str], added: str, removed: str) -> Written:
     return Written(paths, Vocabulary(added), Vocabulary(removed), in_paths)
 
 
-def content_features(subject: Subject, edit: Written) -> dict[str, int]:
-    """Return what of an edit's paths and text speaks for a subject."""
+def content_features(subject: Subject, edit: Written, *, is_other_file: bool = False) -> dict[str, int]:
+    """Return what of an edit's paths and text speaks for a subject.
+
+    is_other_file: it is known that the deciding words mean another file of that name.
+    """
     found: dict[str, int] = {}
-    if names_path(subject, edit.paths):
+    if not is_other_file and names_path(subject, edit.paths):
         found["path_said"] = PATH_SAID
     elif subject.paths:
         found["other_path"] = OTHER_PATH
@@ -117,7 +175,9 @@ def content_features(subject: Subject, edit: Written) -> dict[str, int]:
         found["name_written"] = NAME_WRITTEN
     elif any(name in edit.added for name in subject.talk_names):
         found["name_in_talk"] = NAME_IN_TALK
-    if any(is_said(key, edit.removed) and not is_said(key, edit.added) for key in subject.rejected):
+    if any(is_said(key, edit.removed) and not is_said(key, edit.added) for key in subject.rejected) or (
+        subject.dropped and any(name in edit.removed and name not in edit.added for name in subject.dropped)
+    ):
         found["rejected_removed"] = REJECTED_REMOVED
     if set(found) <= {"path_in_talk", "other_path"} and subject.has_words() and (edit.added or edit.removed):
         found["unrelated"] = UNRELATED

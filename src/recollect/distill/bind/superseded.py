@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import NamedTuple
 
 from recollect.distill.stream import SessionEvents
@@ -56,18 +56,25 @@ class Reach:
         return bisect_right(self._compactions, later) > bisect_right(self._compactions, position)
 
 
-def taken_over(subjects: Sequence[tuple[int, Iterable[str]]], end: int) -> list[int]:
-    """Return for each subject (its place, its keys; in order of place) where a later one with one of its keys stands,
-    `end` where none does. Those of the same place don't take over from each other. Linear in the number of keys."""
+class Place(NamedTuple):
+    """Where a subject stands, the keys that it says, and those that end its reach where a later one says them."""
+
+    position: int
+    said: Collection[Hashable]
+    ended_by: Collection[Hashable]
+
+
+def taken_over(subjects: Sequence[Place], end: int) -> list[int]:
+    """Return for each subject (in order of place) where a later one stands that says what ends it, `end` where none
+    does. Those of the same place don't take over from each other. Linear in the number of keys."""
     found = [end] * len(subjects)
-    following: dict[str, tuple[int, int]] = {}
+    following: dict[Hashable, tuple[int, int]] = {}
     for i in range(len(subjects) - 1, -1, -1):
-        place, keys = subjects[i]
-        keys = tuple(keys)
-        for key in keys:
+        place = subjects[i].position
+        for key in subjects[i].ended_by:
             first, beyond = following.get(key, (end, end))
             found[i] = min(found[i], first if first > place else beyond)
-        for key in keys:
+        for key in subjects[i].said:
             first, beyond = following.get(key, (end, end))
             if first != place:
                 following[key] = (place, first)

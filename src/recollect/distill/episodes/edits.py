@@ -9,13 +9,14 @@ from recollect.distill.episodes.repo_state import RepoState, States
 from recollect.distill.episodes.scripts import folder_of
 from recollect.distill.episodes.shell_edits import edits_of_script, moved
 from recollect.distill.episodes.timeline import ShellCall, Timeline
+from recollect.distill.episodes.unchanged import Replies, changes_nothing
 from recollect.distill.stream import SessionEvents, evidence_of
 from recollect.model.distilled.nodes import EditRef
 from recollect.model.events import Event
 from recollect.model.payloads import ToolResult
 
 MAX_COUNTED = 2_000
-"""Edits of a session whose lines are counted; the texts of more are not read."""
+"""Edits of a session whose texts are read: their lines are counted, and those that change nothing are left out."""
 
 
 class Edit(NamedTuple):
@@ -42,20 +43,28 @@ class Edit(NamedTuple):
 
 
 def edits_in(session: SessionEvents, timeline: Timeline, states: States) -> list[Edit]:
-    """Return the edits of a session in canonical order; what failed, and what the agent states itself, is told once.
+    """Return the edits of a session in canonical order; what failed or changed nothing is left out, and what the agent
+    states itself is told once.
 
     A shell call that failed made no edit as far as anybody knows; of an edit without a result the same is not said.
     """
     found: list[Edit] = []
+    replies = Replies(session)
     for number, (position, event, stated) in enumerate(timeline.edits):
-        if not _failed(session, event):
-            lines = lines_of(whole_edit(session, event)) if number < MAX_COUNTED else NOTHING_KNOWN
-            found.append(
-                Edit(
-                    position, event, stated.path, stated.operation, stated.new_path, False,
-                    states.at(position), *_counted(lines),
-                )
-            )  # fmt: skip
+        if _failed(session, event):
+            continue
+        lines = NOTHING_KNOWN
+        if number < MAX_COUNTED:
+            whole = whole_edit(session, event)
+            lines = lines_of(whole)
+            if changes_nothing(whole, lines) or replies.change_nothing(position, event, whole):
+                continue
+        found.append(
+            Edit(
+                position, event, stated.path, stated.operation, stated.new_path, False,
+                states.at(position), *_counted(lines),
+            )
+        )  # fmt: skip
     calls = {edit.call_id for _, _, edit in timeline.edits if edit.call_id}
     for shell in timeline.shell:
         if shell.is_done and shell.call.call.call_id not in calls:
