@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.distill.gate import RuleGate
-from recollect.distill.language.projection import lower, project
+from recollect.distill.language.projection import folded, project
 from recollect.distill.language.reading import READINGS, readings
 from recollect.distill.language.sentences import sentences
 from recollect.model.distilled.nodes import Speaker
@@ -45,7 +45,7 @@ def test_what_is_covered_up_stays_where_it_was(text: str) -> None:
         prose = project(text, of_human=of_human)
         assert len(prose) == len(text)
         assert all(sentence.start < sentence.end <= len(prose) for sentence in sentences(prose))
-    assert len(lower(text)) == len(text)
+    assert len(folded(text)) == len(text)
 
 
 @given(st.lists(st.tuples(SPEAKERS, TEXTS), max_size=6))

@@ -11,12 +11,10 @@ from recollect.model.distilled.nodes import Speaker
 from tests.distill.decisions.stories import decided
 from tests.distill.languages.test_packs import shipped
 
-_TO_BE_MENDED = pytest.mark.xfail(reason="lists in optional brackets, which never match", strict=False)
-_MARKED = [pytest.param(code, marks=_TO_BE_MENDED) if code in ("de", "fr") else code for code in CODES]
 _GROUP = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
 
 
-@pytest.mark.parametrize("code", _MARKED)
+@pytest.mark.parametrize("code", CODES)
 def test_every_groups_phrases_are_words(code: str) -> None:
     found = [
         (rule.id, group[0])

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from recollect.distill.language.pack import CODES, Lists, Pack, pack
+from recollect.distill.language.pack import CODES, Lists, Pack, PackRule, pack
 from recollect.distill.language.patterns import Pattern
 from recollect.distill.language.reading import Reading, readings
 from recollect.model.distilled.nodes import Speaker
@@ -153,6 +153,25 @@ def test_the_names_in_a_pack_are_of_its_lists(code: str) -> None:
         assert rule.id.split(".")[0] == rule.category or rule.id.startswith(f"{rule.category}."), rule.id
     ids = [rule.id for rule in found.rules]
     assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize(
+    ("written", "text", "is_matched"),
+    [
+        ("wir <*en-kein_wir> {chosen}", "wir speichern utc", False),
+        ("wir <*en|*ern-kein_wir> {chosen}", "wir speichern utc", True),
+        ("wir <*en-kein_wir> {chosen}", "wir brauchen utc", False),  # in the list of those that decide nothing
+        ("habe ich {chosen} <ge*t|*iert>", "habe ich utc gesetzt", True),
+        ("habe ich {chosen} <ge*t|*iert>", "habe ich utc modelliert", True),
+        ("habe ich {chosen} <ge*t|*iert>", "habe ich utc genommen", False),
+        ("<*-verb> <*-verb>? immer {chosen}", "neue zeiten immer utc", True),
+        ("<*-verb> <*-verb>? immer {chosen}", "zeiten sind immer utc", False),
+        ("ich <*e> {chosen}", f"ich {'a' * 30}e utc", False),  # longer than any word that a `*` stands for
+    ],
+)
+def test_a_form_stands_for_one_word_of_no_list(written: str, text: str, *, is_matched: bool) -> None:
+    pattern = Pattern(PackRule("choice.tried", "choice", (written,)), written, shipped("de"))
+    assert (pattern.expression.match(text) is not None) == is_matched
 
 
 @pytest.mark.parametrize("code", CODES)

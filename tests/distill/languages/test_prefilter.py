@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from recollect.distill.language.pack import PackRule
 from recollect.distill.language.patterns import Pattern
 from recollect.distill.language.prefilter import Places, Prefilter, Said
-from recollect.distill.language.projection import lower, project
+from recollect.distill.language.projection import folded, project
 from recollect.distill.language.reading import words_of
 from recollect.distill.language.sentences import Clauses, Sentence, Words, sentences
 from tests.distill.languages.test_packs import LANGUAGES, examples, spoken
@@ -68,7 +68,7 @@ def matching(low: str, words: Words) -> Iterator[tuple[Pattern, Sentence, int]]:
 def test_where_an_expression_matches_there_is_a_spot(code: str, data: st.DataObject) -> None:
     pieces = data.draw(st.lists(st.sampled_from(lines(code)), min_size=1, max_size=3))
     text = "".join(piece + data.draw(st.sampled_from(_BETWEEN)) for piece in pieces)
-    raw, low = lower(text), lower(project(text, of_human=True))
+    raw, low = folded(text), folded(project(text, of_human=True))
     spots = [spot for spot in Places(Said(raw), prefilter(code)).spots() if low[spot.position] == raw[spot.position]]
     at_places = {(id(spot.candidate.pattern), spot.position) for spot in spots}
     for pattern, sentence, at in matching(low, words_of(code)):
@@ -92,15 +92,17 @@ def test_where_an_expression_matches_there_is_a_spot(code: str, data: st.DataObj
         ("en", "do {chosen} instead of {rejected}", "do it e.g. with sqlite instead of files"),
         ("de", "ich würd* (das|es) (über|mit) {chosen} machen", "ich würde das über einen dienst machen"),
         ("de", "statt {rejected} nutz* {chosen}", "statt json nutzen wir toml"),
+        ("de", "<*n-kein_wir> wir {about:2} als {chosen}", "das datum speichern wir hier als text"),
+        ("de", "^<*-verb> <*-verb>? immer {chosen}", "lokale zeiten immer als utc"),
     ],
 )
 def test_what_stands_between_words_keeps_no_pattern_out(code: str, written: str, text: str) -> None:
     rule = PackRule("choice.tried", "choice", (written,))
     shipped = words_of(code).pack
     tried = Prefilter(Words(msgspec.structs.replace(shipped, rules=(rule,))), "human")
-    low = lower(project(text, of_human=True))
+    low = folded(project(text, of_human=True))
     assert any(True for _ in matching(low, tried.words))
-    assert Places(Said(lower(text)), tried).spots()
+    assert Places(Said(folded(text)), tried).spots()
 
 
 @pytest.mark.parametrize(

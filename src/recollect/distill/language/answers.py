@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple
 
 from recollect.distill.language.pack import CODES, pack, phrases
 from recollect.distill.language.patterns import alternatives
-from recollect.distill.language.projection import lower, project
+from recollect.distill.language.projection import folded, project
 from recollect.distill.language.reading import languages, words_of
 from recollect.distill.language.sentences import Words
 
@@ -45,7 +45,7 @@ def answers(text: str) -> tuple[Answer, ...]:
     """Return the answer that a human message begins with or consists of, () for none."""
     if len(text) > ANSWER_CHARACTERS or not text.strip():
         return ()
-    low = lower(project(text, of_human=True))
+    low = folded(project(text, of_human=True))
     for code in sorted(languages(low), key=CODES.index):
         found = _option(low, code) or _whole(low, code)
         if found is not None:
@@ -98,7 +98,7 @@ def _is_named_alone(low: str, match: re.Match[str], words: Words) -> bool:
     is_first = 0 < len(before) <= _ORDINAL_WORDS and len(low.split()) <= _BARE_WORDS
     if not is_first or words.begins("articles", before[-1], 0, len(before[-1])) is None:
         return False
-    return low[match.end() :].lstrip()[:1] in tuple(",.;:!–—")
+    return low[match.end() :].lstrip()[:1] in tuple(",.;:!")
 
 
 def _numbered(low: str, words: Words) -> re.Match[str] | None:

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from recollect.distill.language.pack import Pack, PackRule, phrases
 from recollect.errors import BrokenInvariant
 
-_PART: Final = re.compile(r"\^{1,2}|\$|~|,|\+?\([^()]*\)|\[[^\[\]]*\]|\+?<\w+>\??|\{\w+(?::\d+)?\}|[^\s]+")
+_PART: Final = re.compile(
+    r"\^{1,2}|\$|~|,|\+?\([^()]*\)|\[[^\[\]]*\]|<[\w|*]*\*[\w|*]*(?:-\w+)?>\??|\+?<\w+>\??|\{\w+(?::\d+)?\}|[^\s]+"
+)
 _SLOT_WORDS: Final = 12
 _SLOT_CHARACTERS: Final = 40
 _GAP_WORDS: Final = 4
 _GAP_CHARACTERS: Final = 8
+_FORM_CHARACTERS: Final = 24
+"""Letters that a `*` of a word form stands for, at most."""
 
 SPACELESS: Final = "\u2e80"
 """The first character of scripts that separate no words."""
@@ -30,15 +34,17 @@ _BEFORE: Final = r"(?<![\w./-])"
 _AFTER: Final = r"(?![\w-])"
 _WORDS: Final = re.compile(r"\w(?:.*\w)?\*?", re.DOTALL)
 """A phrase that begins and ends with a letter or digit, or goes on (`*`)."""
-_WORD: Final = r"(?!-\s)[^\s,;:!?–—]+(?::[^\s,;:!?–—]+)*"
-_COMMA: Final = r"\s*[,;:–—-]"
+_WORD: Final = r"(?!-\s)[^\s,;:!?]+(?::[^\s,;:!?]+)*"
+_COMMA: Final = r"\s*[,;:-]"
 _NO_SPACES: Final = r"[^,;:!?，。；：！？、\n]"
-_CJK_COMMA: Final = r"\s*[,;:，；：、—-]"
-_END: Final = r"(?=\s*(?:$|[,;:.!?)…，。；：！？、–—]|-\s))"
+_CJK_COMMA: Final = r"\s*[,;:，；：、-]"
+_END: Final = r"(?=\s*(?:$|[,;:.!?)]|…|-\s))"
+_CJK_END: Final = r"(?=\s*(?:$|[,;:.!?)…，。；：！？、]|-\s))"
 
 
 class _Part(NamedTuple):
-    """A part of a pattern. literals: what it may be, () for others; kind: literal, slot, gap, comma, end."""
+    """A part of a pattern. kind: literal, form, slot, gap, comma, end. literals: what it may be; of a form: what it may
+    not be; () for others. name: of a slot; the form itself."""
 
     kind: str
     literals: tuple[str, ...] = ()
@@ -110,7 +116,9 @@ def _gaps(parts: Sequence[_Part]) -> Iterator[Gap]:
             gap, is_headed = Gap(), part.is_taken_in
             continue
         words = max((phrase.count(" ") + 1 for phrase in part.literals), default=0)
-        if part.kind == "slot":
+        if part.kind == "form":
+            words, least = 1, int(not part.is_optional)
+        elif part.kind == "slot":
             words, is_headed, least = part.words - is_headed, False, int(not is_headed)
         else:
             words, least = _GAP_WORDS if part.kind == "gap" else words, 0
@@ -125,10 +133,16 @@ def _gaps(parts: Sequence[_Part]) -> Iterator[Gap]:
 
 
 def _group(part: _Part) -> Group:
-    return tuple(sorted({p.lower().replace("’", "'") for p in part.literals}))
+    return _distinct(part.literals)
 
 
-def alternatives(listed: Sequence[str]) -> str:
+@lru_cache(maxsize=4096)
+def _distinct(literals: tuple[str, ...]) -> Group:
+    return tuple(sorted({p.lower().replace("’", "'") for p in literals}))
+
+
+@lru_cache(maxsize=4096)
+def alternatives(listed: tuple[str, ...]) -> str:
     """Return an expression for one of some phrases, longest first, with word boundaries where they begin or end so."""
     ordered = sorted({p.lower() for p in listed}, key=lambda p: (-len(p), p))
     words = [p for p in ordered if _WORDS.fullmatch(p) and is_spaced(p)]
@@ -149,7 +163,7 @@ def _literal(phrase: str) -> str:
 
 
 def _body(phrase: str) -> str:
-    return r"\s+".join(re.escape(word).replace("'", "['’]") for word in phrase.rstrip("*").split())
+    return r"\s+".join(re.escape(word) for word in phrase.rstrip("*").split())
 
 
 def is_spaced(phrase: str) -> bool:
@@ -171,6 +185,9 @@ def _parts(written: str, pack: Pack) -> Iterator[_Part]:
         elif piece[0] == "{":
             name, _, words = piece[1:-1].partition(":")
             yield _Part("slot", name=name, words=int(words or _SLOT_WORDS))
+        elif piece[0] == "<" and "*" in piece:
+            form, _, name = piece.rstrip("?")[1:-1].partition("-")
+            yield _Part("form", _listed(name, pack) if name else (), piece.endswith("?"), name=form)
         elif piece[0] == "<":
             name = piece.rstrip("?")[1:-1]
             yield _Part("literal", _listed(name, pack), piece.endswith("?"), is_taken_in=is_taken_in)
@@ -199,7 +216,7 @@ def _expressions(parts: Sequence[_Part], spaces: bool) -> Iterator[str]:
             head = alternatives(part.literals)
             continue
         if part.kind == "end":
-            yield _END
+            yield _END if spaces else _CJK_END
         elif part.kind == "comma":
             yield _COMMA if spaces else _CJK_COMMA
         elif part.kind == "gap":
@@ -208,16 +225,27 @@ def _expressions(parts: Sequence[_Part], spaces: bool) -> Iterator[str]:
             is_last = all(later.is_optional for later in parts[position + 1 :])
             yield before + _slot(part, seen, head, spaces=spaces, is_last=is_last)
             head = ""
+        elif part.kind == "form" and not part.is_optional:
+            yield before + _form(part)
         elif part.or_comma:
             yield _or_comma(part, before, spaces=spaces)
-        elif part.is_optional and is_first:
-            yield f"(?:{alternatives(part.literals)}{between})?"
-            continue
         elif part.is_optional:
-            yield f"(?:{before}{alternatives(part.literals)})?"
+            body = _form(part) if part.kind == "form" else alternatives(part.literals)
+            yield f"(?:{body}{between})?" if is_first else f"(?:{before}{body})?"
+            if is_first:
+                continue
         else:
             yield before + alternatives(part.literals)
         is_first = False
+
+
+def _form(part: _Part) -> str:
+    """Return the expression of one word of a form that is no phrase of a list."""
+    some = rf"[\w-]{{0,{_FORM_CHARACTERS}}}"
+    forms = "|".join(_WORD if form == "*" else form.replace("*", some) for form in part.name.split("|"))
+    word = f"{_BEFORE}(?:{forms}){_AFTER}"
+    # The list is tried last: few words have the form.
+    return f"(?={word})(?!{alternatives(part.literals)}){word}" if part.literals else word
 
 
 def _or_comma(part: _Part, before: str, *, spaces: bool) -> str:

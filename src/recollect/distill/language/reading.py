@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import groupby
 from typing import Final, NamedTuple
 
@@ -12,7 +12,7 @@ from recollect.distill.language.options import Range, is_named, trimmed
 from recollect.distill.language.pack import CODES, PackRule, pack
 from recollect.distill.language.patterns import TAKEN_IN
 from recollect.distill.language.prefilter import Candidate, Places, Prefilter, Said, Spot
-from recollect.distill.language.projection import CAP, lower, project
+from recollect.distill.language.projection import CAP, folded, project
 from recollect.distill.language.sentences import Clauses, Sentence, Words, paragraph_at, sentences
 from recollect.distill.language.telling import scripts, spoken
 from recollect.model.distilled.nodes import Speaker
@@ -21,6 +21,11 @@ SENTENCES: Final = 96
 """Sentences of a message in which rules are tried, at most."""
 READINGS: Final = 24
 """What is read in a message, at most."""
+
+_REMEMBERED: Final = 512
+"""Messages whose readings are remembered: the gate asks first, and the decider again, once a session is segmented."""
+_REMEMBERED_CHARACTERS: Final = 8_192
+"""Of a message that is remembered, at most."""
 
 _VOIDING: Final = ("question", "undecided", "reported", "conditional", "corrected")
 _NEGATED_CHARACTERS: Final = 40
@@ -34,7 +39,7 @@ _TRIES: Final = 160
 _BLANKS: Final = re.compile(r"\s+")
 _NEXT: Final = re.compile(r"[ \t]*([^\n.!?]{4,300})")
 """What follows a sentence in its line."""
-_MARK: Final = re.compile(r"[:;](?=\s)|\s[–—-]\s|[：；—]")
+_MARK: Final = re.compile(r":(?=\s)|;|\s-\s|[：；]")
 """Behind it stands another thought: why, or what else."""
 _THOUGHT: Final = re.compile(r"(?=[^.!?。！？]{12})\s*\S+\s+\S+\s+\S+|[\u3040-\u9fff]{6}")
 """A thought of its own rather than a list, a name or a number."""
@@ -88,12 +93,21 @@ def languages(low: str) -> list[str]:
     return [words.pack.code for words in (*latin, *others)]
 
 
-def readings(text: str, speaker: Speaker) -> list[Reading]:
+def readings(text: str, speaker: Speaker) -> Sequence[Reading]:
     """Return what the rules of the languages say about a message, in order. Bounded; pure; never raises on content."""
+    return _remembered(text, speaker) if len(text) <= _REMEMBERED_CHARACTERS else _read(text, speaker)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _remembered(text: str, speaker: Speaker) -> Sequence[Reading]:
+    return _read(text, speaker)
+
+
+def _read(text: str, speaker: Speaker) -> Sequence[Reading]:
     text = _clear(text)
-    low = lower(text[:CAP])
+    low = folded(text[:CAP])
     if not low.strip():  # which would be of every language
-        return []
+        return ()
     said = Said(low)
     heard = []
     for code in languages(low):
@@ -101,7 +115,7 @@ def readings(text: str, speaker: Speaker) -> list[Reading]:
         places = Places(said, prefilter)
         if spots := places.spots():
             heard.append((prefilter, places, spots))
-    return _Message(text, speaker).readings(heard) if heard else []
+    return tuple(_Message(text, speaker).readings(heard)) if heard else ()
 
 
 def _clear(text: str) -> str:
@@ -116,8 +130,8 @@ class _Message:
         self._text = text
         self._speaker = speaker
         self._prose = project(text, of_human=speaker == "human")
-        self._low = lower(self._prose)
-        self._raw = lower(text[:CAP])
+        self._low = folded(self._prose)
+        self._raw = folded(text[:CAP])
         self._asked: dict[str, bool] = {}
         self._is_short = text.count(" ") < _SHORT_WORDS and len(text) < 12 * _SHORT_WORDS
 

@@ -22,7 +22,7 @@ ABBREVIATED: Final = frozenset(
 )
 _WRAPPED: Final = 56
 """Shortest line that counts as wrapped where the next one goes on in lower case."""
-_BREAK: Final = re.compile(r"[,;:!?¡¿()–—…，；：、！？（）]+\s*|\s-\s+|\.\s+|[\"']\s+(?=\w)")
+_BREAK: Final = re.compile(r"[,;:!?¡¿()…，；：、！？（）]+\s*|\s-\s+|\.\s+|[\"']\s+(?=\w)")
 _LEAD_INS: Final = 6
 """Words skipped at the start of a clause, at most."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from itertools import repeat
 from typing import Final
 
 from recollect.distill.language.sentences import Words
@@ -55,11 +54,14 @@ def _tokens(low: str) -> list[str]:
     head = low[: 12 * _TOKENS]
     if not head.isascii():
         return _TOKEN.findall(head)[:_TOKENS]
-    # The same, three times as fast: only what has an apostrophe needs the expression.
-    found: list[str] = []
-    pieces = head.translate(_BLANKS).split(maxsplit=_TOKENS)[:_TOKENS]
+    # The same, three times as fast: only what has an apostrophe needs the expression. Half of the head mostly does.
+    pieces = head[: 7 * _TOKENS].translate(_BLANKS).split(maxsplit=_TOKENS)
+    if len(pieces) <= _TOKENS and len(head) > 7 * _TOKENS:
+        pieces = head.translate(_BLANKS).split(maxsplit=_TOKENS)
+    pieces = pieces[:_TOKENS]
     if "'" not in head:
         return pieces
+    found: list[str] = []
     for piece in pieces:
         if "'" in piece:
             found += _TOKEN.findall(piece)
@@ -70,7 +72,7 @@ def _tokens(low: str) -> list[str]:
 
 def spoken(low: str, packs: tuple[Words, ...]) -> list[Words]:
     """Return those packs of Latin script that a text may be written in, the likeliest first; all if nothing tells."""
-    return list(_leading(sum(map(_known(packs).get, _tokens(low), repeat(0))), packs))
+    return list(_leading(sum(filter(None, map(_known(packs).get, _tokens(low)))), packs))
 
 
 @lru_cache(maxsize=4096)

@@ -1,4 +1,4 @@
-"""Analyses the sessions that are due, one transaction each, then relates what they gave, repository by repository.
+"""Analyses the sessions that are due, some in a transaction, then relates what they gave, repository by repository.
 
 Killed anywhere, the next run goes on: an analysis is kept whole or not at all, and what waits is in the database.
 """
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 MICROSECONDS = 1_000_000
 MANY_SESSIONS = 32
 """Below this, starting a process (a second and a half, with its expressions) costs more than it saves."""
+TOGETHER = 16
+TOGETHER_SECONDS = 0.5
+"""So many analyses, or those of so long, are kept in one transaction, so that committing costs little."""
 
 DistillState = Literal["done", "interrupted", "busy"]
 DistillProgress = Callable[[int, int], None]
@@ -118,16 +121,30 @@ class Distilling:
         self._tell(0, len(wanted))
         if self._should_stop():
             return False
-        with closing(self._analyses(wanted)) as analyses:
-            for done, analysed in enumerate(analyses, 1):
-                self._keep(analysed)
-                self._tell(done, len(wanted))
-                if self._should_stop():
-                    return False
+        if not self._analyse(wanted):
+            return False
         for repo in self._writer.distilled.touched_repos():
             if self._should_stop():
                 return False
             self._relate(repo)
+        return True
+
+    def _analyse(self, uids: Sequence[str]) -> bool:
+        """Analyse sessions and keep what comes of them; tell whether all were."""
+        waiting: list[Analysed] = []
+        kept_at = time.monotonic()
+        try:
+            with closing(self._analyses(uids)) as analyses:
+                for done, analysed in enumerate(analyses, 1):
+                    waiting.append(analysed)
+                    if len(waiting) >= TOGETHER or time.monotonic() - kept_at >= TOGETHER_SECONDS:
+                        self._keep(waiting)
+                        kept_at = time.monotonic()
+                    self._tell(done, len(uids))
+                    if self._should_stop():
+                        return False
+        finally:
+            self._keep(waiting)
         return True
 
     def _tell(self, done: int, total: int) -> None:
@@ -144,16 +161,18 @@ class Distilling:
         self._analyst.prepare()  # a rule that cannot be used ends the run before anything is started
         yield from shared(uids, self._analyst, self._helpers.greeting(), helpers=self._helpers.number)
 
-    def _keep(self, analysed: Analysed) -> None:
-        if analysed.note:
-            self.report.notes.append(analysed.note)
-        if analysed.draft is None:
+    def _keep(self, waiting: list[Analysed]) -> None:
+        """Keep what came of sessions in one transaction, and empty the list."""
+        drafts = [analysed.draft for analysed in waiting if analysed.draft is not None]
+        self.report.notes += [analysed.note for analysed in waiting if analysed.note]
+        waiting.clear()
+        if not drafts:
             return
         with self._writer.transaction():
-            counts = self._writer.distilled.save(analysed.draft, now_us=self._began_us)
-        self.report.sessions += 1
-        self.report.nodes += counts.new + counts.changed
-        self.report.revoked += counts.revoked
+            counts = [self._writer.distilled.save(draft, now_us=self._began_us) for draft in drafts]
+        self.report.sessions += len(drafts)
+        self.report.nodes += sum(count.new + count.changed for count in counts)
+        self.report.revoked += sum(count.revoked for count in counts)
 
     def _relate(self, repo: str) -> None:
         from recollect.distill.stages import Lineage
