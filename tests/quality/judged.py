@@ -17,6 +17,8 @@ FRESH = WRITTEN.with_name("fresh.ndjson")
 """Written later, by one who knew neither the rules nor what they find."""
 LATER = WRITTEN.with_name("later.ndjson")
 """Written later still, each half by another such writer."""
+GERMAN = WRITTEN.with_name("german.ndjson")
+"""Written last, in three parts by three such writers: German alone."""
 OUTCOMES = Path(__file__).with_name("labels") / "outcomes.ndjson"
 LONGEST_REASON = 160
 

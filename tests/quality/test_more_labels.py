@@ -13,6 +13,7 @@ from recollect.config import Config
 from recollect.memory import Memory
 from tests.quality.judged import (
     FRESH,
+    GERMAN,
     LATER,
     LONGEST_REASON,
     WRITTEN,
@@ -32,7 +33,7 @@ MOST_SUBAGENTS = 15
 
 @pytest.fixture(scope="module")
 def turns() -> list[WrittenTurn]:
-    return [turn for path in (WRITTEN, FRESH, LATER) for turn in read_written(path)]
+    return [turn for path in (WRITTEN, FRESH, LATER, GERMAN) for turn in read_written(path)]
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def number(turn: WrittenTurn) -> int:
 
 
 def set_of(turn: WrittenTurn) -> str:
-    """Return what the ids of its file begin with: n- (fresh), l- (later), nothing (the first)."""
+    """Return what the ids of its file begin with: n- (fresh), l- (later), g- (German), nothing (the first)."""
     return turn.id.rpartition("-")[0].removesuffix(turn.language)
 
 
@@ -80,7 +81,7 @@ def test_a_confirmation_is_a_humans_answer_to_a_proposal(turns: list[WrittenTurn
 def test_written_turns_fall_into_halves_by_their_number(turns: list[WrittenTurn]) -> None:
     first = [t for t in turns if set_of(t) == ""]
     assert [t.id for t in first if t.split != ("test" if number(t) % 2 else "dev")] == []
-    assert {set_of(t) for t in turns} == {"", "n-", "l-"}
+    assert {set_of(t) for t in turns} == {"", "n-", "l-", "g-"}
 
 
 @pytest.mark.parametrize("language", get_args(Language))
@@ -101,6 +102,15 @@ def test_later_turns_decide_in_half_of_all_and_are_mostly_for_measuring(
         of_half = [t for t in of_set if t.split == half]
         assert len(of_half) >= fewest
         assert 2 * len([t for t in of_half if t.is_decision]) == len(of_half)
+
+
+def test_german_turns_decide_in_two_of_five_and_a_third_is_for_measuring(turns: list[WrittenTurn]) -> None:
+    of_set = [t for t in turns if set_of(t) == "g-"]
+    assert {t.language for t in of_set} == {"de"}
+    for half, fewest in (("dev", 300), ("test", 160)):
+        of_half = [t for t in of_set if t.split == half]
+        assert len(of_half) >= fewest
+        assert len([t for t in of_half if t.is_decision]) >= 0.4 * len(of_half)
 
 
 def test_outcomes_fall_into_halves_by_their_session(outcomes: list[JudgedOutcome]) -> None:
