@@ -54,6 +54,11 @@ NOTHING: dict[str, list[tuple[Speaker, str]]] = {
     "quoted": [
         ("human", "> use tabs, not spaces\nwhat does this line mean"),
         ("human", "def pick(name):\n    # always use postgres, never sqlite\n    return PostgresBackend()"),
+        (
+            "human",
+            "-    # always lock the stock first, never the order\n-    with lock(stock):\n+    with lock(order):",
+        ),
+        ("human", "CMake Warning at CMakeLists.txt:14:\n  Use the system zlib instead of the bundled one."),
         ("human", "npm WARN deprecated request@2.88.2: use got instead of request"),
         ("human", "```\nuse Postgres instead of MySQL\n```"),
         ("human", "<system-reminder>\nnever use emojis\n</system-reminder>\nhello"),

@@ -53,6 +53,7 @@ class Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     question_tags: str = ""
     requests: str = ""
     reported: str = ""
+    introductions: str = ""
     slips: str = ""
     conditions: str = ""
     reasons: str = ""

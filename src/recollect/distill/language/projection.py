@@ -26,6 +26,7 @@ _LINE: Final = re.compile(
     | \s*[$%]\s\S                                           # shell
     | \s*(?:diff\s--git|index\s[0-9a-f]{6,}|@@\s|\+\+\+\s|---\s[ab]/|<{5,}|>{5,}|={5,})
     | \s*[+-](?!\s)\S*[(){};=<>]                            # changed line of code
+    | \s*[+-]\s+(?:\#|//|/\*)\s                            # changed comment
     | \s*\[?\d{4}-\d\d-\d\d[T\s]\d\d:                       # log
     | \s*\[?\d\d:\d\d:\d\d
     | \s*(?-i:WARN|ERR|ERROR|INFO|DEBUG|TRACE|FATAL)\s{2,}\S
@@ -37,6 +38,9 @@ _LINE: Final = re.compile(
     | \s*(?:npm\s(?:warn|err!)|\(node:\d+\)|\w*(?:Deprecation|User|Future|Runtime|Syntax)Warning:|eslint:)
     | \s*(?:todo|fixme|xxx|hack)(?:\([\w-]+\))?:\s             # notes in code
     | \s*\S{1,120}:\d+:\d+:?\s                              # place in a file
+    | \s*(?:\w{1,20}\s)?                                    # message of a tool, with its place
+      (?:error|warning|fehler|warnung|erreur|avertissement|erro|aviso|advertencia|ошибка|предупреждение)
+      \s(?:\w{1,8}\s)?\S{1,120}:\d+:?\s*(?:\(\w{1,40}\):?)?$
     | \s*(?:npm|yarn|pnpm)\s(?:warn|err!|error|notice)
     | \s*(?:Traceback\s\(|File\s"|at\s\S+\s?\(|\w+(?:\.\w+)*(?:Error|Exception):)
     | \s*[{}\[\]]+[,;]?\s*$                                 # JSON

@@ -8,6 +8,7 @@ from functools import cache, cached_property, lru_cache
 from itertools import groupby
 from typing import Final, NamedTuple
 
+from recollect.distill.language.introduced import first_heading, is_introduced
 from recollect.distill.language.options import Range, is_named, trimmed
 from recollect.distill.language.pack import CODES, PackRule, pack
 from recollect.distill.language.patterns import TAKEN_IN
@@ -265,6 +266,7 @@ class _Circumstances:
     def __init__(self, low: str, sentence: Sentence, prefilter: Prefilter, places: Places, speaker: Speaker) -> None:
         self.sentence = sentence
         self.words = prefilter.words
+        self._heading = first_heading(places.said.low)
         self._low, self._speaker = low, speaker
         self._prefilter, self._places = prefilter, places
         self._clauses = Clauses(low, sentence, prefilter.words)
@@ -400,7 +402,7 @@ class _Circumstances:
         return self._has("undecided")
 
     def _reported(self) -> bool:
-        return self._has("reported")
+        return self._has("reported") or is_introduced(self._low, self._heading, self.sentence.start, self.words)
 
     def _corrected(self) -> bool:
         """Whether a reply corrects a slip of its own ("Oops, wrong folder."): what it takes instead is a step."""
