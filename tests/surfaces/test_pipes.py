@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -173,6 +174,26 @@ def test_a_second_replay_into_a_sink_adds_nothing(transcript: ClaudeTranscript, 
         newest = {node["id"]: node for node in lines(out.read_bytes())}
         kept = [node for node in newest.values() if node["node"] != "retracted"]
     assert sorted(kept, key=lambda node: node["id"]) == sorted(whole, key=lambda node: node["id"])
+
+
+@pytest.mark.parametrize("kind", ["ndjson", "sqlite"])
+def test_a_run_leaves_alone_what_it_was_not_asked_for(transcript: ClaudeTranscript, tmp_path: Path, kind: str) -> None:
+    transcript.tool("Bash", {"command": "pytest -q"}, "1 failed, 2 passed in 0.1s", is_error=True)
+    transcript.assistant("One fails.")
+    out = tmp_path / "out"
+    sink = ("--sink", f"{kind}:{out}")
+    asked = ("--signals", "--nodes", "--digest")
+    for what in asked:
+        assert recollect("parse", transcript.path, what, *sink).returncode == 0
+    if kind == "sqlite":
+        with contextlib.closing(sqlite3.connect(out)) as db:
+            kept = [json.loads(text) for (text,) in db.execute("SELECT json FROM item")]
+    else:
+        kept = lines(out.read_bytes())
+    whole = lines(recollect("parse", transcript.path, *asked).stdout)
+    assert all(any(key in item for item in whole) for key in ("signal", "node", "flavor"))
+    as_text = functools.partial(json.dumps, sort_keys=True)
+    assert sorted(map(as_text, kept)) == sorted(map(as_text, whole))
 
 
 @pytest.mark.parametrize("kind", ["ndjson", "sqlite"])

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from recollect.memory.live.keeper import Keeper
     from recollect.memory.pipes.explaining import Explanation, explained
     from recollect.memory.pipes.following import Following
-    from recollect.memory.pipes.playing import Changes, items_of, play
+    from recollect.memory.pipes.playing import Changes, groups_of, items_of, play
     from recollect.memory.pipes.reading import (
         Meaning,
         Reading,
@@ -145,7 +145,7 @@ _NAMES = {
     "recollect.memory.embedding": "EmbeddingFacet",
     "recollect.memory.pipes.explaining": "Explanation explained",
     "recollect.memory.pipes.following": "Following",
-    "recollect.memory.pipes.playing": "Changes items_of play",
+    "recollect.memory.pipes.playing": "Changes groups_of items_of play",
     "recollect.memory.pipes.reading": "Meaning Reading as_file as_growing_file events_of mean read_path stages_of",
     "recollect.memory.pipes.redacting": "redact_stream",
     "recollect.memory.pipes.verifying": "FileVerifyReport verify_path",
@@ -376,6 +376,7 @@ __all__ = [
     "conversations",
     "events_of",
     "explained",
+    "groups_of",
     "items_of",
     "mean",
     "parse_file",

@@ -144,6 +144,17 @@ def test_a_database_keeps_the_newest_of_each_and_forgets_what_was_retracted(tmp_
     assert signals == [("retry",)]
 
 
+def test_what_a_sink_is_told_to_forget_it_gives_no_more(place: tuple[Path, Callable[[Path], Sink]]) -> None:
+    path, opener = place
+    sink = opener(path)
+    retry = Retry(session_uid="demo:1", tool="shell")
+    sink.write([decision("a"), retry], {})
+    assert set(sink.given()) == {"decision:a", id_of_item(retry)}
+    sink.write([Retracted(id_of_item(retry), "demo:1")], {})
+    assert set(sink.given()) == {"decision:a"}
+    sink.close()
+
+
 def test_the_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
     with sqlite3.connect(path) as db:

@@ -40,7 +40,7 @@ def command(
         is_plain = not (explain or any(meant.values()))
         if is_plain and sink is None:
             return _print_events(path, agent)
-        from recollect.memory import Changes, explained, items_of, mean, read_path, stages_of
+        from recollect.memory import Changes, explained, groups_of, items_of, mean, read_path, stages_of
 
         config = config_of_user()
         reading = read_path(path, agent=agent, config=config, told=told_on_stderr)
@@ -52,7 +52,7 @@ def command(
             if any(meant.values()):
                 items = items_of(mean(reading.events, stages=stages), **meant)
                 found = found or bool(items)
-                out.write(Changes(out.given()).take(items, reading.events), {})
+                out.write(Changes(out.given(), groups=groups_of(**meant)).take(items, reading.events), {})
             elif is_plain:
                 # All of it at once: a second run finds by the offset that it is there already.
                 name, size = str(path.resolve()), reading.bytes

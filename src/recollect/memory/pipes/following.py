@@ -52,7 +52,8 @@ class Following:
         self._wanted = wanted
         self._since = since
         self._store = SqliteFollowing(memory.home)
-        self._changes = Changes(before.given() if before is not None and wanted.is_distilled else None)
+        held = before.given() if before is not None and wanted.is_distilled else None
+        self._changes = Changes(held, groups=wanted.groups)
         self._version = -1
         self._at = 0
         self._began_at = 0

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from recollect.distill.preparing import default_stages
 from recollect.distill.stages import Stages
 from recollect.memory.pipes.reading import Meaning, mean
 from recollect.model.distilled.nodes import Node
 from recollect.model.events import Event
-from recollect.store.sinks.contract import Given, Item, Retracted, encode_item, fingerprint, id_of_item
+from recollect.store.sinks.contract import (
+    Given,
+    Group,
+    Item,
+    Retracted,
+    encode_item,
+    fingerprint,
+    group_of_id,
+    id_of_item,
+)
 
 
 class Changes:
     """Remembers what was given and says what is new, changed or no longer so."""
 
-    def __init__(self, given: Mapping[str, Given] | None = None) -> None:
-        """given: what a sink holds from before, see `Sink.given`."""
-        self._given: dict[str, Given] = dict(given or {})
+    def __init__(self, given: Mapping[str, Given] | None = None, *, groups: Collection[Group]) -> None:
+        """given: what a sink holds from before, see `Sink.given`. groups: what `take` is given; what the sink holds of
+        others is left alone."""
+        held = (given or {}).items()
+        self._given: dict[str, Given] = {name: of for name, of in held if group_of_id(name, of[0]) in groups}
 
     def take(self, items: Sequence[Item], sessions: Iterable[str]) -> list[Item]:
         """Return what to give for all present items of some sessions: those that are new or changed, then what of
@@ -36,6 +47,12 @@ class Changes:
             given.append(Retracted(name, uid))
         self._given.update(now)
         return given
+
+
+def groups_of(*, nodes: bool = True, signals: bool = False, digests: bool = False) -> frozenset[Group]:
+    """Return the groups that were asked for."""
+    asked: dict[Group, bool] = {"nodes": nodes, "signals": signals, "digests": digests}
+    return frozenset(group for group, is_wanted in asked.items() if is_wanted)
 
 
 def items_of(meaning: Meaning, *, nodes: bool = True, signals: bool = False, digests: bool = False) -> list[Item]:
@@ -60,7 +77,7 @@ def play(
     """
     stages = stages or default_stages()
     order = [event for events in sessions.values() for event in events]
-    changes = Changes(given)
+    changes = Changes(given, groups=groups_of(signals=signals, digests=digests))
     for end in _moments(order, steps):
         so_far: dict[str, list[Event]] = {}
         for event in order[:end]:

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from recollect.config import Config
 from recollect.distill.stages import Stages
 from recollect.errors import SourceError
-from recollect.memory.pipes.playing import Changes, items_of
+from recollect.memory.pipes.playing import Changes, groups_of, items_of
 from recollect.memory.pipes.reading import Growing, Reading, growing, mean, read_path
 from recollect.model.events import Event
-from recollect.store.sinks.contract import Item, Sink
+from recollect.store.sinks.contract import Group, Item, Sink
 
 EVERY_S = 0.25
 _MANY = 100_000
@@ -31,9 +31,14 @@ class Wanted(NamedTuple):
     digests: bool = False
 
     @property
+    def groups(self) -> frozenset[Group]:
+        """What is wanted besides events."""
+        return groups_of(nodes=self.nodes, signals=self.signals, digests=self.digests)
+
+    @property
     def is_distilled(self) -> bool:
         """True where events alone will not do."""
-        return self.nodes or self.signals or self.digests
+        return bool(self.groups)
 
 
 class Followed(NamedTuple):
@@ -81,7 +86,8 @@ class Watcher:
         self._idle_s = pace.idle_s
         self._unread = unread or (lambda _path, _why: None)
         self._offsets = before.offsets() if before is not None else {}
-        self._changes = Changes(before.given() if before is not None and wanted.is_distilled else None)
+        held = before.given() if before is not None and wanted.is_distilled else None
+        self._changes = Changes(held, groups=wanted.groups)
         self._files: dict[str, _File] = {}
         self._refused: dict[str, tuple[int, int]] = {}
         if not pace.from_start:

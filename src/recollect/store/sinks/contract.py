@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -31,6 +31,10 @@ Offsets = Mapping[str, int]
 
 Given = tuple[str, bytes]
 """What a sink holds of one item: its session, and the fingerprint of its JSON."""
+
+
+Group = Literal["nodes", "signals", "digests"]
+"""What is asked for together; a run says nothing about the groups that it was not asked for."""
 
 
 class Sink(Protocol):
@@ -106,6 +110,13 @@ def id_of_json(value: Mapping[str, Any]) -> str | None:
         places = [(e["event_id"], e["part"]) for e in value.get("evidence", ())]
         return _signal_id(uid, str(value["signal"]), places)
     return uid if "flavor" in value else None
+
+
+def group_of_id(name: str, session_uid: str) -> Group:
+    """Return what an id of `id_of_item` or `id_of_json` is of, events left out."""
+    if name == session_uid:
+        return "digests"
+    return "signals" if name.startswith(f"{session_uid}/") else "nodes"
 
 
 def _signal_id(uid: str, kind: str, places: Iterable[tuple[str, int]]) -> str:

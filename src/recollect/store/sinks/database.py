@@ -85,7 +85,7 @@ class SqliteSink:
         with _errors(self._path), self._db:
             for item in items:
                 if isinstance(item, Retracted):
-                    self._db.execute(f"DELETE FROM item WHERE id = ? AND kind IN {_NODES}", (item.id,))
+                    self._db.execute("DELETE FROM item WHERE id = ? AND kind <> 'event'", (item.id,))
                     continue
                 row = (kind_of_item(item), id_of_item(item), item.session_uid, encode_item(item).decode())
                 self._db.execute("INSERT OR REPLACE INTO item VALUES (?, ?, ?, ?)", row)
