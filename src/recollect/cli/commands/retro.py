@@ -56,7 +56,8 @@ def command(
     elif retro.is_empty:
         from recollect.cli.render.figures import stamp
 
-        click.echo(f"nothing happened from {stamp(since)} to {stamp(end)}")
+        where = f" in {' or '.join(repos)}" if repos else ""
+        click.echo(f"nothing happened{where} from {stamp(since)} to {stamp(end)}")
     elif written:
         click.echo("\n".join(f"wrote {path}" for path in written))
     else:
