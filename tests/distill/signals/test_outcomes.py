@@ -210,6 +210,12 @@ def test_a_call_without_a_result_is_abandoned() -> None:
     assert "(shell git add) has no result" in story.digest().outcome_reasons[0]
 
 
+def test_a_long_target_is_cut_visibly() -> None:
+    story = worked()
+    story.calls("Read", {"file_path": f"/w/{'deep/' * 20}notes.md"})
+    assert "…) has no result" in story.digest().outcome_reasons[0]
+
+
 def test_work_without_a_closing_reply_is_abandoned() -> None:
     assert outcome(worked()) == "abandoned"
 

@@ -113,7 +113,7 @@ def _unanswered(turn: Turn, *, works: bool) -> tuple[Event, str] | None:
         what = "has no result" if last.ending == "open" else "is followed by no reply"
         return (
             last.call.event,
-            f"the last tool call ({last.tool}{f' {last.target[:60]}' if last.target else ''}) {what}",
+            f"the last tool call ({last.tool}{f' {_cut(last.target, 60)}' if last.target else ''}) {what}",
         )
     if turn.asked is not None and not turn.has_worked and not turn.is_command and not is_acceptance(turn):
         return turn.asked, f"the last human message has no reply: {quote(turn.text)}"
@@ -140,8 +140,13 @@ def last_sentence(text: str) -> str:
 
 def quote(text: str, limit: int = 80) -> str:
     """Return words in quotation marks on one line, cut at `limit` characters."""
+    return f"“{_cut(text, limit)}”"
+
+
+def _cut(text: str, limit: int) -> str:
+    """Return words on one line, at most `limit` characters."""
     said = " ".join(text[: limit * 4].split())
-    return f"“{said}”" if len(said) <= limit else f"“{said[: limit - 1].rstrip()}…”"
+    return said if len(said) <= limit else f"{said[: limit - 1].rstrip()}…"
 
 
 def last_request(turns: Sequence[Turn]) -> Turn | None:
