@@ -32,6 +32,8 @@ STARTS = 15
 MUST_MB_PER_S = 55
 MUST_PEAK_MB = 400
 MUST_STORE_SHARE = 0.50
+_LEAST_SECONDS = 0.1
+"""A phase that took less is not named."""
 
 
 def cold_ingest(corpus: Corpus, home: Path, *, settings: Config | None = None) -> dict[str, Any]:
@@ -67,6 +69,7 @@ def cold_ingest(corpus: Corpus, home: Path, *, settings: Config | None = None) -
         "database_share": round(storage["database_bytes"] / max(1, taken), 4),
         "index_share": round(storage["index_bytes"] / max(1, taken), 4),
         "stage_cpu_seconds": {k: round(v, 2) for k, v in sorted(stages.items(), key=lambda x: -x[1])},
+        "phase_seconds": {k: round(v, 2) for k, v in said["phase_seconds"].items()},
         "roofline": bound,
         "share_of_bound": round(taken / 1e6 / report["seconds"] / (bound["bound_mb_per_s"] or 1), 3),
         "state": report["state"],
@@ -160,6 +163,8 @@ def render(figures: dict[str, Any]) -> str:
     rest = {"outside the stages (start, shipping, merging)": max(0.0, cold["cpu_seconds"] - sum(stages.values()))}
     whole = max(cold["cpu_seconds"], sum(stages.values())) or 1
     lines += [f"| {name} | {s:.2f} | {s / whole:.0%} |" for name, s in (stages | rest).items()]
+    phases = ", ".join(f"{name} {s:.1f}" for name, s in cold["phase_seconds"].items() if s >= _LEAST_SECONDS)
+    lines += ["", f"Seconds by the clock, phase after phase: {phases}."]
     lines += ["", "| roofline part, one core | seconds | MB/s |", "|---|--:|--:|"]
     lines += [f"| {part} | {bound['seconds'][part]:.2f} | {bound['mb_per_s'][part]} |" for part in bound["seconds"]]
     largest = max(stages | rest, key=lambda name: (stages | rest)[name])
