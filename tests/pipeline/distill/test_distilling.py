@@ -448,7 +448,7 @@ def test_of_a_very_long_session_it_is_told_how_much_was_not_read(
     memory.sync()
     report = memory.distilling.run(stages=PLAIN)
     assert report.sessions == 1
-    assert report.notes == [f"{one.uid} is very long: its first and last 5 events were analysed, 21 between not"]
+    assert report.notes == [f"{one.uid} is very long: 10 events at its beginning and end were analysed, 21 between not"]
     assert {view.decision.chosen[0] for view in memory.decisions().decisions} >= {"part0", "part29"}
 
 

@@ -149,6 +149,30 @@ def test_of_an_endless_session_the_beginning_and_the_end_are_read(
     assert source.left_out == 40
 
 
+@pytest.mark.parametrize(("most", "read"), [(10_000, [*range(12)]), (1_700, [0, 1, 2, 9, 10, 11]), (80, [])])
+def test_of_a_flood_of_text_the_beginning_and_the_end_are_read(
+    writer: SqliteWriter, feed: SqliteSessionFeed, monkeypatch: pytest.MonkeyPatch, most: int, read: list[int]
+) -> None:
+    monkeypatch.setattr(feeding, "MAX_BODY_BYTES", most)
+    write_all(writer, make_slices([Line(f"{i:03d}{'x' * 197}", f"e{i}") for i in range(12)]))
+    source = feed.read("claude:one")
+    assert source is not None
+    assert [event.seq for event in source.events] == read
+    assert [event.payload.text[:3] for event in source.events] == [f"{i:03d}" for i in read]  # type: ignore[union-attr]
+    assert source.left_out == 12 - len(read)
+
+
+def test_one_text_that_is_a_flood_by_itself_leaves_the_rest(
+    writer: SqliteWriter, feed: SqliteSessionFeed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feeding, "MAX_BODY_BYTES", 1_000)
+    write_all(writer, make_slices([Line("x" * 1_500, "e0"), *(Line(f"line {i}", f"e{i}") for i in range(1, 5))]))
+    source = feed.read("claude:one")
+    assert source is not None
+    assert [event.seq for event in source.events] == [1, 2, 3, 4]
+    assert source.left_out == 1
+
+
 A, B = Source("a"), Source("b", lane=1)
 TALK = [Line("one", "a1", minute=1), Line("two", "a2", minute=3), Line("three", "a3", minute=5)]
 BESIDE = [Line("between", "b1", minute=4), Line("no time", "b2", minute=None), Line("after", "b3", minute=9)]

@@ -119,7 +119,9 @@ def _left_out(source: OfSession) -> str:
     if not source.left_out:
         return ""
     uid, read = source.session.session_uid, len(source.events)
-    return f"{uid} is very long: its first and last {read // 2:,} events were analysed, {source.left_out:,} between not"
+    return (
+        f"{uid} is very long: {read:,} events at its beginning and end were analysed, {source.left_out:,} between not"
+    )
 
 
 def _where(error: Exception) -> str:

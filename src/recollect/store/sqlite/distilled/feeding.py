@@ -41,6 +41,8 @@ from recollect.store.sqlite.readers.sessions import session_of_number
 
 MAX_EVENTS = 60_000
 """Of a longer session its first and its last half of so many are read: about 1.2 kB each (design, section 10)."""
+MAX_BODY_BYTES = 64 << 20
+"""Of what was said in a session, likewise: long texts of tools are not among it, only floods of prose are so long."""
 MAX_HASHES = 20_000
 """Hashes of records that are kept while sessions are read; more are forgotten and made again."""
 _KEPT_WHOLE_BYTES = 4 << 20
@@ -139,7 +141,20 @@ class SqliteOfSession:
         self._lacking: dict[tuple[str, int], Lacking] = {}
         self._whole: dict[tuple[str, int], Event] = {}
         self._whole_bytes = 0
-        self.events: list[Event] = light_events(db, self.session.session_uid, rows, lacking=self._lacking)
+        self.events: list[Event] = self._events(rows)
+
+    def _events(self, rows: list[LightRow]) -> list[Event]:
+        """Return the events of rows; of too much text those with its first and its last half."""
+        read = partial(light_events, self._db, self.session.session_uid, lacking=self._lacking)
+        events = read(rows, most_bytes=MAX_BODY_BYTES)
+        if len(events) == len(rows):
+            return events
+        del events
+        self._lacking.clear()
+        first = read(rows, most_bytes=MAX_BODY_BYTES // 2)
+        last = read(rows[len(first) :][::-1], most_bytes=MAX_BODY_BYTES // 2)
+        self.left_out += len(rows) - len(first) - len(last)
+        return [*first, *reversed(last)]
 
     def load(self, event: Event) -> Event:
         """Return an event with its whole payload."""

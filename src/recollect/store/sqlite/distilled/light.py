@@ -61,15 +61,17 @@ def count_light(db: apsw.Connection, keys: tuple[int, int]) -> int:
 
 
 def light_events(
-    db: apsw.Connection, uid: str, rows: Sequence[LightRow], *, lacking: dict[tuple[str, int], Lacking] | None = None
-) -> list[Event]:
+    db: apsw.Connection, uid: str, rows: Sequence[LightRow], *, most_bytes: int | None = None,
+    lacking: dict[tuple[str, int], Lacking] | None = None,
+) -> list[Event]:  # fmt: skip
     """Return the events of rows of one session, see `store.distilled.OfSession.events`. Raises StoreCorrupt.
 
-    lacking: takes the events that are not whole, by (event_id, part).
+    most_bytes: of all bodies together; the row that would exceed it and those behind it are not read. lacking: takes
+    the events that are not whole, by (event_id, part).
     """
     sources = _source_ids(db, {row[SOURCE] for row in rows})
     frames: dict[int, list[BlockBody]] = {}
-    kept_bytes = 0
+    kept_bytes = read_bytes = 0
     last_id, event_id = b"", ""
     last_place, location = (0, 0, 0, 0, 0, b""), _NOWHERE
     found: list[Event] = []
@@ -83,6 +85,9 @@ def light_events(
         if entry >= len(bodies):
             raise StoreCorrupt("the body of a stored event is missing", hint=REBUILD_HINT)
         body = bodies[entry].body
+        read_bytes += len(body)
+        if most_bytes is not None and read_bytes > most_bytes:
+            break
         # Of the events of one record, which stand in a row, name and location are made once.
         if stored_id != last_id:
             last_id, event_id = stored_id, unpack_event_id(stored_id)
