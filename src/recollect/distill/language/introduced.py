@@ -29,14 +29,14 @@ def is_introduced(low: str, heading: int, position: int, words: Words) -> bool:
     if 0 <= heading < position and _introduces(low, _line_before(low, heading), words):
         return True
     start = low.rfind("\n", 0, position) + 1
-    is_item = bool(item_end(low[start : low.find("\n", position) % (len(low) + 1)]))
+    is_item = bool(item_end(low[start:].partition("\n")[0]))
     for _ in range(_LINES):
         above = _line_before(low, start)
         if above is None:
             return False
         if _introduces(low, above, words):
             return True
-        if "\n" in low[above[1] : start].replace("\n", "", 1):  # a blank line between: only a list goes on behind it
+        if low.count("\n", above[1], start) > 1:  # a blank line between: only a list goes on behind it
             if not is_item:
                 return False
             is_item = bool(item_end(low[above[0] : above[1]]))
