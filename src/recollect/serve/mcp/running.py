@@ -79,10 +79,11 @@ def _open_memory() -> Memory:
 
 
 def _end(is_idle: bool, close: Callable[[], None]) -> None:
+    """End the process. Taking in that is under way may be killed at any instruction; a client that has gone waits two
+    seconds, then kills."""
     if is_idle:
         close()
-        return
-    # Taking in may be killed at any instruction; a client that has gone waits two seconds, then kills.
+    # A thread of a call that nobody waits for may be inside the engine; the interpreter's own end would abort it there.
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
