@@ -3,8 +3,10 @@
 Every file with a judged pair (tests/quality/labels/bindings.ndjson) is distilled whole, as `recollect decisions` sees
 it; then once more with the decisions that people labelled (decisions.ndjson) in place of those that were found, which
 measures the binder alone. A binding and a judged pair are the same where the deciding words overlap and the edit is one
-of the episode's. Bindings that nobody judged are counted and, with --unjudged, listed. Pairs of the fresh batches, each
-judged before anything was tuned on it, have rows of their own, whichever way their decisions came.
+of the episode's. A binding is right where an edit of its episode carries the decision out; how often the very edit that
+it names as its evidence does is counted beside that, where that edit was judged. Bindings that nobody judged are
+counted and, with --unjudged, listed. Pairs of the fresh batches, each judged before anything was tuned on it, have rows
+of their own, whichever way their decisions came.
 """
 
 from __future__ import annotations
@@ -47,13 +49,22 @@ Given = tuple[Conversation, Decision]
 
 
 class Bound(NamedTuple):
-    """A binding with its two ends, and the judged pair that it is, None for none."""
+    """A binding with its two ends, and the judged pair that it is: that of the edit it names, else another of its
+    episode, else None."""
 
     file: str
     binding: Binding
     source: Decision | Conversation
     episode: Episode
     label: Label | None
+
+    def is_right(self) -> bool:
+        """Say whether an edit of the episode carries the decision out."""
+        return self.label is not None and (self.label["is_right"] or self.label.get("episode_is_right", False))
+
+    def names_judged(self) -> bool:
+        """Say whether the edit that it names was judged."""
+        return self.label is not None and names_edit(self.label, self.binding)
 
 
 def read(path: Path) -> list[Label]:
@@ -90,8 +101,9 @@ def bound_in(
                     source, episode = by_id[node.source], by_id[node.episode]
                     assert isinstance(source, Decision | Conversation)
                     assert isinstance(episode, Episode)
-                    judged = next((label for label in of_session if is_same(label, source, episode)), None)
-                    yield Bound(file, node, source, episode, judged)
+                    judged = [label for label in of_session if is_same(label, source, episode)]
+                    judged.sort(key=lambda label: not names_edit(label, node))
+                    yield Bound(file, node, source, episode, judged[0] if judged else None)
 
 
 def of_labels(
@@ -172,6 +184,12 @@ def is_same(label: Label, source: Decision | Conversation, episode: Episode) -> 
     return is_said(label, source) and (edited["event_id"], edited["part"]) in edits
 
 
+def names_edit(label: Label, binding: Binding) -> bool:
+    """Say whether the edit of a judged pair is the one that a binding names."""
+    edited, named = label["episode"], binding.evidence[0]
+    return (named.event_id, named.part) == (edited["event_id"], edited["part"])
+
+
 def is_said(label: Label, source: Decision | Conversation) -> bool:
     """Say whether the deciding words of a judged pair overlap those that a node rests on."""
     said = label["source"]
@@ -184,14 +202,19 @@ def is_said(label: Label, source: Decision | Conversation) -> bool:
 
 
 def figures_of(bound: Sequence[Bound]) -> dict[str, Any]:
-    """Return how many bindings there are, how many of them were judged, and how many of those are right."""
+    """Return how many bindings there are, how many of them were judged, and how many of those are right; then of how
+    many the edit that they name was judged, and is right."""
     judged = [b for b in bound if b.label is not None]
-    right = sum(b.label["is_right"] for b in judged if b.label)
+    right = sum(b.is_right() for b in judged)
+    named = [b.label["is_right"] for b in judged if b.label and b.names_judged()]
     return {
         "bindings": len(bound),
         "judged": len(judged),
         "right": right,
         "precision": round(right / len(judged), 4) if judged else None,
+        "edits_judged": len(named),
+        "edits_right": sum(named),
+        "edit_precision": round(sum(named) / len(named), 4) if named else None,
     }
 
 
@@ -202,17 +225,22 @@ def found_again(bound: Sequence[Bound], labels: Sequence[Label]) -> dict[str, in
     return {"right_pairs": len(right), "bound": sum(label["id"] in found for label in right)}
 
 
+def share_of(value: float | None) -> str:
+    """Return a share with three digits, "-" for none."""
+    return "-" if value is None else f"{value:.3f}"
+
+
 def text_of(figures: dict[str, Any]) -> str:
     """Return the figures as Markdown."""
     lines = [
-        "| decisions | split | bindings | judged | right | precision | bar |",
-        "|---|---|---:|---:|---:|---:|---:|",
+        "| decisions | split | bindings | judged | right | precision | bar | edit named | right | share |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for name in ("found", "labelled", *FRESH):
         for split, row in figures[name].items():
-            precision = "-" if row["precision"] is None else f"{row['precision']:.3f}"
             counts = f"{row['bindings']} | {row['judged']} | {row['right']}"
-            lines.append(f"| {name} | {split} | {counts} | {precision} | {BAR:.2f} |")
+            edits = f"{row['edits_judged']} | {row['edits_right']} | {share_of(row['edit_precision'])}"
+            lines.append(f"| {name} | {split} | {counts} | {share_of(row['precision'])} | {BAR:.2f} | {edits} |")
     pairs = figures["pairs"]
     lines += [
         "",

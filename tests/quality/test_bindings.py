@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Literal
@@ -54,7 +55,8 @@ class Brought(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class JudgedBinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A decision and an edit, and whether the edit carries it out. file: relative to the shared transcripts.
 
-    batch: "fresh" or "fresh2" where it was judged before anything was tuned on it.
+    batch: "fresh" or "fresh2" where it was judged before anything was tuned on it. episode_is_right: of a pair that is
+    not right, that another edit of the same episode carries the decision out.
     """
 
     id: str
@@ -67,6 +69,7 @@ class JudgedBinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     split: Split
     batch: Literal["tuned", "fresh", "fresh2"] = "tuned"
     decision: Brought | None = None
+    episode_is_right: bool = False
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +93,10 @@ def test_there_are_enough_of_both_kinds_in_both_halves(pairs: list[JudgedBinding
     assert [p.id for p in pairs if p.split != split_of(p.session_uid)] == []
     assert len(pairs) >= FEWEST
     assert min(Counter((p.split, p.is_right) for p in pairs).values()) >= 5
+
+
+def test_only_of_a_wrong_edit_it_is_said_that_its_episode_is_right(pairs: list[JudgedBinding]) -> None:
+    assert [p.id for p in pairs if p.episode_is_right and (p.is_right or not re.search("edits? of", p.reason))] == []
 
 
 def test_only_fresh_pairs_bring_their_decision(pairs: list[JudgedBinding]) -> None:

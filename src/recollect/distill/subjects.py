@@ -17,6 +17,8 @@ _KEPT = 16_384
 _TOKEN = re.compile(r"[A-Za-z0-9_]++|[^\W\x00-\x7f]++")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]++|[0-9]++")
 _CODE = re.compile(r"`([^`\n]{1,80})`")
+_SHORT_CODE = 2
+"""Up to so many characters, code is anywhere ("i", "os")."""
 _REST = "[A-Za-z0-9_]"
 """What a name of code goes on with: as in a token, so that "aA00²" is a name and a sign behind it."""
 _IDENTIFIER = re.compile(
@@ -116,6 +118,26 @@ class Vocabulary:
     def __bool__(self) -> bool:
         return any(any(_found_by(token[0])) for token in _TOKEN.finditer(self._text))
 
+    def holds(self, text: str) -> bool:
+        """Say whether a text stands in this one as it is."""
+        return text in self._text
+
+    def has_line(self, key: str) -> bool:
+        """Say whether an option's key is said in one line."""
+        if key.replace(" ", "") in self:
+            return True
+        words = key.split()
+        if not all(word in self for word in words):
+            return False
+        return len(words) == 1 or any(is_said(key, vocabulary(line)) for line in self._lines(words))
+
+    def _lines(self, words: Iterable[str]) -> Iterable[str]:
+        """Return the lines that may hold all of some words: those with the rarest to find."""
+        longest = max(words, key=len).removesuffix("y")
+        is_plain = longest.isascii()
+        lines = self._text.split("\n")
+        return (line for line in lines if not is_plain or longest in line.lower().replace("_", ""))
+
     @cached_property
     def _lowered(self) -> str:
         return self._text.lower().replace("_", "")
@@ -128,6 +150,12 @@ class Vocabulary:
 def is_said(key: str, words: Container[str]) -> bool:
     """Say whether an option's key stands in a vocabulary: as one name, or all its words."""
     return bool(key) and (key.replace(" ", "") in words or all(word in words for word in key.split()))
+
+
+def code_in(text: str) -> tuple[str, ...]:
+    """Return the code in backticks in prose that is one word, verbatim, without the brackets of a call."""
+    found = (name.strip().removesuffix("()") for name in _CODE.findall(text[:READ_CHARS]))
+    return tuple(name for name in found if len(name) > _SHORT_CODE and not any(c.isspace() for c in name))
 
 
 def identifiers_in(text: str) -> tuple[str, ...]:

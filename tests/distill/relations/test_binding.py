@@ -175,6 +175,48 @@ def test_an_edit_by_shell_is_bound_by_its_command() -> None:
     assert (binding.evidence[0].event_id, binding.evidence[0].role) == (call.event_id, "command")
 
 
+def test_code_in_an_option_speaks_for_the_edit_that_writes_it_as_it_is() -> None:
+    story = Story()
+    decision = decided(story.human("replace `Version` by `buildinfo.Version`"), chosen=("`buildinfo.Version`",))
+    story.edits("buildinfo/buildinfo.go", 'package buildinfo\n\nvar Version = "dev"')
+    second = story.edits("root.go", "track(cmd, buildinfo.Version)", "track(cmd, Version)")
+    (binding,) = bound(story, [decision])
+    assert binding.evidence[0].event_id == second.event_id
+    assert binding.features["option_written"] == 0.35
+
+
+def test_words_of_an_option_in_one_line_speak_more_than_the_same_words_apart() -> None:
+    story = Story()
+    decision = decided(story.human("put the link into the page header"), chosen=("page header",))
+    apart = story.edits("load.js", "// the page loads\nload()\nsend(request.header)")
+    assert [b.features["option_scattered"] for b in bound(story, [decision])] == [0.25]
+    together = story.edits("index.html", "<div class='page-header'><a href='/'>home</a></div>")
+    (binding,) = bound(story, [decision])
+    assert binding.evidence[0].event_id == together.event_id != apart.event_id
+
+
+def test_a_file_that_goes_again_is_no_evidence_of_words_that_want_it() -> None:
+    story = Story()
+    said = story.human("reproduce it in reproduce_bug.py")
+    decision = decided(said, chosen=("reproduce_bug.py",), paths=("reproduce_bug.py",))
+    story.runs("cat > scratch.py <<EOF\nprint(1)\nEOF")
+    story.runs("rm reproduce_bug.py")
+    filled = story.edits("/w/shop/reproduce_bug.py", "print(1)")
+    (binding,) = bound(story, [decision])
+    assert binding.evidence[0].event_id == filled.event_id
+
+
+@pytest.mark.parametrize(("words", "weight"), [("remove old.py", None), ("old.py ist überflüssig", -0.15)])
+def test_a_file_that_goes_is_what_a_path_led_to_the_more_where_words_say_that_it_goes(
+    words: str, weight: float | None
+) -> None:
+    story = Story()
+    decision = decided(story.human(words), chosen=("x",), paths=("old.py",))
+    story.runs("rm old.py")
+    (binding,) = bound(story, [decision])
+    assert binding.features.get("deleted") == weight
+
+
 def test_a_bare_name_means_the_file_of_that_name_that_its_own_turn_edited() -> None:
     story = Story()
     decision = decided(story.human("the helpers go into testenv.go"), chosen=("helpers",))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from recollect.distill.bind.evidence import (
     COMPACTED,
     CONFIRMED,
+    DELETED,
     FAR,
     FAR_TURNS,
     LATER_TURN,
@@ -227,6 +228,8 @@ class _Looking:
             found.update({"far": FAR} if turns > FAR_TURNS else {"later_turn": LATER_TURN})
         if is_nearest:
             found["nearest"] = NEAREST
+        if edit.ref.operation == "delete" and not source.subject.takes_out:
+            found["deleted"] = DELETED
         if self._reach.is_compacted(source.position, edit.position):
             found["compacted"] = COMPACTED
         return found
@@ -249,7 +252,10 @@ def _read(session: SessionEvents, edit: _Edit) -> Written:
         lines = lines_of(stated)
         paths = tuple(path for path in (stated.path, stated.new_path) if path)
         return written(paths, _text(lines.added), _text(lines.removed))
-    return written((edit.ref.path,), command_of(session, edit.event), "")
+    command = command_of(session, edit.event)
+    if edit.ref.operation == "delete":
+        return written((edit.ref.path,), "", command)
+    return written((edit.ref.path,), command, "")
 
 
 def _text(lines: Sequence[str] | None) -> str:

@@ -6,12 +6,21 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from recollect.distill.subjects import Vocabulary, ends_with_path, identifiers_in, is_said, paths_in, phrase
+from recollect.distill.subjects import (
+    Vocabulary,
+    code_in,
+    ends_with_path,
+    identifiers_in,
+    is_said,
+    paths_in,
+    phrase,
+)
 from recollect.model.distilled.nodes import Conversation, Decision
 
 PATH_SAID = 50
 PATH_IN_TALK = 25
 OPTION_WRITTEN = 35
+OPTION_SCATTERED = 25
 OPTION_IN_PATH = 30
 NAME_WRITTEN = 25
 NAME_IN_TALK = 10
@@ -21,6 +30,7 @@ NEXT_TURN = 5
 NEAREST = 10
 CONFIRMED = 25
 UNRELATED = -20
+DELETED = -15
 OTHER_PATH = -10
 COMPACTED = -10
 LATER_TURN = -10
@@ -39,6 +49,7 @@ _TAKE_OUT = re.compile(
 """What says that something is to go. The object stands behind it, so `removeItem` is none."""
 _NO_ORDER = frozenset("a add an don't dont each never new no not of than the use using without".split())
 """Behind these it is a name ("the drop shadow"), or says that something is not to go."""
+_TAKES_BACK = frozenset(("ban", "reject", "reverse"))
 _BEFORE_CHARS = 20
 _OBJECT_CHARS = 120
 _OBJECT_ENDS = re.compile(
@@ -63,6 +74,10 @@ class Subject(NamedTuple):
     """Names of code in the rest of its conversation: what "do that" stands for."""
     dropped: tuple[str, ...] = ()
     """Names of code in the deciding words that are to go; in none of the others."""
+    codes: tuple[str, ...] = ()
+    """Code in the options, verbatim."""
+    takes_out: bool = False
+    """Something is turned down, forbidden, reverted or ordered to go."""
 
     def has_words(self) -> bool:
         """Say whether there is anything to look for in the text of an edit."""
@@ -95,6 +110,8 @@ def subject_of(decision: Decision, conversation: Conversation | None) -> Subject
         names=tuple(names[:MAX_PATHS]),
         talk_names=tuple(name for name in talk_names if name not in names and name not in dropped)[:MAX_NAMES],
         dropped=dropped[:MAX_PATHS],
+        codes=tuple(code for option in chosen for code in code_in(option)),
+        takes_out=bool(out or dropped) or decision.polarity in _TAKES_BACK or _takes_out(decision.statement),
     )
 
 
@@ -129,9 +146,14 @@ def _ordered(text: str) -> Iterator[str]:
             yield _object(text, found.end())
 
 
+def _takes_out(text: str) -> bool:
+    return any(True for _ in _ordered(text))
+
+
 def subject_of_talk(conversation: Conversation) -> Subject:
     """Return what a conversation without a decision speaks of: the paths in it."""
-    return Subject(paths_in(conversation.text)[:MAX_PATHS], (), (), (), (), ())
+    text = conversation.text
+    return Subject(paths_in(text)[:MAX_PATHS], (), (), (), (), (), takes_out=_takes_out(text))
 
 
 def _keys(options: Iterable[str]) -> tuple[str, ...]:
@@ -167,8 +189,11 @@ def content_features(subject: Subject, edit: Written, *, is_other_file: bool = F
         found["other_path"] = OTHER_PATH
     elif any(ends_with_path(path, said) for said in subject.talk_paths for path in edit.paths):
         found["path_in_talk"] = PATH_IN_TALK
-    if any(is_said(key, edit.added) for key in subject.chosen):
+    said = [key for key in subject.chosen if is_said(key, edit.added)]
+    if said and _is_whole(subject, said, edit.added):
         found["option_written"] = OPTION_WRITTEN
+    elif said:
+        found["option_scattered"] = OPTION_SCATTERED
     elif any(is_said(key, edit.in_paths) for key in subject.chosen):
         found["option_in_path"] = OPTION_IN_PATH
     elif any(name in edit.added for name in subject.names):
@@ -182,6 +207,13 @@ def content_features(subject: Subject, edit: Written, *, is_other_file: bool = F
     if set(found) <= {"path_in_talk", "other_path"} and subject.has_words() and (edit.added or edit.removed):
         found["unrelated"] = UNRELATED
     return found
+
+
+def _is_whole(subject: Subject, said: Iterable[str], added: Vocabulary) -> bool:
+    """Say whether options stand in an edit as they are meant: code as it is written, words in one line of it."""
+    if subject.codes:
+        return any(added.holds(code) for code in subject.codes)
+    return any(added.has_line(key) for key in said)
 
 
 def names_path(subject: Subject, paths: Iterable[str]) -> bool:

@@ -22,7 +22,7 @@ from recollect.store.distilled import AnalysisDraft, OfSession, SessionFeed
 if TYPE_CHECKING:
     from recollect.distill.stages import GateRule, Stages
 
-SCHEME = 6
+SCHEME = 7
 """Raised whenever the same events would give another digest, other signals or other nodes."""
 
 
