@@ -74,6 +74,38 @@ def test_the_reason_is_kept_in_the_words_of_the_speaker() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "rationale"),
+    [
+        ("Since there is no server to run, I'll use SQLite instead of Postgres.", "Since there is no server to run"),
+        ("I'll use SQLite (since there is no server to run) instead of Postgres.", "since there is no server to run"),
+        ("I'll use `SQLite` instead of Postgres since there is no server to run:\n", "since there is no server to run"),
+        ("It cleans up by itself, so we don't need to delete the temporary file.", ""),
+    ],
+)
+def test_a_reason_ends_where_the_decision_begins(text: str, rationale: str) -> None:
+    (one,) = decided(text, "assistant")
+    assert one.rationale == rationale
+
+
+@pytest.mark.parametrize(
+    ("text", "rejected"),
+    [
+        ("Use the time in the JSON instead of relying on the file's age.", ("file's age",)),
+        ("For now, let me remove the count of checkpoints from the tests since it is wrong.", ("count of checkpoints",)),
+    ],
+)
+def test_what_is_turned_down_is_named_without_the_word_that_turns_it_down(
+    text: str, rejected: tuple[str, ...]
+) -> None:
+    (one,) = decided(text, "assistant")
+    assert one.rejected == rejected
+
+
+def test_a_condition_is_no_option() -> None:
+    assert [d.chosen for d in decided("so I think I'd prefer if it's moved to sessions, not `runs`")] in ([], [()])
+
+
+@pytest.mark.parametrize(
     ("text", "scope"),
     [
         ("for now, use SQLite instead of Postgres", "session"),

@@ -117,7 +117,7 @@ def _by_reading(statement: _Statement, reading: Reading, marker: Marker) -> Foun
         features.add("contrast")
     if reading.is_named:
         features.add("named_option")
-    if reading.reason != (0, 0):
+    if rationale := _rationale(text, reading):
         features.add("reason")
     if statement.speaker == "human":
         features.add("human")
@@ -128,7 +128,7 @@ def _by_reading(statement: _Statement, reading: Reading, marker: Marker) -> Foun
         polarity=reading.rule.polarity,
         chosen=tuple(_words(text, span) for span in reading.chosen),
         rejected=tuple(_words(text, span) for span in reading.rejected),
-        rationale=text[slice(*reading.reason)].strip(),
+        rationale=rationale,
         consequences=_consequences(text, reading),
         language=reading.language,
         markers=(marker,),
@@ -246,6 +246,12 @@ def _scope(text: str, one: Found, speaker: Speaker) -> Literal["session", "repo"
 
 def _paths(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(m[0] for m in _PATH.finditer(text[:2_000]) if not m[0].startswith("//")))[:_PATHS]
+
+
+def _rationale(text: str, reading: Reading) -> str:
+    """Return the reason of a reading; a clause that holds the deciding words says nothing beside them."""
+    start, end = reading.reason
+    return "" if start <= reading.start and reading.end <= end else text[start:end].strip()
 
 
 def _consequences(text: str, reading: Reading) -> str:

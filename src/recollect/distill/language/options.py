@@ -13,6 +13,7 @@ Range = tuple[int, int]
 
 _LEADING: Final = " \t\n([{\"'“„«`*_-–—:,;.、，"
 _TRAILING: Final = " \t\n\"'”“»`*_:,;.!?…-–—、，。；！？"
+_AFTER_REASON: Final = " \t\n,:;-–—、，：；"
 _OPENERS: Final = {"(": ")", "[": "]", "（": "）"}
 _NAMED: Final = re.compile(r"[A-Z0-9_./\\<>(){}=#@+]|\w-\w")
 _CAPITAL_AFTER: Final = re.compile(r"(?<=[a-z])[A-Z]|[A-Z]{2}|\d|[_./\\<>(){}=#@+]")
@@ -27,11 +28,13 @@ def trimmed(low: str, start: int, end: int, words: Words, *, with_verb: bool = F
     pronoun = words.begins("pronouns", low, start, end)
     if pronoun is not None and not low[pronoun.end() : end].strip(_TRAILING):
         return None
+    if words.begins("conditions", low, start, end) is not None:
+        return None
     for name in ("option_ends",) if with_verb else ("option_ends", "prepositions"):
         cut = words.has(name, low, min(start + 1, end), end)
         if cut is not None:
             end = cut.start()
-    end = _balanced(low, start, end)
+    end = balanced(low, start, end)
     while end > start and low[end - 1] in _TRAILING:
         end -= 1
     if end <= start or not any(c.isalnum() or c == OPAQUE for c in low[start:end]):
@@ -40,6 +43,16 @@ def trimmed(low: str, start: int, end: int, words: Words, *, with_verb: bool = F
     if pronoun is not None and pronoun.end() == end:
         return None
     return (start, end)
+
+
+def reason_in(low: str, reason: Range) -> Range:
+    """Return the range of a reason without the marks behind it, and without what stands behind a parenthesis around
+    it."""
+    start, end = reason
+    end = balanced(low, start, end)
+    while end > start and low[end - 1] in _AFTER_REASON:
+        end -= 1
+    return start, end
 
 
 def is_named(text: str, prose: str, span: Range) -> bool:
@@ -66,7 +79,7 @@ def _without_articles(low: str, start: int, end: int, words: Words) -> int:
     return start
 
 
-def _balanced(low: str, start: int, end: int) -> int:
+def balanced(low: str, start: int, end: int) -> int:
     """Return the end before a parenthesis that is not closed, or before a closing one that was not opened."""
     depth: list[tuple[str, int]] = []
     for position in range(start, end):

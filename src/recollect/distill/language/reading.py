@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 from recollect.distill.language.introduced import first_heading, is_introduced
-from recollect.distill.language.options import Range, is_named, trimmed
+from recollect.distill.language.options import Range, is_named, reason_in, trimmed
 from recollect.distill.language.pack import CODES, PackRule, pack
 from recollect.distill.language.patterns import TAKEN_IN
 from recollect.distill.language.prefilter import Candidate, Places, Prefilter, Said, Spot
@@ -46,6 +46,8 @@ _THOUGHT: Final = re.compile(r"(?=[^.!?。！？]{12})\s*\S+\s+\S+\s+\S+|[\u3040
 """A thought of its own rather than a list, a name or a number."""
 _FOLLOWING: Final = re.compile(r"[ \t]*([^\n。！？!?]{4,160})")
 """The next sentence of the line, in scripts without blanks."""
+_PAUSES: Final = tuple(",;:)–—，、；：）")
+"""Marks between a clause that gives a reason and one that decides; a mere "and" separates neither."""
 _UNCLEAR: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -223,6 +225,7 @@ class _Message:
         named = any(is_named(self._text, self._prose, span) for span in (*chosen, *rejected))
         if "explained" in rule.needs and reason == (0, 0):
             reason = around.explanation(match.end())
+        reason = reason_in(self._low, around.in_front(reason, match))
         facts = {
             "named": named,
             "explained": reason != (0, 0),
@@ -324,6 +327,14 @@ class _Circumstances:
         ):
             return after.span(1)
         return (0, 0)
+
+    def in_front(self, reason: Range, match: re.Match[str]) -> Range:
+        """Return a reason that stands before a match up to the clause that decides ("Since it is small, …")."""
+        start, end = reason
+        if not start < match.start() < end:
+            return reason
+        clause = self._clauses.start_of(match.start())
+        return (start, clause) if clause > start and self._low[start:clause].rstrip()[-1:] in _PAUSES else reason
 
     def explanation(self, after: int) -> Range:
         """Return the range of the thought behind a colon, dash or semicolon after a place, (0, 0) for none."""
