@@ -28,6 +28,8 @@ NOW = datetime(2026, 8, 10, 15, 30, tzinfo=timezone(timedelta(hours=2)))
         ("12h", "2026-08-10T01:30:00.000Z"),
         ("3d", "2026-08-07T13:30:00.000Z"),
         ("2 w", "2026-07-27T13:30:00.000Z"),
+        ("6mo", "2026-02-11T13:30:00.000Z"),
+        ("2y", "2024-08-10T13:30:00.000Z"),
     ],
 )
 def test_a_time_is_understood_in_the_local_zone(text: str, expected: str) -> None:

@@ -225,6 +225,16 @@ def test_decisions_of_the_span_and_what_became_of_older_ones() -> None:
     assert decided.decisions[0].evidence == ("claude:1#3",)
 
 
+def test_a_decision_that_was_repeated_word_by_word_counts_once() -> None:
+    said = [decision(name, BEGIN + i) for i, name in enumerate(("one", "two", "three"))]
+    said[:2] = [msgspec.structs.replace(d, statement="Use tqdm.") for d in said[:2]]
+    decided = told([], [DecisionFacts(d, "holds", "shop") for d in said]).decided
+    assert decided.made == 2
+    assert [(line.id, line.statement) for line in decided.decisions] == [
+        ("decision:three", "three"), ("decision:two", "Use tqdm."),
+    ]  # fmt: skip
+
+
 def test_a_decision_added_without_a_session_is_cited_by_its_id() -> None:
     added = Decision(id="decision:x", session_uid="", location=PLACE, ts=BEGIN, statement="keep it", origin="added")
     assert told([], [DecisionFacts(added, "holds", "shop")]).decided.decisions[0].evidence == ("decision:x",)

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-WHEN_FORMS = "2026-08-01, 2026-08-01T09:00, today, yesterday, 12h, 3d, 2w"
-_UNITS = {"min": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_SPAN = re.compile(r"(\d{1,6})\s*(min|h|d|w)")
+WHEN_FORMS = "2026-08-01, 2026-08-01T09:00, today, yesterday, 12h, 3d, 2w, 6mo, 1y"
+_UNITS = {"min": 60, "h": 3600, "d": 86_400, "w": 604_800, "mo": 30 * 86_400, "y": 365 * 86_400}
+_SPAN = re.compile(r"(\d{1,6})\s*(min|mo|h|d|w|y)")
 _HAS_OFFSET = re.compile(r"(?:[Zz]|[+-]\d\d:?\d\d)\s*$")
 
 
@@ -29,7 +29,7 @@ def parse_when(text: str, now: datetime) -> int | None:
     """Return UTC microseconds of what a person may write, or None.
 
     `2026-08-01` and `2026-08-01T09:00` are in the zone of `now`, unless an offset is given; `today`,
-    `yesterday` are midnights; `30min`, `12h`, `3d`, `2w` are that long before now.
+    `yesterday` are midnights; `30min`, `12h`, `3d`, `2w`, `6mo` (of 30 days), `1y` (of 365) are that long before now.
     """
     word = text.strip().lower()
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)

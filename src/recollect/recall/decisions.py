@@ -40,7 +40,8 @@ class DecisionView(msgspec.Struct, frozen=True):
 
     citation: `session_uid#seq` of its first evidence, "" for one that was added without a session. state: at the time
     asked for. recorded_at: when its evidence was first seen; revoked_at: since when its session does not give it any
-    more. links: to decisions that follow it or that it follows. episodes: ids of those it led to.
+    more. links: to decisions that follow it or that it follows. episodes: ids of those it led to. repeats: citations of
+    earlier ones in the same words, with the same options, in the same state; what these led to is in episodes.
     """
 
     decision: Decision
@@ -51,6 +52,7 @@ class DecisionView(msgspec.Struct, frozen=True):
     revoked_at: int | None = None
     links: tuple[Link, ...] = ()
     episodes: tuple[str, ...] = ()
+    repeats: tuple[str, ...] = ()
 
 
 class DecisionsAnswer(msgspec.Struct, frozen=True):
@@ -63,8 +65,11 @@ class DecisionsAnswer(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def ask_decisions(reader: DistilledReader, question: DecisionQuestion, *, limit: int | None = None) -> DecisionsAnswer:
-    """Return what was decided. A decision that forks of a session repeat is told once."""
+def ask_decisions(
+    reader: DistilledReader, question: DecisionQuestion, *, limit: int | None = None, each: bool = False
+) -> DecisionsAnswer:
+    """Return what was decided. A decision that forks of a session copy is told once, and, unless each is wanted or ids
+    are asked for, one that was repeated word by word too: the newest stands for all."""
     sessions = (question.session,) if question.session else ()
     ids = tuple(word for word in question.words if word.startswith(ID_PREFIX))
     words = tuple(word for word in question.words if word not in ids)
@@ -87,6 +92,8 @@ def ask_decisions(reader: DistilledReader, question: DecisionQuestion, *, limit:
         else:
             left_out[view.state] = left_out.get(view.state, 0) + 1
     found.sort(key=lambda view: (-_when(view.decision), view.decision.id))
+    if not each and not ids:
+        found = _without_repeats(found)
     return DecisionsAnswer(tuple(found[:limit]), len(found), left_out)
 
 
@@ -119,6 +126,19 @@ def _once(kept: Iterable[KeptDecision]) -> list[KeptDecision]:
         if known is None or (item.recorded_at, decision.session_uid) < (known.recorded_at, known.decision.session_uid):
             found[same] = item
     return list(found.values())
+
+
+def _without_repeats(views: Iterable[DecisionView]) -> list[DecisionView]:
+    """Put those that only repeat another together with it. views: the newest first, and so they come back."""
+    said: dict[object, list[DecisionView]] = {}
+    for view in views:
+        said.setdefault((view.repo, view.state, view.decision.said()), []).append(view)
+    return [_together(newest, others) if others else newest for newest, *others in said.values()]
+
+
+def _together(newest: DecisionView, others: Sequence[DecisionView]) -> DecisionView:
+    episodes = tuple(dict.fromkeys(e for view in (newest, *others) for e in view.episodes))
+    return msgspec.structs.replace(newest, episodes=episodes, repeats=tuple(view.citation for view in others))
 
 
 def _touches(item: KeptDecision, path: str, paths: dict[str, tuple[str, ...]]) -> bool:

@@ -91,12 +91,13 @@ def test_a_reason_ends_where_the_decision_begins(text: str, rationale: str) -> N
     ("text", "rejected"),
     [
         ("Use the time in the JSON instead of relying on the file's age.", ("file's age",)),
-        ("For now, let me remove the count of checkpoints from the tests since it is wrong.", ("count of checkpoints",)),
+        (
+            "For now, let me remove the count of checkpoints from the tests since it is wrong.",
+            ("count of checkpoints",),
+        ),
     ],
 )
-def test_what_is_turned_down_is_named_without_the_word_that_turns_it_down(
-    text: str, rejected: tuple[str, ...]
-) -> None:
+def test_what_is_turned_down_is_named_without_the_word_that_turns_it_down(text: str, rejected: tuple[str, ...]) -> None:
     (one,) = decided(text, "assistant")
     assert one.rejected == rejected
 

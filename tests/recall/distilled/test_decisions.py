@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+import msgspec
 import pytest
 
 from recollect.model.distilled.nodes import Decision, Evidence, Link
@@ -120,6 +121,34 @@ def test_what_a_fork_repeats_is_told_once() -> None:
     kept = Kept(KeptDecision(copy, "r", 80), KeptDecision(first, "r", 70))
     answer = ask_decisions(kept, DecisionQuestion())  # type: ignore[arg-type]
     assert [v.citation for v in answer.decisions] == ["claude:one#4"]
+
+
+def test_what_was_said_again_word_by_word_is_told_once_with_where_it_stood_before() -> None:
+    def said(name: str, ts: int, **more: Any) -> Decision:
+        return msgspec.structs.replace(decision(name, ts), statement="Use tqdm,\n  not print.", **more)
+
+    again = said("again", 30)
+    kept = [
+        KeptDecision(said("first", 10), "r", 10, episodes=("e1",)),
+        KeptDecision(said("second", 20), "r", 20),
+        KeptDecision(msgspec.structs.replace(again, statement="use tqdm, not print."), "r", 30, episodes=("e2",)),
+        KeptDecision(said("elsewhere", 15), "other", 15),
+        KeptDecision(said("other speaker", 16, speaker="assistant"), "r", 16),
+    ]
+    answer = ask_decisions(Kept(*kept), DecisionQuestion())  # type: ignore[arg-type]
+    assert [v.decision.id for v in answer.decisions] == ["again", "other speaker", "elsewhere"]
+    assert answer.total == 3
+    assert answer.decisions[0].repeats == ("claude:one#4", "claude:one#4")
+    assert answer.decisions[0].episodes == ("e2", "e1")
+    each = ask_decisions(Kept(*kept), DecisionQuestion(), each=True)  # type: ignore[arg-type]
+    assert each.total == 5
+
+
+def test_a_repeated_decision_whose_state_differs_is_told_for_itself() -> None:
+    first = msgspec.structs.replace(OLD, statement=LATER.statement)
+    link = linked(NEW, first, "supersedes")
+    kept = (KeptDecision(first, "r", 10, links=(link,)), KeptDecision(NEW, "r", 20), KeptDecision(LATER, "r", 30))
+    assert states(Kept(*kept)) == {"old": "superseded", "new": "holds", "later": "holds"}
 
 
 def test_a_path_is_found_in_the_decision_or_in_what_it_led_to() -> None:

@@ -118,6 +118,25 @@ def test_a_decision_can_be_added_and_is_found(world: World, one: ClaudeTranscrip
     assert "nobody runs servers" in run(world, "decisions", "SQLite").stdout
 
 
+def test_an_added_decision_says_at_once_what_it_takes_the_place_of(world: World) -> None:
+    said = ("decisions", "add", "We keep SQLite", "--chosen", "SQLite", "--rejected", "Postgres", "--repo", "shop")
+    old = json.loads(run(world, *said, "--json").stdout)["decision"]["id"]
+    again = run(world, "decisions", "add", "We move to Postgres", "--chosen", "Postgres", "--rejected", "SQLite",
+                "--repo", "shop")  # fmt: skip
+    assert f"supersedes {old}" in again.stdout
+    assert again.stderr == ""
+    assert "superseded" in run(world, "decisions", old).stdout
+
+
+def test_a_decision_is_added_while_another_process_takes_in(world: World, one: ClaudeTranscript) -> None:
+    run(world, "sync")
+    with world.memory.writing():
+        done = run(world, "decisions", "add", "We keep SQLite", "--repo", "shop")
+    assert done.returncode == 0
+    assert done.stdout.startswith("holds  We keep SQLite\n")
+    assert "not compared with other decisions yet" in done.stderr
+
+
 def test_a_decision_is_opened_by_its_id_whatever_became_of_it(world: World) -> None:
     for said in (("We keep SQLite", "SQLite", "Postgres"), ("We move to Postgres", "Postgres", "SQLite")):
         run(world, "decisions", "add", said[0], "--chosen", said[1], "--rejected", said[2], "--repo", "shop")

@@ -137,7 +137,7 @@ def _ask(words: tuple[str, ...], *, repo: str, path: str, session: str, given: G
 
 
 def _add(statement: str, *, repo: str, path: str, session: str, given: Given) -> DecisionView:
-    from recollect.memory import NewDecision
+    from recollect.memory import DecisionQuestion, NewDecision
 
     with open_memory() as memory:
         if not repo and not session:
@@ -145,4 +145,11 @@ def _add(statement: str, *, repo: str, path: str, session: str, given: Given) ->
         new = NewDecision(
             statement, given["chosen"], given["rejected"], given["because"], session, repo, (path,) if path else ()
         )
-        return memory.decisions_facet.add(new)
+        added = memory.decisions_facet.add(new)
+        report = memory.distilling.run(sessions=())
+        if report.state == "busy":
+            click.echo(
+                "not compared with other decisions yet: another process is taking in; the next sync does", err=True
+            )
+        found = memory.decisions_facet.find(DecisionQuestion(words=(added.decision.id,))).decisions
+        return found[0] if found else added

@@ -28,28 +28,40 @@ class DecisionFacts(NamedTuple):
 
 
 def decided_in(decisions: Sequence[DecisionFacts], since: int, until: int, listing: Listing) -> Decided:
-    """Return what was decided in [since, until), the newest first. decisions: of all times, for what was changed."""
+    """Return what was decided in [since, until), each once, the newest first. decisions: of all times, for what was
+    changed."""
     made = [d for d in decisions if d.decision.ts is not None and since <= d.decision.ts < until]
     standing = [d for d in made if d.state != "revoked"]
     changes = _changes(decisions, since, until)
     of_kind = [change.relation for change in changes]
     standing.sort(key=lambda d: (-(d.decision.ts or 0), d.decision.id))
+    told = _told(standing)
     return Decided(
-        made=len(standing),
+        made=len(told),
         superseded=of_kind.count("supersedes"),
         reversed=of_kind.count("reverses"),
         contradicted=of_kind.count("contradicts"),
         revoked=len(made) - len(standing),
-        decisions=tuple(listing.cut("decisions", ((_line(d), 1) for d in standing), MAX_SESSIONS)),
+        decisions=tuple(listing.cut("decisions", ((line, 1) for line in told), MAX_SESSIONS)),
         changes=tuple(listing.cut("changes", ((change, 1) for change in changes), MAX_LINES)),
     )
 
 
-def _line(facts: DecisionFacts) -> DecisionLine:
+def _told(standing: Sequence[DecisionFacts]) -> list[DecisionLine]:
+    """Return decisions as lines; those that only repeat another, in a fork or later, are one, that of the newest."""
+    said: dict[object, list[DecisionFacts]] = {}
+    for facts in standing:
+        said.setdefault((facts.repo, facts.state, facts.decision.said()), []).append(facts)
+    return [_line(newest, others) for newest, *others in said.values()]
+
+
+def _line(facts: DecisionFacts, others: Sequence[DecisionFacts]) -> DecisionLine:
     d = facts.decision
+    evidence = tuple(dict.fromkeys(place for one in (facts, *others) for place in _cited(one.decision)))
     return DecisionLine(
-        d.id, d.ts, facts.repo, d.speaker, d.polarity, d.statement, d.chosen, d.rejected, facts.state, _cited(d)
-    )
+        d.id, d.ts, facts.repo, d.speaker, d.polarity, d.statement, d.chosen, d.rejected, facts.state,
+        evidence[:EVIDENCE],
+    )  # fmt: skip
 
 
 def _changes(decisions: Sequence[DecisionFacts], since: int, until: int) -> list[ChangeLine]:

@@ -95,7 +95,8 @@ class DecisionsFacet:
     def add(self, new: NewDecision) -> DecisionView:
         """Keep a decision that was taken elsewhere. Secrets in it are redacted.
 
-        Straight to the database, without the ingest lock. The next analysis relates it to others.
+        Straight to the database, without the ingest lock. The next analysis relates it to others;
+        `memory.distilling.run(sessions=())` does so at once.
         Raises UsageError for an empty or endless text, UnknownName for a session or event, StoreLocked, StoreError.
         """
         from recollect.store.sqlite.distilled.adding import add_decision

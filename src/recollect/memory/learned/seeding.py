@@ -71,7 +71,7 @@ class SeedingFacet:
 
     def _decided(self, repo: str) -> list[Decided]:
         question = DecisionQuestion(repos=(f"={repo}",) if repo else (), states=_STOOD)
-        views = ask_decisions(self._noting.memory.distilled(), question).decisions
+        views = ask_decisions(self._noting.memory.distilled(), question, each=True).decisions
         return [Decided(v.decision, v.repo, v.recorded_at, _ended_at(v)) for v in reversed(views)]
 
     def _learned(self, repo: str) -> list[NewFact]:

@@ -114,6 +114,10 @@ class Decision(_Node, frozen=True, tag="decision"):
         """The options turned down or forbidden."""
         return tuple(o.text for o in self.options if not o.is_chosen)
 
+    def said(self) -> tuple[object, ...]:
+        """Return what is the same in two decisions of which one only repeats the other."""
+        return (self.speaker, self.polarity, " ".join(self.statement.split()).casefold(), self.options)
+
 
 class EditRef(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One edit of an episode; its content stays in the event. added, removed: lines, None where nobody knows."""

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from recollect.memory import DecisionsAnswer, DecisionView
 
 _STYLES = {"holds": "green", "contradicted": "yellow"}
+_CITED = 3
+"""Repetitions of a decision that are cited; --json has all."""
 _FOLLOWED = {"supersedes": "superseded by", "reverses": "reversed by", "contradicts": "contradicted by"}
 
 
@@ -52,6 +54,11 @@ def print_decision(out: Console, view: DecisionView) -> None:
         out.print(Text(f"    {relation} {link.newer if is_older else link.older}"), soft_wrap=True)
     if view.episodes:
         out.print(Text(f"    led to {plural(len(view.episodes), 'episode')}"), soft_wrap=True)
+    if view.repeats:
+        more = len(view.repeats) - _CITED
+        rest = f" and {more:,} more" if more > 0 else ""
+        said = f"said {count(len(view.repeats) + 1)} times, before in {', '.join(view.repeats[:_CITED])}{rest}"
+        out.print(Text(f"    {safe_line(said)}"), soft_wrap=True)
     facts = (stamp(decision.ts), view.repo, decision.speaker, decision.polarity, decision.id)
     line = Text("    " + " · ".join(safe_line(fact) for fact in facts if fact), style="dim")
     if view.citation:
