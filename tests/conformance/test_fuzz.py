@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from tests.examples import tried
 SLUGS = sorted({fixture.agent for fixture in fixtures_in(FIXTURES)} & adapters().keys())
 EXAMPLES = tried(100)
 FIXTURES_PER_SYNC = 4
+HEAD_BYTES = 64 * 1024
 
 
 @pytest.mark.parametrize("slug", SLUGS)
@@ -29,6 +31,21 @@ def test_a_bent_source_keeps_the_contract(slug: str, data: st.DataObject, seed: 
     source = found[data.draw(st.integers(0, len(found) - 1))]
     records = records_in(source, bent(source, seed, count))
     assert check_records(adapters()[slug], source.info, records) == []
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data(), odd=st.sampled_from((b"\xff", b"\xc3", b"\xed\xa0\x80", b"\x00", b'"', b"\\ud800")))
+def test_whose_a_file_is_can_be_asked_of_any_bytes(slug: str, data: st.DataObject, odd: bytes) -> None:
+    """A folder that is imported holds anything, and each adapter is asked of each file: one that raises ends it all."""
+    source = data.draw(st.sampled_from(sources(slug)))
+    raw = source.raw[:HEAD_BYTES]
+    values = [at.end() for at in re.finditer(rb'": ?"', raw)] or [0]
+    at = data.draw(st.sampled_from(values) | st.integers(0, len(raw)))
+    head = raw[:at] + odd + raw[at:]
+    for adapter in adapters().values():
+        adapter.recognise(source.info.path, head)
+    assert isinstance(adapters()[slug].identify(source.info, head), str)
 
 
 @pytest.mark.parametrize("seed", range(2))

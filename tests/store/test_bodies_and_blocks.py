@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from uuid import UUID
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import ArchiveError, StoreCorrupt
 from recollect.model.payloads import AssistantMessage, ToolCall, ToolResult, Unknown
-from recollect.store.blocks import BlockEntry, block_frames, decode_block, encode_block
+from recollect.store.blocks import BlockEntry, block_frames, decode_block, decode_entry, encode_block
 from recollect.store.bodies import LARGE_CHARS, encode_body, hydrate, is_whole, large_strings
 from recollect.store.sqlite.event_ids import pack_event_id, pack_text, unpack_event_id, unpack_text
 
@@ -139,6 +140,13 @@ def test_a_large_block_has_frames_of_bounded_size() -> None:
 def test_any_damage_to_a_block_is_named(damage: bytes) -> None:
     with pytest.raises(StoreCorrupt, match="damaged"):
         decode_block(b"\xc1" + damage)
+
+
+def test_a_text_that_is_no_utf8_is_damage_too() -> None:
+    """The decoder has an error of its own for it, and not the one that it has for everything else."""
+    entry = msgspec.msgpack.encode(BlockEntry(b"[]", "was it", "a.py")).replace(b"was it", b"w\xffs it")
+    with pytest.raises(StoreCorrupt, match="damaged"):
+        decode_entry(msgspec.Raw(entry))
 
 
 @given(event_id=st.text() | st.uuids().map(str) | st.uuids().map(lambda u: f"r-{u.hex}") | st.text("0f-R", max_size=36))

@@ -140,5 +140,5 @@ class Poster:
     def _decoded(self, data: bytes, answer: type[Answer]) -> Answer:
         try:
             return msgspec.json.decode(data, type=answer)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise EndpointUnusable(f"{self._url} answered something else than asked: {error}") from error

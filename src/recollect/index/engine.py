@@ -149,7 +149,7 @@ def dead_share(path: Path) -> float:
         segments = msgspec.json.decode((path / "meta.json").read_bytes())["segments"]
         documents = sum(segment["max_doc"] for segment in segments)
         dead = sum((segment.get("deletes") or {}).get("num_deleted_docs", 0) for segment in segments)
-    except (OSError, msgspec.MsgspecError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError):
         return 0.0
     return dead / documents if documents else 0.0
 

@@ -49,7 +49,7 @@ def commit_id(shard: Path) -> str:
     """
     try:
         return str(msgspec.json.decode((shard / "meta.json").read_bytes(), type=_Meta).opstamp)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, ValueError):
         return ""
 
 
@@ -115,7 +115,7 @@ class Vocabulary:
     def _covered(self) -> _Cover | None:
         try:
             return msgspec.json.decode(self._cover.read_bytes(), type=_Cover)
-        except (OSError, msgspec.DecodeError):
+        except (OSError, ValueError):
             return None
 
     def _write_cover(self, new_bytes: int, commit: str = "") -> None:

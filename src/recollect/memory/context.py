@@ -187,7 +187,7 @@ class ContextFacet:
         for path in sorted((self._home / "spool" / _SPOOL).glob("*.json")):
             try:
                 found.append((path, msgspec.json.decode(path.read_bytes(), type=Firing)))
-            except (OSError, msgspec.MsgspecError):
+            except (OSError, ValueError):
                 continue
         return found
 

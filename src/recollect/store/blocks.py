@@ -96,7 +96,7 @@ def block_frames(block: bytes) -> list[Frame]:
         return []
     try:
         return _decode_frames(block)
-    except msgspec.DecodeError as error:
+    except ValueError as error:
         raise StoreCorrupt(f"a block of event bodies is damaged: {error}", hint=_HINT) from error
 
 
@@ -114,7 +114,7 @@ def decode_bodies_at_once(data: bytes) -> list[BlockBody]:
     """Return the bodies of one frame, for readers that want all of them and nothing else. Raises StoreCorrupt."""
     try:
         return _decode_bodies(_local.decompress(data, max_output_size=_MAX_PLAIN_BYTES))
-    except (zstandard.ZstdError, msgspec.DecodeError) as error:
+    except (zstandard.ZstdError, ValueError) as error:
         raise StoreCorrupt(f"a block of event bodies is damaged: {error}", hint=_HINT) from error
 
 
@@ -122,7 +122,7 @@ def open_frame(data: bytes) -> list[msgspec.Raw]:
     """Return the undecoded entries of one frame, for readers that want few of them. Raises StoreCorrupt."""
     try:
         return _decode_frame(_local.decompress(data, max_output_size=_MAX_PLAIN_BYTES))
-    except (zstandard.ZstdError, msgspec.DecodeError) as error:
+    except (zstandard.ZstdError, ValueError) as error:
         raise StoreCorrupt(f"a block of event bodies is damaged: {error}", hint=_HINT) from error
 
 
@@ -130,7 +130,7 @@ def decode_entry(entry: msgspec.Raw) -> BlockEntry:
     """Return an entry of `open_frame`. Raises StoreCorrupt."""
     try:
         return _decode_entry(entry)
-    except msgspec.DecodeError as error:
+    except ValueError as error:
         raise StoreCorrupt(f"the body of an event is damaged: {error}", hint=_HINT) from error
 
 

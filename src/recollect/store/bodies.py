@@ -249,7 +249,7 @@ def _put(root: Json, place: Pointer, text: str) -> None:
 def _json_inside(text: str) -> Json:
     try:
         inside = _decode_json(text)
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+    except (ValueError, RecursionError):
         return None
     return inside if isinstance(inside, dict | list) else None
 

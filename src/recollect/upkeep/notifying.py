@@ -58,5 +58,5 @@ def notify(home: Path, config: NotifyConfig, notice: Notice, *, now_us: int) -> 
 def _told(home: Path) -> dict[str, int]:
     try:
         return _decode(read_mark(home, _MARK) or "{}")
-    except msgspec.MsgspecError:
+    except ValueError:
         return {}

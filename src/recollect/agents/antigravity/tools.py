@@ -49,7 +49,7 @@ def _decoded(value: Json) -> Json:
         return value
     try:
         return msgspec.json.decode(value.encode("utf-8", "replace"))
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return value
 
 

@@ -104,7 +104,7 @@ def _records(head: bytes) -> Iterator[dict[str, Any]]:
             continue
         try:
             value = msgspec.json.decode(line)
-        except (msgspec.DecodeError, RecursionError):
+        except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
             yield value

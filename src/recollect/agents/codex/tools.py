@@ -305,7 +305,7 @@ def _decoded(step: Step, raw: str) -> Json:
         return {}
     try:
         return msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as e:
+    except (ValueError, RecursionError) as e:
         step.defect("bad_arguments", str(e))
         return {"raw": raw}
 
@@ -314,7 +314,7 @@ def _legacy_output(text: str) -> Json:
     """Return the object written inside an output's text, else the text itself."""
     try:
         value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+    except (ValueError, RecursionError):
         return text
     return value if isinstance(value, dict) and "output" in value and "metadata" in value else text
 

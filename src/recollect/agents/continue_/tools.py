@@ -77,7 +77,7 @@ def _arguments(reading: ContinueReading, written: Json, state: dict[str, Any]) -
         return written
     try:
         return msgspec.json.decode(written) if written else None
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+    except (ValueError, RecursionError):
         reading.wrong("arguments", "bad_arguments")
         return written
 

@@ -60,7 +60,7 @@ def _said(body: str) -> dict[str, Any]:
         return {}
     try:
         return mapping(msgspec.json.decode(body.encode("utf-8", "replace")))
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return {}
 
 

@@ -135,7 +135,7 @@ def _give_call(reading: Reading, call_id: str, name: str, written: Json) -> None
     if isinstance(written, str):
         try:
             arguments = msgspec.json.decode(written.encode("utf-8", "replace"))
-        except (msgspec.DecodeError, RecursionError):
+        except (ValueError, RecursionError):
             reading.wrong("arguments", "bad_arguments")
     native_id = f"call:{short(call_id)}" if call_id else name_of(reading, "call", name, arguments)
     reading.add(ToolCall(call_id, name, canonical_tool(name), arguments), "assistant", native_id=native_id)

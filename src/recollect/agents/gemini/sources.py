@@ -89,7 +89,7 @@ def _values(head: bytes) -> list[dict[str, Any]]:
         if line.lstrip()[:1] == b"{":
             try:
                 value = msgspec.json.decode(line)
-            except (msgspec.DecodeError, RecursionError):
+            except (ValueError, RecursionError):
                 continue
             if isinstance(value, dict):
                 found.append(value)

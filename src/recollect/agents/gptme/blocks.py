@@ -87,7 +87,7 @@ def _functions(content: str) -> tuple[str, list[Call]]:
             continue
         try:
             arguments = msgspec.json.decode(content[found.end() : end].encode("utf-8", "replace"))
-        except (msgspec.DecodeError, RecursionError):
+        except (ValueError, RecursionError):
             continue
         said.append(content[at : found.start()])
         calls.append(Call(found["name"], "", "", found["id"], arguments))

@@ -30,7 +30,7 @@ class IflowAdapter(KitAdapter[IflowState]):
         for line in head.split(b"\n", _MAX_LINES)[:_MAX_LINES]:
             try:
                 value = mapping(msgspec.json.decode(line))
-            except (msgspec.DecodeError, RecursionError):
+            except (ValueError, RecursionError):
                 continue
             is_message = value.get("type") in ("user", "assistant") and "content" in mapping(value.get("message"))
             if is_message and "userType" in value and text(value.get("sessionId")).startswith(_PREFIX):

@@ -79,7 +79,7 @@ def _arguments(reading: Reading, payload: dict[str, Any]) -> Json:
         return given
     try:
         return msgspec.json.decode(raw.encode("utf-8", "replace"))
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         reading.wrong("raw_args", "bad_arguments")
         return raw
 

@@ -94,7 +94,7 @@ def _state(written: Any) -> dict[str, Any]:
     if isinstance(written, str):
         try:
             return mapping(msgspec.json.decode(written))
-        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        except (ValueError, RecursionError):
             return {}
     return mapping(written)
 

@@ -62,7 +62,7 @@ def _edits(acting: Acting, said: str) -> list[FileEdit]:
     """Return what an edit changed, as the call asked for it. Line edits say what was put in, not what stood there."""
     try:
         arguments = msgspec.json.decode(acting.arguments) if acting.arguments else {}
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         arguments = {}
     if not isinstance(arguments, dict) or arguments.get("command") == "view":
         return []

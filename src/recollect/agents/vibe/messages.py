@@ -113,7 +113,7 @@ def _decoded(reading: Reading, arguments: Json) -> Json:
         return arguments
     try:
         return msgspec.json.decode(arguments.encode("utf-8", "replace"))
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         if arguments:
             reading.wrong("tool_calls.function.arguments", "bad_arguments")
         return arguments

@@ -122,7 +122,7 @@ class Compaction:
             return None
         except OSError as error:
             raise ArchiveError(f"cannot read {PLAN}: {error.strerror or error}") from error
-        except msgspec.MsgspecError as error:
+        except ValueError as error:
             raise ArchiveCorrupt(f"{PLAN} is damaged: {error}") from error
 
     def put_journal(self) -> None:

@@ -144,7 +144,7 @@ def finish_change(keys_dir: Path) -> tuple[str, ...]:
         places = msgspec.json.decode(pending.read_bytes(), type=_Pending).places
     except OSError as error:
         raise KeyUnavailable(f"{pending} cannot be read: {error.strerror or error}") from error
-    except msgspec.MsgspecError as error:
+    except ValueError as error:
         raise KeyUnavailable(f"{pending} is damaged", hint="delete it: no key is in it") from error
     present = read_envelope(keys_dir)
     left: list[_Place] = []

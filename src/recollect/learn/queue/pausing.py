@@ -110,5 +110,5 @@ def unpack_pause(data: bytes) -> Pause | None:
     """Return a pause that was kept; None for none, or for one of a version that is not understood."""
     try:
         return msgspec.json.decode(data, type=Pause) if data else None
-    except msgspec.MsgspecError:
+    except ValueError:
         return None

@@ -55,7 +55,7 @@ def ask_status(home: Path) -> LiveStatus | None:
         return None
     try:
         return msgspec.json.decode(text, type=LiveStatus)
-    except msgspec.MsgspecError:
+    except ValueError:
         return None  # a daemon of another version
 
 

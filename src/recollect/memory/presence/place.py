@@ -82,7 +82,7 @@ def read_card(home: Path) -> Card | None:
         return None
     try:
         return msgspec.json.decode((home / FOLDER / CARD_NAME).read_bytes(), type=Card)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, ValueError):
         return None
 
 

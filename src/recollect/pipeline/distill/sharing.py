@@ -137,7 +137,7 @@ class _Helper:
                     self._board.give_back(number)
                 else:
                     self._board.put(number, analysed)
-        except (OSError, msgspec.MsgspecError):
+        except (OSError, ValueError):
             if number is not None:
                 self._board.give_back(number)
         finally:

@@ -477,5 +477,5 @@ def decode_state(adapter: Adapter, encoded: bytes, sealer: Sealer) -> Any | None
         if adapter.facts.carries_text:
             encoded = sealer.open(encoded[:NAME_BYTES], encoded[NAME_BYTES:])
         return msgspec.msgpack.decode(encoded, type=adapter.state_type)
-    except (msgspec.MsgspecError, ArchiveError):
+    except (ValueError, ArchiveError):
         return None

@@ -155,7 +155,7 @@ class _Helper:
             if process is not None:
                 self._serve(process, group, greeting)
             self._answers.put(None)
-        except (OSError, BrokenInvariant, msgspec.MsgspecError) as error:
+        except (OSError, BrokenInvariant, ValueError) as error:
             self._answers.put(BrokenInvariant(f"a worker process ended before its slice was done ({error})"))
 
     def _started(self) -> subprocess.Popen[bytes] | None:

@@ -71,7 +71,7 @@ def _over_http(memory: Memory, card: Card) -> LiveStatus | None:
         connection.request("GET", "/status.json", headers={"Authorization": f"Bearer {home_token(memory.home)}"})
         answer = connection.getresponse()
         return msgspec.json.decode(answer.read(), type=LiveStatus) if answer.status == 200 else None
-    except (OSError, http.client.HTTPException, msgspec.MsgspecError, StoreError):
+    except (OSError, http.client.HTTPException, ValueError, StoreError):
         return None
     finally:
         connection.close()

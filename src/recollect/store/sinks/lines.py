@@ -107,7 +107,7 @@ class LinesSink:
             mark = _Mark(size)  # lines of before are somebody's own: they stay
             self._replace_mark(mark)
             return mark
-        except (OSError, msgspec.MsgspecError) as error:
+        except (OSError, ValueError) as error:
             raise StoreCorrupt(
                 f"{self._mark_path} cannot be read ({error})", hint="delete it, and all that is in the file counts"
             ) from error

@@ -201,5 +201,5 @@ def in_value(pattern: re.Pattern[str], value: object) -> bool:
 def _inside(text: str) -> list[object]:
     try:
         return [msgspec.json.decode(text)]
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+    except (ValueError, RecursionError):
         return []

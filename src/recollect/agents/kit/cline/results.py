@@ -188,7 +188,7 @@ def _json_object(written: str) -> dict[str, Any] | None:
         return None
     try:
         value = msgspec.json.decode(written)
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 

@@ -304,7 +304,7 @@ def decoded(written: str) -> dict[str, Any] | None:
         return None
     try:
         value = msgspec.json.decode(written)
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 

@@ -66,6 +66,6 @@ def arguments_of(reading: Reading[Any], written: Any) -> Any:
         return {}
     try:
         return msgspec.json.decode(written)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+    except (ValueError, RecursionError):
         reading.wrong("arguments", "bad_arguments")
         return written

@@ -74,7 +74,7 @@ class HookReader:
         del info
         try:
             named = text(mapping(msgspec.json.decode(head.partition(b"\n")[0])).get("session"))
-        except (msgspec.MsgspecError, RecursionError):
+        except (ValueError, RecursionError):
             named = ""
         return named or first_line_name(head)
 

@@ -166,7 +166,7 @@ def _decoded(value: Json) -> Json:
         return value
     try:
         return msgspec.json.decode(value)
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return value
 
 

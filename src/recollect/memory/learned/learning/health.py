@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import msgspec
-
 from recollect.errors import RecollectError
 from recollect.learn.queue.pausing import is_persistent
 from recollect.memory.learned.learning.views import LearnStatus
@@ -43,7 +41,7 @@ def learning_now(learn: HasStatus) -> LearningNow:
     """Return what the daemon tells. Never raises for what is stored: it then has the error's code."""
     try:
         status = learn.status()
-    except (RecollectError, msgspec.MsgspecError) as error:
+    except (RecollectError, ValueError) as error:
         return LearningNow(paused=f"not known: {error.code if isinstance(error, RecollectError) else 'damaged'}")
     pause = status.pause
     return LearningNow(

@@ -61,7 +61,7 @@ def _decision(data: bytes | str) -> Decision:
     try:
         text = zstandard.ZstdDecompressor().decompress(data) if isinstance(data, bytes) else data
         return msgspec.json.decode(text, type=Decision)
-    except (zstandard.ZstdError, msgspec.MsgspecError) as error:
+    except (zstandard.ZstdError, ValueError) as error:
         raise StoreCorrupt(f"a stored decision is damaged: {error}", hint=REBUILD_HINT) from error
 
 

@@ -39,7 +39,7 @@ def unpack_node(data: bytes) -> Node:
     """Return the node of its stored form. Raises StoreCorrupt."""
     try:
         return _decode_node.decode(_local.decompress(data, max_output_size=_MAX_PLAIN_BYTES))
-    except (zstandard.ZstdError, msgspec.MsgspecError) as error:
+    except (zstandard.ZstdError, ValueError) as error:
         raise StoreCorrupt(f"a stored node is damaged: {error}", hint=REBUILD_HINT) from error
 
 
@@ -52,5 +52,5 @@ def unpack_signals(data: bytes) -> list[Signal]:
     """Return signals of their stored form. Raises StoreCorrupt."""
     try:
         return _decode_signals.decode(_local.decompress(data, max_output_size=_MAX_PLAIN_BYTES))
-    except (zstandard.ZstdError, msgspec.MsgspecError) as error:
+    except (zstandard.ZstdError, ValueError) as error:
         raise StoreCorrupt(f"stored signals are damaged: {error}", hint=REBUILD_HINT) from error

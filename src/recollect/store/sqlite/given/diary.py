@@ -67,7 +67,7 @@ def _entry(row: tuple[Any, ...], is_elsewhere: Callable[[str], bool]) -> RecentD
     id_, agent, written_at, text = row
     try:
         told = _told()(text)
-    except msgspec.MsgspecError as error:
+    except ValueError as error:
         raise StoreCorrupt(f"a stored entry of a diary is damaged: {error}", hint=REBUILD_HINT) from error
     uids = [uid.partition("#")[0] for uid in told.sessions]
     if uids and all(is_elsewhere(uid) for uid in uids):

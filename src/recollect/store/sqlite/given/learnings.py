@@ -118,7 +118,7 @@ def _evidence_of(db: apsw.Connection, ids: Sequence[str]) -> dict[str, list[Lear
     try:
         for id_, text in rows:
             found[id_].append(_evidence(text))
-    except msgspec.MsgspecError as error:
+    except ValueError as error:
         raise StoreCorrupt(f"the evidence of a learning is damaged: {error}", hint=REBUILD_HINT) from error
     for evidence in found.values():
         evidence.sort(key=lambda e: (e.ts or 0, e.session_uid, e.seq))
@@ -128,7 +128,7 @@ def _evidence_of(db: apsw.Connection, ids: Sequence[str]) -> dict[str, list[Lear
 def _decode(text: str) -> _Told:
     try:
         return _told(text)
-    except msgspec.MsgspecError as error:
+    except ValueError as error:
         raise StoreCorrupt(f"a stored learning is damaged: {error}", hint=REBUILD_HINT) from error
 
 

@@ -28,7 +28,7 @@ def decode_learning(text: str) -> Learning:
     """Return a learning. Raises StoreCorrupt."""
     try:
         return _learning.decode(text)
-    except msgspec.MsgspecError as error:
+    except ValueError as error:
         raise StoreCorrupt(f"a stored learning is damaged: {error}", hint=REBUILD_HINT) from error
 
 
@@ -36,7 +36,7 @@ def decode_verdict(text: str) -> Verdict:
     """Return a verdict. Raises StoreCorrupt."""
     try:
         return _verdict.decode(text)
-    except msgspec.MsgspecError as error:
+    except ValueError as error:
         raise StoreCorrupt(f"a stored verdict is damaged: {error}", hint=REBUILD_HINT) from error
 
 
@@ -47,7 +47,7 @@ def evidence_of(db: apsw.Connection, learning_id: str, *, is_revoked: bool = Fal
     )
     try:
         found = [_evidence.decode(text) for (text,) in rows]
-    except msgspec.MsgspecError as error:
+    except ValueError as error:
         raise StoreCorrupt(f"stored evidence is damaged: {error}", hint=REBUILD_HINT) from error
     return tuple(sorted(found, key=place_of))
 
