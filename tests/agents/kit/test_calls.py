@@ -66,3 +66,8 @@ def test_any_arguments_ask_for_edits_or_none(arguments: Json) -> None:
 def test_the_names_of_arguments_are_known(arguments: Json, edit: FileEdit) -> None:
     assert edits_asked("edit", arguments) == (edit,)
     assert edits_asked("bash", arguments) == ()
+
+
+@pytest.mark.parametrize("patch", ["*** Begin Patch\n*** End Patch", "*** ", "*** Update File: \n"])
+def test_a_patch_that_names_no_file_asks_for_no_edit_of_one(patch: str) -> None:
+    assert all(not edit.path for edit in edits_of({"input": patch}))

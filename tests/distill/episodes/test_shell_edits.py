@@ -90,6 +90,10 @@ def test_edits_are_told_from_a_script(script: str, edits: list[tuple[str, str]])
         "cat 'open quote > a.py",
         "diff <(cat a) <(cat b)",
         "echo 'sed -i s/a/b/ c.py'",
+        "apply_patch <<'EOF'\n*** Begin Patch\n*** End Patch\nEOF",
+        "git apply <<'EOF'\nno diff\nEOF",
+        "patch -p1 <<'EOF'\n--- a/x.py\nEOF",
+        "apply_patch",
     ],
 )
 def test_what_only_looks_like_an_edit_is_none(script: str) -> None:
@@ -128,6 +132,19 @@ def test_any_script_is_read_to_some_end(script: str) -> None:
         assert edit.path
         assert "\n" not in edit.path
     assert all(isinstance(word, str) for step in steps_of(script) for word in step.words)
+
+
+_PIECES = (
+    "apply_patch", "git apply", "git mv", "patch", "sed -i", "perl -pi -e", "tee -a", "cat", "cp", "mv", "rm", "cd", "bash -c",
+    "<<EOF", "EOF", "*** Update File: a.py", "*** Add File: ", "*** Begin Patch", "--- a/x", "+++ /dev/null", "@@", "-old",
+    "+new", ">", ">>", "|", ";", "--", "-i", "-r", "''", "'", '"', "a.py", "/", "../b", "",
+)  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.sampled_from(_PIECES), st.sampled_from((" ", "\n"))), max_size=30))
+def test_any_script_of_writing_commands_is_read_to_some_end(pieces: list[tuple[str, str]]) -> None:
+    for edit in edits_of_script("".join(word + blank for word, blank in pieces)):
+        assert edit.path
 
 
 def test_hostile_scripts_are_bounded() -> None:

@@ -71,7 +71,7 @@ def edits_of_patch(patch: str) -> tuple[FileEdit, ...]:
     """Return the edits of a patch in the form `*** Update File: path`, one for each file."""
     found: list[FileEdit] = []
     heads = list(_PATCH_FILE.finditer(patch))
-    for head, following in zip(heads, [*heads[1:], None], strict=True):
+    for head, following in zip(heads, [*heads[1:], None], strict=False):
         body = patch[head.end() : following.start() if following else len(patch)].strip("\n")
         body = body.removesuffix("*** End Patch").rstrip("\n")
         path, operation = head[2].strip(), _OPERATIONS[head[1]]

@@ -172,7 +172,7 @@ def _git(command: Step) -> Iterator[ShellEdit]:
 def _apply_patch(command: Step) -> Iterator[ShellEdit]:
     patch = command.document or next((word for word in command.words[1:] if "*** " in word), "")
     heads = list(_PATCH_HEAD.finditer(patch))
-    for head, following in zip(heads, [*heads[1:], None], strict=True):
+    for head, following in zip(heads, [*heads[1:], None], strict=False):
         lines = patch[head.end() : following.start() if following else len(patch)].split("\n")
         move = next((line.removeprefix(_PATCH_MOVE).strip() for line in lines[:2] if line.startswith(_PATCH_MOVE)), "")
         yield _with_lines(head[2].strip(), "rename" if move else _PATCH_OPERATIONS[head[1]], lines, move)
@@ -186,7 +186,7 @@ def _of_diff(document: str) -> Iterator[ShellEdit]:
         for i in range(len(lines) - 1)
         if lines[i].startswith(_DIFF_OLD) and lines[i + 1].startswith(_DIFF_NEW)
     ]  # fmt: skip
-    for head, end in zip(heads, [*heads[1:], len(lines)], strict=True):
+    for head, end in zip(heads, [*heads[1:], len(lines)], strict=False):
         old, new = (_diff_path(lines[i]) for i in (head, head + 1))
         operation: Operation = "create" if old == _NO_FILE else "delete" if new == _NO_FILE else "modify"
         yield _with_lines(old if new == _NO_FILE else new, operation, lines[head + 2 : end])
