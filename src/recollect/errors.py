@@ -258,3 +258,17 @@ class BrokenInvariant(RecollectError):
     def __init__(self, assumed: str) -> None:
         super().__init__(f"internal assumption failed: {assumed}", hint="please report this")
         self.assumed = assumed
+
+
+def where_raised(bug: BaseException, *, frames: int = 1) -> str:
+    """Return what an unexpected exception is and where it was raised, the innermost places first: "KeyError in a.py:3".
+
+    Names and lines of ours, never its text: that may quote a transcript.
+    """
+    import traceback
+
+    found = traceback.extract_tb(bug.__traceback__)[-frames:]
+    places = ", ".join(
+        f"{frame.filename.replace(chr(92), '/').rpartition('/')[2]}:{frame.lineno}" for frame in reversed(found)
+    )
+    return f"{type(bug).__name__} in {places}" if places else type(bug).__name__

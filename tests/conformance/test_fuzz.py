@@ -9,9 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from recollect.agents.claude.parse import ClaudeAdapter
+from recollect.agents.claude.state import ClaudeState
+from recollect.agents.guard import RAISED, unguarded
 from recollect.agents.registry import adapters
 from recollect.config import AgentConfig, Config
 from recollect.memory import Memory
+from recollect.model.records import Parsed, Record
+from recollect.testing.builders import ClaudeTranscript
 from recollect.testing.conformance import check_records
 from recollect.testing.fixtures import fixtures_in
 from tests.conformance.fuzz import FIXTURES, bent, chosen, lay_out_bent, records_in, sources
@@ -21,6 +26,7 @@ SLUGS = sorted({fixture.agent for fixture in fixtures_in(FIXTURES)} & adapters()
 EXAMPLES = tried(100)
 FIXTURES_PER_SYNC = 4
 HEAD_BYTES = 64 * 1024
+ODD = (b"", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\x00", b'"', b"\\ud800")
 
 
 @pytest.mark.parametrize("slug", SLUGS)
@@ -35,17 +41,39 @@ def test_a_bent_source_keeps_the_contract(slug: str, data: st.DataObject, seed: 
 
 @pytest.mark.parametrize("slug", SLUGS)
 @settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
-@given(data=st.data(), odd=st.sampled_from((b"\xff", b"\xc3", b"\xed\xa0\x80", b"\x00", b'"', b"\\ud800")))
-def test_whose_a_file_is_can_be_asked_of_any_bytes(slug: str, data: st.DataObject, odd: bytes) -> None:
-    """A folder that is imported holds anything, and each adapter is asked of each file: one that raises ends it all."""
+@given(data=st.data(), seed=st.integers(0, 2**32), odd=st.sampled_from(ODD))
+def test_whose_a_file_is_can_be_asked_of_any_bytes(slug: str, data: st.DataObject, seed: int, odd: bytes) -> None:
+    """A folder that is imported holds anything, and each adapter is asked about each file."""
     source = data.draw(st.sampled_from(sources(slug)))
-    raw = source.raw[:HEAD_BYTES]
-    values = [at.end() for at in re.finditer(rb'": ?"', raw)] or [0]
+    raw = bent(source, seed, 2)[:HEAD_BYTES]
+    values = [found.end() for found in re.finditer(rb'": ?"', raw)] or [0]
     at = data.draw(st.sampled_from(values) | st.integers(0, len(raw)))
     head = raw[:at] + odd + raw[at:]
     for adapter in adapters().values():
-        adapter.recognise(source.info.path, head)
-    assert isinstance(adapters()[slug].identify(source.info, head), str)
+        unguarded(adapter).recognise(source.info.path, head)
+    assert isinstance(unguarded(adapters()[slug]).identify(source.info, head), str)
+
+
+def test_a_parser_of_ours_that_raises_stops_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    transcript = ClaudeTranscript(tmp_path / "claude", "one")
+    for said in ("first", "second", "third"):
+        transcript.user(said)
+    parse = ClaudeAdapter.parse
+
+    def raising(self: ClaudeAdapter, record: Record, state: ClaudeState) -> Parsed[ClaudeState]:
+        if record.index == 1:
+            raise KeyError("surprise")
+        return parse(self, record, state)
+
+    monkeypatch.setattr(ClaudeAdapter, "parse", raising)
+    env = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "claude")}
+    with Memory.open(tmp_path / "home", config=Config(), env=env) as memory:
+        report = memory.sync()
+        assert report.agents["claude"].defects == {RAISED: 1}
+        (defect,) = memory.reader().defects(limit=9)
+        assert defect.detail.startswith("KeyError in test_fuzz.py:")
+        kinds = [event.kind for event in memory.events(transcript.uid)]
+    assert (kinds.count("user_message"), kinds.count("unknown")) == (2, 1)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -65,6 +93,7 @@ def test_bent_files_of_every_agent_are_taken_in_whole(seed: int, tmp_path: Path)
         report = memory.sync(agents=SLUGS)
         assert report.state != "interrupted"
         assert {slug for slug in SLUGS if not report.agents[slug].events} == set()
+        assert [d.detail for d in memory.reader().defects(limit=100_000) if d.code == RAISED] == []
         assert not any(d.is_loss for d in memory.upkeep.verify().defects)
         before = {s.session_uid: list(memory.events(s.session_uid)) for s in memory.sessions(limit=5000).sessions}
         memory.rebuild("all")

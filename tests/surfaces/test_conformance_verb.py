@@ -173,7 +173,7 @@ BROKEN: tuple[tuple[type[MyAgentAdapter], str, str], ...] = (
     (Orphaning, "subagent", "no session says whose subagent it is"),
     (Muting, "subagent", "the subagent's session does not hold what it said"),
     (Patient, "interruption", "nothing says that the turn was interrupted"),
-    (Raises, "tool", "the parser raised KeyError at record 3 of one.jsonl"),
+    (Raises, "tool", "the parser raised KeyError in "),
     (Elsewhere, "dialogue", "no place of the adapter matches sessions/one.jsonl"),
 )
 

@@ -1,4 +1,4 @@
-"""Adapters of other people: checked when they are loaded, and kept from stopping anything when they fail."""
+"""Adapters are kept from stopping anything when they fail; those of other people are checked when they are loaded."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from recollect.agents.base import Adapter
+from recollect.errors import where_raised
 from recollect.model.capabilities import AgentFacts
 from recollect.model.events import Draft
 from recollect.model.payloads import Unknown
@@ -37,45 +38,54 @@ def usable(loaded: Any) -> Adapter:
     return adapter
 
 
+def unguarded(adapter: Adapter) -> Adapter:
+    """Return an adapter that lets its exceptions through, for those who look for them."""
+    return adapter.inner if isinstance(adapter, GuardedAdapter) else adapter
+
+
 class GuardedAdapter:
-    """Another adapter, which may raise: what it then says is nothing, and its record is kept as `unknown`."""
+    """An adapter, which may raise: what it then says is nothing, and its record is kept as `unknown`."""
 
     def __init__(self, adapter: Adapter) -> None:
         self.facts = adapter.facts
-        self.state_type = adapter.state_type
-        self._adapter = adapter
+        self.inner = adapter
+
+    @property
+    def state_type(self) -> type[Any]:
+        """See `Adapter.state_type`."""
+        return self.inner.state_type
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`."""
         try:
-            return self._adapter.recognise(path, head)
-        except Exception:  # noqa: BLE001 - somebody else's code; a file that it can't tell is not its own
+            return self.inner.recognise(path, head)
+        except Exception:  # noqa: BLE001 - a file that it can't tell is not its own
             return None
 
     def source_key(self, info: SourceInfo) -> str:
         """See `Adapter.source_key`."""
         try:
-            return self._adapter.source_key(info)
-        except Exception:  # noqa: BLE001 - somebody else's code; the place names a source as well
+            return self.inner.source_key(info)
+        except Exception:  # noqa: BLE001 - the place names a source as well
             return info.place
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`."""
         try:
-            name = self._adapter.identify(info, head)
-        except Exception:  # noqa: BLE001 - somebody else's code; the place names a session as well
+            name = self.inner.identify(info, head)
+        except Exception:  # noqa: BLE001 - the place names a session as well
             name = ""
         return name or info.place
 
     def begin(self, info: SourceInfo) -> Any:
         """See `Adapter.begin`."""
-        return self._adapter.begin(info)
+        return self.inner.begin(info)
 
     def parse(self, record: Record, state: Any) -> Parsed[Any]:
         """See `Adapter.parse`."""
         try:
-            return self._adapter.parse(record, state)
-        except Exception as error:  # noqa: BLE001 - somebody else's code; nothing may be lost or stopped by it
-            defect = Defect(RAISED, type(error).__name__, record.index)
+            return self.inner.parse(record, state)
+        except Exception as error:  # noqa: BLE001 - nothing may be lost or stopped by it
+            defect = Defect(RAISED, where_raised(error), record.index)
             text = record.value if isinstance(record.value, str) else flatten(record.value)
             return Parsed(state, (Draft(Unknown(RAISED, text)),), (defect,))

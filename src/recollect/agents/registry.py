@@ -203,11 +203,11 @@ def adapters() -> dict[str, Adapter]:
     found: dict[str, Adapter] = {}
     for folder, path in _OWN:
         facts: AgentFacts = import_module(f"recollect.agents.{folder}.declare").FACTS
-        found[facts.slug] = LazyAdapter(facts, f"recollect.agents.{path}")
+        found[facts.slug] = GuardedAdapter(LazyAdapter(facts, f"recollect.agents.{path}"))
     for namesake in _NAMESAKES:
         facts = import_module(f"recollect.agents.{namesake.folder}.declare").FACTS
         spelling = f"recollect.agents.{namesake.spelling}" if namesake.spelling else ""
-        found[facts.slug] = NamesakeAdapter(facts, f"recollect.agents.{namesake.path}", spelling)
+        found[facts.slug] = GuardedAdapter(NamesakeAdapter(facts, f"recollect.agents.{namesake.path}", spelling))
     _add_installed(found)
     return found
 
@@ -219,7 +219,7 @@ def for_role(adapter: Adapter, role: str) -> Adapter:
         return adapter
     from recollect.agents.kit.hooks.reader import HookReader
 
-    return HookReader(facts, facts.hooks)
+    return GuardedAdapter(HookReader(facts, facts.hooks))
 
 
 def define(formats: Mapping[str, Mapping[str, Any]]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from recollect.cli.terminal import safe, write_json
-from recollect.errors import RecollectError
+from recollect.errors import RecollectError, where_raised
 from recollect.paths import home_dir
 
 MAX_LOG_BYTES = 1_000_000
@@ -52,11 +52,9 @@ def report_bug(error: Exception, *, as_json: bool) -> int:
 
     Neither the line nor the log shows the exception's text or any value: both may quote a transcript.
     """
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" in {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
     log = _write_log(error)
     hint = f"please report this with {log}" if log is not None else "please report this"
-    return report_error(_Bug(f"unexpected {type(error).__name__}{place}", hint=hint), as_json=as_json)
+    return report_error(_Bug(f"unexpected {where_raised(error)}", hint=hint), as_json=as_json)
 
 
 def _write_log(error: Exception) -> Path | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from recollect.agents.base import Adapter
+from recollect.agents.guard import unguarded
 from recollect.model.events import Draft
 from recollect.model.payloads import Json, kind_of
 from recollect.model.records import Record, SourceInfo
@@ -65,6 +66,7 @@ def check_adapter(adapter: Adapter, info: SourceInfo, values: Sequence[Json]) ->
 
 def check_records(adapter: Adapter, info: SourceInfo, records: Sequence[Record]) -> list[str]:
     """Check as `check_adapter` does, with records that stand at a place of their document (rows, split arrays)."""
+    adapter = unguarded(adapter)
     problems: list[str] = []
     if not adapter.identify(info, b"\n".join(record.raw for record in records)[:HEAD_BYTES]):
         problems.append("identify gave no name to the session")

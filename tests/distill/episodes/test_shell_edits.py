@@ -135,9 +135,9 @@ def test_any_script_is_read_to_some_end(script: str) -> None:
 
 
 _PIECES = (
-    "apply_patch", "git apply", "git mv", "patch", "sed -i", "perl -pi -e", "tee -a", "cat", "cp", "mv", "rm", "cd", "bash -c",
-    "<<EOF", "EOF", "*** Update File: a.py", "*** Add File: ", "*** Begin Patch", "--- a/x", "+++ /dev/null", "@@", "-old",
-    "+new", ">", ">>", "|", ";", "--", "-i", "-r", "''", "'", '"', "a.py", "/", "../b", "",
+    "apply_patch", "git apply", "git mv", "patch", "sed -i", "perl -pi -e", "tee -a", "cat", "cp", "mv", "rm", "cd",
+    "bash -c", "<<EOF", "EOF", "*** Update File: a.py", "*** Add File: ", "*** Begin Patch", "--- a/x", "@@",
+    "+++ /dev/null", "-old", "+new", ">", ">>", "|", ";", "--", "-i", "-r", "''", "'", '"', "a.py", "/", "../b", "",
 )  # fmt: skip
 
 

@@ -44,7 +44,7 @@ def recognise(path: str, head: bytes) -> str | None:
             return role
         if role == "subagent" or (role is not None and _is_subagent_name(path)):
             return "subagent"
-        if role == "transcript" and record.get("type") in _MESSAGES:
+        if role == "transcript" and text(record.get("type")) in _MESSAGES:
             return role
         is_claude = is_claude or role is not None
     if is_claude:

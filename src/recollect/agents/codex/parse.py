@@ -18,6 +18,7 @@ from recollect.agents.codex.dialogue import item_message
 from recollect.agents.codex.dispatch import EVENTS, ITEMS, Handler
 from recollect.agents.codex.fields import note_envelope, note_payload
 from recollect.agents.codex.step import State, Step
+from recollect.agents.kit.access import text
 from recollect.agents.kit.drift import note_type
 from recollect.model.payloads import Json, Lifecycle, Unknown, UserMessage
 from recollect.model.records import Parsed, Record, SourceInfo
@@ -224,7 +225,7 @@ def _thread_id_of(value: dict[str, Json]) -> str:
 
 def _role_of(value: dict[str, Json]) -> str | None:
     """Return the role of the source that a record comes from, None where it could be anybody's."""
-    if value.get("type") in _FINGERPRINT and isinstance(value.get("payload"), dict) and "timestamp" in value:
+    if text(value.get("type")) in _FINGERPRINT and isinstance(value.get("payload"), dict) and "timestamp" in value:
         return declare.TRANSCRIPT
     if _is_old_header(value) and isinstance(value.get("timestamp"), str):
         return declare.TRANSCRIPT

@@ -246,7 +246,7 @@ def _summary_of(message: dict[str, Any]) -> str:
 def _see_model(reading: Reading[GeminiState], message: dict[str, Any]) -> None:
     """Give a change of the model, from its second on: the first is the session's own."""
     model = text(message.get("model"))[:MAX_NAME_CHARS]
-    if not model or not model.isprintable() or message.get("type") not in MODEL_TYPES:
+    if not model or not model.isprintable() or text(message.get("type")) not in MODEL_TYPES:
         return
     before = reading.now("model")
     if before and before != model:

@@ -66,7 +66,7 @@ def _is_chat(value: dict[str, Any]) -> bool:
         return False
     if value.get("role") == "assistant" and "type" not in value:  # as written before `type` (format notes, section 4)
         return isinstance(value.get("content"), str) and isinstance(value.get("model_id"), str)
-    if value.get("type") not in _CHAT_TYPES:
+    if text(value.get("type")) not in _CHAT_TYPES:
         return False
     match value["type"]:
         case "assistant":

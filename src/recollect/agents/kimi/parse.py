@@ -44,7 +44,7 @@ class KimiAdapter(KitAdapter[KimiState]):
         if not records:
             return None
         first = records[0]
-        if first.get("role") in _ROLES:
+        if text(first.get("role")) in _ROLES:
             return "old_context"
         is_wire = first.get("type") == "metadata" and isinstance(first.get("protocol_version"), str)
         if is_wire or _is_envelope(first):

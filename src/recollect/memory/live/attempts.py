@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from recollect.errors import RecollectError, StoreLocked
+from recollect.errors import RecollectError, StoreLocked, where_raised
 from recollect.memory.presence.status import Failure
 
 FIRST_S = 0.5
@@ -58,7 +56,9 @@ class Attempts:
         except OSError as error:
             self._failed("system", error.strerror or type(error).__name__, FIRST_S, LONGEST_S, is_logged=True)
         except Exception as bug:  # noqa: BLE001 - the daemon's loop: a bug of ours must not end it, nor pass in silence
-            self._failed("bug", _place_of(bug), FIRST_S, LONGEST_S, is_logged=True)
+            self._failed(
+                "bug", f"{where_raised(bug, frames=_FRAMES)}; please report this", FIRST_S, LONGEST_S, is_logged=True
+            )
         else:
             if self.failure is not None and self._times > 1 and self.failure.code != StoreLocked.code:
                 self._log(f"{self._work} works again, after {self._times} failures")
@@ -75,10 +75,3 @@ class Attempts:
             self._log(f"{self._work} failed ({self._times} in a row): {code}: {message}")
         if is_logged and self._times == PERSISTENT_TIMES and self.persists is not None:
             self.persists(self.failure)
-
-
-def _place_of(bug: Exception) -> str:
-    """Return what a bug is and where, without its text: that may quote a transcript."""
-    frames = traceback.extract_tb(bug.__traceback__)[-_FRAMES:]
-    places = ", ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames))
-    return f"{type(bug).__name__} in {places}; please report this"

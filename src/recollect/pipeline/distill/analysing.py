@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import gc
-import traceback
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from recollect.config import Config
-from recollect.errors import ArchiveError, ConfigError, StoreCorrupt, StoreError
+from recollect.errors import ArchiveError, ConfigError, StoreCorrupt, StoreError, where_raised
 from recollect.pipeline.distill.evicted import added_to
 from recollect.pipeline.distill.evidence import completed, locations_of
 from recollect.store.distilled import AnalysisDraft, OfSession, SessionFeed
@@ -70,7 +68,7 @@ class Analyst:
         except (ConfigError, StoreError):
             raise
         except Exception as error:  # noqa: BLE001 - one session must not keep all others from being analysed; it is told
-            return Analysed(uid, note=f"{uid} could not be analysed: a bug of Recollect, {_where(error)}")
+            return Analysed(uid, note=f"{uid} could not be analysed: a bug of Recollect, {where_raised(error)}")
 
 
 def draft_of(source: OfSession, stages: Stages, *, scheme: int, task_patterns: Sequence[str] = ()) -> AnalysisDraft:
@@ -122,10 +120,3 @@ def _left_out(source: OfSession) -> str:
     return (
         f"{uid} is very long: {read:,} events at its beginning and end were analysed, {source.left_out:,} between not"
     )
-
-
-def _where(error: Exception) -> str:
-    """Return what an unexpected error is and where it was raised: names of ours, nothing of a transcript."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" in {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    return f"{type(error).__name__}{place}"

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import secrets
 import time
-import traceback
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import msgspec
 
-from recollect.errors import ArchiveError, StoreCorrupt, StoreError
+from recollect.errors import ArchiveError, StoreCorrupt, StoreError, where_raised
 from recollect.learn.queue.backoff import wait_us
 from recollect.pipeline.learning.keeping import Keeping, changes_of
 from recollect.ready import PROGRAM
@@ -188,7 +186,7 @@ class Extracting:
         except StoreError:
             raise
         except Exception as bug:  # noqa: BLE001 - one session must not keep all others from being read; it is told
-            self._failed(job, f"{job.session_uid} could not be learned from: a bug of Recollect, {_place_of(bug)}")
+            self._failed(job, f"{job.session_uid} could not be learned from: a bug of Recollect, {where_raised(bug)}")
             return
         with self._store.transaction():
             if source is None:
@@ -292,10 +290,3 @@ def _is_of_evicted(sighting: Sighting, source: OfSession) -> bool:
     if source.base is None:
         return False
     return any(evidence.seq < source.base.through_seq for evidence in sighting.learning.evidence)
-
-
-def _place_of(bug: Exception) -> str:
-    """Return what a bug is and where, without its text: that may quote a transcript."""
-    frames = traceback.extract_tb(bug.__traceback__)
-    place = f" in {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    return f"{type(bug).__name__}{place}"

@@ -36,7 +36,7 @@ class PiFamilyAdapter(KitAdapter[PiState]):
         if not lines or not _is_header(lines[0]) or not self.is_own(path, head):
             return None
         others = [line for line in lines[1:] if line is not None]
-        if any(not isinstance(line, dict) or line.get("type") not in _ENTRIES for line in others):
+        if any(not isinstance(line, dict) or text(line.get("type")) not in _ENTRIES for line in others):
             return None
         return "session"
 
