@@ -1,8 +1,12 @@
-"""What people may write for a time."""
+"""What people may write for a time, or as the name of a file."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -52,3 +56,13 @@ def test_without_a_zone_the_system_zone_holds() -> None:
     naive = datetime(2026, 8, 10, 15, 30)
     us = parse_when("2026-08-01", naive)
     assert us == int(datetime(2026, 8, 1).astimezone().timestamp() * 1e6)
+
+
+@pytest.mark.parametrize("verb", ["parse", "replay", "verify", "redact", "watch", "import", "backup", "restore"])
+def test_an_empty_name_is_not_the_working_directory(verb: str, tmp_path: Path) -> None:
+    env = {**os.environ, "HOME": str(tmp_path), "RECOLLECT_HOME": str(tmp_path / "memory")}
+    command = [sys.executable, "-m", "recollect", verb, ""]
+    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "an empty name names no file" in done.stderr
+    assert not (tmp_path / "memory").exists()

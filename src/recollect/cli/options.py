@@ -25,6 +25,16 @@ _SPAN = re.compile(r"(\d{1,6})\s*(min|mo|h|d|w|y)")
 _HAS_OFFSET = re.compile(r"(?:[Zz]|[+-]\d\d:?\d\d)\s*$")
 
 
+class NamedPath(click.Path):
+    """A path that is not empty: an unset variable of a shell must not stand for the working directory."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """See `click.ParamType.convert`."""
+        if value == "":
+            self.fail("an empty name names no file", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def parse_when(text: str, now: datetime) -> int | None:
     """Return UTC microseconds of what a person may write, or None.
 

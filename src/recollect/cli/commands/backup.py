@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from recollect.cli.options import json_option, open_memory
+from recollect.cli.options import NamedPath, json_option, open_memory
 from recollect.cli.terminal import console, write_json
 
 
 @click.command()
-@click.argument("target", type=click.Path(path_type=Path))
+@click.argument("target", type=NamedPath(path_type=Path))
 @click.option(
     "--without-key",
     is_flag=True,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 
 from recollect.cli.commands.sync import exit_code
-from recollect.cli.options import WHEN_FORMS, json_option, open_memory, when_option
+from recollect.cli.options import WHEN_FORMS, NamedPath, json_option, open_memory, when_option
 from recollect.cli.terminal import console, safe_line, write_json
 from recollect.errors import UsageError
 
@@ -29,7 +29,7 @@ class Wanted(TypedDict):
 
 
 @click.command()
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
+@click.argument("paths", nargs=-1, type=NamedPath(path_type=Path), metavar="[PATH]...")
 @click.option("--as", "agent", metavar="SLUG", help="Whose the files are, where their content doesn't tell.")
 @when_option("--since", f"Only sessions whose last message is of this time or later: {WHEN_FORMS}.")
 @click.option(

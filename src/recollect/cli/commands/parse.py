@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from recollect.cli.options import as_option, json_option, sink_option
+from recollect.cli.options import NamedPath, as_option, json_option, sink_option
 from recollect.cli.pipes import Meant, config_of_user, input_path, meant_options, print_lines, told_on_stderr, writing
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("file", metavar="FILE|-")
+@click.argument("file", metavar="FILE|-", type=NamedPath())
 @as_option
 @meant_options
 @click.option("--explain", is_flag=True, help="Give every message with the rules that fired on it, and where.")

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
-from recollect.cli.options import json_option
+from recollect.cli.options import NamedPath, json_option
 from recollect.cli.pipes import config_of_user
 from recollect.cli.terminal import encode_json
 from recollect.errors import SourceUnavailable
 
 
 @click.command()
-@click.argument("file", metavar="[FILE|-]", default="-")
+@click.argument("file", metavar="[FILE|-]", type=NamedPath(), default="-")
 @json_option
 def command(file: str, as_json: bool) -> int:
     """Write any text with its secrets replaced by markers.

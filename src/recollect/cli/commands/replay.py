@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
+from recollect.cli.options import NamedPath
 from recollect.cli.pipes import Piped, config_of_user, input_path, piped_options, told_on_stderr, writing
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("file", metavar="FILE|-")
+@click.argument("file", metavar="FILE|-", type=NamedPath())
 @piped_options
 @click.option("--steps", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N",
               help="At most so many moments, evenly spread over the turns.")  # fmt: skip

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from recollect.cli.options import json_option, open_memory
+from recollect.cli.options import NamedPath, json_option, open_memory
 from recollect.cli.terminal import console, write_json
 
 
 @click.command()
-@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("source", type=NamedPath(path_type=Path))
 @click.option("--home", type=click.Path(path_type=Path), metavar="FOLDER", help="Restore to this home, not to yours.")
 @click.option("--force", is_flag=True, help="Replace the memory that is there.")
 @click.option("--keep", is_flag=True, help="Keep the memory that is replaced, in a folder of the home.")

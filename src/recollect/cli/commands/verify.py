@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from recollect.cli.options import as_option, json_option, open_memory
+from recollect.cli.options import NamedPath, as_option, json_option, open_memory
 from recollect.cli.terminal import console, write_json
 
 
 @click.command()
-@click.argument("file", metavar="[FILE|-]", required=False)
+@click.argument("file", metavar="[FILE|-]", type=NamedPath(), required=False)
 @as_option
 @click.option("--deep", is_flag=True, help="Also derive everything again, and hold it against what is stored.")
 @json_option

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from recollect.cli.options import when_option
+from recollect.cli.options import NamedPath, when_option
 from recollect.cli.pipes import MeantAndPiped, config_of_user, meant_options, piped_options, writing
 from recollect.cli.terminal import safe_line
 from recollect.errors import SourceUnavailable, UsageError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("paths", metavar="[FILE|DIR|-]...", nargs=-1)
+@click.argument("paths", metavar="[FILE|DIR|-]...", type=NamedPath(), nargs=-1)
 @piped_options
 @meant_options
 @click.option("--new", "only_new", is_flag=True, help="Leave out what is there already.")
