@@ -123,20 +123,16 @@ class Vocabulary:
         return text in self._text
 
     def has_line(self, key: str) -> bool:
-        """Say whether an option's key is said in one line."""
+        """Say whether an option that is said in the text (`is_said`) is so in one line of it, at least in parts of
+        words."""
         if key.replace(" ", "") in self:
             return True
-        words = key.split()
-        if not all(word in self for word in words):
-            return False
-        return len(words) == 1 or any(is_said(key, vocabulary(line)) for line in self._lines(words))
+        words = [word.removesuffix("y") for word in key.split()]
+        return any(all(word in line for word in words) for line in self._lines)
 
-    def _lines(self, words: Iterable[str]) -> Iterable[str]:
-        """Return the lines that may hold all of some words: those with the rarest to find."""
-        longest = max(words, key=len).removesuffix("y")
-        is_plain = longest.isascii()
-        lines = self._text.split("\n")
-        return (line for line in lines if not is_plain or longest in line.lower().replace("_", ""))
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self._lowered.split("\n")
 
     @cached_property
     def _lowered(self) -> str:

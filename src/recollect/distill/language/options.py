@@ -34,7 +34,7 @@ def trimmed(low: str, start: int, end: int, words: Words, *, with_verb: bool = F
         cut = words.has(name, low, min(start + 1, end), end)
         if cut is not None:
             end = cut.start()
-    end = balanced(low, start, end)
+    end = _balanced(low, start, end)
     while end > start and low[end - 1] in _TRAILING:
         end -= 1
     if end <= start or not any(c.isalnum() or c == OPAQUE for c in low[start:end]):
@@ -49,7 +49,7 @@ def reason_in(low: str, reason: Range) -> Range:
     """Return the range of a reason without the marks behind it, and without what stands behind a parenthesis around
     it."""
     start, end = reason
-    end = balanced(low, start, end)
+    end = _balanced(low, start, end)
     while end > start and low[end - 1] in _AFTER_REASON:
         end -= 1
     return start, end
@@ -79,7 +79,7 @@ def _without_articles(low: str, start: int, end: int, words: Words) -> int:
     return start
 
 
-def balanced(low: str, start: int, end: int) -> int:
+def _balanced(low: str, start: int, end: int) -> int:
     """Return the end before a parenthesis that is not closed, or before a closing one that was not opened."""
     depth: list[tuple[str, int]] = []
     for position in range(start, end):
