@@ -14,7 +14,8 @@ from recollect.agents.claude.state import ClaudeState
 from recollect.agents.guard import RAISED, unguarded
 from recollect.agents.registry import adapters
 from recollect.config import AgentConfig, Config
-from recollect.memory import Memory
+from recollect.errors import SourceRefused
+from recollect.memory import Memory, parse_file
 from recollect.model.records import Parsed, Record
 from recollect.testing.builders import ClaudeTranscript
 from recollect.testing.conformance import check_records
@@ -74,6 +75,30 @@ def test_a_parser_of_ours_that_raises_stops_nothing(monkeypatch: pytest.MonkeyPa
         assert defect.detail.startswith("KeyError in test_fuzz.py:")
         kinds = [event.kind for event in memory.events(transcript.uid)]
     assert (kinds.count("user_message"), kinds.count("unknown")) == (2, 1)
+
+
+def test_an_adapter_of_ours_that_raises_when_it_is_asked_stops_nothing_and_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def raising(self: ClaudeAdapter, *_asked: object) -> str:
+        raise KeyError("surprise")
+
+    ClaudeTranscript(tmp_path / "claude", "one").user("first")
+    (tmp_path / "else").mkdir()
+    (tmp_path / "else" / "x.jsonl").write_text('{"a": 1}\n')
+    monkeypatch.setattr(ClaudeAdapter, "identify", raising)
+    monkeypatch.setattr(ClaudeAdapter, "recognise", raising)
+    env = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "claude")}
+    with Memory.open(tmp_path / "home", config=Config(), env=env) as memory:
+        assert memory.sync().agents["claude"].defects == {RAISED: 1}
+        (defect,) = memory.reader().defects(limit=9)
+        assert defect.detail.startswith("identify raised KeyError in test_fuzz.py:")
+        assert memory.sessions().sessions
+        notes = memory.take_in([tmp_path / "else"]).notes
+    (note,) = [note for note in notes if "raised" in note]
+    assert note.startswith("claude: recognise raised KeyError in test_fuzz.py:")
+    with pytest.raises(SourceRefused, match="claude: recognise raised KeyError"):
+        list(parse_file(tmp_path / "else" / "x.jsonl"))
 
 
 @pytest.mark.parametrize("seed", range(2))

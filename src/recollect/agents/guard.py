@@ -43,12 +43,21 @@ def unguarded(adapter: Adapter) -> Adapter:
     return adapter.inner if isinstance(adapter, GuardedAdapter) else adapter
 
 
+def raised_by(adapter: Adapter) -> list[str]:
+    """Return what an adapter raised when it was asked about files, each once, and forget it: whoever asks tells it."""
+    return adapter.take_raised() if isinstance(adapter, GuardedAdapter) else []
+
+
 class GuardedAdapter:
-    """An adapter, which may raise: what it then says is nothing, and its record is kept as `unknown`."""
+    """An adapter, which may raise: what it then says is nothing, and its record is kept as `unknown`.
+
+    Whatever it raises is told: by a defect of the record, or, where there is no record yet, through `raised_by`.
+    """
 
     def __init__(self, adapter: Adapter) -> None:
         self.facts = adapter.facts
         self.inner = adapter
+        self._raised: dict[str, None] = {}
 
     @property
     def state_type(self) -> type[Any]:
@@ -59,21 +68,24 @@ class GuardedAdapter:
         """See `Adapter.recognise`."""
         try:
             return self.inner.recognise(path, head)
-        except Exception:  # noqa: BLE001 - a file that it can't tell is not its own
+        except Exception as error:  # noqa: BLE001 - one file that it can't tell must not keep all others out; it is told
+            self._note("recognise", error)
             return None
 
     def source_key(self, info: SourceInfo) -> str:
         """See `Adapter.source_key`."""
         try:
             return self.inner.source_key(info)
-        except Exception:  # noqa: BLE001 - the place names a source as well
+        except Exception as error:  # noqa: BLE001 - as in `recognise`; the place names a source as well
+            self._note("source_key", error)
             return info.place
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`."""
         try:
             name = self.inner.identify(info, head)
-        except Exception:  # noqa: BLE001 - the place names a session as well
+        except Exception as error:  # noqa: BLE001 - as in `recognise`; the place names a session as well
+            self._note("identify", error)
             name = ""
         return name or info.place
 
@@ -85,7 +97,16 @@ class GuardedAdapter:
         """See `Adapter.parse`."""
         try:
             return self.inner.parse(record, state)
-        except Exception as error:  # noqa: BLE001 - nothing may be lost or stopped by it
+        except Exception as error:  # noqa: BLE001 - as in `recognise`; a defect tells it, and the record is kept
             defect = Defect(RAISED, where_raised(error), record.index)
             text = record.value if isinstance(record.value, str) else flatten(record.value)
             return Parsed(state, (Draft(Unknown(RAISED, text)),), (defect,))
+
+    def take_raised(self) -> list[str]:
+        """See `raised_by`."""
+        found = list(self._raised)
+        self._raised.clear()
+        return found
+
+    def _note(self, question: str, error: Exception) -> None:
+        self._raised[f"{question} raised {where_raised(error)}"] = None

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from recollect.agents.base import Adapter
+from recollect.agents.guard import raised_by
 from recollect.agents.registry import adapter as find_adapter
 from recollect.agents.registry import adapters_with
 from recollect.capture.files import SourceFile, open_source
@@ -45,8 +46,9 @@ def recognise(path: Path, head: bytes, known: Mapping[str, Adapter]) -> tuple[Ad
         role = adapter.recognise(path.name, head)
         if role is not None:
             return adapter, role
+    raised = [f"; {slug}: {said}, please report this" for slug, adapter in known.items() for said in raised_by(adapter)]
     raise SourceRefused(
-        f"{path} looks like no transcript of a known agent",
+        f"{path} looks like no transcript of a known agent{''.join(raised)}",
         reason="not recognised",
         hint="name the agent that wrote it with --as; `recollect agents` lists them",
     )

@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Literal, NamedTuple
 
 from recollect.agents.base import Adapter
+from recollect.agents.guard import raised_by
 from recollect.agents.registry import adapter as find_adapter
 from recollect.agents.registry import adapters, adapters_with, strangers
 from recollect.archive.archive import Archive
@@ -298,6 +299,8 @@ def _plan_and_touch(opened: Opened, keeping_out: KeepingOut, request: SyncReques
     writer = opened.writer
     places = Places(writer, opened.reader, opened.archive, str(opened.home.spool))
     planned, touched = _plan_all(places, keeping_out.was_left_out, request, report)
+    for slug, adapter in request.known.items():
+        report.notes += [f"{slug}: {said}; please report this" for said in raised_by(adapter)]
     if touched:
         with writer.transaction():
             for row in touched:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
 
 from recollect.model.distilled.nodes import Decision, Evidence, Link
 from recollect.model.events import SourceLocation
-from recollect.recall.decisions import DecisionQuestion, ask_decisions, cited, path_fits
-from recollect.store.distilled import KeptDecision, KeptLink
+from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, ask_decisions, cited, path_fits
+from recollect.store.distilled import DistilledReader, KeptDecision, KeptLink
 
 AT = SourceLocation("s-a", 1, 0, 10, 0, "ab" * 32)
 
@@ -41,9 +41,13 @@ def linked(
     return KeptLink(Link(newer.id, older.id, relation, newer.ts), recorded_at, revoked_at)  # type: ignore[arg-type]
 
 
+def asked(kept: Kept, *, limit: int | None = None, each: bool = False, **question: Any) -> DecisionsAnswer:
+    """Ask a store of which only the two methods that are asked for are there."""
+    return ask_decisions(cast("DistilledReader", kept), DecisionQuestion(**question), limit=limit, each=each)
+
+
 def states(kept: Kept, **question: Any) -> dict[str, str]:
-    answer = ask_decisions(kept, DecisionQuestion(**question))  # type: ignore[arg-type]
-    return {view.decision.id: view.state for view in answer.decisions}
+    return {view.decision.id: view.state for view in asked(kept, **question).decisions}
 
 
 OLD, NEW, LATER = decision("old", 10), decision("new", 20), decision("later", 30)
@@ -104,13 +108,13 @@ def test_a_decision_without_a_time_counts_from_when_it_was_seen() -> None:
 
 
 def test_other_states_are_left_out_and_counted() -> None:
-    answer = ask_decisions(story(), DecisionQuestion(states=("holds",)))  # type: ignore[arg-type]
+    answer = asked(story(), states=("holds",))
     assert ([v.decision.id for v in answer.decisions], answer.total, answer.left_out) == (["new"], 1, {"superseded": 1})
 
 
 def test_the_newest_come_first_and_no_more_than_asked() -> None:
     kept = Kept(*(KeptDecision(d, "r", 0) for d in (OLD, LATER, NEW, decision("timeless", None))))
-    answer = ask_decisions(kept, DecisionQuestion(), limit=3)  # type: ignore[arg-type]
+    answer = asked(kept, limit=3)
     assert [v.decision.id for v in answer.decisions] == ["later", "new", "old"]
     assert answer.total == 4
 
@@ -119,7 +123,7 @@ def test_what_a_fork_repeats_is_told_once() -> None:
     first = decision("one", 5, event="e")
     copy = decision("one", 5, uid="claude:fork", event="e")
     kept = Kept(KeptDecision(copy, "r", 80), KeptDecision(first, "r", 70))
-    answer = ask_decisions(kept, DecisionQuestion())  # type: ignore[arg-type]
+    answer = asked(kept)
     assert [v.citation for v in answer.decisions] == ["claude:one#4"]
 
 
@@ -135,12 +139,12 @@ def test_what_was_said_again_word_by_word_is_told_once_with_where_it_stood_befor
         KeptDecision(said("elsewhere", 15), "other", 15),
         KeptDecision(said("other speaker", 16, speaker="assistant"), "r", 16),
     ]
-    answer = ask_decisions(Kept(*kept), DecisionQuestion())  # type: ignore[arg-type]
+    answer = asked(Kept(*kept))
     assert [v.decision.id for v in answer.decisions] == ["again", "other speaker", "elsewhere"]
     assert answer.total == 3
     assert answer.decisions[0].repeats == ("claude:one#4", "claude:one#4")
     assert answer.decisions[0].episodes == ("e2", "e1")
-    each = ask_decisions(Kept(*kept), DecisionQuestion(), each=True)  # type: ignore[arg-type]
+    each = asked(Kept(*kept), each=True)
     assert each.total == 5
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from recollect.agents.base import Adapter
+from recollect.agents.guard import RAISED, raised_by
 from recollect.agents.registry import adapters, for_role
 from recollect.archive.archive import Archive
 from recollect.archive.chunking import closed_boundaries
@@ -29,7 +30,7 @@ from recollect.capture.records import LineReader, is_whole
 from recollect.capture.replay import replay, split_whole
 from recollect.config import PrivacyConfig
 from recollect.errors import SourceChanged, SourceError
-from recollect.model.records import SourceInfo
+from recollect.model.records import Defect, SourceInfo
 from recollect.pipeline.work.derive import Deriver, Resume, decode_state, encode_state, hashes_of
 from recollect.pipeline.work.stages import StageTimer
 from recollect.pipeline.work.tasks import Giant, SliceDone, SliceFailed, SourceTask, TaskAnswer
@@ -136,9 +137,17 @@ class _Slice:
 
     def take(self) -> SliceDone:
         task, row = self._task, self._row
+        raised: list[str] = []
         if task.is_first_sight and not row.session:
             head = self._file.read_at(0, HEAD_BYTES)
             row.session = self._adapter.identify(self._info(), head)
+            raised = raised_by(self._adapter)
+        done = self._take()
+        done.slice.defects += [Defect(RAISED, said) for said in raised]
+        return done
+
+    def _take(self) -> SliceDone:
+        task, row = self._task, self._row
         if is_whole(row.container):
             return self._take_whole()
         if self._reader.needs_history and row.committed_bytes:
