@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from recollect.agents.claude.parse import ClaudeAdapter
 from recollect.agents.claude.state import ClaudeState
-from recollect.agents.guard import RAISED, unguarded
+from recollect.agents.guard import IDENTIFY_RAISED, RAISED, unguarded
 from recollect.agents.registry import adapters
 from recollect.config import AgentConfig, Config
 from recollect.errors import SourceRefused
@@ -90,7 +90,7 @@ def test_an_adapter_of_ours_that_raises_when_it_is_asked_stops_nothing_and_is_to
     monkeypatch.setattr(ClaudeAdapter, "recognise", raising)
     env = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "claude")}
     with Memory.open(tmp_path / "home", config=Config(), env=env) as memory:
-        assert memory.sync().agents["claude"].defects == {RAISED: 1}
+        assert memory.sync().agents["claude"].defects == {IDENTIFY_RAISED: 1}
         (defect,) = memory.reader().defects(limit=9)
         assert defect.detail.startswith("identify raised KeyError in test_fuzz.py:")
         assert memory.sessions().sessions

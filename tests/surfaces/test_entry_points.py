@@ -74,7 +74,8 @@ def test_a_slug_of_ours_is_not_taken_over(history: Path, installed: Path) -> Non
 
 def test_a_parser_that_raises_loses_nothing_and_stops_nobody(history: Path, installed: Path) -> None:
     report = data("sync", beside=installed)
-    assert report["agents"]["raising"]["defects"] == {"parser_raised": 1}
+    assert report["agents"]["raising"]["defects"] == {"parser_raised": 1, "identify_raised": 1}
+    assert any(note.startswith("raising: source_key raised KeyError in raising_agent.py:") for note in report["notes"])
     (hit,) = data("search", "marmalade", beside=installed)["hits"]
     assert hit["kind"] == "unknown"
     assert data("search", "fern", beside=installed)["hits"][0]["agent"] == "claude"

@@ -16,6 +16,8 @@ from recollect.model.text import flatten
 
 RAISED = "parser_raised"
 """The defect's code where a parser raised; the record is kept as `unknown`."""
+IDENTIFY_RAISED = "identify_raised"
+"""The defect's code where an adapter could not say which session a source is of; its place names it."""
 _MEMBERS = ("state_type", "recognise", "source_key", "identify", "begin", "parse")
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from recollect.agents.base import Adapter
-from recollect.agents.guard import RAISED, raised_by
+from recollect.agents.guard import IDENTIFY_RAISED, raised_by
 from recollect.agents.registry import adapters, for_role
 from recollect.archive.archive import Archive
 from recollect.archive.chunking import closed_boundaries
@@ -143,7 +143,7 @@ class _Slice:
             row.session = self._adapter.identify(self._info(), head)
             raised = raised_by(self._adapter)
         done = self._take()
-        done.slice.defects += [Defect(RAISED, said) for said in raised]
+        done.slice.defects += [Defect(IDENTIFY_RAISED, said) for said in raised]
         return done
 
     def _take(self) -> SliceDone:
