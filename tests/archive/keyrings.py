@@ -1,11 +1,11 @@
-"""Keyrings of the tests' own, which the program's keyring library loads like any other: from a module on its path."""
+"""Keyrings of the tests' own. The keyring library loads them as it would any other that its configuration names."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
+from keyring.util.platform_ import config_root
 
 _MODULE = '''
 import getpass, json, os, sys
@@ -65,17 +65,17 @@ class Keyrings:
     """Chooses which keyring the program finds."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._monkeypatch = monkeypatch
         self.path = folder / "keyring_of_tests.json"
         (folder / "keyring_of_tests.py").write_text(_MODULE)
-        path = os.environ.get("PYTHONPATH", "")
-        monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (str(folder), path))))
+        monkeypatch.delenv("PYTHON_KEYRING_BACKEND", raising=False)
         self.choose("Kept")
 
     def choose(self, name: str) -> None:
         """Let a class of the module above be the keyring, or one of the library's by its whole name."""
         whole = name if "." in name else f"keyring_of_tests.{name}"
-        self._monkeypatch.setenv("PYTHON_KEYRING_BACKEND", whole)
+        settings = Path(config_root(), "keyringrc.cfg")
+        settings.parent.mkdir(parents=True, exist_ok=True)
+        settings.write_text(f"[backend]\ndefault-keyring={whole}\nkeyring-path={self.path.parent}\n")
 
     @property
     def text(self) -> str:

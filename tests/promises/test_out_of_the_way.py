@@ -40,6 +40,7 @@ import recollect.pipeline.work.pool as pool
 from recollect.memory import Memory
 if sys.argv[2] == "processes":
     pool.SMALL_BYTES = 0
+    pool.own_command = lambda *, module: (sys.executable, "-m", module)  # isolated, they would not load the spy
 with Memory.open(sys.argv[1]) as memory:
     assert memory.sync().state == "done"
     assert memory.search("visible", sync=False).hits

@@ -21,6 +21,9 @@ from recollect.upkeep.setup.plans import Step
 BOTH = Wish("both")
 OUT = Wish(None)
 
+SERVER = [sys.executable, "-I", "-m", "recollect", "mcp"]
+"""What agents start as our server."""
+
 Tree = dict[str, tuple[bytes, int, str]]
 
 

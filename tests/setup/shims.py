@@ -33,7 +33,7 @@ def given_for(slug: str, home: Path, *, prompts: bool = False, recollect: Path |
     spool = Command(spool_line(program, slug), spool_command(program, slug))
 
     def answering(event: AnswerEvent) -> Command:
-        argv = answer_command(program, slug, event)
+        argv = (*answer_command(program, slug, event), program.recollect)
         return Command(shlex.join(argv), argv)
 
     commands: dict[HookRole, Command] = {

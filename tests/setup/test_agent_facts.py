@@ -19,7 +19,7 @@ from recollect.upkeep.reports import Check
 from recollect.upkeep.setup import checks
 from recollect.upkeep.setup.planner import Wish
 from tests.setup.configurations import CONFIGURATIONS
-from tests.setup.desk import BOTH, OUT, Desk, done
+from tests.setup.desk import BOTH, OUT, SERVER, Desk, done
 from tests.setup.shims import given_for
 
 PLATFORMS: tuple[Platform, ...] = ("linux", "macos", "windows")
@@ -188,7 +188,7 @@ def test_opencode_is_told_in_the_form_of_its_version(version: str, second: bool,
     written = document(mcp.file, given)
     assert written["$schema"] == "https://opencode.ai/config.json"
     servers = written["mcp"]["servers"] if second else written["mcp"]
-    assert servers["recollect"]["command"] == [given.server.command, "mcp"]
+    assert servers["recollect"]["command"] == [given.server.command, *given.server.args]
     assert ("enabled" in servers["recollect"]) is not second
 
 
@@ -200,7 +200,7 @@ def test_opencode_of_the_next_version_gets_the_other_form(desk: Desk) -> None:
     desk.machine = desk.machine._replace(env={**desk.machine.env, "PATH": f"{desk.bin}:/usr/bin:/bin"})
     desk.do("opencode")
     text = (desk.home / ".config/opencode/opencode.jsonc").read_text()
-    assert text.count('"recollect"') == 1
+    assert text.count('"recollect":') == 1
     assert '"servers"' in text
     desk.do("opencode", OUT)
     assert desk.tree() == before
@@ -292,7 +292,7 @@ def test_grok_keeps_its_comments(desk: Desk) -> None:
     text = (desk.home / ".grok/config.toml").read_text()
     assert "# Linear, for the team" in text
     servers = tomllib.loads(text)["mcp_servers"]
-    assert servers["recollect"]["args"] == ["mcp"]
+    assert servers["recollect"]["args"] == SERVER[1:]
     assert set(servers) == {"linear", "files", "recollect"}
 
 
@@ -303,7 +303,7 @@ def test_zed_keeps_its_comments(desk: Desk) -> None:
     assert "/* one theme for day, one for night */" in text
     assert "// evenings" in text
     entry = load(text, "jsonc")["context_servers"]["recollect"]
-    assert (entry["source"], entry["args"]) == ("custom", ["mcp"])
+    assert (entry["source"], entry["args"]) == ("custom", SERVER[1:])
 
 
 def test_an_agent_without_hooks_says_so(desk: Desk) -> None:

@@ -118,7 +118,7 @@ def test_other_entries_stay_where_one_of_ours_was_changed_by_hand(desk: Desk, sl
     assert isinstance(part, ConfigFile)
     before = path.read_text()
     desk.do(slug, Wish("pull"))
-    path.write_bytes(path.read_bytes().replace(b"/opt/recollect/bin/recollect", b"/elsewhere/recollect"))
+    path.write_bytes(path.read_bytes().replace(b'"-m"', b'"-x"').replace(b"- -m", b"- -x"))
     desk.do(slug, OUT)
     assert path.read_text().rstrip() == before.rstrip()
 
@@ -163,7 +163,7 @@ def test_a_link_stays_a_link(desk: Desk, slug: str) -> None:
 def test_a_server_of_somebody_else_under_our_name_is_not_written_over(desk: Desk, slug: str) -> None:
     desk.do(slug)
     path, _ = desk.files_of(slug)["mcp"]
-    path.write_bytes(path.read_bytes().replace(b"/opt/recollect/bin/recollect", b"/elsewhere/recollect"))
+    path.write_bytes(path.read_bytes().replace(b'"-m"', b'"-x"').replace(b"- -m", b"- -x"))
     (desk.memory / "setup.json").unlink()
     before = path.read_bytes()
     assert ("mcp", "blocked") in done(desk.do(slug))

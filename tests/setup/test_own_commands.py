@@ -10,7 +10,7 @@ import pytest
 from recollect.agents.installing.catalogue import installs
 from recollect.paths import home_dir
 from tests.setup.configurations import CONFIGURATIONS
-from tests.setup.desk import OUT, Desk, done
+from tests.setup.desk import OUT, SERVER, Desk, done
 
 _START = """
 with LOG.open("a") as log:
@@ -107,7 +107,7 @@ def test_it_is_shown_then_run_once_and_taken_back(desk: Desk, slug: str) -> None
     (add,) = calls(log)
     assert add[:2] == ["mcp", "add"]
     assert add == list(plan.commands[0][1:])
-    assert "/opt/recollect/bin/recollect" in data_of(desk, slug)
+    assert all(word in data_of(desk, slug) for word in SERVER)
     assert not desk.plan(slug).commands
     assert not desk.plan(slug).changes
     desk.do(slug, OUT)
@@ -123,7 +123,7 @@ def test_where_it_does_nothing_the_file_is_edited(desk: Desk, slug: str, script:
     desk.put_program(slug, f"{_START}\n{script}\n")
     text = data_of(desk, slug)
     desk.do(slug)
-    assert "/opt/recollect/bin/recollect" in data_of(desk, slug)
+    assert all(word in data_of(desk, slug) for word in SERVER)
     assert not desk.plan(slug).commands
     assert not desk.plan(slug).changes
     desk.do(slug, OUT)
@@ -172,8 +172,8 @@ def test_a_memory_elsewhere_is_told_the_command(desk: Desk, slug: str) -> None:
     env = {**desk.machine.env, "RECOLLECT_HOME": str(elsewhere)}
     desk.machine = desk.machine._replace(home=elsewhere, env=env)
     desk.do(slug)
-    ((*_, start, end),) = calls(log)
-    assert (start, end) == ("/opt/recollect/bin/recollect", "mcp")
+    ((*_, start, isolated, module, name, verb),) = calls(log)
+    assert [start, isolated, module, name, verb] == SERVER
     servers = json.loads(data_of(desk, slug))["mcpServers"]
     assert servers["recollect"]["env"] == {"RECOLLECT_HOME": str(elsewhere)}
 

@@ -15,7 +15,7 @@ import pytest
 from recollect.paths import home_dir
 from recollect.upkeep.setup.planner import Wish
 from tests.setup.configurations import CONFIGURATIONS
-from tests.setup.desk import OUT, Desk, done
+from tests.setup.desk import OUT, SERVER, Desk, done
 
 START = """
 with LOG.open("a") as log:
@@ -118,7 +118,7 @@ def test_its_own_command_registers_and_removes(desk: Desk, slug: str) -> None:
     assert calls(desk, slug) == []
     desk.do(slug, Wish("pull"))
     entry = servers(desk, slug)["recollect"]
-    assert (entry["command"], entry["args"]) == ("/opt/recollect/bin/recollect", ["mcp"])
+    assert [entry["command"], *entry["args"]] == SERVER
     assert entry["env"] == {"RECOLLECT_HOME": str(desk.memory)}
     assert len(calls(desk, slug)) == 1
     desk.do(slug, OUT)
@@ -162,7 +162,7 @@ def test_where_its_command_fails_the_file_is_edited_and_it_is_said(desk: Desk, s
     failed = [step for step in steps if step.action == "blocked"]
     assert [step.command[0] for step in failed] == [str(desk.bin / slug)]
     assert "no such scope" in failed[0].detail
-    assert "/opt/recollect/bin/recollect" in (desk.home / FILES[slug]).read_text()
+    assert all(word in (desk.home / FILES[slug]).read_text() for word in SERVER)
     desk.do(slug, OUT)
     assert desk.tree() == before
 
@@ -179,10 +179,10 @@ def test_where_its_program_is_gone_the_entry_is_taken_out_of_the_file(desk: Desk
 @every_program
 def test_a_moved_program_is_registered_anew(desk: Desk, slug: str) -> None:
     desk.do(slug, Wish("pull"))
-    desk.machine = desk.machine._replace(program=desk.machine.program._replace(recollect="/new/recollect"))
+    desk.machine = desk.machine._replace(program=desk.machine.program._replace(python="/new/python"))
     desk.do(slug, Wish("pull"))
     assert [words[1] for words in calls(desk, slug)[1:]] == ["remove", calls(desk, slug)[0][1]]
-    assert servers(desk, slug)["recollect"]["command"] == "/new/recollect"
+    assert servers(desk, slug)["recollect"]["command"] == "/new/python"
 
 
 @every_program

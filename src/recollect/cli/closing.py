@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from recollect.processes import own_command
+
 if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.model.distilled.digests import Digest
@@ -67,9 +69,8 @@ def close_session(options: ClosingOptions) -> int:
 
 def _told(options: ClosingOptions) -> bytes:
     """Return what the child says, b"" where it fails or takes too long."""
-    # -P: the folder that the agent works in may hold anything, also a module of our name.
-    command = [sys.executable, "-P", "-m", "recollect.cli.closing", *(["--json"] if options.as_json else [])]
-    command += ["--session", options.session] if options.session else []
+    arguments = [*(["--json"] if options.as_json else []), *(["--session", options.session] if options.session else [])]
+    command = own_command(*arguments, module="recollect.cli.closing")
     is_posix = os.name == "posix"
     child = subprocess.Popen(  # noqa: S603 - our own program
         command,

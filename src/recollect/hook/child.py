@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from recollect.processes import own_command
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,12 +38,12 @@ def output_of(
 def own_arguments(command: Sequence[str]) -> list[str] | None:
     """Return the arguments of a command that is this very program on this very Python; None for any other command.
 
-    That is the console script beside the interpreter, as `recollect setup` registers it, or the module.
+    That is the console script beside the interpreter, as earlier versions registered it, or the module.
     """
     if command[0] == os.path.join(os.path.dirname(sys.executable), NAME):
         return list(command[1:])
-    module = [sys.executable, "-I", "-m", NAME]
-    return list(command[len(module) :]) if list(command[: len(module)]) == module else None
+    own = own_command()
+    return list(command[len(own) :]) if tuple(command[: len(own)]) == own else None
 
 
 def start_apart(command: Sequence[str], env: Mapping[str, str], *, is_alone: bool) -> None:
@@ -49,6 +51,8 @@ def start_apart(command: Sequence[str], env: Mapping[str, str], *, is_alone: boo
 
     is_alone: as in `output_of`.
     """
+    arguments = own_arguments(command)
+    command = command if arguments is None else own_command(*arguments)
     if is_alone and hasattr(os, "fork"):
         number = os.fork()
         if number == 0:
@@ -159,6 +163,9 @@ def _write(channel: int, payload: bytes) -> None:
 
 def _run(command: Sequence[str], payload: bytes, env: Mapping[str, str], *, seconds: float) -> tuple[bytes, int]:
     import subprocess
+
+    arguments = own_arguments(command)
+    command = command if arguments is None else own_command(*arguments)
 
     with subprocess.Popen(  # noqa: S603 - as above
         list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=dict(env)

@@ -13,6 +13,8 @@ from __future__ import annotations
 import os
 import sys
 
+from recollect.processes import own_command
+
 TYPE_CHECKING = False  # importing `typing` takes longer than all the work here
 if TYPE_CHECKING:
     import signal
@@ -89,7 +91,7 @@ def _handle(arguments: Sequence[str]) -> bytes:
     _limit(DEADLINE_S[event])
     from recollect.hook.answering import Call, answer
 
-    program = (arguments[3],) if len(arguments) > 3 else (sys.executable, "-I", "-m", "recollect")
+    program = (arguments[3],) if len(arguments) > 3 else own_command()
     return answer(Call(agent, event, payload, home=os.path.dirname(spool), program=program), seconds=DEADLINE_S[event])
 
 

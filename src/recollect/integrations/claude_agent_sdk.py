@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.hook import drops
 from recollect.hook.answering import Call, answer
 from recollect.paths import home_dir
+from recollect.processes import own_command
 
 if TYPE_CHECKING:
     from claude_agent_sdk import HookMatcher  # type: ignore[import-not-found]  # no dependency of ours
@@ -111,8 +111,8 @@ def _take(event: dict[str, Any], tool_use_id: str | None, home: str, seconds: fl
     drops.keep(spool, _AGENT, payload)
     if not seconds:
         return {}
-    program = (sys.executable, "-I", "-m", "recollect")
-    said = answer(Call(_AGENT, "start", payload, home=home, program=program, is_alone=False), seconds=seconds * 0.9)
+    call = Call(_AGENT, "start", payload, home=home, program=own_command(), is_alone=False)
+    said = answer(call, seconds=seconds * 0.9)
     return _with_first_prompt(said)
 
 

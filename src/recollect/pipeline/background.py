@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from recollect.model.own import INTERNAL_VARIABLE
+from recollect.processes import own_command
 
 LOG_NAME = "embed.log"
 MAX_LOG_BYTES = 256_000
@@ -29,7 +30,7 @@ def start_detached(home: Path, logs: Path, env: Mapping[str, str]) -> threading.
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if is_long else os.O_APPEND), 0o600)
     try:
         started = subprocess.Popen(  # noqa: S603  our own program
-            [sys.executable, "-m", "recollect", "embed", "--background", "--home", str(home)],
+            own_command("embed", "--background", "--home", str(home)),
             stdin=subprocess.DEVNULL,
             stdout=fd,
             stderr=fd,

@@ -46,6 +46,7 @@ def notify(home: Path, config: NotifyConfig, notice: Notice, *, now_us: int) -> 
     try:
         done = subprocess.run(  # noqa: S603 - the user's own program, without a shell
             list(config.command), input=msgspec.json.encode(said) + b"\n", timeout=config.timeout_seconds, check=False,
+            cwd=home,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
     except subprocess.TimeoutExpired:

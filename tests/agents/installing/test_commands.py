@@ -211,6 +211,6 @@ def test_it_starts_two_programs(tmp_path: Path) -> None:
 def test_commands_without_a_shell_name_their_files() -> None:
     where = program(Path("/h o"))
     assert spool_command(where, "codex") == (
-        sys.executable, "-I", "-S", str(HOOK), "codex", "spool", "/h o/spool", "/nowhere/recollect",
+        sys.executable, "-I", "-S", str(HOOK), "codex", "spool", "/h o/spool",
     )  # fmt: skip
     assert answer_command(where, "codex", "compact")[4:6] == ("codex", "compact")

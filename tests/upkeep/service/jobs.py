@@ -21,6 +21,7 @@ def job(kind: ServiceKind = "scheduled", every: ServiceEvery = "hourly", env: Ma
         kind=kind,
         every=every,
         program="/home/dev/.local/bin/recollect",
+        command=("/home/dev/.local/share/tools/bin/python", "-I", "-m", "recollect"),
         env=env,
         home=home,
         user_home=Path("/home/dev"),

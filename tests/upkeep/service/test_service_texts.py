@@ -76,8 +76,8 @@ def test_systemd_itself_reads_the_units(tmp_path: Path, kind: ServiceKind, every
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     one = job(kind, every, {"A": "x\\y $HOME 100% 'q' \"q\";#"})
-    assert what_systemd_says(tmp_path, systemd.plan(one._replace(program=str(program)))) == ""
-    assert "recollect" in what_systemd_says(tmp_path, systemd.plan(one._replace(program=f"{program}-gone")))
+    assert what_systemd_says(tmp_path, systemd.plan(one._replace(command=(str(program), "-I")))) == ""
+    assert "recollect" in what_systemd_says(tmp_path, systemd.plan(one._replace(command=(f"{program}-gone",))))
 
 
 def test_a_unit_cannot_be_given_a_line_more() -> None:
@@ -87,7 +87,7 @@ def test_a_unit_cannot_be_given_a_line_more() -> None:
 
 def test_a_program_that_systemd_would_not_start_is_refused() -> None:
     with pytest.raises(UsageError, match="systemd cannot start"):
-        systemd.plan(job()._replace(program="/home/dev/'my' programs/recollect"))
+        systemd.plan(job()._replace(command=("/home/dev/'my' programs/recollect",)))
 
 
 def test_a_relative_configuration_folder_means_nothing() -> None:
@@ -99,7 +99,7 @@ def test_a_relative_configuration_folder_means_nothing() -> None:
 def test_a_property_list_says_what_was_meant(kind: ServiceKind, every: ServiceEvery) -> None:
     one = job(kind, every, {"CODEX_HOME": "/a & <b>"})
     told = plistlib.loads(launchd.plan(one, domain="gui/501").files[0].data)
-    assert told["ProgramArguments"] == [one.program, *one.arguments]
+    assert told["ProgramArguments"] == [*one.command, *one.arguments]
     assert told["EnvironmentVariables"] == {"CODEX_HOME": "/a & <b>"}
     assert told["Umask"] == 0o077
     assert ("StartCalendarInterval" in told) is (kind == "scheduled")
@@ -121,7 +121,7 @@ def test_a_shell_runs_the_line_as_it_was_meant(tmp_path: Path) -> None:
     program.write_text('#!/bin/sh\nprintf "%s|%s|%s\\n" "$CODEX_HOME" "$*" "$(umask)"\necho said >&2\n')
     program.chmod(0o755)
     odd = "/x 100% $HOME 'a' \"b\" `c` #d"
-    one = job(env={"CODEX_HOME": odd})._replace(program=str(program), logs=folder)
+    one = job(env={"CODEX_HOME": odd})._replace(command=(str(program),), logs=folder)
     line = cron.plan(one, ionice=False).crontab.splitlines()[1]
     command = line.split(" ", 5)[5].replace("\\%", "%")  # what cron itself makes of a line
     subprocess.run(["sh", "-c", command], check=True, env={"PATH": "/usr/bin:/bin", "HOME": "/nowhere"})

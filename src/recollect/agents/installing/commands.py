@@ -11,6 +11,7 @@ import shlex
 from typing import Literal, NamedTuple
 
 from recollect.model.own import INTERNAL_VARIABLE
+from recollect.processes import own_command
 
 AnswerEvent = Literal["start", "compact", "prompt", "flush", "end"]
 ANSWER_EVENTS: tuple[AnswerEvent, ...] = ("start", "compact", "prompt", "flush", "end")
@@ -43,6 +44,11 @@ class Program(NamedTuple):
     hook: str
     spool: str
 
+    @property
+    def command(self) -> tuple[str, ...]:
+        """What agents and service managers start: the module, isolated. The script would obey `PYTHONPATH`."""
+        return own_command(python=self.python)
+
 
 def spool_line(program: Program, agent: str) -> str:
     """Return one line for a POSIX shell that keeps what it reads until the next sync. For events that need no answer.
@@ -70,9 +76,9 @@ def spool_line(program: Program, agent: str) -> str:
 
 def spool_command(program: Program, agent: str) -> tuple[str, ...]:
     """Return the command that does what `spool_line` does without a shell (Windows, and agents that run no shell)."""
-    return (program.python, "-I", "-S", program.hook, agent, "spool", program.spool, program.recollect)
+    return (program.python, "-I", "-S", program.hook, agent, "spool", program.spool)
 
 
 def answer_command(program: Program, agent: str, event: AnswerEvent) -> tuple[str, ...]:
     """Return the command for an event that has an answer. It keeps the payload too: one hook an event is enough."""
-    return (program.python, "-I", "-S", program.hook, agent, event, program.spool, program.recollect)
+    return (program.python, "-I", "-S", program.hook, agent, event, program.spool)

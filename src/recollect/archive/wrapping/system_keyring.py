@@ -11,10 +11,10 @@ import base64
 import json
 import os
 import subprocess
-import sys
 from typing import Any, Final
 
 from recollect.errors import KeyUnavailable
+from recollect.processes import own_command
 
 SERVICE: Final = "recollect"
 """Under which service the keyring lists our keys; the name of an entry is `wrapping key <key id>`."""
@@ -83,9 +83,8 @@ def _ask(action: str, key_id: str, *, may_ask: bool, value: str = "") -> dict[st
     """Let the child do one thing and return its answer. Raises KeyUnavailable."""
     request = {"action": action, "service": SERVICE, "entry": _entry(key_id), "value": value, "may_ask": may_ask}
     try:
-        done = subprocess.run(
-            # -P: nothing is imported from the folder that we happen to be in
-            [sys.executable, "-P", "-m", "recollect.archive.wrapping.keyring_child"],
+        done = subprocess.run(  # noqa: S603 - our own program
+            own_command(module="recollect.archive.wrapping.keyring_child"),
             input=json.dumps(request).encode(),
             capture_output=True,
             timeout=_ASK_TIMEOUT_S if may_ask else _READ_TIMEOUT_S,

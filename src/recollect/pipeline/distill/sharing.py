@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ import msgspec
 from recollect.pipeline.distill.analysing import Analysed, Analyst
 from recollect.pipeline.distill.process import AnalysisGreeting, Answer
 from recollect.pipeline.work.process import receive, send
+from recollect.processes import own_command
 
 _AHEAD = 16
 """Analyses that wait for one before them, at most: what is held in memory."""
@@ -112,8 +112,8 @@ class _Helper:
 
     def __init__(self, board: _Board, greeting: AnalysisGreeting) -> None:
         self._board = board
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "recollect.pipeline.distill.process"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        self._process = subprocess.Popen(  # noqa: S603 - our own program
+            own_command(module="recollect.pipeline.distill.process"), stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self._thread = threading.Thread(target=self._feed, args=(greeting,), daemon=True)
         self._thread.start()

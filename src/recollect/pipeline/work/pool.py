@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import queue
 import subprocess
-import sys
 import threading
 from collections import deque
 from collections.abc import Generator, Iterable, Sequence
@@ -19,6 +18,7 @@ from recollect.index.engine import bound_heaps
 from recollect.pipeline.work.process import Greeting, receive, send
 from recollect.pipeline.work.tasks import SourceTask, TaskAnswer
 from recollect.pipeline.work.worker import Worker
+from recollect.processes import own_command
 
 SMALL_BYTES = 6_000_000
 """Below this, starting processes (about 0.5 s) costs more than it saves."""
@@ -162,10 +162,11 @@ class _Helper:
         """Start the process, now that there is work for it; None when all is over."""
         with self._starting:
             if not self._is_over:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-m", "recollect.pipeline.work.process"],
-                    stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                )  # fmt: skip
+                self._process = subprocess.Popen(  # noqa: S603 - our own program
+                    own_command(module="recollect.pipeline.work.process"),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                )
             return self._process
 
     def _serve(self, process: subprocess.Popen[bytes], group: list[SourceTask], greeting: Greeting) -> None:

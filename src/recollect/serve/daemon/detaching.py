@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.errors import StoreError
 from recollect.paths import HOME_VARIABLE
+from recollect.processes import own_command
 from recollect.serve.daemon.logs import DaemonLog
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def start_detached(memory: Memory, arguments: Sequence[str]) -> tuple[Card, bool
     descriptor = os.open(beginning, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         started = subprocess.Popen(  # noqa: S603  our own program
-            [sys.executable, "-m", "recollect", "up", *arguments],
+            own_command("up", *arguments),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=descriptor,

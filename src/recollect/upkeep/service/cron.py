@@ -22,7 +22,7 @@ def plan(job: Job, *, ionice: bool) -> Plan:
     end."""
     words = [f"{name}={shlex.quote(value)}" for name, value in sorted(job.env.items())]
     words += ["nice", "-n", "19", *(("ionice", "-c", "3") if ionice else ())]
-    words += [shlex.join((job.program, *job.arguments))]
+    words += [shlex.join((*job.command, *job.arguments))]
     log = job.logs / f"{job.name}-service.log"
     command = f"umask 077; {' '.join(words)} >{shlex.quote(str(log))} 2>&1"
     if not command.isprintable():
@@ -37,7 +37,7 @@ def plan(job: Job, *, ionice: bool) -> Plan:
     return Plan(
         manager="cron",
         files=(),
-        begin=(*giving_way(job), Run((job.program, "up", "--detach"))) if job.kind == "daemon" else (),
+        begin=(*giving_way(job), Run((*job.command, "up", "--detach"))) if job.kind == "daemon" else (),
         stop=giving_way(job),
         crontab=f"{begin}\n{when} {command.replace('%', chr(92) + '%')}\n{end}\n",
         logs=str(log),

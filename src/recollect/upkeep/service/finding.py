@@ -63,6 +63,7 @@ def job_for(home: Path, env: Mapping[str, str], kind: ServiceKind, every: Servic
         kind=kind,
         every=every,
         program=machine.program.recollect,
+        command=machine.program.command,
         env=needed,
         home=home,
         user_home=user_home(env),

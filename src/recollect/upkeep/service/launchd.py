@@ -69,7 +69,7 @@ def _job(job: Job) -> dict[str, Any]:
     log = str(log_file(job))
     found: dict[str, Any] = {
         "Label": label(job),
-        "ProgramArguments": [job.program, *job.arguments],
+        "ProgramArguments": [*job.command, *job.arguments],
         "EnvironmentVariables": dict(sorted(job.env.items())),
         "ProcessType": "Background",
         "LowPriorityIO": True,

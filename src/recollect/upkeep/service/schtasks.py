@@ -146,7 +146,8 @@ def _task(job: Job, script: Path) -> str:
 def _script(job: Job, log: Path) -> str:
     lines = ["@echo off", "chcp 65001 >nul"]
     lines += [f'set "{name}={_inside(value)}"' for name, value in sorted(job.env.items())]
-    lines += [f'"{_inside(job.program)}" {" ".join(job.arguments)} >"{_inside(str(log))}" 2>&1']
+    words = " ".join((*job.command[1:], *job.arguments))
+    lines += [f'"{_inside(job.command[0])}" {words} >"{_inside(str(log))}" 2>&1']
     return "".join(f"{line}\r\n" for line in lines)
 
 

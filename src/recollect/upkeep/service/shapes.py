@@ -20,14 +20,19 @@ JITTER_S = 600
 
 
 class Job(NamedTuple):
-    """What is to be run. name: `recollect`, with a mark for every home but the default one. env: what it needs to find
-    home, configuration and agents. logs: the folder for its output, where the manager keeps none. user: as the system
-    names the person, with the domain on Windows. uid: on POSIX."""
+    """What is to be run.
+
+    name: `recollect`, with a mark for every home but the default one. program: the console script, which goes when
+    Recollect is uninstalled. command: what is started. env: what it needs to find home, configuration and agents. logs:
+    the folder for its output, where the manager keeps none. user: as the system names the person, with the domain on
+    Windows. uid: on POSIX.
+    """
 
     name: str
     kind: ServiceKind
     every: ServiceEvery
     program: str
+    command: tuple[str, ...]
     env: Mapping[str, str]
     home: Path
     user_home: Path
@@ -63,7 +68,7 @@ class Run(NamedTuple):
 
 def giving_way(job: Job) -> tuple[Run, ...]:
     """Return what stops a daemon that somebody else started: there is one a memory, and a second one would fail."""
-    return (Run((job.program, "up", "--stop"), may_fail=True),) if job.kind == "daemon" else ()
+    return (Run((*job.command, "up", "--stop"), may_fail=True),) if job.kind == "daemon" else ()
 
 
 class Plan(NamedTuple):

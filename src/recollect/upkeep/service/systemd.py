@@ -71,14 +71,14 @@ def plan(job: Job) -> Plan:
     """Return the units of a job. Raises UsageError for a path that no unit can hold."""
     folder = units_folder(job)
     environment = "".join(f"Environment={_quoted(f'{name}={value}')}\n" for name, value in sorted(job.env.items()))
-    command = _command(job.program, *job.arguments)
+    command = _command(*job.command, *job.arguments)
     if job.kind == "daemon":
         unit = f"{job.name}.service"
         texts = {unit: _DAEMON.format(command=command, environment=environment)}
         logs = f"journalctl --user --unit {unit}"
     else:
         service, unit = f"{job.name}-sync.service", f"{job.name}-sync.timer"
-        embed = _command(job.program, "embed")
+        embed = _command(*job.command, "embed")
         texts = {
             service: _ONCE.format(command=command, embed=embed, environment=environment),
             unit: _TIMER.format(every=job.every, jitter_s=JITTER_S),

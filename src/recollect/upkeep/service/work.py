@@ -195,7 +195,8 @@ class Service:
         try:
             job = job_for(self._home, self._env, record.kind, record.every)
         except RecollectError:
-            job = Job(record.name, record.kind, record.every, record.program, {}, self._home, Path(), self._home)
+            program = record.program
+            job = Job(record.name, record.kind, record.every, program, (program,), {}, self._home, Path(), self._home)
         return job._replace(name=record.name, program=record.program)
 
     def _check_files(self, plan: Plan, before: Record | None) -> None:

@@ -115,7 +115,7 @@ def given_for(found: Found, machine: Machine) -> Given:
     commands["prompt"] = _line(machine, argv, shlex.join(argv)) if machine.answers_prompts else spool
     plain = {name: value for name, value in machine.env.items() if name != HOME_VARIABLE}
     env = {} if home_dir(plain) == machine.home else {HOME_VARIABLE: str(machine.home)}
-    server = Server(program.recollect, ("mcp",), env)
+    server = Server(program.command[0], (*program.command[1:], "mcp"), env)
     return Given(machine.platform, found.version, program, server, commands)
 
 
