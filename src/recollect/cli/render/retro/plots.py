@@ -61,7 +61,7 @@ def draw(retro: Retro, *, cache: Path | None = None) -> tuple[dict[PlotName, str
     found: dict[PlotName, str] = {}
     for name, (title, make) in _PLOTS.items():
         with mpl.rc_context(), warnings.catch_warnings():
-            mpl.rcdefaults()  # matplotlib obeys a `matplotlibrc` in the working directory, which anyone may have written
+            mpl.rcdefaults()  # matplotlib obeys a `matplotlibrc` in the working directory
             mpl.rcParams.update({**_SETTINGS, "svg.hashsalt": name})
             warnings.simplefilter("ignore")  # a glyph that the font lacks: the reader's browser has another font
             figure = Figure(figsize=(_WIDTH, _HEIGHT), layout="constrained")
