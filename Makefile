@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CODE := src tests benchmarks scripts
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check check-static fix bench goldens docs lock clean
+.PHONY: help up test soak check check-static fix bench goldens docs lock clean
 
 help: ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
@@ -20,6 +20,9 @@ up: $(VENV)/.runtime ## install, take in every session on this machine, show wha
 
 test: $(VENV)/.dev ## the whole suite, without network
 	@$(BIN)/python -m pytest -n auto --dist worksteal
+
+soak: $(VENV)/.dev ## kill every command that writes 1,000 times, at random places; RECOLLECT_FAULT_SEED repeats a run
+	@$(BIN)/python -m benchmarks soak --part faults --dry
 
 check: check-static test ## all that continuous integration checks
 

@@ -4,19 +4,59 @@ from __future__ import annotations
 
 import os
 import random
+from pathlib import Path
 
 import pytest
 
+from recollect.cli.verbs import VERBS
 from tests.faults.support.stages import STAGES
-from tests.faults.support.trials import Bench, Stage
+from tests.faults.support.trials import SEED, Bench, Stage, named
+from tests.faults.support.worlds import prepare_home
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="fork and SIGKILL are POSIX")
 KILLS = 3
+TRIES = 5
 
 
 @pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.name)
 def test_a_stage_that_is_killed_anywhere_is_finished_by_the_next_run(bench: Bench, stage: Stage) -> None:
     trial = bench.trial(stage)
     trial.measure()
-    tally = trial.hit(trial.kills(KILLS, random.Random(stage.name)))
-    assert tally.hits.total() >= KILLS // 2, tally
+    chance = random.Random(f"{SEED} {stage.name}")
+    tallies = [trial.hit(trial.kills(KILLS, chance))]
+    while not tallies[-1].killed and len(tallies) < TRIES:  # all came when the work was done
+        tallies.append(trial.hit(trial.kills(KILLS, chance)))
+    assert tallies[-1].killed, tallies
+
+
+KILLED_ELSEWHERE = {
+    "setup": "tests/setup/test_carrying_out.py",
+    "service": "tests/upkeep/service/test_service_work.py",
+    "hook": "tests/hook/test_processes.py",
+    "otlp": "tests/serve/test_otlp.py",
+    "mcp": "tests/serve/mcp",
+}
+"""Verbs that write outside of the memory, or whose process is a server that others tell what to write."""
+READS: tuple[tuple[str, ...], ...] = (
+    ("sessions",), ("show", "{session}"), ("timeline",), ("blame", "README.md"), ("context",), ("digest", "{session}"),
+    ("retro",), ("usage",), ("stats",), ("agents",), ("conformance", "claude"), ("verify",), ("config",),
+    ("schema", "event"), ("redact", "{transcript}"), ("parse", "{transcript}"), ("replay", "{transcript}"),
+    ("watch", "--once"),
+)  # fmt: skip
+LOOKING = {"format make", "ingest.lock make", "memory.db-wal truncate"}
+"""What a sync does that finds nothing new; a read starts one, so that its answer is of now."""
+
+
+def test_every_verb_that_writes_is_killed_here_or_in_a_named_place(repository: Path) -> None:
+    killed = {stage.command[0] for stage in STAGES}
+    assert all((repository / place).exists() for place in KILLED_ELSEWHERE.values())
+    assert {verb.name for verb in VERBS} == killed | KILLED_ELSEWHERE.keys() | {read[0] for read in READS}
+
+
+def test_the_other_verbs_write_nothing(bench: Bench, tmp_path: Path) -> None:
+    home = prepare_home(tmp_path / "home")
+    bench.must(home, "sync")
+    transcript = str(bench.world.claude[0].path)
+    for read in READS:
+        words = tuple(word.replace("{transcript}", transcript) for word in named(read, home, bench.world))
+        assert set(bench.run(home, words).steps) <= LOOKING, read

@@ -15,6 +15,7 @@ import apsw
 
 from recollect.hook.drops import keep
 from recollect.store.sqlite.migrations import MIGRATIONS
+from recollect.testing.builders import ClaudeTranscript
 from tests.capture.mempalace.palaces import PalaceBuilder
 from tests.faults.support.trials import Bench, Stage, state_of
 from tests.faults.support.worlds import (
@@ -26,6 +27,7 @@ from tests.faults.support.worlds import (
     assert_same,
     assert_sound,
     opened,
+    state,
 )
 
 NO_DISTILLING = SETTINGS + "\n[distill]\nenabled = false\n"
@@ -225,6 +227,47 @@ def _assert_same_after_a_sync(home: Path, world: World, expected: dict[str, Any]
     assert_same(home, world, expected)
 
 
+TRANSCRIPTS = "{beside}/transcripts"
+EXPORT = ("export", "{session}", "--format", "markdown", "--out", "{beside}/exported")
+
+
+def _beside_transcripts(bench: Bench, home: Path) -> None:
+    """Transcripts in no layout of an agent lie beside the homes of the trial."""
+    bench.must(home, "sync")
+    folder = home.parent / "transcripts"
+    folder.mkdir()
+    for number in range(3):
+        one = ClaudeTranscript(home.parent / "elsewhere", f"elsewhere{number}")
+        one.user(f"question {number} of elsewhere")
+        one.assistant(f"answer {number}")
+        one.path.rename(folder / f"{number}.jsonl")
+
+
+def _seeded(bench: Bench, home: Path) -> None:
+    bench.must(home, "sync")
+    bench.must(home, "facts", "seed")
+
+
+def _without_an_index(bench: Bench, home: Path) -> None:
+    bench.must(home, "sync")
+    shutil.rmtree(home / "index")
+
+
+def _assert_exported(home: Path, world: World, expected: dict[str, Any]) -> None:
+    """There is one file, and it is whole."""
+    assert_same(home, world, expected)
+    (exported,) = (home.parent / "exported").iterdir()
+    assert exported.read_text("utf-8").count("question") >= 4
+    exported.unlink()
+
+
+def _assert_same_but_repeated(home: Path, world: World, expected: dict[str, Any]) -> None:
+    """What a person adds may be there twice where the command was killed after its commit and given again."""
+    with opened(home, world.env) as memory:
+        got = state(memory)
+    assert {part for part in expected if got[part] != expected[part]} <= {"learnings", "found learnings", "nodes"}
+
+
 def with_something(*parts: str) -> Callable[[Path, World], dict[str, Any]]:
     """Return everything that a user sees; there is something of these parts, so that to keep it is something."""
 
@@ -279,4 +322,20 @@ STAGES = (
     ),
     Stage("writing a diary", ("diary", "write", "A day on the queue."), _taken_in, expected=with_something("diary")),
     Stage("seeding facts", ("facts", "seed"), _taken_in, codes=(0, 1), expected=with_something("facts")),
+    Stage("a sync that a search starts", ("search", "question"), _grown),
+    Stage("a sync with vectors", ("up", "--once"), _grown),
+    Stage("importing files", ("import", TRANSCRIPTS), _beside_transcripts),
+    Stage("exporting", EXPORT, _taken_in, is_same=_assert_exported),
+    Stage("revealing", ("reveal", "{session}#0", "--yes"), _taken_in, expected=with_something("revealed")),
+    Stage("tagging", ("tag", "{session}", "release"), _taken_in, expected=with_something("tags")),
+    Stage("pinning", ("pin", "{session}"), _taken_in, expected=with_something("pins")),
+    Stage("undoing", ("undo", "{batch}"), _seeded, expected=with_something("retired")),
+    Stage("confirming", ("learnings", "confirm", "{learning}"), _taken_in, expected=with_something("learnings")),
+    Stage(
+        "adding an action", ("actions", "add", "Rotate the staging key"), _taken_in, is_same=_assert_same_but_repeated
+    ),
+    Stage("adding a decision", ("decisions", "add", "We keep SQLite"), _taken_in, is_same=_assert_same_but_repeated),
+    Stage("adding a fact", ("facts", "add", "shop", "runs_on", "heron"), _taken_in, expected=with_something("facts")),
+    Stage("removing documents", ("docs", "remove", "project"), _with_documents, codes=(0, 2)),
+    Stage("repairing", ("doctor", "--fix"), _without_an_index, codes=(0, 1, 3)),
 )

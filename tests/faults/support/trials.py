@@ -5,13 +5,17 @@ A stage is one line of a table: a command line, what the home is before it, and 
 
 from __future__ import annotations
 
+import os
 import random
+import secrets
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from recollect.memory import Memory
+from tests.examples import IS_CI
 from tests.faults.support.injection import Fault
 from tests.faults.support.nursery import Ended, Nursery
 from tests.faults.support.worlds import (
@@ -26,9 +30,12 @@ from tests.faults.support.worlds import (
     state,
 )
 
+SEED = os.environ.get("RECOLLECT_FAULT_SEED") or ("ci" if IS_CI else secrets.token_hex(4))
+"""What every place of a fault is drawn from. A failure names it; set the variable to have the same places again."""
 IN_A_ROW = 3
 """So many kills hit a home one after the other, so that what mends a crash is killed too."""
 _ENGINE_DELAY_US = 4_000
+_FEW_STEPS = 8
 
 
 class Bench(NamedTuple):
@@ -63,11 +70,32 @@ def state_of(home: Path, world: World) -> dict[str, Any]:
         return state(memory)
 
 
+NAMES: dict[str, Callable[[Memory], str]] = {
+    "{session}": lambda memory: memory.sessions(limit=1, sync=False).sessions[0].session_uid,
+    "{learning}": lambda memory: memory.learn.learnings()[0].id,
+    "{action}": lambda memory: memory.learn.actions()[0].id,
+    "{batch}": lambda memory: memory.notes.batches.list()[0].id,
+}
+"""What a word of a command may stand for: something that is in the home before it."""
+
+
+def named(command: tuple[str, ...], home: Path, world: World) -> tuple[str, ...]:
+    """Return a command with the names of what is in a home put in."""
+    if not any(name in word for word in command for name in NAMES):
+        return command
+    with opened(home, world.env) as memory:
+        found = {name: find(memory) for name, find in NAMES.items() if any(name in word for word in command)}
+    for name, value in found.items():
+        command = tuple(word.replace(name, value) for word in command)
+    return command
+
+
 class Stage(NamedTuple):
     """What is killed: `recollect COMMAND` on a home that `prepare` made of an empty one.
 
-    codes: with which a repeated run may end. is_whole: what is held after each fault, against what it was before it;
-    returns what it is now. is_same: what is held in the end, against `expected` of a home that nothing ever hit.
+    command: a word in braces stands for something in the home, see `NAMES`. codes: with which a repeated run may end.
+    is_whole: what is held after each fault, against what it was before it; returns what it is now. is_same: what is
+    held in the end, against `expected` of a home that nothing ever hit.
     """
 
     name: str
@@ -96,14 +124,21 @@ class Trial:
         self._folder = bench.folder / stage.name.replace(" ", "-")
         self._before = prepare_home(self._folder / "before")
         stage.prepare(bench, self._before)
-        self._calm = copy_home(self._before, self._folder / "calm")
+        self._command = named(stage.command, self._before, bench.world)
+        self._calm = self._looked_at("calm")
         self.ended = self._run_calm(self._calm)
         self._expected = stage.expected(self._calm, bench.world)
         self._calls = 0
         self._engine_calls = 0
 
+    def _looked_at(self, name: str) -> Path:
+        """Return a copy of the home that was asked everything once: a first look leaves traces in SQLite's log."""
+        home = copy_home(self._before, self._folder / name)
+        self._stage.is_whole(home, self._bench.world, NOTHING)
+        return home
+
     def _run_calm(self, home: Path, fault: Fault | None = None) -> Ended:
-        ended = self._bench.run(home, self._stage.command, fault)
+        ended = self._bench.run(home, self._command, fault)
         assert ended.code == 0, ended
         return ended
 
@@ -111,14 +146,18 @@ class Trial:
         """Count what else a kill can hit: every call of a function, and every call of the search engine."""
         if self._calls:
             return
-        elsewhere = copy_home(self._before, self._folder / "counted")
+        elsewhere = self._looked_at("counted")
         self._calls = self._run_calm(elsewhere, Fault(place="call")).calls
-        elsewhere = copy_home(self._before, self._folder / "counted")
+        elsewhere = self._looked_at("counted")
         self._engine_calls = self._run_calm(elsewhere, Fault(place="engine")).calls
 
     def kills(self, count: int, chance: random.Random) -> list[Fault]:
-        """Return kills, most of them at steps: every kind of step before one is hit twice."""
-        elsewhere = count // 4 if self._calls else 0
+        """Return kills, most of them at steps: every kind of step before one is hit twice.
+
+        A command of few steps is killed at any call instead: what it does to the disk is done in one moment.
+        """
+        has_few_steps = len(self.ended.steps) < _FEW_STEPS
+        elsewhere = (count if has_few_steps else count // 4) if self._calls else 0
         wanted = []
         for at, label in self._steps(count - elsewhere, chance):
             wanted.append(Fault(chance.choice(("kill", "torn")) if label.endswith("write") else "kill", at))
@@ -158,17 +197,18 @@ class Trial:
             seen = self._stage.is_whole(home, self._bench.world, NOTHING)
             tried = faults[first : first + IN_A_ROW]
             for fault in tried:
-                ended = self._bench.run(home, self._stage.command, fault)
+                ended = self._bench.run(home, self._command, fault)
                 has_hit = ended.was_killed or len(ended.steps) >= fault.at > 0
-                with _told(f"{self._stage.name}, after {fault} ({self._what(fault)}) of {tried}: {ended.output}"):
+                where = f"seed {SEED}: {self._stage.name}, after {fault} ({self._what(fault)}) of {tried}"
+                with _told(f"{where}: {ended.output}"):
                     assert ended.was_killed or ended.code in (*self._stage.codes, 3), ended
                     assert not ended.is_bug, ended
                     seen = self._stage.is_whole(home, self._bench.world, seen)
                 hits[self._what(fault)] += has_hit
                 too_late += not has_hit
                 killed += ended.was_killed
-            with _told(f"{self._stage.name}, in the end, after {tried}"):
-                ended = self._bench.run(home, self._stage.command)
+            with _told(f"seed {SEED}: {self._stage.name}, in the end, after {tried}"):
+                ended = self._bench.run(home, self._command)
                 assert ended.code in self._stage.codes, ended
                 self._stage.is_same(home, self._bench.world, self._expected)
         return Tally(+hits, too_late, killed)

@@ -103,7 +103,20 @@ def state(memory: Memory) -> dict[str, Any]:
         "digests": {u: digest_of(memory, u) for u in uids},
         "nodes": sorted(nodes_of(memory), key=lambda node: node.id),
         **learned(memory),
+        **written(memory),
     }  # fmt: skip
+
+
+def written(memory: Memory) -> dict[str, Any]:
+    """Everything else that a person said of the memory, without when."""
+    retention = memory.upkeep.retention
+    revealed = [entry.value for entry in memory.upkeep.reveal.log() if entry.value.get("as") != "export"]
+    return {
+        "tags": sorted((tag.name, tag.session_uid) for tag in memory.notes.tags()),
+        "pins": sorted(pin.session_uid for pin in retention.pins()),
+        "retired": sorted(batch.id for batch in memory.notes.batches.list() if batch.undone_at is not None),
+        "revealed": sorted({str(value["session_uid"]) for value in revealed}),
+    }
 
 
 def learned(memory: Memory) -> dict[str, Any]:
