@@ -14,6 +14,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from recollect.archive.chunks import ChunkPlace, SealedChunk
+from recollect.archive.condition import Condition
 from recollect.archive.files import make_private_folder
 from recollect.archive.folding import ArchivedRevision, fold, fold_sizes
 from recollect.archive.journal import Journal, JournalEntry, Tombstone
@@ -30,13 +31,17 @@ class Archive:
     """One archive folder. Writing: one process and thread at a time. Reading: from any thread, also beside a writer."""
 
     def __init__(self, folder: Path, keys: HomeKeys, *, read_only: bool) -> None:
-        self._packs_folder = folder / "packs"
+        self.packs_folder = folder / "packs"
         self._read_only = read_only
         self._sealer = Sealer(keys)
-        self._reader = PackReader(self._packs_folder)
-        self._writer = PackWriter(self._packs_folder)
+        self._reader = PackReader(self.packs_folder)
+        self._writer = PackWriter(self.packs_folder)
         self._journal = Journal(folder / "journal.log", keys)
         self._compaction = Compaction(folder, keys)
+        self.condition = Condition(folder)
+        """What is known of damage in this archive."""
+        self._written: set[int] = set()
+        self._changed_by_others: frozenset[int] | None = None
         self._pending: list[JournalEntry] = []
         self._cache = _ChunkCache(CACHE_BYTES)
 
@@ -74,8 +79,12 @@ class Archive:
         self._check_writable()
         places = dict(known or {})
         fresh = list({chunk.name: chunk for chunk in chunks if chunk.name not in places}.values())
+        if fresh and self._changed_by_others is None:
+            self._changed_by_others = frozenset(self.condition.changed_packs())
+            self._writer.highest = max(self._changed_by_others, default=0)
         for place in self._writer.append(fresh):
             places[place.name] = place
+            self._written.add(place.pack)
         return [places[chunk.name] for chunk in chunks]
 
     def record(self, entries: Sequence[JournalEntry]) -> None:
@@ -118,10 +127,39 @@ class Archive:
         found = {t.id: t for entry in self.entries(skip_damaged=True) for t in entry.tombstones}
         return list(found.values())
 
+    def journal_bytes(self) -> int:
+        """Return the length of the journal; 0 if there is none."""
+        return self._journal.size_bytes()
+
+    def is_of_other_keys(self) -> bool:
+        """Whether the journal says that this archive was written with other keys than those of the home."""
+        return self._journal.is_of_other_keys()
+
     @property
     def damaged_entries(self) -> int:
         """Damaged places of the journal that the latest `entries(skip_damaged=True)` has met so far."""
         return self._journal.damaged
+
+    def opens(self, place: ChunkPlace) -> bool:
+        """Whether a chunk is there and holds what its name says. Leaves the cache as it is.
+
+        Raises ArchiveError where the system cannot read it: that tells nothing of the chunk.
+        """
+        try:
+            self._open_chunk(place)
+        except ArchiveCorrupt:
+            return False
+        return True
+
+    def rewrite_journal(self, revisions: Sequence[ArchivedRevision], others: Sequence[JournalEntry]) -> None:
+        """Let a journal that tells of these take the place of the present one, whatever that is.
+
+        Nothing may wait to be recorded. Raises DiskFull, ArchiveError: the present one then stays.
+        """
+        self._check_writable()
+        self._journal.close()
+        self._compaction.write_journal(list(revisions), others, {})
+        self._compaction.put_journal()
 
     def read_chunk(self, place: ChunkPlace) -> bytes:
         """Return the plain bytes of a chunk; the last 16 MiB read are kept in memory.
@@ -173,7 +211,7 @@ class Archive:
 
     def size_bytes(self) -> int:
         """Return what the archive takes on disk."""
-        packs = (pack_path(self._packs_folder, number) for number in pack_numbers(self._packs_folder))
+        packs = (pack_path(self.packs_folder, number) for number in pack_numbers(self.packs_folder))
         return sum(path.stat().st_size for path in packs) + self._journal.size_bytes()
 
     def dead_bytes(self, live: Sequence[ChunkPlace]) -> dict[int, int]:
@@ -221,7 +259,9 @@ class Archive:
 
     def end_compaction(self, plan: Plan) -> int:
         """Remove the packs that were written anew, once the database knows; return how many are gone."""
-        return self._compaction.end(plan)
+        gone = self._compaction.end(plan)
+        self.condition.leave_packs({*plan.packs, *(new.pack for _, new in plan.moves)})
+        return gone
 
     def close(self) -> None:
         """Flush and close every file."""
@@ -229,6 +269,9 @@ class Archive:
             self.flush()
         finally:
             self._close_files()
+        if self._written:
+            self.condition.leave_packs(self._written - (self._changed_by_others or frozenset()))
+            self._written = set()
 
     def _close_files(self) -> None:
         """Close what is open; it is opened again when it is needed."""

@@ -84,7 +84,8 @@ class TakesIn(ABC):
 
         request = SyncRequest(self.config, agents=agents, env=self.env, progress=progress, now_us=now_us)
         try:
-            if force and (self.home / "memory.db").exists():
+            recovered = self._recover()
+            if force and (self.home / "memory.db").exists() and not recovered:
                 return self.rebuild("all", request=request)
             with self.writing() as (writer, archive, keys):
                 report = sync(self._folders, writer, self.reader(), archive, keys, request)
@@ -93,6 +94,7 @@ class TakesIn(ABC):
                 evicted = self._retain((writer, archive, keys), report)
             self._make_ready(report)
             self._tell(evicted, report)
+            report.notes[:0] = recovered
             return report
         except StoreLocked as error:
             return SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0, state="busy", notes=[str(error)])
@@ -128,6 +130,7 @@ class TakesIn(ABC):
         if is_dry_run:
             return look_over_beside(self._folders, request, plain, archives)
         try:
+            recovered = self._recover()
             with (
                 self.writing() as (writer, archive, keys),
                 unpacked(archives, self._folders.unpacking) as shown_as,
@@ -140,6 +143,7 @@ class TakesIn(ABC):
                 self._make_vocabularies(report)
                 self._distill((writer, archive, keys), request, report)
             self._make_ready(report)
+            report.notes[:0] = recovered
             return report
         except StoreLocked as error:
             return SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0, state="busy", notes=[str(error)])
@@ -154,8 +158,11 @@ class TakesIn(ABC):
 
         request = SyncRequest(self.config, env=self.env, now_us=now_us)
         request.scope, request.should_stop = scope, should_stop
+        recovered = self._recover()
         with self.writing() as (writer, archive, keys):
-            return sync(self._folders, writer, self.reader(), archive, keys, request)
+            report = sync(self._folders, writer, self.reader(), archive, keys, request)
+        report.notes[:0] = recovered
+        return report
 
     def make_ready(self) -> None:
         """Have answers for sessions that start, see `recollect.ready`. Raises StoreError."""
@@ -180,8 +187,10 @@ class TakesIn(ABC):
                 return self._index_entries()
             request = SyncRequest(self.config, env=self.env, max_bytes=REFRESH_BYTES, now_us=now_us)
             try:
+                recovered = self._recover(max_bytes=REFRESH_BYTES)
                 with self.writing(patience_s=0.0) as (writer, archive, keys):
                     report = sync(self._folders, writer, self.reader(), archive, keys, request)
+                report.notes[:0] = recovered
             except StoreLocked:
                 return ("catching up: another process is ingesting, this is what is stored so far",)
             except SchemaTooNew as error:
@@ -237,6 +246,7 @@ class TakesIn(ABC):
         lost: list[str] = []
         if what == "all":
             keys = load_keys(self._folders.keys)
+            self._look_at_everything(request)
             self.close()
             lost = rebuild_all(self._folders, keys, self.config, now_us=now_us, progress=progress)
             self.close()
@@ -251,6 +261,59 @@ class TakesIn(ABC):
             report.notes += lost
             report.state = "degraded"
         return report
+
+    def _look_at_everything(self, request: SyncRequest) -> None:
+        """Before a rebuild: bring journal and database in step, and find out which chunks do not open.
+
+        A database that cannot be read is why people rebuild.
+        """
+        from recollect.pipeline.forgetting.running import Opened
+        from recollect.pipeline.repair.in_step import bring_in_step
+        from recollect.upkeep.damage import check
+
+        try:
+            with self.writing() as (writer, archive, keys):
+                opened = Opened(self._folders, writer, self.reader(), archive, keys)
+                bring_in_step(opened, request.config.privacy, at=now_us())
+                check(archive, writer.removing.holes.places())
+        except (StoreLocked, SchemaTooNew):
+            raise
+        except StoreError:
+            return
+
+    def _recover(self, *, max_bytes: int | None = None) -> list[str]:
+        """Where the database is gone, and the archive is not: derive it from the archive. Return what is to be said.
+
+        max_bytes: the archive's size beyond which that is left to `sync`. Raises StoreLocked, StoreError, ArchiveError.
+        """
+        from recollect.store.sqlite import is_lost
+
+        if not is_lost(self.home):
+            return []
+        from recollect.archive.keys import load_keys
+        from recollect.pipeline.rebuild import finish_swap, rebuild_all
+        from recollect.store.sqlite.connection import lost as error_of
+        from recollect.upkeep.copies.swapping import finish_restore
+
+        finish_restore(self.home)
+        finish_swap(self._folders)
+        if not is_lost(self.home):
+            return []
+        error = error_of(self.home)
+        if max_bytes is not None and self._folders.archive_bytes() > max_bytes:
+            raise error
+        keys = load_keys(self._folders.keys)
+        self.close()
+        lines = rebuild_all(self._folders, keys, self.config, now_us=now_us)
+        self.close()
+        count = self.reader().stats()
+        sessions = sum(agent.sessions for agent in count.agents)
+        return [
+            f"{error}. It was rebuilt from the archive: {sessions:,} sessions are back. Notes, facts, diaries, pins and "
+            "decisions that were added by hand were in the database alone; `recollect restore` brings them back from a "
+            "backup",
+            *lines,
+        ]
 
     @contextmanager
     def writing(self, *, patience_s: float = BESIDE_DAEMON_S) -> Iterator[tuple[SqliteWriter, Archive, HomeKeys]]:

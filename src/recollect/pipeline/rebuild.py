@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,6 +37,7 @@ from recollect.store.sqlite.firings import copy_authored
 from recollect.store.sqlite.removing.carrying import carry_over, finish_carrying
 from recollect.store.sqlite.removing.forgetting import Tombstone as StoredTombstone
 from recollect.store.sqlite.writing.short_sessions import ShortSession, short_sessions_of
+from recollect.upkeep.damage import known_damage
 
 Progress = Callable[[int, int], None]
 READY = "READY"
@@ -58,8 +59,9 @@ def rebuild_all(
 ) -> list[str]:
     """Derive database and index anew beside the old ones, then let them take their place.
 
-    Needs the archive and its key only; the old database may be damaged or gone. Only then is a damaged archive taken
-    for what it is; returned is a line on each source of which not all could be derived.
+    Needs the archive and its key only; the old database may be damaged or gone. Sources with bytes that are known to
+    be damaged are taken over from it as they are, as long as it is sound; returned is a line on each source of which
+    not all could be derived.
     Raises StoreLocked, StoreError, ArchiveError, IndexUnavailable; the old ones then stay.
     """
     lost: list[str] = []
@@ -70,7 +72,9 @@ def rebuild_all(
         new = Home(home.rebuild)
         report = SyncReport(agents={s: AgentSync(agent=s) for s in adapters()}, seconds=0, bytes=0, stored_bytes=0)
         archive = Archive.open(home.archive, keys, read_only=True)
-        carried = carry_over(home.folder, new.folder)
+        is_all = is_all_there_is(home, archive)
+        damaged = {} if is_all else {one.source_id: one for one in known_damage(home.folder, archive).sources}
+        carried = carry_over(home.folder, new.folder, damaged)
         writer = open_writer(new.folder, domains=config.repos.domains, own_folder=home.folder)
         index = IndexWriterSet.open(new.index)
         try:
@@ -78,8 +82,9 @@ def rebuild_all(
                 Sinks(writer, archive, index), report, now_us=now_us, timer=StageTimer(), record_journal=False
             )
             redactor = redactor_of(keys.marker_key, config.privacy)
-            ingester.lost = lost if is_all_there_is(home, archive) else None
-            rederive(archive, redactor, ingester, progress)
+            ingester.lost = lost
+            rederive(archive, redactor, ingester, progress, kept=damaged)
+            lost += [f"{one.path} stays as it was: {one.bytes:,} bytes are damaged" for one in damaged.values()]
             with writer.transaction():
                 index.delete(writer.short.carry(_short_before(home)))
             ingester.commit_index()
@@ -178,15 +183,21 @@ def revisions_of(archive: Archive) -> list[Revision]:
     return [Revision.of(archived) for archived in archive.revisions()]
 
 
-def rederive(archive: Archive, redactor: Redactor, ingester: Ingester, progress: Progress | None) -> None:
-    """Write every archived revision again through an ingester that does not write to the archive."""
+def rederive(
+    archive: Archive, redactor: Redactor, ingester: Ingester, progress: Progress | None, *,
+    kept: Collection[str] = (),
+) -> None:  # fmt: skip
+    """Write every archived revision again through an ingester that does not write to the archive.
+
+    kept: ids of sources that were taken over as they were.
+    """
     revisions = revisions_of(archive)
     known = adapters()
     total = sum(place.plain for r in revisions for place, _ in r.chunks)
     done = 0
     trails: dict[str, bytes] = {}
     for revision in revisions:
-        if revision.row.agent not in known:
+        if revision.row.agent not in known or revision.row.source_id in kept:
             continue
         source = revision.row.source_id
         revision.row.trail = next_revision(trails.get(source, b""))

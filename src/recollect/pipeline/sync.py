@@ -36,8 +36,10 @@ from recollect.pipeline.importing.survey import Survey
 from recollect.pipeline.importing.wish import ImportWish
 from recollect.pipeline.ingest import Ingester, Sinks
 from recollect.pipeline.mend import mend_index
-from recollect.pipeline.plan import KnownSources, Planned, Planner
+from recollect.pipeline.plan import Heal, KnownSources, Planned, Planner
 from recollect.pipeline.renew.redaction import Renewal, renew_redaction
+from recollect.pipeline.repair.healing import Healing
+from recollect.pipeline.repair.in_step import bring_in_step
 from recollect.pipeline.report import AgentSync, ProgressCallback, Skipped, SyncProgress, SyncReport
 from recollect.pipeline.spool import clear_spool
 from recollect.pipeline.work.stages import OtherThreads, StageTimer
@@ -115,6 +117,8 @@ def sync(
     timer = StageTimer()
     threads = OtherThreads()
     opened = Opened(home, writer, reader, archive, keys)
+    report.notes += bring_in_step(opened, request.config.privacy, at=request.now_us())
+    healing = Healing(opened, report, is_bounded=request.max_bytes is not None) if request.scope is None else None
     keeping_out = KeepingOut(opened, excluded_repos(request.config, request.env), now_us=request.now_us())
     if request.scope is None:
         wish = Renewal(request.config.privacy, request.max_bytes, request.progress)
@@ -129,7 +133,7 @@ def sync(
         if request.imports is None and (request.scope is None or request.scope.takes_spool):
             report.notes += take_drops(str(home.spool), request.known, now_us=request.now_us())
         with timer.stage("discover"):
-            planned = _plan_and_touch(opened, keeping_out, request, report)
+            planned = _plan_and_touch(opened, (keeping_out, healing), request, report)
         if request.wish is not None and request.wish.chooses:
             planned = _choose(planned, (home, reader, keys), request, report, forgotten=keeping_out.forgotten)
         ingester = Ingester(
@@ -188,7 +192,8 @@ def _rederive_stale(
     if lost:
         report.notes += lost
         report.state = "degraded"
-    report.notes.append(f"{count} sources were derived anew from the archive by a newer parser")
+    if count:
+        report.notes.append(f"{count} sources were derived anew from the archive by a newer parser")
 
 
 def _mend(writer: Writer, reader: Reader, index: IndexWriterSet, report: SyncReport) -> None:
@@ -244,6 +249,7 @@ class Places(NamedTuple):
     reader: Reader
     archive: ChunkReader
     spool: str
+    heal: Heal | None = None
 
 
 def look_over(places: Places, home: Home, keys: HomeKeys, request: SyncRequest, forgotten: Forgotten) -> SyncReport:
@@ -294,11 +300,18 @@ def _choose(
     return kept
 
 
-def _plan_and_touch(opened: Opened, keeping_out: KeepingOut, request: SyncRequest, report: SyncReport) -> list[Planned]:
+def _plan_and_touch(
+    opened: Opened, watching: tuple[KeepingOut, Healing | None], request: SyncRequest, report: SyncReport
+) -> list[Planned]:
     """Return what is to be taken in, in order, and write down what changed of sources that gave no bytes."""
     writer = opened.writer
-    places = Places(writer, opened.reader, opened.archive, str(opened.home.spool))
+    keeping_out, healing = watching
+    places = Places(
+        writer, opened.reader, opened.archive, str(opened.home.spool), healing.take if healing is not None else None
+    )
     planned, touched = _plan_all(places, keeping_out.was_left_out, request, report)
+    if healing is not None:
+        healing.tell()
     for slug, adapter in request.known.items():
         report.notes += [f"{slug}: {said}; please report this" for said in raised_by(adapter)]
     if touched:
@@ -319,7 +332,7 @@ def _plan_all(
     """Return what is to be taken in, and the rows that are to be written though no bytes came."""
     planned: list[Planned] = []
     touched: list[SourceRow] = []
-    known, reader, archive, spool = places
+    known, reader, archive, spool, heal = places
     chosen = request.chosen()
     scope = request.scope
     finder = Finder(chosen, request.config, request.env, reader, request.named(), scope=scope)
@@ -332,7 +345,7 @@ def _plan_all(
         if scope is not None:
             scope.add(told_folder)
         planner = Planner(adapter, known, line, archive=archive, slice_bytes=slice_bytes, scope=scope)
-        planner.was_left_out = was_left_out
+        planner.was_left_out, planner.heal = was_left_out, heal
         found = finder.find(adapter, planner)
         if request.imports is None and adapter.facts.hooks is not None:
             found.sources += sources_of_hooks(spool, adapter.facts.slug)

@@ -1,0 +1,65 @@
+"""What a pass does about damage: looks at a part of the archive, archives again what sources still have, and tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from recollect.archive.chunks import ChunkPlace, SealedChunk
+from recollect.capture.files import ReadableSource
+from recollect.errors import SourceError
+from recollect.pipeline.forgetting.running import Opened
+from recollect.pipeline.report import SyncReport
+from recollect.store.ports import SourceRow
+from recollect.upkeep.damage import SAMPLE_BYTES, heal, in_source, known_damage, look
+
+Opens = Callable[[], AbstractContextManager[ReadableSource]]
+
+
+class Healing:
+    """Archives damaged chunks again while sources are planned. Made where the ingest lock is held."""
+
+    def __init__(self, opened: Opened, report: SyncReport, *, is_bounded: bool) -> None:
+        """Look at a part of the archive. is_bounded: a refresh on read, which looks at less and tells nothing.
+
+        Raises KeyUnavailable, StoreError, ArchiveError.
+        """
+        self._opened = opened
+        self._report = report
+        self._is_bounded = is_bounded
+        home, archive = opened.home.folder, opened.archive
+        self._damaged: set[ChunkPlace] = look(home, archive, budget=SAMPLE_BYTES, all_changed=not is_bounded)
+        self._sources = {one.source_id for one in known_damage(home, archive).sources} if self._damaged else set()
+        self._healed = 0
+
+    def take(self, row: SourceRow, opens: Opens) -> None:
+        """Archive again what a source still has of its damaged chunks, in all of its revisions.
+
+        Cheap where the source has none. A source that cannot be read now is looked at by the next pass again.
+        """
+        if row.source_id not in self._sources:
+            return
+        found: dict[ChunkPlace, SealedChunk] = {}
+        writer, archive = self._opened.writer, self._opened.archive
+        try:
+            with opens() as source:
+                for number in range(row.revision, 0, -1):
+                    places = [place for place, _ in writer.open_chunks(row.source_id, number)]
+                    found.update(in_source(archive, source, places, self._damaged - found.keys()))
+        except SourceError:
+            return
+        heal(archive, writer, list(found.items()))
+        self._damaged -= found.keys()
+        self._healed += len(found)
+
+    def tell(self) -> None:
+        """Say what was put right, and what still stands."""
+        if self._healed:
+            again = "chunk was" if self._healed == 1 else "chunks were"
+            self._report.notes.append(f"{self._healed:,} damaged {again} archived again from the agents' files")
+        if not self._damaged or self._is_bounded:
+            return
+        left = known_damage(self._opened.home.folder, self._opened.archive)
+        if left.chunks:
+            self._report.state = "degraded"
+            self._report.notes.append(f"{left.told()}; run `recollect repair`")
