@@ -309,8 +309,8 @@ class TakesIn(ABC):
         count = self.reader().stats()
         sessions = sum(agent.sessions for agent in count.agents)
         return [
-            f"{error}. It was rebuilt from the archive: {sessions:,} sessions are back. Notes, facts, diaries, pins and "
-            "decisions that were added by hand were in the database alone; `recollect restore` brings them back from a "
+            f"{error}. It was rebuilt from the archive: {sessions:,} sessions are back. Notes, facts, diaries, pins "
+            "and decisions that you added were in the database alone; `recollect restore` brings them back from a "
             "backup",
             *lines,
         ]

@@ -114,8 +114,7 @@ def sync(
     started = time.perf_counter()
     report = SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0)
     before = home.size_bytes() if request.scope is None else 0
-    timer = StageTimer()
-    threads = OtherThreads()
+    timer, threads = StageTimer(), OtherThreads()
     opened = Opened(home, writer, reader, archive, keys)
     report.notes += bring_in_step(opened, request.config.privacy, at=request.now_us())
     healing = Healing(opened, report, is_bounded=request.max_bytes is not None) if request.scope is None else None
@@ -155,8 +154,7 @@ def sync(
         tell_short(report, writer, reader, ingester.touched_sessions)
     timer.merge({"index engine and feeding (threads)": threads.seconds()})
     _finish_report(report, ingester, timer)
-    if request.scope is None:
-        report.stored_bytes = home.size_bytes() - before
+    report.stored_bytes = home.size_bytes() - before if request.scope is None else 0
     report.seconds = time.perf_counter() - started
     return report
 

@@ -30,7 +30,8 @@ _COPIES = (
     "INSERT INTO usage_shared SELECT * FROM old.usage_shared WHERE dedupe IN (SELECT dedupe FROM main.usage)",
     f"INSERT INTO session_source SELECT l.* FROM {_CARRIED} JOIN old.session_source l ON l.session = carried.number",
     "INSERT INTO source SELECT * FROM old.source WHERE number IN "
-    "(SELECT source FROM main.session_source UNION SELECT source FROM main.event UNION SELECT number FROM main.damaged)",
+    "(SELECT source FROM main.session_source UNION SELECT source FROM main.event "
+    "UNION SELECT number FROM main.damaged)",
     "INSERT INTO hole SELECT * FROM old.hole WHERE source IN (SELECT number FROM main.source)",
     "INSERT INTO blob SELECT b.* FROM old.blob b JOIN main.hole h ON h.source = b.source AND h.revision = b.revision "
     "AND b.offset >= h.offset AND b.offset < h.offset + h.length",
@@ -66,8 +67,9 @@ def carry_over(old: Path, new: Path, damaged: Iterable[str] = ()) -> list[int]:
     """Take over into the new, empty database every session that has to do with a source with holes, event by event
     with its seq; return their numbers.
 
-    What of them can be derived is then derived once more. damaged: ids of sources that cannot be; they are taken over
-    as they are, with their sessions. A database that is not there, is damaged or knows no holes has nothing. Raises StoreError and its kinds for the new database.
+    What of them can be derived is then derived once more. damaged: ids of sources that cannot be derived; they are
+    taken over as they are, with their sessions. A database that is not there, is damaged or knows no holes has nothing.
+    Raises StoreError and its kinds for the new database.
     """
     if not (old / DATABASE_NAME).exists():
         return []

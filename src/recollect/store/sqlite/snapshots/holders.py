@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,7 +48,7 @@ def chunks_after(home: Path, number: int, limit: int) -> list[NumberedChunk]:
 def chunks_of_packs(home: Path, packs: Sequence[int]) -> list[ChunkPlace]:
     """Return the chunks that lie in some packs, in order of place. Raises StoreError and its kinds."""
     statement = f"SELECT {_PLACE} FROM chunk WHERE pack IN (SELECT value FROM carray(?)) ORDER BY pack, offset"
-    return [ChunkPlace(*row) for row in _rows(home, statement, (apsw.carray(tuple(packs)),))] if packs else []
+    return [ChunkPlace(*row) for row in _rows(home, statement, (_numbers(packs),))] if packs else []
 
 
 def pack_ends(home: Path) -> dict[int, int]:
@@ -81,7 +82,7 @@ def holders(home: Path, places: Iterable[ChunkPlace]) -> list[Holder]:
         "SELECT source, uid FROM session_source JOIN session ON session.number = session_source.session "
         "WHERE source IN (SELECT value FROM carray(?)) ORDER BY uid"
     )
-    for source, uid in _rows(home, of_sources, (apsw.carray(tuple(row[0] for row in rows)),)) if rows else ():
+    for source, uid in _rows(home, of_sources, (_numbers(row[0] for row in rows),)) if rows else ():
         uids.setdefault(source, []).append(str(uid))
     found = [
         Holder(str(source_id), unpack_text(path), tuple(uids.get(number, ())), int(chunks), int(size))
@@ -92,6 +93,10 @@ def holders(home: Path, places: Iterable[ChunkPlace]) -> list[Holder]:
 
 def _names(places: Iterable[ChunkPlace]) -> Any:
     return apsw.carray(tuple({place.name for place in places}))
+
+
+def _numbers(numbers: Iterable[int]) -> Any:
+    return apsw.carray(array("q", numbers))
 
 
 def _rows(home: Path, statement: str, values: Sequence[Any]) -> list[Any]:
