@@ -324,6 +324,7 @@ class TakesIn(ABC):
         from recollect.archive.archive import Archive
         from recollect.archive.keys import load_keys, load_or_create_keys
         from recollect.pipeline.rebuild import finish_swap
+        from recollect.store.sqlite.connection import has_archive
         from recollect.upkeep.copies.swapping import finish_restore
         from recollect.upkeep.removal.cutting import settle
 
@@ -332,8 +333,7 @@ class TakesIn(ABC):
         finish_swap(self._folders)
         writer = self._open_writer(patience_s)
         try:
-            has_archive = (self._folders.archive / "journal.log").exists()
-            keys = load_keys(self._folders.keys) if has_archive else load_or_create_keys(self._folders.keys)
+            keys = (load_keys if has_archive(self.home) else load_or_create_keys)(self._folders.keys)
             archive = Archive.open(self._folders.archive, keys)
             try:
                 settle(archive, writer)

@@ -1,4 +1,4 @@
-"""Whether the archive's journal tells of all that the database has: only what it tells of can be derived anew."""
+"""Whether archive and database tell the same: only what the journal tells of can be derived again."""
 
 from __future__ import annotations
 
@@ -15,3 +15,13 @@ def untold(archive: Archive, rows: Iterable[LedgerRow]) -> list[LedgerRow]:
     """
     told = archive.sizes()
     return [row for row in rows if told.get(row.source_id, {}).get(row.revision, -1) < row.bytes_seen]
+
+
+def behind(archive: Archive, rows: Iterable[LedgerRow]) -> int:
+    """Return of how many revisions the database has less than the journal tells. Raises ArchiveError.
+
+    While something is ingested the journal is ahead for a moment.
+    """
+    told = archive.sizes()
+    known = {(row.source_id, row.revision): row.bytes_seen for row in rows}
+    return sum(known.get((source, n), -1) < size for source, sizes in told.items() for n, size in sizes.items())

@@ -119,7 +119,12 @@ def forget(
         holes.wait(_promised(chosen, reasons.at))
         forgetting.drop_states(rows.with_texts_in_state())
     tell("taking bytes out of the archive", 0, 0)
-    report.bytes += make_promised(opened.archive, opened.writer).bytes + rows.source_bytes
+    report.bytes += make_promised(opened.archive, opened.writer, skip_damaged=True).bytes + rows.source_bytes
+    if holes.waiting():
+        report.notes.append(
+            "a part of the archive is damaged, and what was to be cut out beside it still lies there, sealed: it goes "
+            "once that part is repaired; run `recollect repair`"
+        )
     again = rows.remove(reasons, report, tell)
     _clear_copies(opened, reasons, report, tell=tell)
     report.freed_bytes -= opened.home.size_bytes()

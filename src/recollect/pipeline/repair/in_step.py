@@ -7,8 +7,6 @@ copy: then all that both tell is compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
 from recollect.agents.registry import adapters
@@ -25,7 +23,6 @@ from recollect.pipeline.report import AgentSync, SyncReport
 from recollect.pipeline.work.stages import StageTimer
 from recollect.pipeline.work.trail import next_revision, same_revision
 from recollect.privacy.configured import redactor_of
-from recollect.store.ports import LedgerRow
 from recollect.upkeep.forgetting.tombstones import Forgotten
 from recollect.upkeep.removal.cutting import as_archived
 
@@ -179,11 +176,3 @@ def _derive(opened: Opened, behind: list[ArchivedRevision], privacy: PrivacyConf
     if sessions:
         notes.append(f"the database was behind its archive: {sessions:,} sessions were derived from the archive")
     notes += lost
-
-
-def untold_and_behind(journal: dict[str, dict[int, int]], rows: Iterator[LedgerRow]) -> tuple[int, int]:
-    """Return of how many revisions the journal tells less than the database, and the other way round."""
-    known = {(row.source_id, row.revision): row.bytes_seen for row in rows}
-    told = {(source, revision): size for source, sizes in journal.items() for revision, size in sizes.items()}
-    untold = sum(told.get(key, -1) < size for key, size in known.items())
-    return untold, sum(known.get(key, -1) < size for key, size in told.items())
