@@ -36,7 +36,7 @@ class Archive:
         self._sealer = Sealer(keys)
         self._reader = PackReader(self.packs_folder)
         self._writer = PackWriter(self.packs_folder)
-        self._journal = Journal(folder / "journal.log", keys)
+        self.journal = Journal(folder / "journal.log", keys)
         self._compaction = Compaction(folder, keys)
         self.condition = Condition(folder)
         """What is known of damage in this archive."""
@@ -103,13 +103,13 @@ class Archive:
             return
         self._writer.flush()
         if self._pending:
-            self._journal.append(self._pending)
+            self.journal.append(self._pending)
             self._pending = []
-        self._journal.flush()
+        self.journal.flush()
 
     def entries(self, *, skip_damaged: bool = False) -> Iterator[JournalEntry]:
         """Yield the journal's entries in the order of writing, see `Journal.entries`."""
-        return self._journal.entries(skip_damaged=skip_damaged)
+        return self.journal.entries(skip_damaged=skip_damaged)
 
     def revisions(self) -> list[ArchivedRevision]:
         """Return every revision of every source that the journal tells of, in the order of first sight.
@@ -127,29 +127,10 @@ class Archive:
         found = {t.id: t for entry in self.entries(skip_damaged=True) for t in entry.tombstones}
         return list(found.values())
 
-    def journal_bytes(self) -> int:
-        """Return the length of the journal; 0 if there is none."""
-        return self._journal.size_bytes()
-
-    def is_of_other_keys(self) -> bool:
-        """Whether the journal says that this archive was written with other keys than those of the home."""
-        return self._journal.is_of_other_keys()
-
     @property
     def damaged_entries(self) -> int:
         """Damaged places of the journal that the latest `entries(skip_damaged=True)` has met so far."""
-        return self._journal.damaged
-
-    def opens(self, place: ChunkPlace) -> bool:
-        """Whether a chunk is there and holds what its name says. Leaves the cache as it is.
-
-        Raises ArchiveError where the system cannot read it: that tells nothing of the chunk.
-        """
-        try:
-            self._open_chunk(place)
-        except ArchiveCorrupt:
-            return False
-        return True
+        return self.journal.damaged
 
     def rewrite_journal(self, revisions: Sequence[ArchivedRevision], others: Sequence[JournalEntry]) -> None:
         """Let a journal that tells of these take the place of the present one, whatever that is.
@@ -157,7 +138,7 @@ class Archive:
         Nothing may wait to be recorded. Raises DiskFull, ArchiveError: the present one then stays.
         """
         self._check_writable()
-        self._journal.close()
+        self.journal.close()
         self._compaction.write_journal(list(revisions), others, {})
         self._compaction.put_journal()
 
@@ -212,7 +193,7 @@ class Archive:
     def size_bytes(self) -> int:
         """Return what the archive takes on disk."""
         packs = (pack_path(self.packs_folder, number) for number in pack_numbers(self.packs_folder))
-        return sum(path.stat().st_size for path in packs) + self._journal.size_bytes()
+        return sum(path.stat().st_size for path in packs) + self.journal.size_bytes()
 
     def dead_bytes(self, live: Sequence[ChunkPlace]) -> dict[int, int]:
         """Return how many bytes of each pack are in no place of `live`, by the pack's number."""
@@ -260,6 +241,9 @@ class Archive:
     def end_compaction(self, plan: Plan) -> int:
         """Remove the packs that were written anew, once the database knows; return how many are gone."""
         gone = self._compaction.end(plan)
+        moved = dict(plan.moves)
+        damaged = [place for place in self.condition.damaged if place in moved]
+        self.condition.set_damaged(add=[moved[place] for place in damaged], remove=damaged)
         self.condition.leave_packs({*plan.packs, *(new.pack for _, new in plan.moves)})
         return gone
 
@@ -277,7 +261,7 @@ class Archive:
         """Close what is open; it is opened again when it is needed."""
         self._reader.close()
         self._writer.close()
-        self._journal.close()
+        self.journal.close()
 
     def _check_writable(self) -> None:
         if self._read_only:

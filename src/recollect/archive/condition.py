@@ -7,7 +7,6 @@ A damaged chunk is remembered by its name and its place: the same name at anothe
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -110,9 +109,9 @@ class Condition:
         return self._note
 
     def _write(self, note: _Note, *, is_durable: bool = True) -> None:
-        draft = self._path.with_name(f"{NAME}.{secrets.token_hex(4)}.tmp")
+        draft = self._path.with_name(f"{NAME}.new")
         try:
-            fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+            fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
             try:
                 write_all(fd, msgspec.json.encode(note))
                 if is_durable:

@@ -235,9 +235,13 @@ class TakesIn(ABC):
         return settled(self.home)
 
     def rebuild(
-        self, what: Literal["index", "all"], *, progress: Progress | None = None, request: SyncRequest | None = None
-    ) -> SyncReport:
-        """Derive the index, or everything, anew; then take in what is new. Raises StoreLocked."""
+        self, what: Literal["index", "all"], *, progress: Progress | None = None, request: SyncRequest | None = None,
+        authored: Path | None = None,
+    ) -> SyncReport:  # fmt: skip
+        """Derive the index, or everything, anew; then take in what is new. Raises StoreLocked.
+
+        authored: see `pipeline.rebuild.rebuild_all`.
+        """
         from recollect.archive.keys import load_keys
         from recollect.pipeline.rebuild import rebuild_all, rebuild_index_of
         from recollect.pipeline.sync import SyncRequest, sync
@@ -248,7 +252,7 @@ class TakesIn(ABC):
             keys = load_keys(self._folders.keys)
             self._look_at_everything(request)
             self.close()
-            lost = rebuild_all(self._folders, keys, self.config, now_us=now_us, progress=progress)
+            lost = rebuild_all(self._folders, keys, self.config, now_us=now_us, progress=progress, authored=authored)
             self.close()
         with self.writing() as (writer, archive, keys):
             if what == "index":

@@ -160,7 +160,7 @@ class Ingester:
                 if result.left_out and self._keeping_out is not None:
                     self._keeping_out.promise(result, at=now)
             if self._record_journal:
-                self._writer.mark_journal(self._archive.journal_bytes())
+                self._writer.mark_journal(self._archive.journal.size_bytes())
         with self._timer.stage("index"):
             self._index_docs(docs, stale)
         self._uncommitted_bytes += size

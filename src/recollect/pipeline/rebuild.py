@@ -33,7 +33,8 @@ from recollect.privacy.configured import detectors_in_force, redactor_of
 from recollect.privacy.redact import Redactor
 from recollect.store.ports import Reader, Writer
 from recollect.store.sqlite import IngestLock, open_writer
-from recollect.store.sqlite.firings import copy_authored
+from recollect.store.sqlite.connection import open_database
+from recollect.store.sqlite.firings import KEPT_TABLES, copy_authored
 from recollect.store.sqlite.removing.carrying import carry_over, finish_carrying
 from recollect.store.sqlite.removing.forgetting import Tombstone as StoredTombstone
 from recollect.store.sqlite.writing.short_sessions import ShortSession, short_sessions_of
@@ -55,13 +56,15 @@ def _writing() -> Iterator[None]:
 
 @_writing()
 def rebuild_all(
-    home: Home, keys: HomeKeys, config: Config, *, now_us: Callable[[], int], progress: Progress | None = None
-) -> list[str]:
+    home: Home, keys: HomeKeys, config: Config, *, now_us: Callable[[], int], progress: Progress | None = None,
+    authored: Path | None = None,
+) -> list[str]:  # fmt: skip
     """Derive database and index anew beside the old ones, then let them take their place.
 
     Needs the archive and its key only; the old database may be damaged or gone. Sources with bytes that are known to
     be damaged are taken over from it as they are, as long as it is sound; returned is a line on each source of which
-    not all could be derived.
+    not all could be derived. authored: a home of the same memory, from which what exists in databases alone is taken
+    besides.
     Raises StoreLocked, StoreError, ArchiveError, IndexUnavailable; the old ones then stay.
     """
     lost: list[str] = []
@@ -97,6 +100,9 @@ def rebuild_all(
             archive.close()
         finish_carrying(home.folder, new.folder, carried)
         _keep_authored(home, new)
+        if authored is not None:
+            open_database(authored, "write").close()  # of the same schema
+            copy_authored(authored, new.folder, [table for table in KEPT_TABLES if table != "meta"])
         _keep_forgotten(new, buried)
         _check_closed(new)
         (new.folder / READY).touch()

@@ -469,11 +469,9 @@ class Writer(Protocol):
 
     def mark_journal(self, size_bytes: int) -> None:
         """Write down how long the archive's journal is, of which everything is stored. Inside a transaction."""
-        ...
 
     def acknowledge(self, consumer: str, change_id: int) -> None:
         """Record that a consumer of the change log has taken everything up to change_id."""
-        ...
 
     def close(self) -> None:
         """Release the lock."""

@@ -115,17 +115,30 @@ def check(archive: Archive, places: Iterable[ChunkPlace], *, progress: Progress 
     total, done = sum(place.length for place in wanted), 0
     damaged: set[ChunkPlace] = set()
     for place in wanted:
-        if not archive.opens(place):
+        if not opens(archive, place):
             damaged.add(place)
         done += place.length
         if progress is not None:
             progress(done, total)
-    if damaged and len(damaged) == len(wanted) and archive.is_of_other_keys():
+    if damaged and len(damaged) == len(wanted) and archive.journal.is_of_other_keys():
         raise KeyUnavailable(
             "the keys of this home are not those of its archive", hint="restore the keys folder from a backup"
         )
     archive.condition.set_damaged(add=damaged, remove=set(wanted) - damaged)
     return damaged
+
+
+def opens(archive: Archive, place: ChunkPlace) -> bool:
+    """Whether a chunk is there and holds what its name says.
+
+    Raises ArchiveError where the system cannot read it: that tells nothing of the chunk.
+    """
+    try:
+        for _ in archive.iter_bytes((place,)):
+            pass
+    except ArchiveCorrupt:
+        return False
+    return True
 
 
 def heal(archive: Archive, writer: SqliteWriter, found: Sequence[tuple[ChunkPlace, SealedChunk]]) -> None:

@@ -23,6 +23,7 @@ from recollect.pipeline.report import AgentSync, SyncReport
 from recollect.pipeline.work.stages import StageTimer
 from recollect.pipeline.work.trail import next_revision, same_revision
 from recollect.privacy.configured import redactor_of
+from recollect.upkeep.damage import opens
 from recollect.upkeep.forgetting.tombstones import Forgotten
 from recollect.upkeep.removal.cutting import as_archived
 
@@ -58,11 +59,11 @@ def bring_in_step(opened: Opened, privacy: PrivacyConfig, *, at: int) -> list[st
     The caller holds the ingest lock. at: UTC microseconds. Raises KeyUnavailable, StoreError, ArchiveError.
     """
     writer, archive = opened.writer, opened.archive
-    if writer.journal_mark == archive.journal_bytes():
+    if writer.journal_mark == archive.journal.size_bytes():
         return []
     notes: list[str] = []
     found = compare(opened)
-    if found.damaged or not archive.journal_bytes():
+    if found.damaged or not archive.journal.size_bytes():
         _rewrite(opened, found, notes)
     if _forget_again(opened, notes, at):
         found = compare(opened)
@@ -71,7 +72,7 @@ def bring_in_step(opened: Opened, privacy: PrivacyConfig, *, at: int) -> list[st
     if found.behind:
         _derive(opened, found.behind, privacy, notes)
     with writer.transaction():
-        writer.mark_journal(archive.journal_bytes())
+        writer.mark_journal(archive.journal.size_bytes())
     return notes
 
 
@@ -118,9 +119,9 @@ def _stored(opened: Opened, key: _Key) -> ArchivedRevision | None:
 def _rewrite(opened: Opened, found: Compared, notes: list[str]) -> None:
     """Write the journal again, unless the keys are not those of the archive: then nothing in it could be told."""
     archive = opened.archive
-    if archive.is_of_other_keys():
+    if archive.journal.is_of_other_keys():
         tried = [p for r in found.revisions for p, _ in r.chunks if not p.is_hole][:_TRIED_CHUNKS]
-        if not any(map(archive.opens, tried)):
+        if not any(opens(archive, place) for place in tried):
             raise KeyUnavailable(
                 "the keys of this home are not those of its archive", hint="restore the keys folder from a backup"
             )
