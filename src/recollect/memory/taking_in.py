@@ -314,8 +314,8 @@ class TakesIn(ABC):
         sessions = sum(agent.sessions for agent in count.agents)
         return [
             f"{error}. It was rebuilt from the archive: {sessions:,} sessions are back. Notes, facts, diaries, pins "
-            "and decisions that you added were in the database alone; `recollect restore` brings them back from a "
-            "backup",
+            "and decisions that you added were in the database alone: `recollect repair --from BACKUP` brings them "
+            "back",
             *lines,
         ]
 

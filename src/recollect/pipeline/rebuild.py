@@ -99,7 +99,7 @@ def rebuild_all(
             writer.close()
             archive.close()
         finish_carrying(home.folder, new.folder, carried)
-        _keep_authored(home, new)
+        lost += _keep_authored(home, new)
         if authored is not None:
             open_database(authored, "write").close()  # of the same schema
             copy_authored(authored, new.folder, [table for table in KEPT_TABLES if table != "meta"])
@@ -131,12 +131,18 @@ def _check_closed(new: Home) -> None:
         raise StoreError("the rebuilt database could not be written whole", hint="run the same command again")
 
 
-def _keep_authored(home: Home, new: Home) -> None:
-    """Take over what exists in the old database alone. One that is too damaged to be read is why people rebuild."""
+def _keep_authored(home: Home, new: Home) -> list[str]:
+    """Take over what exists in the old database alone; return a line on what could not be read of it.
+
+    One that is too damaged to be read is why people rebuild.
+    """
     try:
-        copy_authored(home.folder, new.folder)
+        damaged = copy_authored(home.folder, new.folder)
     except StoreError:
-        shutil.copy2(home.database, home.database.with_suffix(".damaged.db"))
+        aside = home.database.with_suffix(".damaged.db")
+        shutil.copy2(home.database, aside)
+        return [f"notes, facts, diaries and pins cannot be read in the damaged database, which is kept as {aside.name}"]
+    return [f"the damaged database has only a part of: {', '.join(damaged)}"] if damaged else []
 
 
 def _keep_forgotten(new: Home, buried: Sequence[Tombstone]) -> None:

@@ -30,8 +30,8 @@ Synchronous = Literal["FULL", "NORMAL"]
 
 REBUILD_HINT = "run `recollect repair`: everything derived comes from the archive"
 LOST_HINT = (
-    "run `recollect sync`: it rebuilds the sessions from the archive; notes, facts, diaries and pins were in the "
-    "database alone, and `recollect restore` brings them back from a backup"
+    "`recollect sync` rebuilds the sessions from the archive; notes, facts, diaries and pins were in the database "
+    "alone, and `recollect repair --from BACKUP` brings them back"
 )
 _EMPTY_JOURNAL = 24
 _EMPTY_PACK = 8

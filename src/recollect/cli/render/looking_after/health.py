@@ -28,6 +28,8 @@ def print_repair(out: Console, report: RepairReport) -> None:
             _print_done(out, step)
     if not report.steps:
         out.print(Text("nothing is damaged", style="bold"))
+    elif report.ok:
+        out.print(Text("everything is repaired", style="bold"))
     for source in report.left.sources:
         line = f"missing: {source.bytes:,} bytes of {source.path} ({', '.join(source.sessions) or 'no session'})"
         out.print(Text(safe_line(line), style="red"), soft_wrap=True)
