@@ -25,16 +25,19 @@ WORD = "reply"
 
 
 class Whole(NamedTuple):
-    """A small home with everything in it. older: the same home before its last sync; gone: a session whose transcript
-    its agent has deleted; forgotten: one that was forgotten after the older copy was made."""
+    """A small home with everything in it. older: the same home before its last sync; later: after it, before a session
+    was forgotten, which writes packs again. gone: a session whose transcript its agent has deleted; at: where its bytes
+    begin in the pack."""
 
     home: Path
     older: Path
+    later: Path
     backup: Path
     world: World
     uids: frozenset[str]
     gone: str
     forgotten: str
+    at: int
 
 
 class Ended(NamedTuple):
@@ -68,13 +71,19 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     world.claude[2].user("a question that came later")
     world.codex[0].turn("a prompt that came later", "a reply that came later")
     with opened(home, world.env) as memory:
+        memory.sync()
+    settle(home)
+    later = copy_home(home, folder / "later")
+    with opened(home, world.env) as memory:
         memory.upkeep.forgetting.run(ForgetSelection(session=forgotten.uid))
         memory.sync()
         uids = _uids(memory)
+        (source,) = memory.reader().sources(session=gone.session)
+        at = memory.reader().chunks(source.source_id, 1)[0][0].offset
     settle(home)
     assert {gone.uid} <= uids
     assert forgotten.uid not in uids
-    return Whole(home, older, folder / "backup", world, uids, gone.uid, forgotten.uid)
+    return Whole(home, older, later, folder / "backup", world, uids, gone.uid, forgotten.uid, at)
 
 
 @pytest.fixture
@@ -101,7 +110,8 @@ def recollect(whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def _damaged(whole: Whole, promise: Promise, home: Path) -> Path:
     """Make a home in which one file of a row is damaged."""
-    copy_home(whole.home, home)
+    is_old_pack = promise.file.endswith(".pack") and promise.damage == OLDER
+    copy_home(whole.later if is_old_pack else whole.home, home)
     if promise.file.startswith("spool/"):
         told = b'{"hook_event_name": "UserPromptSubmit", "session_id": "x", "prompt": "a prompt that hooks saw"}'
         assert keep(str(home / "spool"), "claude", told)
@@ -112,7 +122,8 @@ def _damaged(whole: Whole, promise: Promise, home: Path) -> Path:
         older = whole.older / path.relative_to(home)
         shutil.copy2(older, path)
     else:
-        DAMAGES[promise.damage](path)
+        at = whole.at + 50 if path.suffix == ".pack" else path.stat().st_size // 2
+        DAMAGES[promise.damage](path, at)
     if promise.file == "memory.db-wal":
         (home / "memory.db-shm").unlink(missing_ok=True)
     return path
@@ -132,7 +143,7 @@ def _let_the_log_grow(whole: Whole, home: Path) -> None:
 
 
 def _expected(whole: Whole, promise: Promise) -> frozenset[str]:
-    if promise.file == "memory.db-wal":  # its home forgot nothing
+    if promise.file == "memory.db-wal" or (promise.file.endswith(".pack") and promise.damage == OLDER):
         return whole.uids | {whole.forgotten}
     return whole.uids
 

@@ -14,7 +14,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from recollect.archive.chunks import ChunkPlace, SealedChunk
-from recollect.archive.condition import Condition
+from recollect.archive.condition import JOURNAL, Condition
 from recollect.archive.files import make_private_folder
 from recollect.archive.folding import ArchivedRevision, fold, fold_sizes
 from recollect.archive.journal import Journal, JournalEntry, Tombstone
@@ -79,9 +79,7 @@ class Archive:
         self._check_writable()
         places = dict(known or {})
         fresh = list({chunk.name: chunk for chunk in chunks if chunk.name not in places}.values())
-        if fresh and self._changed_by_others is None:
-            self._changed_by_others = frozenset(self.condition.changed_packs())
-            self._writer.highest = max(self._changed_by_others, default=0)
+        self._look_at_changes()
         for place in self._writer.append(fresh):
             places[place.name] = place
             self._written.add(place.pack)
@@ -90,6 +88,8 @@ class Archive:
     def record(self, entries: Sequence[JournalEntry]) -> None:
         """Take entries for the journal. They are written by the next `flush`, after the chunks they name."""
         self._check_writable()
+        self._look_at_changes()
+        self._written.add(JOURNAL)
         self._pending += entries
 
     def flush(self) -> None:
@@ -141,6 +141,7 @@ class Archive:
         self.journal.close()
         self._compaction.write_journal(list(revisions), others, {})
         self._compaction.put_journal()
+        self.condition.leave_packs({JOURNAL})
 
     def read_chunk(self, place: ChunkPlace) -> bytes:
         """Return the plain bytes of a chunk; the last 16 MiB read are kept in memory.
@@ -244,7 +245,7 @@ class Archive:
         moved = dict(plan.moves)
         damaged = [place for place in self.condition.damaged if place in moved]
         self.condition.set_damaged(add=[moved[place] for place in damaged], remove=damaged)
-        self.condition.leave_packs({*plan.packs, *(new.pack for _, new in plan.moves)})
+        self.condition.leave_packs({JOURNAL, *plan.packs, *(new.pack for _, new in plan.moves)})
         return gone
 
     def close(self) -> None:
@@ -262,6 +263,12 @@ class Archive:
         self._reader.close()
         self._writer.close()
         self.journal.close()
+
+    def _look_at_changes(self) -> None:
+        """Before anything is written: what others changed is not taken for ours."""
+        if self._changed_by_others is None:
+            self._changed_by_others = frozenset(self.condition.changed_packs())
+            self._writer.highest = max(self._changed_by_others, default=0)
 
     def _check_writable(self) -> None:
         if self._read_only:

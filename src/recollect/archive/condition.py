@@ -18,11 +18,14 @@ from recollect.archive.files import write_all
 from recollect.archive.packs import pack_numbers, pack_path
 
 NAME = "condition.json"
+JOURNAL = 0
+"""The journal among packs, which are numbered from 1."""
 FORMAT = 1
 
 
 class _Note(msgspec.Struct):
-    """The file. damaged: name in hex, pack, offset, length, plain. packs: number to size and time of its last change.
+    """The file. damaged: name in hex, pack, offset, length, plain. packs: number to size and time of its last change;
+    the journal is number 0.
 
     position: the number of the chunk that a sample looked at last.
     """
@@ -69,7 +72,7 @@ class Condition:
             self._write(msgspec.structs.replace(self._read(), position=position), is_durable=False)
 
     def changed_packs(self) -> list[int]:
-        """Return the packs that somebody else changed, put back or removed since we left them."""
+        """Return the packs (and JOURNAL) that somebody else changed, put back or removed since we left them."""
         now = self._packs_now()
         return sorted(number for number, state in self._read().packs.items() if now.get(number) != state)
 
@@ -90,9 +93,10 @@ class Condition:
 
     def _packs_now(self) -> dict[int, tuple[int, int]]:
         found: dict[int, tuple[int, int]] = {}
-        for number in pack_numbers(self._packs):
+        paths = {number: pack_path(self._packs, number) for number in pack_numbers(self._packs)}
+        for number, path in {JOURNAL: self._path.with_name("journal.log"), **paths}.items():
             with suppress(FileNotFoundError):
-                state = pack_path(self._packs, number).stat()
+                state = path.stat()
                 found[number] = (state.st_size, state.st_mtime_ns)
         return found
 

@@ -16,6 +16,7 @@ import msgspec
 
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace, SealedChunk
+from recollect.archive.condition import JOURNAL
 from recollect.archive.journal import moving
 from recollect.archive.packs import pack_numbers, pack_path, scan
 from recollect.errors import ArchiveCorrupt, ArchiveError, KeyUnavailable
@@ -102,7 +103,7 @@ def look(home: Path, archive: Archive, *, budget: int, all_changed: bool) -> set
     damaged = check(archive, {*wanted, *standing(home, archive)})
     condition.set_position(position)
     if is_all or not condition.knows_packs:
-        condition.leave_packs()
+        condition.leave_packs({*sizes, *changed} - {JOURNAL})
     return damaged
 
 

@@ -46,38 +46,33 @@ def promises(page: Path) -> list[Promise]:
     return found
 
 
-def flip(path: Path) -> None:
-    """Flip a bit of a byte: of a database in the header of a page, of anything else in the middle."""
+def flip(path: Path, at: int) -> None:
+    """Flip a bit at a place; of a database in the header of a page, in its log in the first frame."""
     data = bytearray(path.read_bytes())
     if path.name == "memory.db":
-        for page in range(1, len(data) // PAGE):
-            if data[page * PAGE] in (5, 13):  # of a table
-                data[page * PAGE] ^= 0x80
-                break
+        at = next(page * PAGE for page in range(1, len(data) // PAGE) if data[page * PAGE] in (5, 13))
     elif path.name.endswith("-wal"):
-        data[40] ^= 1  # in the first frame: SQLite takes nothing behind a damaged one
-    else:
-        data[len(data) // 2] ^= 1
+        at = 40
+    data[at] ^= 0x80
     path.write_bytes(data)
 
 
-def cut_short(path: Path) -> None:
-    """Cut off the second half."""
-    data = path.read_bytes()
-    path.write_bytes(data[: len(data) // 2 - 7])
+def cut_short(path: Path, at: int) -> None:
+    """Leave a file only up to a place."""
+    path.write_bytes(path.read_bytes()[:at])
 
 
-def empty(path: Path) -> None:
+def empty(path: Path, _at: int) -> None:
     """Leave a file without bytes."""
     path.write_bytes(b"")
 
 
-def delete(path: Path) -> None:
+def delete(path: Path, _at: int) -> None:
     """Remove a file."""
     path.unlink()
 
 
-DAMAGES: dict[str, Callable[[Path], None]] = {
+DAMAGES: dict[str, Callable[[Path, int], None]] = {
     "a flipped byte": flip,
     "cut short": cut_short,
     "emptied": empty,

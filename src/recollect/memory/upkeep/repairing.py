@@ -269,7 +269,6 @@ def _chunk_damage(job: _Job) -> str:
     home = job.memory.home
     with job.archive() as archive:
         check(archive, chunks_of_packs(home, sorted(pack_ends(home))))
-        archive.condition.leave_packs()
         return known_damage(home, archive).told()
 
 

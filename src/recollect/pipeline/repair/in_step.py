@@ -10,12 +10,15 @@ from __future__ import annotations
 import msgspec
 
 from recollect.agents.registry import adapters
+from recollect.archive.chunks import ChunkPlace
+from recollect.archive.condition import JOURNAL
 from recollect.archive.folding import ArchivedRevision
 from recollect.archive.journal import JournalEntry, burying
 from recollect.archive.journal import Tombstone as ArchivedTombstone
 from recollect.archive.removing.compacting import sorted_out
 from recollect.config import PrivacyConfig
 from recollect.errors import KeyUnavailable
+from recollect.model.ids import session_uid
 from recollect.pipeline.forgetting.running import Opened, apply_tombstones
 from recollect.pipeline.ingest import Ingester, Sinks
 from recollect.pipeline.rederiving.slices import Revision, slices_of
@@ -38,6 +41,7 @@ class Compared(msgspec.Struct):
 
     revisions: all that either of them has, as the journal should tell of them. must_rewrite: the journal does not.
     untold: how many revisions it tells nothing, less or something else of. behind: what the database does not have.
+    moves: chunks that do not open where the database looks for them, and where they do.
     """
 
     revisions: list[ArchivedRevision]
@@ -46,6 +50,7 @@ class Compared(msgspec.Struct):
     damaged: int = 0
     stones_lacking: bool = False
     behind: list[ArchivedRevision] = []
+    moves: list[tuple[ChunkPlace, ChunkPlace]] = []
 
     @property
     def must_rewrite(self) -> bool:
@@ -59,10 +64,13 @@ def bring_in_step(opened: Opened, privacy: PrivacyConfig, *, at: int) -> list[st
     The caller holds the ingest lock. at: UTC microseconds. Raises KeyUnavailable, StoreError, ArchiveError.
     """
     writer, archive = opened.writer, opened.archive
-    if writer.journal_mark == archive.journal.size_bytes():
+    if writer.journal_mark == archive.journal.size_bytes() and JOURNAL not in archive.condition.changed_packs():
         return []
     notes: list[str] = []
     found = compare(opened)
+    if found.moves:
+        with writer.transaction():
+            writer.removing.holes.move(found.moves)
     if found.damaged or not archive.journal.size_bytes():
         _rewrite(opened, found, notes)
     if _forget_again(opened, notes, at):
@@ -73,6 +81,7 @@ def bring_in_step(opened: Opened, privacy: PrivacyConfig, *, at: int) -> list[st
         _derive(opened, found.behind, privacy, notes)
     with writer.transaction():
         writer.mark_journal(archive.journal.size_bytes())
+    archive.condition.leave_packs({JOURNAL})
     return notes
 
 
@@ -82,29 +91,67 @@ def compare(opened: Opened) -> Compared:
     rows = {(row.source_id, row.revision): row for row in opened.reader.ledgers()}
     told, others, _ = sorted_out(archive.entries(skip_damaged=True))
     found = Compared([], others, damaged=archive.damaged_entries)
-    by_key = {(r.entry.source_id, r.entry.revision): r for r in told}
+    stones = writer.removing.forgetting.tombstones()
+    forgotten = Forgotten.of(opened.keys.forget_key, stones)
+    by_key = {}
+    for revision in told:
+        entry = revision.entry
+        is_known = (entry.source_id, entry.revision) in rows or not entry.session
+        if not is_known and forgotten.has_session(session_uid(entry.agent, entry.session)):
+            found.untold += 1  # an older journal tells of what was forgotten since
+            continue
+        by_key[entry.source_id, entry.revision] = revision
     for key in {**by_key, **rows}:
         journal, row = by_key.get(key), rows.get(key)
         if journal is None or (row is not None and journal.bytes_seen <= row.bytes_seen):
-            stored = _stored(opened, key)
-            if stored is not None and (journal is None or journal.chunks != stored.chunks):
-                journal = stored
-                found.untold += 1
+            journal = _agreed(opened, found, key, journal)
         elif row is None or row.is_refreshing is False:
             found.behind.append(journal)
         if journal is not None:
             found.revisions.append(journal)
     found.revisions.sort(key=lambda r: r.observations[0][1] if r.observations else r.entry.observed_at)
-    stones = {stone.id for entry in others for stone in entry.tombstones}
-    lacking = [
-        ArchivedTombstone(*stone)
-        for stone in writer.removing.forgetting.tombstones()
-        if stone.kind != EXCLUDED and stone.id not in stones
-    ]
+    told_stones = {stone.id for entry in others for stone in entry.tombstones}
+    lacking = [ArchivedTombstone(*stone) for stone in stones if stone.kind != EXCLUDED and stone.id not in told_stones]
     if lacking:
         found.others = [*others, burying(lacking)]
         found.stones_lacking = True
     return found
+
+
+def _agreed(opened: Opened, found: Compared, key: _Key, journal: ArchivedRevision | None) -> ArchivedRevision | None:
+    """Return a revision as the journal is to tell of it, of which the database has no less; note what is to be done.
+
+    Bytes are only ever taken away, so whoever has more holes is newer. Where only places differ, a chunk lies where it
+    opens: one of the two is of before the packs were written again.
+    """
+    stored = _stored(opened, key)
+    if stored is None or (journal is not None and journal.chunks == stored.chunks):
+        return journal
+    if journal is not None and _hole_bytes(journal) > _hole_bytes(stored):
+        found.behind.append(journal)
+        return journal
+    if journal is not None and _names(journal) == _names(stored):
+        moves = [
+            (ours, theirs)
+            for (ours, _), (theirs, _) in zip(stored.chunks, journal.chunks, strict=True)
+            if ours != theirs and not opens(opened.archive, ours) and opens(opened.archive, theirs)
+        ]
+        if moves:
+            found.moves += moves
+            moved = dict(moves)
+            stored.chunks = [(moved.get(place, place), is_open) for place, is_open in stored.chunks]
+        if stored.chunks == journal.chunks:
+            return journal
+    found.untold += 1
+    return stored
+
+
+def _hole_bytes(revision: ArchivedRevision) -> int:
+    return sum(place.plain for place, _ in revision.chunks if place.is_hole)
+
+
+def _names(revision: ArchivedRevision) -> list[bytes]:
+    return [place.name for place, _ in revision.chunks]
 
 
 def _stored(opened: Opened, key: _Key) -> ArchivedRevision | None:
@@ -162,6 +209,10 @@ def _derive(opened: Opened, behind: list[ArchivedRevision], privacy: PrivacyConf
     for revision in map(Revision.of, behind):
         row = rows.get(revision.row.source_id)
         if revision.row.agent not in known or (row is not None and row.revision > revision.row.revision):
+            continue
+        there = [place for place, _ in revision.chunks if not place.is_hole]
+        if there and not any(opens(archive, place) for place in there):
+            lost.append(f"{revision.row.path} is in the archive's journal, and none of its bytes can be read")
             continue
         if row is not None and row.revision == revision.row.revision:
             with writer.transaction():
