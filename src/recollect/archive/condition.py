@@ -27,13 +27,14 @@ class _Note(msgspec.Struct):
     """The file. damaged: name in hex, pack, offset, length, plain. packs: number to size and time of its last change;
     the journal is number 0.
 
-    position: the number of the chunk that a sample looked at last.
+    position: the number of the chunk that a sample looked at last. change: how far the change log of the database was.
     """
 
     format: int = FORMAT
     damaged: list[tuple[str, int, int, int, int]] = []
     packs: dict[int, tuple[int, int]] = {}
     position: int = 0
+    change: int = 0
 
 
 class Condition:
@@ -70,6 +71,16 @@ class Condition:
         """Remember how far a sample came."""
         if position != self._read().position:
             self._write(msgspec.structs.replace(self._read(), position=position), is_durable=False)
+
+    @property
+    def change(self) -> int:
+        """How far the database's change log was when a sync ended: one that is not so far is an older copy."""
+        return self._read().change
+
+    def set_change(self, change: int) -> None:
+        """Remember how far the database's change log is."""
+        if change != self._read().change:
+            self._write(msgspec.structs.replace(self._read(), change=change), is_durable=False)
 
     def changed_packs(self) -> list[int]:
         """Return the packs (and JOURNAL) that somebody else changed, put back or removed since we left them."""

@@ -106,6 +106,7 @@ def rebuild_all(
         _keep_forgotten(new, buried)
         _check_closed(new)
         (new.folder / READY).touch()
+        archive.condition.set_change(0)  # its change log begins again
         _finish_swap(home)
         give_back_memory()  # what two databases were read and written with is no part of what comes next
         return lost

@@ -38,8 +38,7 @@ from recollect.pipeline.ingest import Ingester, Sinks
 from recollect.pipeline.mend import mend_index
 from recollect.pipeline.plan import Heal, KnownSources, Planned, Planner
 from recollect.pipeline.renew.redaction import Renewal, renew_redaction
-from recollect.pipeline.repair.healing import Healing
-from recollect.pipeline.repair.in_step import bring_in_step
+from recollect.pipeline.repair.healing import Healing, bring_together
 from recollect.pipeline.report import AgentSync, ProgressCallback, Skipped, SyncProgress, SyncReport
 from recollect.pipeline.spool import clear_spool
 from recollect.pipeline.work.stages import OtherThreads, StageTimer
@@ -116,12 +115,12 @@ def sync(
     before = home.size_bytes() if request.scope is None else 0
     timer, threads = StageTimer(), OtherThreads()
     opened = Opened(home, writer, reader, archive, keys)
-    report.notes += bring_in_step(opened, request.config.privacy, at=request.now_us())
+    report.notes += bring_together(opened, request.config.privacy, at=request.now_us())
     healing = Healing(opened, report, is_bounded=request.max_bytes is not None) if request.scope is None else None
     keeping_out = KeepingOut(opened, excluded_repos(request.config, request.env), now_us=request.now_us())
     if request.scope is None:
-        wish = Renewal(request.config.privacy, request.max_bytes, request.progress)
         report.notes += strangers(request.config.agents, request.known).values()
+        wish = Renewal(request.config.privacy, request.max_bytes, request.progress)
         renew_redaction(home, (writer, reader, archive, keys), wish, report)
     index = _open_index(home, report)
     try:
@@ -150,10 +149,10 @@ def sync(
         if index is not None:
             _close_index(index, report)
     report.notes += keeping_out.finish(ingester.touched_sessions)
+    archive.condition.set_change(writer.last_change())
     if request.wish is not None:
         tell_short(report, writer, reader, ingester.touched_sessions)
-    timer.merge({"index engine and feeding (threads)": threads.seconds()})
-    _finish_report(report, ingester, timer)
+    _finish_report(report, ingester, timer, threads)
     report.stored_bytes = home.size_bytes() - before if request.scope is None else 0
     report.seconds = time.perf_counter() - started
     return report
@@ -500,7 +499,8 @@ def interruptible() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _finish_report(report: SyncReport, ingester: Ingester, timer: StageTimer) -> None:
+def _finish_report(report: SyncReport, ingester: Ingester, timer: StageTimer, threads: OtherThreads) -> None:
+    timer.merge({"index engine and feeding (threads)": threads.seconds()})
     for line in report.agents.values():
         report.bytes += line.bytes
         if line.records and not line.events and not line.replays:

@@ -315,13 +315,13 @@ def _clear_vectors(home: Home, stored: SqliteChoosing) -> None:
         return
     from recollect.index.vectors.removing import keep_only, keep_only_entries
 
-    with _vectors_held(home):
+    with vectors_held(home):
         keep_only(home.vectors, stored.existing)
         keep_only_entries(home.vectors, stored.entry_marks)
 
 
 @contextmanager
-def _vectors_held(home: Home) -> Iterator[None]:
+def vectors_held(home: Home) -> Iterator[None]:
     """Hold the lock of who makes vectors; one at work is asked to end. Raises StoreLocked when it does not."""
     stop = home.vectors / STOP_NAME
     ends_at = time.monotonic() + EMBEDDING_WAIT_S

@@ -1,8 +1,6 @@
-"""Archive and database in step: each is brought up to what the other one tells.
+"""Archive and database in step: all that both tell is compared, and each is brought up to what the other one tells.
 
-The length of the journal at the last commit is written down in the database. As long as it is the same, nothing has to
-be read. Where it is another, a crash came between the two, or one of them was damaged, removed or replaced by an older
-copy: then all that both tell is compared.
+Loaded only where they may differ, see `repair.healing.bring_together`.
 """
 
 from __future__ import annotations
@@ -19,8 +17,10 @@ from recollect.archive.removing.compacting import sorted_out
 from recollect.config import PrivacyConfig
 from recollect.errors import KeyUnavailable
 from recollect.model.ids import session_uid
-from recollect.pipeline.forgetting.running import Opened, apply_tombstones
+from recollect.pipeline.embed import LOCK_NAME
+from recollect.pipeline.forgetting.running import Opened, apply_tombstones, vectors_held
 from recollect.pipeline.ingest import Ingester, Sinks
+from recollect.pipeline.rebuild import rebuild_index_of
 from recollect.pipeline.rederiving.slices import Revision, slices_of
 from recollect.pipeline.report import AgentSync, SyncReport
 from recollect.pipeline.work.stages import StageTimer
@@ -59,13 +59,11 @@ class Compared(msgspec.Struct):
 
 
 def bring_in_step(opened: Opened, privacy: PrivacyConfig, *, at: int) -> list[str]:
-    """Compare archive and database where they may differ, and put right what does; return a line on each thing done.
+    """Compare archive and database, and put right what differs; return a line on each thing done.
 
     The caller holds the ingest lock. at: UTC microseconds. Raises KeyUnavailable, StoreError, ArchiveError.
     """
     writer, archive = opened.writer, opened.archive
-    if writer.journal_mark == archive.journal.size_bytes() and JOURNAL not in archive.condition.changed_packs():
-        return []
     notes: list[str] = []
     found = compare(opened)
     if found.moves:
@@ -83,6 +81,22 @@ def bring_in_step(opened: Opened, privacy: PrivacyConfig, *, at: int) -> list[st
         writer.mark_journal(archive.journal.size_bytes())
     archive.condition.leave_packs({JOURNAL})
     return notes
+
+
+def drop_what_is_ahead(opened: Opened) -> list[str]:
+    """The database is an older copy: index and vectors know of events that it does not have. Make them again.
+
+    Before anything new is stored, which would get the same numbers. Raises StoreError, IndexUnavailable.
+    """
+    home, condition = opened.home, opened.archive.condition
+    rebuild_index_of(home, opened.writer, opened.reader)
+    if home.vectors.exists():
+        with vectors_held(home):
+            for path in home.vectors.rglob("*"):
+                if path.is_file() and path.name != LOCK_NAME:
+                    path.unlink()
+    condition.set_change(opened.writer.last_change())
+    return ["the database is an older copy: the search index was made again from it, and so are the vectors"]
 
 
 def compare(opened: Opened) -> Compared:
