@@ -268,7 +268,7 @@ class Archive:
         """Before anything is written: what others changed is not taken for ours."""
         if self._changed_by_others is None:
             self._changed_by_others = frozenset(self.condition.changed_packs())
-            self._writer.highest = max(self._changed_by_others, default=0)
+            self._writer.highest = self.condition.highest_pack
 
     def _check_writable(self) -> None:
         if self._read_only:

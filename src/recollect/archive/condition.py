@@ -28,6 +28,7 @@ class _Note(msgspec.Struct):
     the journal is number 0.
 
     position: the number of the chunk that a sample looked at last. change: how far the change log of the database was.
+    highest: the highest number that a pack ever had.
     """
 
     format: int = FORMAT
@@ -35,6 +36,7 @@ class _Note(msgspec.Struct):
     packs: dict[int, tuple[int, int]] = {}
     position: int = 0
     change: int = 0
+    highest: int = 0
 
 
 class Condition:
@@ -88,6 +90,12 @@ class Condition:
         return sorted(number for number, state in self._read().packs.items() if now.get(number) != state)
 
     @property
+    def highest_pack(self) -> int:
+        """The highest number that a pack is known to have had: one that is missing may come back."""
+        note = self._read()
+        return max(note.highest, *note.packs, 0)
+
+    @property
     def knows_packs(self) -> bool:
         """Whether it was ever remembered how packs looked."""
         return bool(self._read().packs)
@@ -100,7 +108,8 @@ class Condition:
             wanted = {n: state for n, state in known.items() if n not in numbers}
             wanted |= {n: now[n] for n in numbers if n in now}
         if wanted != known:
-            self._write(msgspec.structs.replace(self._read(), packs=wanted), is_durable=False)
+            note = msgspec.structs.replace(self._read(), packs=wanted, highest=max(self.highest_pack, *wanted, 0))
+            self._write(note, is_durable=False)
 
     def _packs_now(self) -> dict[int, tuple[int, int]]:
         found: dict[int, tuple[int, int]] = {}

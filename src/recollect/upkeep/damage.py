@@ -82,16 +82,18 @@ def look(home: Path, archive: Archive, *, budget: int, all_changed: bool) -> set
     """
     condition = archive.condition
     changed = condition.changed_packs()
-    sizes = {n: pack_path(archive.packs_folder, n).stat().st_size for n in pack_numbers(archive.packs_folder)}
-    short = {pack for pack, end in pack_ends(home).items() if sizes.get(pack, 0) < end}
-    wanted = chunks_of_packs(home, sorted({*changed, *short}))
+    wanted: list[ChunkPlace] = []
+    is_all = True
+    if changed or not condition.knows_packs:
+        sizes = {n: pack_path(archive.packs_folder, n).stat().st_size for n in pack_numbers(archive.packs_folder)}
+        short = {pack for pack, end in pack_ends(home).items() if sizes.get(pack, 0) < end}
+        wanted = chunks_of_packs(home, sorted({*changed, *short}))
+        is_all = all_changed or sum(place.length for place in wanted) <= budget
+        if not is_all:
+            wanted = [place for place in wanted if place.offset + place.length > sizes.get(place.pack, 0)]
     spent = sum(place.length for place in wanted)
-    is_all = all_changed or spent <= budget
-    if not is_all:
-        wanted = [place for place in wanted if place.offset + place.length > sizes.get(place.pack, 0)]
-        spent = sum(place.length for place in wanted)
     position = condition.position
-    turn = chunks_after(home, position, _SAMPLE_CHUNKS)
+    turn = chunks_after(home, position, _SAMPLE_CHUNKS) if budget else []
     for number, place in turn:
         if spent >= budget:
             break
@@ -99,11 +101,11 @@ def look(home: Path, archive: Archive, *, budget: int, all_changed: bool) -> set
         spent += place.length
         position = number
     else:
-        position = 0 if len(turn) < _SAMPLE_CHUNKS else position
+        position = 0 if budget and len(turn) < _SAMPLE_CHUNKS else position
     damaged = check(archive, {*wanted, *standing(home, archive)})
     condition.set_position(position)
     if is_all or not condition.knows_packs:
-        condition.leave_packs({*sizes, *changed} - {JOURNAL})
+        condition.leave_packs({*pack_numbers(archive.packs_folder), *changed} - {JOURNAL})
     return damaged
 
 

@@ -34,15 +34,11 @@ def promises(page: Path) -> list[Promise]:
     text = page.read_text("utf-8").partition(HEADING)[2].partition("\n## ")[0]
     rows = [line.strip().strip("|").split(" | ") for line in text.splitlines() if line.startswith("| `")]
     found = []
-    for file, damages, says, works, repairs in rows:
+    for file, damages, says, *rest in rows:
         said = tuple((command, words) for command, words in _SAID.findall(says))
-        for damage in damages.split(", "):
-            found.append(
-                Promise(
-                    _CODE.findall(file)[0], damage.strip(), said, tuple(_COMMAND.findall(works)),
-                    tuple(_COMMAND.findall(repairs)),
-                )
-            )  # fmt: skip
+        works, repairs = (tuple(_COMMAND.findall(cell)) for cell in rest)
+        name = _CODE.findall(file)[0]
+        found += [Promise(name, damage.strip(), said, works, repairs) for damage in damages.split(", ")]
     return found
 
 

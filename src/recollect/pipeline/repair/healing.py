@@ -40,7 +40,7 @@ class Healing:
     """Archives damaged chunks again while sources are planned. Made where the ingest lock is held."""
 
     def __init__(self, opened: Opened, report: SyncReport, *, is_bounded: bool) -> None:
-        """Look at a part of the archive. is_bounded: a refresh on read, which looks at less and tells nothing.
+        """Look at a part of the archive. is_bounded: a refresh on read, which reads nothing for that and tells nothing.
 
         Raises KeyUnavailable, StoreError, ArchiveError.
         """
@@ -48,7 +48,9 @@ class Healing:
         self._report = report
         self._is_bounded = is_bounded
         home, archive = opened.home.folder, opened.archive
-        self._damaged: set[ChunkPlace] = look(home, archive, budget=SAMPLE_BYTES, all_changed=not is_bounded)
+        self._damaged: set[ChunkPlace] = look(
+            home, archive, budget=0 if is_bounded else SAMPLE_BYTES, all_changed=not is_bounded
+        )
         self._sources = {one.source_id for one in known_damage(home, archive).sources} if self._damaged else set()
         self._healed = 0
 
