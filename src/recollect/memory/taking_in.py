@@ -248,11 +248,14 @@ class TakesIn(ABC):
 
         request = request or SyncRequest(self.config, env=self.env, now_us=now_us)
         lost: list[str] = []
+        notes: list[str] = []
         if what == "all":
             keys = load_keys(self._folders.keys)
             self._look_at_everything(request)
             self.close()
-            lost = rebuild_all(self._folders, keys, self.config, now_us=now_us, progress=progress, authored=authored)
+            lost, notes = rebuild_all(
+                self._folders, keys, self.config, now_us=now_us, progress=progress, authored=authored
+            )
             self.close()
         with self.writing() as (writer, archive, keys):
             if what == "index":
@@ -261,8 +264,8 @@ class TakesIn(ABC):
             self._make_vocabularies(report)
             self._distill((writer, archive, keys), request, report)
         self._make_ready(report)
+        report.notes += [*lost, *notes]
         if lost:
-            report.notes += lost
             report.state = "degraded"
         return report
 
@@ -308,7 +311,7 @@ class TakesIn(ABC):
             raise error
         keys = load_keys(self._folders.keys)
         self.close()
-        lines = rebuild_all(self._folders, keys, self.config, now_us=now_us)
+        rebuilt = rebuild_all(self._folders, keys, self.config, now_us=now_us)
         self.close()
         count = self.reader().stats()
         sessions = sum(agent.sessions for agent in count.agents)
@@ -316,7 +319,7 @@ class TakesIn(ABC):
             f"{error}. It was rebuilt from the archive: {sessions:,} sessions are back. Notes, facts, diaries, pins "
             "and decisions that you added were in the database alone: `recollect repair --from BACKUP` brings them "
             "back",
-            *lines,
+            *rebuilt.lost,
         ]
 
     @contextmanager

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from recollect.agents.registry import adapters
 from recollect.archive.archive import Archive
@@ -45,6 +46,14 @@ READY = "READY"
 """Stands in the rebuild folder once it is complete: from then on the swap is finished, not begun again."""
 
 
+class Rebuilt(NamedTuple):
+    """What a rebuild came to. lost: a line on each source of which not all could be derived. notes: on what only the
+    old database had, and cannot be read in it."""
+
+    lost: list[str]
+    notes: list[str]
+
+
 @contextmanager
 def _writing() -> Iterator[None]:
     """The system's errors on making, moving and removing files are ours. Raises DiskFull, ArchiveError."""
@@ -58,16 +67,16 @@ def _writing() -> Iterator[None]:
 def rebuild_all(
     home: Home, keys: HomeKeys, config: Config, *, now_us: Callable[[], int], progress: Progress | None = None,
     authored: Path | None = None,
-) -> list[str]:  # fmt: skip
+) -> Rebuilt:  # fmt: skip
     """Derive database and index anew beside the old ones, then let them take their place.
 
     Needs the archive and its key only; the old database may be damaged or gone. Sources with bytes that are known to
-    be damaged are taken over from it as they are, as long as it is sound; returned is a line on each source of which
-    not all could be derived. authored: a home of the same memory, from which what exists in databases alone is taken
-    besides.
+    be damaged are taken over from it as they are, as long as it is sound. authored: a home of the same memory, from
+    which what exists in databases alone is taken besides.
     Raises StoreLocked, StoreError, ArchiveError, IndexUnavailable; the old ones then stay.
     """
-    lost: list[str] = []
+    done = Rebuilt([], [])
+    lost = done.lost
     lock = IngestLock(home.folder)
     try:
         _finish_swap(home)
@@ -99,17 +108,14 @@ def rebuild_all(
             writer.close()
             archive.close()
         finish_carrying(home.folder, new.folder, carried)
-        lost += _keep_authored(home, new)
-        if authored is not None:
-            open_database(authored, "write").close()  # of the same schema
-            copy_authored(authored, new.folder, [table for table in KEPT_TABLES if table != "meta"])
+        done.notes.extend(_keep_authored(home, new, authored))
         _keep_forgotten(new, buried)
         _check_closed(new)
         (new.folder / READY).touch()
         archive.condition.set_change(0)  # its change log begins again
         _finish_swap(home)
         give_back_memory()  # what two databases were read and written with is no part of what comes next
-        return lost
+        return done
     finally:
         lock.release()
 
@@ -132,11 +138,14 @@ def _check_closed(new: Home) -> None:
         raise StoreError("the rebuilt database could not be written whole", hint="run the same command again")
 
 
-def _keep_authored(home: Home, new: Home) -> list[str]:
+def _keep_authored(home: Home, new: Home, besides: Path | None) -> list[str]:
     """Take over what exists in the old database alone; return a line on what could not be read of it.
 
-    One that is too damaged to be read is why people rebuild.
+    One that is too damaged to be read is why people rebuild. besides: another home that has it too.
     """
+    if besides is not None:
+        open_database(besides, "write").close()  # of the same schema
+        copy_authored(besides, new.folder, [table for table in KEPT_TABLES if table != "meta"])
     try:
         damaged = copy_authored(home.folder, new.folder)
     except StoreError:

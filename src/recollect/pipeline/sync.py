@@ -110,13 +110,13 @@ def sync(
     Interruptible anywhere: after Ctrl-C what was taken so far is written and the report says "interrupted".
     Raises StoreError and ArchiveError when the home cannot be written; sources that fail are in the report.
     """
-    started = time.perf_counter()
+    started, before = time.perf_counter(), home.size_bytes() if request.scope is None else 0
     report = SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0)
-    before = home.size_bytes() if request.scope is None else 0
     timer, threads = StageTimer(), OtherThreads()
     opened = Opened(home, writer, reader, archive, keys)
-    report.notes += bring_together(opened, request.config.privacy, at=request.now_us())
-    healing = Healing(opened, report, is_bounded=request.max_bytes is not None) if request.scope is None else None
+    at, is_bounded = request.now_us(), request.max_bytes is not None
+    report.notes += bring_together(opened, request.config.privacy, at=at, is_bounded=is_bounded)
+    healing = Healing(opened, report, is_bounded=is_bounded) if request.scope is None else None
     keeping_out = KeepingOut(opened, excluded_repos(request.config, request.env), now_us=request.now_us())
     if request.scope is None:
         report.notes += strangers(request.config.agents, request.known).values()

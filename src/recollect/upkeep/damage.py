@@ -81,7 +81,7 @@ def look(home: Path, archive: Archive, *, budget: int, all_changed: bool) -> set
     Raises KeyUnavailable where the keys are not the archive's; StoreError, ArchiveError.
     """
     condition = archive.condition
-    changed = condition.changed_packs()
+    changed = [number for number in condition.changed_packs() if number != JOURNAL]
     wanted: list[ChunkPlace] = []
     is_all = True
     if changed or not condition.knows_packs:
@@ -105,7 +105,7 @@ def look(home: Path, archive: Archive, *, budget: int, all_changed: bool) -> set
     damaged = check(archive, {*wanted, *standing(home, archive)})
     condition.set_position(position)
     if is_all or not condition.knows_packs:
-        condition.leave_packs({*pack_numbers(archive.packs_folder), *changed} - {JOURNAL})
+        condition.leave_packs({*pack_numbers(archive.packs_folder), *changed})
     return damaged
 
 

@@ -6,8 +6,9 @@
     4  one transaction: every row
     5  spool, index, vectors, packs, ready blocks; the database is written anew; the note goes
 
-A crash before 2 has forgotten nothing. After it, whoever opens the memory for writing next goes on: what is meant is
-told by the tombstones (`resume`). Every step can be done twice.
+A crash before 1 is durable has forgotten nothing. Between 1 and 2 the next sync finds tombstones that the database does
+not know, and forgets what they mean; after 2, whoever opens the memory for writing next goes on (`resume`). Every step
+can be done twice.
 """
 
 from __future__ import annotations

@@ -9,27 +9,32 @@ from recollect.archive.chunks import ChunkPlace, SealedChunk
 from recollect.archive.condition import JOURNAL
 from recollect.capture.files import ReadableSource
 from recollect.config import PrivacyConfig
-from recollect.errors import SourceError
+from recollect.errors import SourceError, StoreError
 from recollect.pipeline.forgetting.running import Opened
 from recollect.pipeline.report import SyncReport
 from recollect.store.ports import SourceRow
 from recollect.upkeep.damage import SAMPLE_BYTES, heal, in_source, known_damage, look
 
+SHORT_JOURNAL_BYTES = 4 << 20
+"""As much of a journal is compared with the database while somebody waits for an answer."""
 Opens = Callable[[], AbstractContextManager[ReadableSource]]
 
 
-def bring_together(opened: Opened, privacy: PrivacyConfig, *, at: int) -> list[str]:
+def bring_together(opened: Opened, privacy: PrivacyConfig, *, at: int, is_bounded: bool) -> list[str]:
     """Bring archive and database in step where they may differ; return a line on each thing done. at: UTC microseconds.
 
     The length of the journal at the last commit is written down in the database, and how the journal looked in the
     archive. As long as both are the same nothing has to be read. Else a crash came between the two, or one of them was
-    damaged, removed or replaced by an older copy. Raises KeyUnavailable, StoreError, ArchiveError, IndexUnavailable.
+    damaged, removed or replaced by an older copy. is_bounded: a refresh on read, which leaves a long comparison to
+    `sync`. Raises KeyUnavailable, StoreError, ArchiveError, IndexUnavailable.
     """
     writer, archive = opened.writer, opened.archive
     is_older = writer.last_change() < archive.condition.change
     is_same = writer.journal_mark == archive.journal.size_bytes() and JOURNAL not in archive.condition.changed_packs()
     if is_same and not is_older:
         return []
+    if is_bounded and archive.journal.size_bytes() > SHORT_JOURNAL_BYTES:
+        raise StoreError("archive and database are to be compared first; run `recollect sync`")
     from recollect.pipeline.repair.in_step import bring_in_step, drop_what_is_ahead
 
     notes = drop_what_is_ahead(opened) if is_older else []
