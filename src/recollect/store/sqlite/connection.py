@@ -35,6 +35,8 @@ LOST_HINT = (
 )
 _EMPTY_JOURNAL = 24
 _EMPTY_PACK = 8
+_VERSION_AT, _VERSION_END = 60, 64
+"""Where a database file has its version, `user_version`; the write-ahead log may have a newer one."""
 
 
 @contextmanager
@@ -122,6 +124,9 @@ def lost(home: Path) -> StoreLost:
 
 def is_lost(home: Path) -> bool:
     """Whether the database is gone, or empty, though the archive holds something."""
+    with suppress(OSError), (home / DATABASE_NAME).open("rb") as file:
+        if any(file.read(_VERSION_END)[_VERSION_AT:]):  # a schema of ours, or of somebody else: not empty
+            return False
     if not has_archive(home):
         return False
     try:
