@@ -86,7 +86,7 @@ def verify(
 def _journal_defects(archive: Archive, rows: list[LedgerRow]) -> list[LedgerDefect]:
     try:
         count = sum(1 for _ in archive.entries(skip_damaged=True))
-        missing = untold(archive, rows)
+        missing = untold(archive.sizes(), rows)
     except ArchiveError as error:
         return [LedgerDefect("journal_unreadable", str(error), is_loss=True)]
     detail = "the journal does not tell of all of it: a rebuild would not bring it back"

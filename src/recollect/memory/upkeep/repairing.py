@@ -246,9 +246,9 @@ def _archive_damage(job: _Job) -> str:
     reader = job.memory.reader()
     with job.archive() as archive:
         rows = list(reader.ledgers())
-        lacking = len(untold(archive, rows))
-        broken = archive.damaged_entries
-        ahead = behind(archive, reader.ledgers())
+        told_of = archive.sizes()
+        lacking, broken = len(untold(told_of, rows)), archive.damaged_entries
+        ahead = behind(told_of, reader.ledgers())
     told = [f"{broken:,} entries of the journal are damaged"] * bool(broken)
     told += [f"the journal does not tell of {lacking:,} revisions"] * bool(lacking)
     told += [f"the database does not have {ahead:,} revisions that the archive has"] * bool(ahead)

@@ -36,7 +36,7 @@ def is_all_there_is(home: Home, archive: Archive) -> bool:
         raise
     except StoreError:
         return True
-    missing = untold(archive, rows)
+    missing = untold(archive.sizes(), rows)
     if missing:
         raise ArchiveCorrupt(
             f"the archive's journal does not tell of {len(missing):,} of {len(rows):,} revisions that the database "

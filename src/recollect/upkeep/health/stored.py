@@ -96,8 +96,9 @@ def archive(desk: Desk, reader: Reader) -> Check:
             rows = list(reader.ledgers())
             entries = sum(entry.is_observation for entry in opened.entries(skip_damaged=True))
             broken = opened.damaged_entries
-            lacking = len(untold(opened, rows))
-            ahead = behind(opened, rows) and behind(opened, reader.ledgers())
+            told = opened.sizes()
+            lacking = len(untold(told, rows))
+            ahead = behind(told, rows) and behind(told, reader.ledgers())
             look(desk.folder, opened, budget=DOCTOR_BYTES, all_changed=False)
             damage = known_damage(desk.folder, opened)
         finally:
