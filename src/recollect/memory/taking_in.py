@@ -187,10 +187,8 @@ class TakesIn(ABC):
                 return self._index_entries()
             request = SyncRequest(self.config, env=self.env, max_bytes=REFRESH_BYTES, now_us=now_us)
             try:
-                recovered = self._recover(max_bytes=REFRESH_BYTES)
                 with self.writing(patience_s=0.0) as (writer, archive, keys):
                     report = sync(self._folders, writer, self.reader(), archive, keys, request)
-                report.notes[:0] = recovered
             except StoreLocked:
                 return ("catching up: another process is ingesting, this is what is stored so far",)
             except SchemaTooNew as error:
@@ -288,10 +286,11 @@ class TakesIn(ABC):
         except StoreError:
             return
 
-    def _recover(self, *, max_bytes: int | None = None) -> list[str]:
+    def _recover(self) -> list[str]:
         """Where the database is gone, and the archive is not: derive it from the archive. Return what is to be said.
 
-        max_bytes: the archive's size beyond which that is left to `sync`. Raises StoreLocked, StoreError, ArchiveError.
+        Kept in the audit too, because a daemon's or a hook's sync says it to nobody. Raises StoreLocked, StoreError,
+        ArchiveError.
         """
         from recollect.store.sqlite import is_lost
 
@@ -299,6 +298,7 @@ class TakesIn(ABC):
             return []
         from recollect.archive.keys import load_keys
         from recollect.pipeline.rebuild import finish_swap, rebuild_all
+        from recollect.store.sqlite.audit import add_audit
         from recollect.store.sqlite.connection import lost as error_of
         from recollect.upkeep.copies.swapping import finish_restore
 
@@ -307,14 +307,13 @@ class TakesIn(ABC):
         if not is_lost(self.home):
             return []
         error = error_of(self.home)
-        if max_bytes is not None and self._folders.archive_bytes() > max_bytes:
-            raise error
         keys = load_keys(self._folders.keys)
         self.close()
         rebuilt = rebuild_all(self._folders, keys, self.config, now_us=now_us)
         self.close()
         count = self.reader().stats()
         sessions = sum(agent.sessions for agent in count.agents)
+        add_audit(self.home, "recover", {"sessions": sessions}, at=now_us())
         return [
             f"{error}. It was rebuilt from the archive: {sessions:,} sessions are back. Notes, facts, diaries, pins "
             "and decisions that you added were in the database alone: `recollect repair --from BACKUP` brings them "

@@ -115,6 +115,15 @@ def has_archive(home: Path) -> bool:
     return any(pack.stat().st_size > _EMPTY_PACK for pack in packs)
 
 
+def has_database(home: Path) -> bool:
+    """Whether a home has a database. Raises StoreLost where it has none though its archive holds something."""
+    if (home / DATABASE_NAME).exists():
+        return True
+    if has_archive(home):
+        raise lost(home)
+    return False
+
+
 def lost(home: Path) -> StoreLost:
     """Return the error of a database that is gone though the archive is there."""
     is_there = (home / DATABASE_NAME).exists()
