@@ -4,7 +4,8 @@ RecollectError            .code (stable), .retryable, .exit_code, .hint
 ├─ UsageError (2)         ConfigError · UnknownName · QueryError
 ├─ SourceError (3)        SourceUnavailable (retry) · SourceChanged (retry) · SourceRefused
 ├─ ArchiveError (3)       ArchiveCorrupt · RawGone · KeyUnavailable (retry)
-├─ StoreError (3)         StoreLocked (retry) · SchemaTooNew · StoreCorrupt · DiskFull (retry) · BackupUnusable
+├─ StoreError (3)         StoreLocked (retry) · SchemaTooNew · StoreCorrupt · StoreLost · DiskFull (retry)
+│                         BackupUnusable
 ├─ IndexUnavailable (3)   search falls back and says so; never fatal. EmbeddingUnavailable
 ├─ EndpointError (3)      EndpointUnavailable (retry) · EndpointRefused · EndpointUnusable
 ├─ SettingsError (3)      SettingsInvalid · SettingsRefused · SettingsChanged (retry)
@@ -149,6 +150,12 @@ class StoreCorrupt(StoreError):
     """The database is damaged."""
 
     code = "store_corrupt"
+
+
+class StoreLost(StoreCorrupt):
+    """The database is missing or empty beside an archive that is not. Nothing makes an empty one in its place."""
+
+    code = "store_lost"
 
 
 class DiskFull(StoreError):

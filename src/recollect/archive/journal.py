@@ -81,9 +81,9 @@ class JournalEntry(msgspec.Struct, frozen=True, array_like=True):
     agent's root and the declared lane, so that the adapter can be asked again without the agent's file. marks: head and
     tail hash of the source at to_bytes, which a hole may take away.
 
-    Three entries are no observations: with `removal` it tells that bytes were taken away, and its chunks are those of
+    Four entries are no observations: with `removal` it tells that bytes were taken away, and its chunks are those of
     the revision from keep_chunks on; is_dropped: everything of the source is forgotten; tombstones: what must not come
-    back, of no source.
+    back, of no source; chunks of no source: these lie elsewhere now, in whatever revision they are.
     """
 
     source_id: str
@@ -111,7 +111,7 @@ class JournalEntry(msgspec.Struct, frozen=True, array_like=True):
     @property
     def is_observation(self) -> bool:
         """True: something of a source was seen and taken."""
-        return self.removal is None and not self.is_dropped and not self.tombstones
+        return bool(self.source_id) and self.removal is None and not self.is_dropped
 
 
 def burying(tombstones: Sequence[Tombstone]) -> JournalEntry:
@@ -125,6 +125,11 @@ def burying(tombstones: Sequence[Tombstone]) -> JournalEntry:
 def dropping(source_id: str, at: int) -> JournalEntry:
     """Return the entry that says that everything of a source is forgotten. at: UTC microseconds."""
     return msgspec.structs.replace(burying(()), source_id=source_id, observed_at=at, is_dropped=True)
+
+
+def moving(places: Sequence[ChunkPlace]) -> JournalEntry:
+    """Return the entry that says where chunks lie from now on."""
+    return msgspec.structs.replace(burying(()), chunks=[(place, False) for place in places])
 
 
 _ALWAYS_WRITTEN = JournalEntry.__struct_fields__.index("lane") + 1
@@ -207,6 +212,15 @@ class Journal:
             return
         except OSError as error:
             raise ArchiveError(f"cannot read {self._path}: {error.strerror or error}") from error
+
+    def is_of_other_keys(self) -> bool:
+        """Whether the file says that it was written with other keys. One that cannot be read says nothing."""
+        try:
+            with self._path.open("rb") as file:
+                header = file.read(_FILE_HEADER_BYTES)
+        except OSError:
+            return False
+        return header.startswith(_FILE_MAGIC) and len(header) == _FILE_HEADER_BYTES and header != self._file_header
 
     def size_bytes(self) -> int:
         """Return the length of the journal file; 0 if there is none."""

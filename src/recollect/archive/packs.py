@@ -52,6 +52,8 @@ class PackWriter:
         self._roll_over_bytes = roll_over_bytes
         self._file: AppendFile | None = None
         self._number = 0
+        self.highest = 0
+        """The highest number that was ever used, as far as the caller knows: a pack that is missing may come back."""
 
     def append(self, chunks: Sequence[SealedChunk]) -> list[ChunkPlace]:
         """Append chunks in one write and return their places, in order. Durable only after `flush`.
@@ -77,7 +79,7 @@ class PackWriter:
     def begin(self) -> None:
         """Begin a pack of a number that was never used, whatever room the newest one has."""
         self.close()
-        self._number = max(pack_numbers(self._folder), default=0) + 1
+        self._number = max(*pack_numbers(self._folder), self.highest, 0) + 1
         self._file = AppendFile(pack_path(self._folder, self._number), is_new=True)
 
     def flush(self) -> None:
@@ -99,7 +101,7 @@ class PackWriter:
         if self._file is not None and not self._file.is_torn and self._file.size_bytes < self._roll_over_bytes:
             return self._file
         self.close()
-        newest = max(pack_numbers(self._folder), default=0)
+        newest = max(*pack_numbers(self._folder), self.highest, 0)
         if newest and self._can_continue(pack_path(self._folder, newest)):
             self._file = AppendFile(pack_path(self._folder, newest), is_new=False)
             self._number = newest
@@ -114,6 +116,8 @@ class PackWriter:
             file = _PackFile(open_for_reading(path))
             size = file.size_bytes()
             return size < self._roll_over_bytes and _ends_whole(file, size)
+        except FileNotFoundError:
+            return False
         except OSError as error:
             raise ArchiveError(f"cannot read {path}: {error.strerror or error}") from error
 

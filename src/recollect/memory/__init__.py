@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from recollect.memory.spool import Spooled, SpoolFacet
     from recollect.memory.taking_in import REFRESH_EVERY_S
     from recollect.memory.upkeep.facet import UpkeepFacet
+    from recollect.memory.upkeep.repairing import RepairReport
     from recollect.memory.usage import UsageFacet
     from recollect.model.usage import UsageReport, UsageRow, UsageTotals
     from recollect.notes.contradicting import Contradiction
@@ -203,6 +204,7 @@ _NAMES = {
     "recollect.store.sinks.contract": "Given Item Offsets Retracted Sink",
     "recollect.store.sinks.lines": "LinesSink",
     "recollect.store.sinks.database": "SqliteSink",
+    "recollect.memory.upkeep.repairing": "RepairReport",
     "recollect.upkeep.copies.reports": "BackupReport RestoreReport",
     "recollect.upkeep.forgetting.reports": "ForgetReport ForgetSelection ForgottenList SessionToForget",
     "recollect.upkeep.reports": (
@@ -326,6 +328,7 @@ __all__ = [
     "RecallFacet",
     "RecallStats",
     "Recognised",
+    "RepairReport",
     "RestoreReport",
     "Retracted",
     "Retro",

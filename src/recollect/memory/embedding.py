@@ -18,6 +18,7 @@ from recollect.pipeline.background import be_gentle, start_detached
 from recollect.pipeline.home import Home
 from recollect.recall.answers import VectorStats
 from recollect.store.feed import TextFeed
+from recollect.store.sqlite import has_database
 
 if TYPE_CHECKING:
     from recollect.index.vectors.embedder import Embedder
@@ -120,7 +121,7 @@ class EmbeddingFacet:
 
         if not self.is_on:
             return EmbedReport("off", notes=["vectors are switched off ([embedding] model = 'off')"])
-        if not self._home.database.exists():
+        if not has_database(self._home.folder):
             return EmbedReport("done", notes=["nothing is stored yet"])
         from recollect.store.sqlite import IngestLock
 

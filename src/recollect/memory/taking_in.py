@@ -84,7 +84,8 @@ class TakesIn(ABC):
 
         request = SyncRequest(self.config, agents=agents, env=self.env, progress=progress, now_us=now_us)
         try:
-            if force and (self.home / "memory.db").exists():
+            recovered = self._recover()
+            if force and (self.home / "memory.db").exists() and not recovered:
                 return self.rebuild("all", request=request)
             with self.writing() as (writer, archive, keys):
                 report = sync(self._folders, writer, self.reader(), archive, keys, request)
@@ -93,6 +94,7 @@ class TakesIn(ABC):
                 evicted = self._retain((writer, archive, keys), report)
             self._make_ready(report)
             self._tell(evicted, report)
+            report.notes[:0] = recovered
             return report
         except StoreLocked as error:
             return SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0, state="busy", notes=[str(error)])
@@ -128,6 +130,7 @@ class TakesIn(ABC):
         if is_dry_run:
             return look_over_beside(self._folders, request, plain, archives)
         try:
+            recovered = self._recover()
             with (
                 self.writing() as (writer, archive, keys),
                 unpacked(archives, self._folders.unpacking) as shown_as,
@@ -140,6 +143,7 @@ class TakesIn(ABC):
                 self._make_vocabularies(report)
                 self._distill((writer, archive, keys), request, report)
             self._make_ready(report)
+            report.notes[:0] = recovered
             return report
         except StoreLocked as error:
             return SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0, state="busy", notes=[str(error)])
@@ -154,8 +158,11 @@ class TakesIn(ABC):
 
         request = SyncRequest(self.config, env=self.env, now_us=now_us)
         request.scope, request.should_stop = scope, should_stop
+        recovered = self._recover()
         with self.writing() as (writer, archive, keys):
-            return sync(self._folders, writer, self.reader(), archive, keys, request)
+            report = sync(self._folders, writer, self.reader(), archive, keys, request)
+        report.notes[:0] = recovered
+        return report
 
     def make_ready(self) -> None:
         """Have answers for sessions that start, see `recollect.ready`. Raises StoreError."""
@@ -226,19 +233,27 @@ class TakesIn(ABC):
         return settled(self.home)
 
     def rebuild(
-        self, what: Literal["index", "all"], *, progress: Progress | None = None, request: SyncRequest | None = None
-    ) -> SyncReport:
-        """Derive the index, or everything, anew; then take in what is new. Raises StoreLocked."""
+        self, what: Literal["index", "all"], *, progress: Progress | None = None, request: SyncRequest | None = None,
+        authored: Path | None = None,
+    ) -> SyncReport:  # fmt: skip
+        """Derive the index, or everything, anew; then take in what is new. Raises StoreLocked.
+
+        authored: see `pipeline.rebuild.rebuild_all`.
+        """
         from recollect.archive.keys import load_keys
         from recollect.pipeline.rebuild import rebuild_all, rebuild_index_of
         from recollect.pipeline.sync import SyncRequest, sync
 
         request = request or SyncRequest(self.config, env=self.env, now_us=now_us)
         lost: list[str] = []
+        notes: list[str] = []
         if what == "all":
             keys = load_keys(self._folders.keys)
+            self._look_at_everything(request)
             self.close()
-            lost = rebuild_all(self._folders, keys, self.config, now_us=now_us, progress=progress)
+            lost, notes = rebuild_all(
+                self._folders, keys, self.config, now_us=now_us, progress=progress, authored=authored
+            )
             self.close()
         with self.writing() as (writer, archive, keys):
             if what == "index":
@@ -247,10 +262,64 @@ class TakesIn(ABC):
             self._make_vocabularies(report)
             self._distill((writer, archive, keys), request, report)
         self._make_ready(report)
+        report.notes += [*lost, *notes]
         if lost:
-            report.notes += lost
             report.state = "degraded"
         return report
+
+    def _look_at_everything(self, request: SyncRequest) -> None:
+        """Before a rebuild: bring journal and database in step, and find out which chunks do not open.
+
+        A database that cannot be read is why people rebuild.
+        """
+        from recollect.pipeline.forgetting.running import Opened
+        from recollect.pipeline.repair.in_step import bring_in_step
+        from recollect.upkeep.damage import check
+
+        try:
+            with self.writing() as (writer, archive, keys):
+                opened = Opened(self._folders, writer, self.reader(), archive, keys)
+                bring_in_step(opened, request.config.privacy, at=now_us())
+                check(archive, writer.removing.holes.places())
+        except (StoreLocked, SchemaTooNew):
+            raise
+        except StoreError:
+            return
+
+    def _recover(self) -> list[str]:
+        """Where the database is gone, and the archive is not: derive it from the archive. Return what is to be said.
+
+        Kept in the audit too, because a daemon's or a hook's sync says it to nobody. Raises StoreLocked, StoreError,
+        ArchiveError.
+        """
+        from recollect.store.sqlite import is_lost
+
+        if not is_lost(self.home):
+            return []
+        from recollect.archive.keys import load_keys
+        from recollect.pipeline.rebuild import finish_swap, rebuild_all
+        from recollect.store.sqlite.audit import add_audit
+        from recollect.store.sqlite.connection import lost as error_of
+        from recollect.upkeep.copies.swapping import finish_restore
+
+        finish_restore(self.home)
+        finish_swap(self._folders)
+        if not is_lost(self.home):
+            return []
+        error = error_of(self.home)
+        keys = load_keys(self._folders.keys)
+        self.close()
+        rebuilt = rebuild_all(self._folders, keys, self.config, now_us=now_us)
+        self.close()
+        count = self.reader().stats()
+        sessions = sum(agent.sessions for agent in count.agents)
+        add_audit(self.home, "recover", {"sessions": sessions}, at=now_us())
+        return [
+            f"{error}. It was rebuilt from the archive: {sessions:,} sessions are back. Notes, facts, diaries, pins "
+            "and decisions that you added were in the database alone: `recollect repair --from BACKUP` brings them "
+            "back",
+            *rebuilt.lost,
+        ]
 
     @contextmanager
     def writing(self, *, patience_s: float = BESIDE_DAEMON_S) -> Iterator[tuple[SqliteWriter, Archive, HomeKeys]]:
@@ -261,6 +330,7 @@ class TakesIn(ABC):
         from recollect.archive.archive import Archive
         from recollect.archive.keys import load_keys, load_or_create_keys
         from recollect.pipeline.rebuild import finish_swap
+        from recollect.store.sqlite.connection import has_archive
         from recollect.upkeep.copies.swapping import finish_restore
         from recollect.upkeep.removal.cutting import settle
 
@@ -269,8 +339,7 @@ class TakesIn(ABC):
         finish_swap(self._folders)
         writer = self._open_writer(patience_s)
         try:
-            has_archive = (self._folders.archive / "journal.log").exists()
-            keys = load_keys(self._folders.keys) if has_archive else load_or_create_keys(self._folders.keys)
+            keys = (load_keys if has_archive(self.home) else load_or_create_keys)(self._folders.keys)
             archive = Archive.open(self._folders.archive, keys)
             try:
                 settle(archive, writer)

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
-from recollect.archive.journal import MARK_BYTES, JournalEntry
+from recollect.archive.journal import MARK_BYTES, JournalEntry, moving
 from recollect.errors import IndexUnavailable
 from recollect.index.engine import give_back_memory
 from recollect.index.writer import IndexWriterSet
@@ -110,7 +110,13 @@ class Ingester:
             result = sieved
         with self._timer.stage("archive"):
             known = self._writer.known_chunks([chunk.name for chunk in result.chunks]) if result.chunks else {}
+            damaged = self._archive.condition.damaged.intersection(known.values())
+            for place in damaged:  # it does not open, so it does not count as there
+                del known[place.name]
             places = self._archive.write(result.chunks, known=known)
+            if damaged:
+                names = {place.name for place in damaged}
+                self._archive.record([moving([place for place in places if place.name in names])])
         self._note(result, places)
 
     def take_archived(self, result: SliceResult, places: list[ChunkPlace]) -> None:
@@ -153,6 +159,8 @@ class Ingester:
                 self._count(result, outcome.new_events, outcome.replays)
                 if result.left_out and self._keeping_out is not None:
                     self._keeping_out.promise(result, at=now)
+            if self._record_journal:
+                self._writer.mark_journal(self._archive.journal.size_bytes())
         with self._timer.stage("index"):
             self._index_docs(docs, stale)
         self._uncommitted_bytes += size

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -29,6 +30,7 @@ from recollect.pipeline.work.trail import next_revision
 from recollect.store.ports import ChunkReader, SourceRow
 
 _STEP_BYTES = 1024 * 1024
+Heal = Callable[[SourceRow, Callable[[], AbstractContextManager[ReadableSource]]], None]
 
 
 class KnownSources(Protocol):
@@ -62,6 +64,8 @@ class Planner:
         self._scope = scope
         self.was_left_out: Callable[[FoundSource], bool] = lambda _item: False
         """Tells sources of which nothing may be taken in, as they are now."""
+        self.heal: Heal | None = None
+        """Archives again what a known source still has of chunks that are damaged."""
         self._adapter = adapter
         self._writer = writer
         self._archive = archive
@@ -143,6 +147,8 @@ class Planner:
         if row is None:
             self._report.new += 1
             return self._first_sight(item)
+        if self.heal is not None:
+            self.heal(row, partial(self._open, item))
         if self._looks_unchanged(row, item):
             self._report.unchanged += 1
             if has_moved or row.status != "active" or not self._has_same_state(row, item):

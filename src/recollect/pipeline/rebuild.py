@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from recollect.agents.registry import adapters
 from recollect.archive.archive import Archive
@@ -33,14 +34,24 @@ from recollect.privacy.configured import detectors_in_force, redactor_of
 from recollect.privacy.redact import Redactor
 from recollect.store.ports import Reader, Writer
 from recollect.store.sqlite import IngestLock, open_writer
-from recollect.store.sqlite.firings import copy_authored
+from recollect.store.sqlite.connection import open_database
+from recollect.store.sqlite.firings import KEPT_TABLES, copy_authored
 from recollect.store.sqlite.removing.carrying import carry_over, finish_carrying
 from recollect.store.sqlite.removing.forgetting import Tombstone as StoredTombstone
 from recollect.store.sqlite.writing.short_sessions import ShortSession, short_sessions_of
+from recollect.upkeep.damage import known_damage
 
 Progress = Callable[[int, int], None]
 READY = "READY"
 """Stands in the rebuild folder once it is complete: from then on the swap is finished, not begun again."""
+
+
+class Rebuilt(NamedTuple):
+    """What a rebuild came to. lost: a line on each source of which not all could be derived. notes: on what only the
+    old database had, and cannot be read in it."""
+
+    lost: list[str]
+    notes: list[str]
 
 
 @contextmanager
@@ -54,15 +65,18 @@ def _writing() -> Iterator[None]:
 
 @_writing()
 def rebuild_all(
-    home: Home, keys: HomeKeys, config: Config, *, now_us: Callable[[], int], progress: Progress | None = None
-) -> list[str]:
+    home: Home, keys: HomeKeys, config: Config, *, now_us: Callable[[], int], progress: Progress | None = None,
+    authored: Path | None = None,
+) -> Rebuilt:  # fmt: skip
     """Derive database and index anew beside the old ones, then let them take their place.
 
-    Needs the archive and its key only; the old database may be damaged or gone. Only then is a damaged archive taken
-    for what it is; returned is a line on each source of which not all could be derived.
+    Needs the archive and its key only; the old database may be damaged or gone. Sources with bytes that are known to
+    be damaged are taken over from it as they are, as long as it is sound. authored: a home of the same memory, from
+    which what exists in databases alone is taken besides.
     Raises StoreLocked, StoreError, ArchiveError, IndexUnavailable; the old ones then stay.
     """
-    lost: list[str] = []
+    done = Rebuilt([], [])
+    lost = done.lost
     lock = IngestLock(home.folder)
     try:
         _finish_swap(home)
@@ -70,7 +84,9 @@ def rebuild_all(
         new = Home(home.rebuild)
         report = SyncReport(agents={s: AgentSync(agent=s) for s in adapters()}, seconds=0, bytes=0, stored_bytes=0)
         archive = Archive.open(home.archive, keys, read_only=True)
-        carried = carry_over(home.folder, new.folder)
+        is_all = is_all_there_is(home, archive)
+        damaged = {} if is_all else {one.source_id: one for one in known_damage(home.folder, archive).sources}
+        carried = carry_over(home.folder, new.folder, damaged)
         writer = open_writer(new.folder, domains=config.repos.domains, own_folder=home.folder)
         index = IndexWriterSet.open(new.index)
         try:
@@ -78,8 +94,9 @@ def rebuild_all(
                 Sinks(writer, archive, index), report, now_us=now_us, timer=StageTimer(), record_journal=False
             )
             redactor = redactor_of(keys.marker_key, config.privacy)
-            ingester.lost = lost if is_all_there_is(home, archive) else None
-            rederive(archive, redactor, ingester, progress)
+            ingester.lost = lost
+            rederive(archive, redactor, ingester, progress, kept=damaged)
+            lost += [f"{one.path} stays as it was: {one.bytes:,} bytes are damaged" for one in damaged.values()]
             with writer.transaction():
                 index.delete(writer.short.carry(_short_before(home)))
             ingester.commit_index()
@@ -91,13 +108,14 @@ def rebuild_all(
             writer.close()
             archive.close()
         finish_carrying(home.folder, new.folder, carried)
-        _keep_authored(home, new)
+        done.notes.extend(_keep_authored(home, new, authored))
         _keep_forgotten(new, buried)
         _check_closed(new)
         (new.folder / READY).touch()
+        archive.condition.set_change(0)  # its change log begins again
         _finish_swap(home)
         give_back_memory()  # what two databases were read and written with is no part of what comes next
-        return lost
+        return done
     finally:
         lock.release()
 
@@ -120,12 +138,21 @@ def _check_closed(new: Home) -> None:
         raise StoreError("the rebuilt database could not be written whole", hint="run the same command again")
 
 
-def _keep_authored(home: Home, new: Home) -> None:
-    """Take over what exists in the old database alone. One that is too damaged to be read is why people rebuild."""
+def _keep_authored(home: Home, new: Home, besides: Path | None) -> list[str]:
+    """Take over what exists in the old database alone; return a line on what could not be read of it.
+
+    One that is too damaged to be read is why people rebuild. besides: another home that has it too.
+    """
+    if besides is not None:
+        open_database(besides, "write").close()  # of the same schema
+        copy_authored(besides, new.folder, [table for table in KEPT_TABLES if table != "meta"])
     try:
-        copy_authored(home.folder, new.folder)
+        damaged = copy_authored(home.folder, new.folder)
     except StoreError:
-        shutil.copy2(home.database, home.database.with_suffix(".damaged.db"))
+        aside = home.database.with_suffix(".damaged.db")
+        shutil.copy2(home.database, aside)
+        return [f"notes, facts, diaries and pins cannot be read in the damaged database, which is kept as {aside.name}"]
+    return [f"the damaged database has only a part of: {', '.join(damaged)}"] if damaged else []
 
 
 def _keep_forgotten(new: Home, buried: Sequence[Tombstone]) -> None:
@@ -178,15 +205,21 @@ def revisions_of(archive: Archive) -> list[Revision]:
     return [Revision.of(archived) for archived in archive.revisions()]
 
 
-def rederive(archive: Archive, redactor: Redactor, ingester: Ingester, progress: Progress | None) -> None:
-    """Write every archived revision again through an ingester that does not write to the archive."""
+def rederive(
+    archive: Archive, redactor: Redactor, ingester: Ingester, progress: Progress | None, *,
+    kept: Collection[str] = (),
+) -> None:  # fmt: skip
+    """Write every archived revision again through an ingester that does not write to the archive.
+
+    kept: ids of sources that were taken over as they were.
+    """
     revisions = revisions_of(archive)
     known = adapters()
     total = sum(place.plain for r in revisions for place, _ in r.chunks)
     done = 0
     trails: dict[str, bytes] = {}
     for revision in revisions:
-        if revision.row.agent not in known:
+        if revision.row.agent not in known or revision.row.source_id in kept:
             continue
         source = revision.row.source_id
         revision.row.trail = next_revision(trails.get(source, b""))

@@ -36,8 +36,9 @@ from recollect.pipeline.importing.survey import Survey
 from recollect.pipeline.importing.wish import ImportWish
 from recollect.pipeline.ingest import Ingester, Sinks
 from recollect.pipeline.mend import mend_index
-from recollect.pipeline.plan import KnownSources, Planned, Planner
+from recollect.pipeline.plan import Heal, KnownSources, Planned, Planner
 from recollect.pipeline.renew.redaction import Renewal, renew_redaction
+from recollect.pipeline.repair.healing import Healing, bring_together
 from recollect.pipeline.report import AgentSync, ProgressCallback, Skipped, SyncProgress, SyncReport
 from recollect.pipeline.spool import clear_spool
 from recollect.pipeline.work.stages import OtherThreads, StageTimer
@@ -109,16 +110,17 @@ def sync(
     Interruptible anywhere: after Ctrl-C what was taken so far is written and the report says "interrupted".
     Raises StoreError and ArchiveError when the home cannot be written; sources that fail are in the report.
     """
-    started = time.perf_counter()
+    started, before = time.perf_counter(), home.size_bytes() if request.scope is None else 0
     report = SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0)
-    before = home.size_bytes() if request.scope is None else 0
-    timer = StageTimer()
-    threads = OtherThreads()
+    timer, threads = StageTimer(), OtherThreads()
     opened = Opened(home, writer, reader, archive, keys)
+    at, is_bounded = request.now_us(), request.max_bytes is not None
+    report.notes += bring_together(opened, request.config.privacy, at=at, is_bounded=is_bounded)
+    healing = Healing(opened, report, is_bounded=is_bounded) if request.scope is None else None
     keeping_out = KeepingOut(opened, excluded_repos(request.config, request.env), now_us=request.now_us())
     if request.scope is None:
-        wish = Renewal(request.config.privacy, request.max_bytes, request.progress)
         report.notes += strangers(request.config.agents, request.known).values()
+        wish = Renewal(request.config.privacy, request.max_bytes, request.progress)
         renew_redaction(home, (writer, reader, archive, keys), wish, report)
     index = _open_index(home, report)
     try:
@@ -129,7 +131,7 @@ def sync(
         if request.imports is None and (request.scope is None or request.scope.takes_spool):
             report.notes += take_drops(str(home.spool), request.known, now_us=request.now_us())
         with timer.stage("discover"):
-            planned = _plan_and_touch(opened, keeping_out, request, report)
+            planned = _plan_and_touch(opened, (keeping_out, healing), request, report)
         if request.wish is not None and request.wish.chooses:
             planned = _choose(planned, (home, reader, keys), request, report, forgotten=keeping_out.forgotten)
         ingester = Ingester(
@@ -147,12 +149,11 @@ def sync(
         if index is not None:
             _close_index(index, report)
     report.notes += keeping_out.finish(ingester.touched_sessions)
+    archive.condition.set_change(writer.last_change())
     if request.wish is not None:
         tell_short(report, writer, reader, ingester.touched_sessions)
-    timer.merge({"index engine and feeding (threads)": threads.seconds()})
-    _finish_report(report, ingester, timer)
-    if request.scope is None:
-        report.stored_bytes = home.size_bytes() - before
+    _finish_report(report, ingester, timer, threads)
+    report.stored_bytes = home.size_bytes() - before if request.scope is None else 0
     report.seconds = time.perf_counter() - started
     return report
 
@@ -188,7 +189,8 @@ def _rederive_stale(
     if lost:
         report.notes += lost
         report.state = "degraded"
-    report.notes.append(f"{count} sources were derived anew from the archive by a newer parser")
+    if count:
+        report.notes.append(f"{count} sources were derived anew from the archive by a newer parser")
 
 
 def _mend(writer: Writer, reader: Reader, index: IndexWriterSet, report: SyncReport) -> None:
@@ -244,6 +246,7 @@ class Places(NamedTuple):
     reader: Reader
     archive: ChunkReader
     spool: str
+    heal: Heal | None = None
 
 
 def look_over(places: Places, home: Home, keys: HomeKeys, request: SyncRequest, forgotten: Forgotten) -> SyncReport:
@@ -294,11 +297,18 @@ def _choose(
     return kept
 
 
-def _plan_and_touch(opened: Opened, keeping_out: KeepingOut, request: SyncRequest, report: SyncReport) -> list[Planned]:
+def _plan_and_touch(
+    opened: Opened, watching: tuple[KeepingOut, Healing | None], request: SyncRequest, report: SyncReport
+) -> list[Planned]:
     """Return what is to be taken in, in order, and write down what changed of sources that gave no bytes."""
     writer = opened.writer
-    places = Places(writer, opened.reader, opened.archive, str(opened.home.spool))
+    keeping_out, healing = watching
+    places = Places(
+        writer, opened.reader, opened.archive, str(opened.home.spool), healing.take if healing is not None else None
+    )
     planned, touched = _plan_all(places, keeping_out.was_left_out, request, report)
+    if healing is not None:
+        healing.tell()
     for slug, adapter in request.known.items():
         report.notes += [f"{slug}: {said}; please report this" for said in raised_by(adapter)]
     if touched:
@@ -319,7 +329,7 @@ def _plan_all(
     """Return what is to be taken in, and the rows that are to be written though no bytes came."""
     planned: list[Planned] = []
     touched: list[SourceRow] = []
-    known, reader, archive, spool = places
+    known, reader, archive, spool, heal = places
     chosen = request.chosen()
     scope = request.scope
     finder = Finder(chosen, request.config, request.env, reader, request.named(), scope=scope)
@@ -332,7 +342,7 @@ def _plan_all(
         if scope is not None:
             scope.add(told_folder)
         planner = Planner(adapter, known, line, archive=archive, slice_bytes=slice_bytes, scope=scope)
-        planner.was_left_out = was_left_out
+        planner.was_left_out, planner.heal = was_left_out, heal
         found = finder.find(adapter, planner)
         if request.imports is None and adapter.facts.hooks is not None:
             found.sources += sources_of_hooks(spool, adapter.facts.slug)
@@ -489,7 +499,8 @@ def interruptible() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _finish_report(report: SyncReport, ingester: Ingester, timer: StageTimer) -> None:
+def _finish_report(report: SyncReport, ingester: Ingester, timer: StageTimer, threads: OtherThreads) -> None:
+    timer.merge({"index engine and feeding (threads)": threads.seconds()})
     for line in report.agents.values():
         report.bytes += line.bytes
         if line.records and not line.events and not line.replays:

@@ -467,9 +467,11 @@ class Writer(Protocol):
         """Return where chunks lie that are stored already, by name (at most some thousand names a call)."""
         ...
 
+    def mark_journal(self, size_bytes: int) -> None:
+        """Write down how long the archive's journal is, of which everything is stored. Inside a transaction."""
+
     def acknowledge(self, consumer: str, change_id: int) -> None:
         """Record that a consumer of the change log has taken everything up to change_id."""
-        ...
 
     def close(self) -> None:
         """Release the lock."""

@@ -17,6 +17,7 @@ from recollect.errors import ArchiveError
 from recollect.model.distilled.nodes import Node
 from recollect.store.ports import EventPlace, LedgerRow, Reader
 from recollect.upkeep.completeness import untold
+from recollect.upkeep.damage import check
 from recollect.upkeep.provenance import ProvenanceCheck
 from recollect.upkeep.removal.reading import holes_of, pieces_and_gaps
 from recollect.upkeep.reports import LedgerDefect, SourceLedger, VerifyReport
@@ -41,17 +42,18 @@ def verify(
     containers = {s.source_id: s.container for s in reader.sources()}
     rows = list(reader.ledgers())
     total = sum(row.bytes_seen for row in rows)
+    check(archive, archive.condition.damaged)  # what came back counts as sound again
     defects: list[LedgerDefect] = _journal_defects(archive, rows)
     ledgers: list[SourceLedger] = []
     taken: Counter[str] = Counter()
     done = chunks = 0
     for source_id, of_source in groupby(rows, key=attrgetter("source_id")):
         revisions = list(of_source)
-        check = _checked(reader, archive, containers.get(source_id, "jsonl"), revisions)
-        ledgers.append(check.ledger)
-        taken.update(check.taken)
-        defects += check.defects
-        chunks += check.chunks
+        checked = _checked(reader, archive, containers.get(source_id, "jsonl"), revisions)
+        ledgers.append(checked.ledger)
+        taken.update(checked.taken)
+        defects += checked.defects
+        chunks += checked.chunks
         done += sum(r.bytes_seen for r in revisions)
         if progress is not None:
             progress(done, total)
@@ -84,7 +86,7 @@ def verify(
 def _journal_defects(archive: Archive, rows: list[LedgerRow]) -> list[LedgerDefect]:
     try:
         count = sum(1 for _ in archive.entries(skip_damaged=True))
-        missing = untold(archive, rows)
+        missing = untold(archive.sizes(), rows)
     except ArchiveError as error:
         return [LedgerDefect("journal_unreadable", str(error), is_loss=True)]
     detail = "the journal does not tell of all of it: a rebuild would not bring it back"
@@ -100,17 +102,17 @@ def _journal_defects(archive: Archive, rows: list[LedgerRow]) -> list[LedgerDefe
 
 def _checked(reader: Reader, archive: Archive, container: str, revisions: list[LedgerRow]) -> _SourceCheck:
     """Return the check of a source, done. One whose bytes were taken away meanwhile is checked once more."""
-    check = _SourceCheck(reader, archive, container, revisions)
-    check.run()
-    if check.ledger.is_ok:
-        return check
+    found = _SourceCheck(reader, archive, container, revisions)
+    found.run()
+    if found.ledger.is_ok:
+        return found
     source_id = revisions[0].source_id
     now = list(reader.ledgers(source_id))
     if not now or [row.holes for row in now] == [row.holes for row in revisions]:
-        return check
-    check = _SourceCheck(reader, archive, container, now)
-    check.run()
-    return check
+        return found
+    found = _SourceCheck(reader, archive, container, now)
+    found.run()
+    return found
 
 
 class _SourceCheck:
@@ -182,7 +184,9 @@ class _SourceCheck:
                         self._compare(row, place, batch.base + line.start, len(line.raw), _sha256(line.raw))
                     records += 1
         except ArchiveError as error:
-            self._loss("chunk_unreadable", str(error), row)
+            damaged = check(self._archive, {place for place in chunks if not place.is_hole})
+            size = sum(place.plain for place in damaged)
+            self._loss("chunk_unreadable", f"{size:,} of its bytes are damaged: {error}" if size else str(error), row)
             return 0, records
         if size != row.bytes_seen:
             self._loss("bytes_missing", f"{row.bytes_seen} bytes came in, {size} can be given out", row)

@@ -24,7 +24,7 @@ from recollect.archive.folding import ArchivedRevision, fold
 from recollect.archive.journal import Journal, JournalEntry, Tombstone, burying
 from recollect.archive.keys import HomeKeys
 from recollect.archive.packs import PackReader, PackWriter, entry_bytes, pack_numbers, pack_path
-from recollect.errors import ArchiveCorrupt, ArchiveError, BrokenInvariant, RecollectError
+from recollect.errors import ArchiveError, BrokenInvariant, RecollectError
 
 PLAN = "compaction.plan"
 NEW_JOURNAL = "journal.log.new"
@@ -101,7 +101,7 @@ class Compaction:
         except RecollectError:
             self._unlink(number for number in pack_numbers(self._packs) if number > newest)
             raise
-        self._write_journal(revisions, entries, moves)
+        self.write_journal(revisions, entries, moves)
         freed = before - sum(entry_bytes(place.length) for place in moving)
         freed += (self._folder / "journal.log").stat().st_size - (self._folder / NEW_JOURNAL).stat().st_size
         plan = Plan(list(moves.items()), sorted(packs), freed)
@@ -115,15 +115,19 @@ class Compaction:
         return plan
 
     def plan(self) -> Plan | None:
-        """Return what a compaction left to be done, None where none did. Raises ArchiveError."""
+        """Return what a compaction left to be done, None where none did. Raises ArchiveError.
+
+        A plan that is damaged is dropped: as long as there is one, every chunk lies where the database looks for it.
+        """
         try:
             return msgspec.msgpack.decode((self._folder / PLAN).read_bytes(), type=Plan)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise ArchiveError(f"cannot read {PLAN}: {error.strerror or error}") from error
-        except ValueError as error:
-            raise ArchiveCorrupt(f"{PLAN} is damaged: {error}") from error
+        except ValueError:
+            (self._folder / PLAN).unlink(missing_ok=True)
+            return None
 
     def put_journal(self) -> None:
         """Let the new journal take the old one's place, where that is still to be done. After `begin`."""
@@ -198,10 +202,13 @@ class Compaction:
             reader.close()
         return found
 
-    def _write_journal(
+    def write_journal(
         self, revisions: list[ArchivedRevision], entries: Collection[JournalEntry],
         moves: dict[ChunkPlace, ChunkPlace],
     ) -> None:  # fmt: skip
+        """Write a journal beside the present one, for `put_journal`. moves: chunks that lie elsewhere now."""
+        with suppress(FileNotFoundError):  # of a try that did not end
+            (self._folder / NEW_JOURNAL).unlink()
         journal = Journal(self._folder / NEW_JOURNAL, self._keys)
         waiting = list(entries)
         try:

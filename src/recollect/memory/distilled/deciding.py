@@ -23,6 +23,7 @@ from recollect.model.sessions import Session, gone_among
 from recollect.ready import withdraw
 from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, DecisionView, ask_decisions, cited
 from recollect.store.ports import EventFilter
+from recollect.store.sqlite import has_database
 
 if TYPE_CHECKING:
     from recollect.store.distilled import DistilledReader
@@ -69,7 +70,7 @@ class DecisionsFacet:
 
     def find(self, question: DecisionQuestion, *, limit: int | None = None) -> DecisionsAnswer:
         """Return what was decided, the newest first. Takes nothing in. Raises UnknownName for a session."""
-        if not (self._memory.home / "memory.db").exists():
+        if not has_database(self._memory.home):
             return DecisionsAnswer((), 0)
         if question.session:
             uid = self._memory.session(question.session).session_uid

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from recollect.config import Config
 from recollect.memory.taking_in import TakesIn, now_us
+from recollect.store.sqlite import has_database
 
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
@@ -154,4 +155,4 @@ class TellsMeaning(TakesIn):
             self._distilled = None
 
     def _is_there(self) -> bool:
-        return (self.home / "memory.db").exists()
+        return has_database(self.home)

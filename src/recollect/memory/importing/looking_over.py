@@ -17,7 +17,7 @@ from recollect.pipeline.home import Home
 from recollect.pipeline.importing.known import StoredSources
 from recollect.pipeline.report import SyncReport
 from recollect.pipeline.sync import Places, SyncRequest, look_over
-from recollect.store.sqlite import open_reader
+from recollect.store.sqlite import has_database, open_reader
 from recollect.upkeep.forgetting.tombstones import NOTHING, Forgotten
 
 
@@ -28,7 +28,7 @@ def look_over_beside(home: Home, request: SyncRequest, plain: Sequence[str], arc
     """
     beside = Path(tempfile.mkdtemp(prefix="recollect-"))
     try:
-        stored = home if home.database.exists() else Home(beside / "home")
+        stored = home if has_database(home.folder) else Home(beside / "home")
         has_archive = (stored.archive / "journal.log").exists()
         keys = load_keys(stored.keys) if has_archive else load_or_create_keys(Home(beside).keys)
         forgotten = NOTHING

@@ -17,6 +17,7 @@ from recollect.errors import StoreLocked, UnknownName
 from recollect.pipeline.home import Home
 from recollect.store.documents import Collection as StoredCollection
 from recollect.store.documents import DocumentCounts, DocumentState, StoredDocument, document_uid
+from recollect.store.sqlite import has_database
 from recollect.store.sqlite.documents.storing import SqliteDocuments
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ class DocumentsFacet:
     # Inside
 
     def _is_there(self) -> bool:
-        return (self._memory.home / "memory.db").exists()
+        return has_database(self._memory.home)
 
     @contextmanager
     def _desk(

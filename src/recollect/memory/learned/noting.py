@@ -13,6 +13,7 @@ from recollect.index.query.dates import Period, parse_date
 from recollect.memory.lazily import LazyRedactor
 from recollect.memory.recalling import DATE_FORMS
 from recollect.model.sessions import Session
+from recollect.store.sqlite import has_database
 from recollect.store.sqlite.notes.opening import SqliteNoteReader, SqliteNotes, SqliteNoteWriter
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Noting:
 
     def is_there(self) -> bool:
         """Tell whether anything was ever kept."""
-        return (self.memory.home / "memory.db").exists()
+        return has_database(self.memory.home)
 
     def reading(self) -> AbstractContextManager[SqliteNoteReader]:
         """Open the notes for reading. An empty memory is made where there is none. Raises StoreError and its kinds."""

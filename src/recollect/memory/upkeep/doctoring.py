@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import stat
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 import msgspec
 
 from recollect.config import Config
-from recollect.errors import RecollectError, SettingsError, StoreError
+from recollect.errors import ArchiveError, RecollectError, SettingsError, StoreError
 from recollect.memory.embedding import EmbeddingFacet
 from recollect.memory.learned.learning.health import learning_health
 from recollect.memory.presence.asking import ask_status
 from recollect.memory.presence.place import CARD_NAME, FOLDER, LOCK_NAME, SOCKET_NAME, is_alive, read_card
 from recollect.memory.setup import SetupFacet
 from recollect.memory.taking_in import make_home, now_us
+from recollect.memory.upkeep.repairing import RepairWish, repair
 from recollect.pipeline.report import SyncReport
 from recollect.store.ports import Reader
 from recollect.store.sqlite import IngestLock
@@ -33,7 +34,10 @@ from recollect.upkeep.service.work import Service
 from recollect.upkeep.setup.manifest import load_manifest
 
 if TYPE_CHECKING:
+    from recollect.archive.archive import Archive
+    from recollect.archive.keys import HomeKeys
     from recollect.memory.learned.learning.facet import LearnFacet
+    from recollect.store.sqlite import SqliteWriter
 
 Say = Callable[[Fix], None]
 
@@ -61,7 +65,8 @@ class OpenHome(Protocol):
     def setup(self) -> SetupFacet: ...
     def reader(self) -> Reader: ...
     def sync(self) -> SyncReport: ...
-    def rebuild(self, what: Literal["index", "all"]) -> SyncReport: ...
+    def writing(self) -> AbstractContextManager[tuple[SqliteWriter, Archive, HomeKeys]]: ...
+    def rebuild(self, what: Literal["index", "all"], *, authored: Path | None = None) -> SyncReport: ...
     def close(self) -> None: ...
 
 
@@ -190,6 +195,15 @@ def _sync(memory: OpenHome) -> str:
     return "; ".join(report.notes)
 
 
+def _repair(memory: OpenHome) -> str:
+    """What `recollect repair` does without a backup. Raises ArchiveError for what is left."""
+    report = repair(memory, RepairWish())
+    told = "; ".join(step.detail for step in report.steps if step.detail)
+    if not report.ok:
+        raise ArchiveError(told)
+    return told
+
+
 def _mend_index(memory: OpenHome) -> str:
     """A sync mends what is missing; what cannot be opened after it is made anew as a whole."""
     said = _sync(memory)
@@ -231,6 +245,7 @@ def _says(text: str) -> Callable[[OpenHome, Check], str]:
 
 REMEDIES: tuple[Remedy, ...] = (
     Remedy(("permissions", "home"), _says("close the home to others"), _close_to_others),
+    Remedy(("keys", "database", "archive"), _says("repair what is damaged"), _repair),
     Remedy(("leftovers",), _says("remove what was left behind"), _remove_leavings),
     Remedy(("index",), _says("bring the search index in step"), _mend_index),
     Remedy(

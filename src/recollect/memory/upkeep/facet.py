@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from recollect.archive.keys import HomeKeys
     from recollect.memory.learned.learning.facet import LearnFacet
     from recollect.memory.upkeep.forgetting import ForgettingFacet
+    from recollect.memory.upkeep.repairing import RepairReport
     from recollect.memory.upkeep.retention import RetentionFacet
     from recollect.memory.upkeep.secrets import KeysFacet, Reveal
     from recollect.store.sqlite import SqliteWriter
@@ -68,7 +69,9 @@ class OpenHome(Protocol):
     def session(self, uid: str) -> Session: ...
     def take_changes(self, scope: None, *, should_stop: Callable[[], bool]) -> SyncReport: ...
     def make_ready(self) -> None: ...
-    def rebuild(self, what: Literal["index", "all"], *, progress: Progress | None = None) -> SyncReport: ...
+    def rebuild(
+        self, what: Literal["index", "all"], *, progress: Progress | None = None, authored: Path | None = None
+    ) -> SyncReport: ...
     def close(self) -> None: ...
 
 
@@ -117,6 +120,17 @@ class UpkeepFacet:
         from recollect.memory.upkeep.doctoring import fix
 
         return fix(self._memory, is_dry_run=is_dry_run, say=say)
+
+    def repair(
+        self, *, source: Path | None = None, is_dry_run: bool = False, say: Callable[[Fix], None] = lambda _: None
+    ) -> RepairReport:
+        """Find everything that is damaged, say what would be done about each, and do it.
+
+        source: a backup, for what is in no other place. is_dry_run: only says it. Raises StoreLocked, BackupUnusable.
+        """
+        from recollect.memory.upkeep.repairing import RepairWish, repair
+
+        return repair(self._memory, RepairWish(source, is_dry_run, say))
 
     def export(
         self,

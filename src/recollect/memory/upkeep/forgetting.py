@@ -190,9 +190,10 @@ def _forget(opened: Opened, selection: ForgetSelection, tell: StageProgress) -> 
     resume(opened, at=at, tell=tell)
     with SqliteChoosing(opened.home.folder) as stored:
         chosen = choosing_of(opened, stored, progress=_looking(tell)).run(selection)
+        notes = [f"not searched from a damaged place on: {path}" for path in sorted(chosen.unread)]
         if chosen.is_empty and not _written(stored, selection).marks:
-            return ForgetReport("nothing"), []
-        report = ForgetReport("done", kept_copies=chosen.kept_copies)
+            return ForgetReport("nothing", notes=notes), []
+        report = ForgetReport("done", kept_copies=chosen.kept_copies, notes=notes)
         pattern = compiled(selection.pattern) if selection.pattern else None
         reasons = Reasons(
             at, pattern=pattern, is_everywhere=_is_only(selection, "pattern"), repos=_repos(stored, selection)

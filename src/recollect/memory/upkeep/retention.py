@@ -16,6 +16,7 @@ from recollect.model.sessions import Session
 from recollect.pipeline.home import Home
 from recollect.store.distilled import DistilledReader
 from recollect.store.ports import Reader
+from recollect.store.sqlite import has_database
 from recollect.store.sqlite.removing import policy
 from recollect.store.sqlite.removing.holdings import read_holdings, read_table_bytes
 from recollect.upkeep.notifying import Notice, notify
@@ -213,7 +214,7 @@ class RetentionFacet:
         return report
 
     def _is_there(self) -> bool:
-        return (self._memory.home / "memory.db").exists()
+        return has_database(self._memory.home)
 
 
 def retain_after(memory: RetainingHome, opened: Opened, report: SyncReport) -> EvictReport:

@@ -6,8 +6,9 @@
     4  one transaction: every row
     5  spool, index, vectors, packs, ready blocks; the database is written anew; the note goes
 
-A crash before 2 has forgotten nothing. After it, whoever opens the memory for writing next goes on: what is meant is
-told by the tombstones (`resume`). Every step can be done twice.
+A crash before 1 is durable has forgotten nothing. Between 1 and 2 the next sync finds tombstones that the database does
+not know, and forgets what they mean; after 2, whoever opens the memory for writing next goes on (`resume`). Every step
+can be done twice.
 """
 
 from __future__ import annotations
@@ -119,7 +120,12 @@ def forget(
         holes.wait(_promised(chosen, reasons.at))
         forgetting.drop_states(rows.with_texts_in_state())
     tell("taking bytes out of the archive", 0, 0)
-    report.bytes += make_promised(opened.archive, opened.writer).bytes + rows.source_bytes
+    report.bytes += make_promised(opened.archive, opened.writer, skip_damaged=True).bytes + rows.source_bytes
+    if holes.waiting():
+        report.notes.append(
+            "a part of the archive is damaged, and what was to be cut out beside it still lies there, sealed: it goes "
+            "once that part is repaired; run `recollect repair`"
+        )
     again = rows.remove(reasons, report, tell)
     _clear_copies(opened, reasons, report, tell=tell)
     report.freed_bytes -= opened.home.size_bytes()
@@ -310,13 +316,13 @@ def _clear_vectors(home: Home, stored: SqliteChoosing) -> None:
         return
     from recollect.index.vectors.removing import keep_only, keep_only_entries
 
-    with _vectors_held(home):
+    with vectors_held(home):
         keep_only(home.vectors, stored.existing)
         keep_only_entries(home.vectors, stored.entry_marks)
 
 
 @contextmanager
-def _vectors_held(home: Home) -> Iterator[None]:
+def vectors_held(home: Home) -> Iterator[None]:
     """Hold the lock of who makes vectors; one at work is asked to end. Raises StoreLocked when it does not."""
     stop = home.vectors / STOP_NAME
     ends_at = time.monotonic() + EMBEDDING_WAIT_S

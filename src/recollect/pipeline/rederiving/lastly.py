@@ -10,16 +10,14 @@ from recollect.errors import ArchiveCorrupt, SchemaTooNew, StoreError
 from recollect.pipeline.home import Home
 from recollect.store.sqlite import open_reader, quick_check
 from recollect.upkeep.completeness import untold
+from recollect.upkeep.damage import check
 
 
 def damage_of(archive: Archive, places: Sequence[ChunkPlace]) -> str:
     """Return why bytes of a revision cannot be read, "" where all that are there can."""
-    try:
-        for _ in archive.iter_bytes([place for place in places if not place.is_hole]):
-            pass
-    except ArchiveCorrupt as error:
-        return str(error)
-    return ""
+    there = {place for place in places if not place.is_hole}
+    damaged = archive.condition.damaged & there or check(archive, there)
+    return f"{sum(place.plain for place in damaged):,} bytes are damaged in the archive" if damaged else ""
 
 
 def is_all_there_is(home: Home, archive: Archive) -> bool:
@@ -38,7 +36,7 @@ def is_all_there_is(home: Home, archive: Archive) -> bool:
         raise
     except StoreError:
         return True
-    missing = untold(archive, rows)
+    missing = untold(archive.sizes(), rows)
     if missing:
         raise ArchiveCorrupt(
             f"the archive's journal does not tell of {len(missing):,} of {len(rows):,} revisions that the database "

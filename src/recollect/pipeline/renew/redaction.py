@@ -61,7 +61,11 @@ def renew_redaction(
         with writer.transaction():
             redacting.make_stale()
             redacting.set_detectors(_UNDER_WAY + wanted)
-    count = _derive_and_redact((writer, reader, archive, keys), wish)
+    lost: list[str] = []
+    count = _derive_and_redact((writer, reader, archive, keys), wish, lost)
+    if lost:  # they stay marked as stale: derived anew once their bytes are back
+        report.notes += lost
+        report.state = "degraded"
     _make_index(home, writer, reader, report)
     _rewrite(writer, report)
     with writer.transaction():
@@ -83,7 +87,7 @@ def _rewrite(writer: SqliteWriter, report: SyncReport) -> None:
         report.notes.append("a reader keeps the database's log, which may hold what was in sight, until it ends")
 
 
-def _derive_and_redact(sides: tuple[SqliteWriter, Reader, Archive, HomeKeys], wish: Renewal) -> int:
+def _derive_and_redact(sides: tuple[SqliteWriter, Reader, Archive, HomeKeys], wish: Renewal, lost: list[str]) -> int:
     from recollect.agents.registry import adapters
     from recollect.pipeline.ingest import Ingester, Sinks
     from recollect.pipeline.rebuild import rederive_stale
@@ -102,6 +106,7 @@ def _derive_and_redact(sides: tuple[SqliteWriter, Reader, Archive, HomeKeys], wi
     ingester = Ingester(
         Sinks(writer, archive, None), counts, now_us=lambda: 0, timer=StageTimer(), record_journal=False
     )
+    ingester.lost = lost
     count = rederive_stale(writer, reader, archive, redactor, ingester, progress=tell)
     writer.removing.redacting.redact_again(redactor, writer.transaction)
     return count

@@ -29,7 +29,7 @@ from recollect.capture.files import ReadableSource
 from recollect.capture.records import LineReader, is_whole
 from recollect.capture.replay import replay, split_whole
 from recollect.config import PrivacyConfig
-from recollect.errors import SourceChanged, SourceError
+from recollect.errors import ArchiveCorrupt, SourceChanged, SourceError
 from recollect.model.records import Defect, SourceInfo
 from recollect.pipeline.work.derive import Deriver, Resume, decode_state, encode_state, hashes_of
 from recollect.pipeline.work.stages import StageTimer
@@ -65,7 +65,10 @@ class Worker:
         for task in tasks:
             try:
                 answer.done.append(self.take(task))
-            except SourceError as error:
+            except (
+                SourceError,
+                ArchiveCorrupt,
+            ) as error:  # what was archived of it is read where a parser begins again
                 answer.failed.append(SliceFailed(task.source, str(error), not isinstance(error, SourceChanged)))
         return answer
 

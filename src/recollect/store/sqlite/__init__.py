@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recollect.store.sqlite.connection import DATABASE_NAME, quick_check
+    from recollect.store.sqlite.connection import DATABASE_NAME, has_database, is_lost, quick_check
     from recollect.store.sqlite.feed import SqliteTextFeed
     from recollect.store.sqlite.lock import LOCK_NAME, IngestLock
     from recollect.store.sqlite.reader import SqliteReader, open_reader
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "DATABASE_NAME": "connection",
+    "has_database": "connection",
+    "is_lost": "connection",
     "quick_check": "connection",
     "SqliteTextFeed": "feed",
     "LOCK_NAME": "lock",
@@ -34,6 +36,8 @@ __all__ = [
     "SqliteReader",
     "SqliteTextFeed",
     "SqliteWriter",
+    "has_database",
+    "is_lost",
     "open_reader",
     "open_writer",
     "quick_check",

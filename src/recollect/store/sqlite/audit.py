@@ -13,7 +13,7 @@ import msgspec
 from recollect.errors import BrokenInvariant
 from recollect.store.sqlite.connection import BUSY_TIMEOUT_MS, DATABASE_NAME, open_database, refuse_newer, store_errors
 
-AuditAction = Literal["data_loss", "evict", "forget", "reveal", "restore", "rotate", "fix", "failure"]
+AuditAction = Literal["data_loss", "evict", "forget", "reveal", "restore", "rotate", "fix", "failure", "recover"]
 ACTIONS: tuple[str, ...] = get_args(AuditAction)
 MAX_VALUE_BYTES = 64 * 1024
 """An entry tells uids, counts and reasons; what is larger than this is content by mistake."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
 import apsw
 
-from recollect.errors import DiskFull, SchemaTooNew, StoreCorrupt, StoreError, StoreLocked
+from recollect.errors import DiskFull, SchemaTooNew, StoreCorrupt, StoreError, StoreLocked, StoreLost
 
 DATABASE_NAME = "memory.db"
 APPLICATION_ID = 0x5245_434C
@@ -28,9 +28,15 @@ READABLE_FROM = "readable_from"
 Mode = Literal["write", "read"]
 Synchronous = Literal["FULL", "NORMAL"]
 
-REBUILD_HINT = (
-    "move memory.db away (keep it) and run `recollect rebuild all`: everything derived comes from the archive"
+REBUILD_HINT = "run `recollect repair`: everything derived comes from the archive"
+LOST_HINT = (
+    "`recollect sync` rebuilds the sessions from the archive; notes, facts, diaries and pins were in the database "
+    "alone, and `recollect repair --from BACKUP` brings them back"
 )
+_EMPTY_JOURNAL = 24
+_EMPTY_PACK = 8
+_VERSION_AT, _VERSION_END = 60, 64
+"""Where a database file has its version, `user_version`; the write-ahead log may have a newer one."""
 
 
 @contextmanager
@@ -66,9 +72,12 @@ def open_database(home: Path, mode: Mode, *, synchronous: Synchronous = "FULL") 
 
     Raises:
         SchemaTooNew: a newer version wrote it, and it is to be written or cannot be read.
+        StoreLost: there is none, or an empty one, though the archive holds something.
         StoreCorrupt, StoreLocked, DiskFull, StoreError: as named.
     """
     path = home / DATABASE_NAME
+    if (not path.exists() or not path.stat().st_size) and has_archive(home):
+        raise lost(home)
     with store_errors():
         if mode == "write" or not path.exists():
             home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -94,6 +103,48 @@ def open_database(home: Path, mode: Mode, *, synchronous: Synchronous = "FULL") 
         raise SchemaTooNew(version, SCHEMA_VERSION)
     open_database(home, "write").close()  # an older schema: migrate, then read
     return open_database(home, "read")
+
+
+def has_archive(home: Path) -> bool:
+    """Whether the archive of a home holds anything. Cheap, and opens nothing."""
+    journal = home / "archive" / "journal.log"
+    with suppress(OSError):
+        if journal.stat().st_size > _EMPTY_JOURNAL:
+            return True
+    packs = (home / "archive" / "packs").glob("*.pack")
+    return any(pack.stat().st_size > _EMPTY_PACK for pack in packs)
+
+
+def has_database(home: Path) -> bool:
+    """Whether a home has a database. Raises StoreLost where it has none though its archive holds something."""
+    if (home / DATABASE_NAME).exists():
+        return True
+    if has_archive(home):
+        raise lost(home)
+    return False
+
+
+def lost(home: Path) -> StoreLost:
+    """Return the error of a database that is gone though the archive is there."""
+    is_there = (home / DATABASE_NAME).exists()
+    what = "is empty" if is_there else "is missing"
+    return StoreLost(f"the memory's database {what}, but its archive is not: {home / DATABASE_NAME}", hint=LOST_HINT)
+
+
+def is_lost(home: Path) -> bool:
+    """Whether the database is gone, or empty, though the archive holds something."""
+    with suppress(OSError), (home / DATABASE_NAME).open("rb") as file:
+        if any(file.read(_VERSION_END)[_VERSION_AT:]):  # a schema of ours, or of somebody else: not empty
+            return False
+    if not has_archive(home):
+        return False
+    try:
+        open_database(home, "read").close()
+    except StoreLost:
+        return True
+    except StoreError:
+        return False
+    return False
 
 
 def quick_check(home: Path, *, limit: int = 20) -> list[str]:
@@ -138,6 +189,8 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
     if version == 0:
         if _is_of_others(connection):
             raise StoreCorrupt(f"{path} is not a Recollect database", hint="move it away and run the command again")
+        if has_archive(path.parent):
+            raise lost(path.parent)
         _set(connection, "page_size", PAGE_BYTES)
         _set(connection, "auto_vacuum", 2)  # INCREMENTAL
         _set(connection, "journal_mode", "wal")

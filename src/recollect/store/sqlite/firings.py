@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -87,25 +88,55 @@ KEPT_TABLES = (
 they do not say any more is revoked, and what was revoked before stays so."""
 
 
-def copy_authored(old: Path, new: Path, tables: Sequence[str] = KEPT_TABLES) -> None:
-    """Copy what exists nowhere else into a database that was derived anew. Raises StoreError and its kinds.
+_BY_HAND = ("added_decision", "diary", "fact", "tag", "pin", "verdict")
+"""What people and agents wrote down on purpose."""
 
-    A database of before a table was made has nothing of it; one that is not there has nothing at all.
+
+def has_authored(home: Path) -> bool:
+    """Tell whether a database has anything that was written down on purpose. Raises StoreError and its kinds."""
+    db = open_database(home, "read")
+    try:
+        with store_errors():
+            return any(db.execute(f"SELECT EXISTS (SELECT 1 FROM {table})").get for table in _BY_HAND)
+    finally:
+        db.close()
+
+
+def copy_authored(old: Path, new: Path, tables: Sequence[str] = KEPT_TABLES) -> list[str]:
+    """Copy what exists nowhere else into a database that was derived anew; return the tables that were not all copied.
+
+    Raises StoreError and its kinds.
+
+    A database of before a table was made has nothing of it; one that is not there has nothing at all. Of a table with
+    damaged pages what can be read is copied.
     """
+    damaged: list[str] = []
     if not (old / DATABASE_NAME).exists():
-        return
+        return damaged
     db = open_database(new, "write")
     try:
         with store_errors():
             db.execute("ATTACH ? AS old", (os.fspath(old / DATABASE_NAME),))
             kept: list[Any] = db.execute("SELECT name FROM old.sqlite_schema WHERE type = 'table'").fetchall()
             with db:
-                for table in tables:
-                    if (table,) in kept:
-                        db.execute(f"INSERT OR REPLACE INTO main.{table} SELECT * FROM old.{table}")
+                damaged += [table for table in tables if (table,) in kept and not _copy_table(db, table)]
                 db.execute("INSERT INTO entry_change (entry) SELECT number FROM entry")  # the index has none of them
     finally:
         db.close()
+    return damaged
+
+
+def _copy_table(db: apsw.Connection, table: str) -> bool:
+    """Copy a table, of one with damaged pages the rows that can be read, and tell whether it was whole."""
+    try:
+        with db:  # a savepoint
+            db.execute(f"INSERT OR REPLACE INTO main.{table} SELECT * FROM old.{table}")
+        return True
+    except (apsw.CorruptError, apsw.NotADBError):
+        with suppress(apsw.CorruptError, apsw.NotADBError):
+            for row in db.execute(f"SELECT * FROM old.{table}"):
+                db.execute(f"INSERT OR REPLACE INTO main.{table} VALUES ({', '.join('?' * len(row))})", row)
+        return False
 
 
 def _row(firing: Firing) -> tuple[Any, ...]:

@@ -34,6 +34,9 @@ from recollect.store.sqlite.writing.usage_rows import save_usage
 
 _SEQ_MASK = (1 << SEQ_BITS) - 1
 _NO_PATCH = SessionPatch()
+JOURNAL_MARK = "journal_bytes"
+"""The key in `meta` of the length of the archive's journal at the last commit: another length shows that one of them
+was changed, replaced or lost, or that a crash came between the two."""
 
 
 def open_writer(
@@ -208,6 +211,18 @@ class SqliteWriter:
                 "SELECT source_id FROM revision JOIN source ON source.number = revision.source WHERE is_refreshing"
             )
             return frozenset(source_id for (source_id,) in rows)
+
+    @property
+    def journal_mark(self) -> int:
+        """How long the archive's journal was when all that it tells of was stored; -1 where that was never written."""
+        with store_errors():
+            found = self._db.execute("SELECT value FROM meta WHERE key = ?", (JOURNAL_MARK,)).get
+        return -1 if found is None else int(found)
+
+    def mark_journal(self, size_bytes: int) -> None:
+        """Write down how long the archive's journal is, see `store.ports.Writer.mark_journal`."""
+        with store_errors():
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (JOURNAL_MARK, size_bytes))
 
     def acknowledge(self, consumer: str, change_id: int) -> None:
         """Record that a consumer has taken everything up to change_id; what all have taken is dropped."""

@@ -18,9 +18,10 @@ from recollect.archive.files import make_private_folder, sync_folder, write_erro
 from recollect.archive.sealing import Sealer
 from recollect.errors import BrokenInvariant, StoreError, UsageError
 from recollect.store.sqlite import DATABASE_NAME, IngestLock
+from recollect.store.sqlite.connection import is_lost, lost
 from recollect.upkeep.copies import manifest as m
 from recollect.upkeep.copies.checking import Check, check_folder, places_by_pack
-from recollect.upkeep.copies.copying import Copying, PackGone, Wish, check_database, report_of, step
+from recollect.upkeep.copies.copying import Copying, PackGone, Wish, check_database, report_of, step, with_damage
 from recollect.upkeep.copies.manifest import BackupManifest
 from recollect.upkeep.copies.moment import present_moment
 from recollect.upkeep.copies.packing import back_up_to_file
@@ -42,6 +43,8 @@ def back_up(home: Path, target: Path, sealer: Sealer | None, wish: Wish) -> Back
         DiskFull, StoreError, ArchiveError: as named. The target is then no backup, or still the one before.
     """
     started = time.perf_counter()
+    if is_lost(home):
+        raise lost(home)
     if not (home / DATABASE_NAME).exists():
         raise UsageError(f"nothing is stored in {home} yet", hint="run `recollect up --once` first")
     target, home = target.resolve(), home.resolve()
@@ -102,6 +105,7 @@ def _one_try(home: Path, target: Path, sealer: Sealer | None, wish: Wish) -> Bac
     check = Check(made, places, sealer, progress=step(wish.progress, "check"))
     check_folder(target, made, check)
     check_database(target / copying.stored(DATABASE_NAME))
+    made = with_damage(made, check.damaged)
     m.write_manifest(target, made)
     _remove_unnamed(target, made)
     (target / m.PARTIAL).unlink()

@@ -48,6 +48,8 @@ class Check:
         self._done = 0
         self.chunks = 0
         """Chunks that were opened."""
+        self.damaged: list[ChunkPlace] = []
+        """Chunks that do not open though their file is what was written: they were damaged in the memory already."""
 
     def take(self, stored: str, stream: Stream) -> None:
         """Check one file. Raises BackupUnusable, OSError."""
@@ -64,28 +66,31 @@ class Check:
             raise BackupUnusable(f"{stored} in the backup is not what was written ({reader.position:,} bytes)")
 
     def finish(self) -> None:
-        """Raise BackupUnusable for files, or packs with chunks in them, that never came."""
+        """Raise BackupUnusable for files that never came. Chunks of packs that the memory has lost are damaged ones."""
         if self._missing:
             raise BackupUnusable(f"the backup has lost {', '.join(sorted(self._missing)[:3])}")
-        if self._places:
-            raise BackupUnusable(f"the backup's database names pack {min(self._places):06d}, which the backup has not")
+        for places in self._places.values():
+            self.damaged += places
 
     def _open(self, reader: _Hashing, expected: StoredFile, places: list[ChunkPlace]) -> None:
         for place in places:
             if place.offset < reader.position:
                 raise BackupUnusable(f"two chunks lie on each other in {expected.place}")
+            if place.offset + place.length > expected.bytes:
+                self.damaged.append(place)
+                continue
             reader.skip(place.offset - reader.position)
             blob = reader.read(place.length)
-            if len(blob) != place.length:
-                raise BackupUnusable(f"{expected.place} ends before a chunk that the database names")
             if self._sealer is None:
                 continue
             try:
                 plain = self._sealer.open(place.name, blob)
-            except ArchiveCorrupt as error:
-                raise BackupUnusable(f"a chunk in {expected.place} does not open: {error}") from error
+            except ArchiveCorrupt:
+                self.damaged.append(place)
+                continue
             if len(plain) != place.plain:
-                raise BackupUnusable(f"a chunk in {expected.place} has {len(plain):,} bytes, not {place.plain:,}")
+                self.damaged.append(place)
+                continue
             self.chunks += 1
 
     def _tell(self, count: int) -> None:

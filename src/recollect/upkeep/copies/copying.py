@@ -6,11 +6,14 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+import msgspec
+
+from recollect.archive.chunks import ChunkPlace
 from recollect.archive.files import make_private_folder, sync_folder, write_all
 from recollect.archive.sealing import Sealer
 from recollect.errors import BackupUnusable
@@ -158,6 +161,11 @@ def make_manifest(
     )  # fmt: skip
 
 
+def with_damage(made: BackupManifest, damaged: Sequence[ChunkPlace]) -> BackupManifest:
+    """Return a manifest that says which chunks did not open in the memory either."""
+    return msgspec.structs.replace(made, damaged=tuple(sorted({place.name.hex() for place in damaged})))
+
+
 def report_of(
     made: BackupManifest, target: Path, form: str, *, copied: int, chunks: int, sealer: Sealer | None
 ) -> BackupReport:
@@ -169,6 +177,11 @@ def report_of(
         notes.append("the wrapping key is not in the backup: keep it elsewhere, without it no original text opens")
     if made.key == "elsewhere":
         notes.append("the wrapping key is kept by the system's keyring and is not in the backup")
+    if made.damaged:
+        notes.append(
+            f"{len(made.damaged):,} chunks of the archive were damaged already, and are missing in the backup: run "
+            "`recollect repair`, then make it again"
+        )
     if not made.in_step:
         notes.append("something was being taken in meanwhile; what came after the moment of the backup is not in it")
     return BackupReport(

@@ -51,7 +51,8 @@ class BackupManifest(msgspec.Struct, frozen=True):
     """What a backup holds. made_at: UTC microseconds of the moment that it shows.
 
     in_step: the archive was held still for that moment. False: something was being taken in, so the archive may hold
-    more than the database; restoring sees to that.
+    more than the database; restoring sees to that. damaged: names of chunks, in hex, that did not open in the memory
+    either when it was made.
     """
 
     made_at: int
@@ -67,6 +68,7 @@ class BackupManifest(msgspec.Struct, frozen=True):
     chunks: int
     files: tuple[StoredFile, ...]
     format: int = FORMAT
+    damaged: tuple[str, ...] = ()
 
     def file(self, place: str) -> StoredFile | None:
         """Return the file of a place in the home."""

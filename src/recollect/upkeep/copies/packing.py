@@ -19,8 +19,8 @@ from recollect.archive.sealing import Sealer
 from recollect.errors import BackupUnusable, UsageError
 from recollect.store.sqlite import DATABASE_NAME
 from recollect.upkeep.copies import manifest as m
-from recollect.upkeep.copies.checking import Check, Stream, places_by_pack
-from recollect.upkeep.copies.copying import Copying, Wish, check_database, report_of, step
+from recollect.upkeep.copies.checking import Check, Stream, check_folder, places_by_pack
+from recollect.upkeep.copies.copying import Copying, Wish, check_database, report_of, step, with_damage
 from recollect.upkeep.copies.manifest import BackupManifest
 from recollect.upkeep.copies.moment import present_moment
 from recollect.upkeep.copies.reports import BackupReport
@@ -46,16 +46,19 @@ def back_up_to_file(home: Path, target: Path, sealer: Sealer | None, wish: Wish)
             made = copying.run(made_at)
             places = places_by_pack(moment.snapshot.chunks())
         check_database(staged / copying.stored(DATABASE_NAME))
+        check = Check(made, places, sealer)
+        check_folder(staged, made, check)
+        made, chunks = with_damage(made, check.damaged), check.chunks
         packed = staged / "packed"
         _write(packed, staged, made)
-        check = Check(made, places, sealer, progress=step(wish.progress, "check"))
+        check = Check(made, {}, None, progress=step(wish.progress, "check"))
         with open_members(packed) as members:
             for name, stream in members:
                 check.take(name, stream)
         check.finish()
         os.replace(packed, target)
         sync_folder(target.parent)
-        return report_of(made, target, "tar.zst", copied=copying.copied_bytes, chunks=check.chunks, sealer=sealer)
+        return report_of(made, target, "tar.zst", copied=copying.copied_bytes, chunks=chunks, sealer=sealer)
     finally:
         shutil.rmtree(staged, ignore_errors=True)
 

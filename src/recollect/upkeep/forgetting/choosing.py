@@ -14,7 +14,7 @@ import msgspec
 
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
-from recollect.errors import UsageError
+from recollect.errors import ArchiveCorrupt, UsageError
 from recollect.model.events import Event
 from recollect.model.ids import session_uid
 from recollect.model.payloads import ToolCall, ToolResult
@@ -121,6 +121,7 @@ class Chosen(msgspec.Struct):
     and go. retold: sessions that lose no event, but what was distilled of them. events: how many each of the sessions
     that go has, by uid. sources: whole ones. records: (offset, length) of single ones, by place and index.
     stones: (kind, id) of the tombstones. kept_copies: sessions that stay though they go on from one that goes.
+    unread: files of which the archive has a damaged part: what stands from there on was not looked at.
     """
 
     whole: dict[str, str]
@@ -133,6 +134,7 @@ class Chosen(msgspec.Struct):
     stones: set[tuple[str, bytes]]
     kept_copies: list[str]
     sessions: dict[str, StoredSession]
+    unread: set[str] = msgspec.field(default_factory=set)
 
     @property
     def is_empty(self) -> bool:
@@ -419,7 +421,12 @@ class Choosing:
 
     def _records(self, row: SourceRow, ledger: LedgerRow, places: list[ChunkPlace]) -> Iterable[ArchivedRecord]:
         holes: Sequence[Hole] = ledger.holes
-        yield from records_of(self._archived.archive, places, row.container, holes=holes, end=ledger.committed_bytes)
+        try:
+            yield from records_of(
+                self._archived.archive, places, row.container, holes=holes, end=ledger.committed_bytes
+            )
+        except ArchiveCorrupt:
+            self._chosen.unread.add(row.path)
         self._done += ledger.bytes_seen
         if self._progress is not None and self._total:
             self._progress(min(self._done, self._total), self._total)

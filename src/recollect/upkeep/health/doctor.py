@@ -8,6 +8,7 @@ import msgspec
 
 from recollect.errors import RecollectError
 from recollect.store.ports import Reader
+from recollect.store.sqlite.connection import is_lost, lost
 from recollect.upkeep.health.agents import agent_checks, program
 from recollect.upkeep.health.desk import Desk
 from recollect.upkeep.health.documents import documents
@@ -30,7 +31,10 @@ def _checks(desk: Desk) -> Iterator[Check]:
     yield program(desk)
     yield from service(desk)
     reader: Reader | None = None
-    if not (desk.folder / "memory.db").exists():
+    if is_lost(desk.folder):
+        error = lost(desk.folder)
+        yield Check("database", "fail", str(error), error.hint)
+    elif not (desk.folder / "memory.db").exists():
         yield Check("memory", "warn", "nothing is stored yet", "run `recollect up --once`")
     else:
         sound = True

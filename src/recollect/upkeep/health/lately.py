@@ -39,8 +39,11 @@ def failures(desk: Desk) -> Check:
 
 
 def losses(desk: Desk) -> Check:
-    """Say what was lost because there was no room for it."""
+    """Say what was lost because there was no room for it, or with the database."""
     since = desk.now_us - LOSS_DAYS * _DAY_US
+    if any(entry.at >= since for entry in read_audit(desk.folder, actions=("recover",))):
+        text = f"the database was lost in the last {LOSS_DAYS} days: what only it had is gone (notes, facts, pins …)"
+        return Check("losses", "warn", text, "`recollect repair --from BACKUP` brings it back from a backup")
     found = [entry for entry in read_audit(desk.folder, actions=("data_loss",)) if entry.at >= since]
     if not found:
         return Check("losses", "ok", f"nothing was dropped before it was analysed in the last {LOSS_DAYS} days")

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from recollect.archive.archive import Archive
-from recollect.archive.chunks import ChunkPlace
 from recollect.archive.keys import load_keys
-from recollect.errors import IndexUnavailable, RecollectError
+from recollect.errors import IndexUnavailable, RecollectError, StoreError
 from recollect.index.engine import shard_names
 from recollect.index.vectors.files import kept_models
 from recollect.privacy.configured import detectors_in_force
 from recollect.store.ports import Reader
-from recollect.store.sqlite import quick_check
+from recollect.store.sqlite import IngestLock, quick_check
 from recollect.store.sqlite.migrations import SCHEMA_VERSION
 from recollect.store.sqlite.snapshots.space import Space, derived_under, space_of
+from recollect.upkeep.completeness import behind, untold
+from recollect.upkeep.damage import DOCTOR_BYTES, known_damage, look
 from recollect.upkeep.health.desk import Desk, counted
 from recollect.upkeep.health.excluded import excluded
 from recollect.upkeep.reports import Check
@@ -41,7 +43,9 @@ def stored_checks(desk: Desk) -> Iterator[Check]:
         yield Check("database", "fail", str(error), error.hint)
         return
     if problems:
-        yield Check("database", "fail", problems[0], "run `recollect rebuild` to derive it anew from the archive")
+        yield Check(
+            "database", "fail", problems[0], "run `recollect repair`: it derives the database again from the archive"
+        )
         return
     yield database(space)
     yield room(space)
@@ -85,28 +89,46 @@ def room(space: Space) -> Check:
 
 
 def archive(desk: Desk, reader: Reader) -> Check:
-    """Say whether the journal can be read and the newest chunk opens."""
+    """Say whether journal and database tell the same, and whether what a look in turn opens of the archive is whole."""
     try:
         opened = Archive.open(desk.folder / "archive", load_keys(desk.folder / "keys"), read_only=True)
         try:
+            rows = list(reader.ledgers())
             entries = sum(entry.is_observation for entry in opened.entries(skip_damaged=True))
-            damaged = opened.damaged_entries
-            newest = max((s for s in reader.sources() if s.revision), key=lambda s: s.observed_at, default=None)
-            there: list[ChunkPlace] = []
-            if newest is not None:
-                there = [p for p, _ in reader.chunks(newest.source_id, newest.revision) if not p.is_hole]
-                for place in there[-1:]:
-                    opened.read_chunk(place)
+            broken = opened.damaged_entries
+            told = opened.sizes()
+            lacking = len(untold(told, rows))
+            ahead = behind(told, rows) and behind(told, reader.ledgers())
+            look(desk.folder, opened, budget=DOCTOR_BYTES, all_changed=False)
+            damage = known_damage(desk.folder, opened)
         finally:
             opened.close()
     except RecollectError as error:
         return Check("archive", "fail", str(error), error.hint)
-    if damaged:
-        return Check("archive", "fail", f"{counted(damaged, 'damaged place')} in the journal", "run `recollect verify`")
-    opens = ", newest chunk opens" if newest is not None and there else ""
-    gone = sum(hole.length for row in reader.ledgers() for hole in row.holes)
+    if damage.chunks:
+        uids = tuple(uid for source in damage.sources for uid in source.sessions)
+        return Check("archive", "fail", damage.told(), "run `recollect repair`", uids)
+    if broken or lacking:
+        text = f"{counted(broken, 'damaged place')} in the journal" if broken else (
+            f"the journal does not tell of {lacking:,} of {counted(len(rows), 'revision')} that the database has"
+        )  # fmt: skip
+        return Check("archive", "fail", text, "run `recollect sync`: it writes the journal again from the database")
+    if ahead:
+        text = f"the database lacks {counted(ahead, 'revision')} that the archive has"
+        state: Literal["warn", "fail"] = "warn" if _is_ingesting(desk) else "fail"
+        return Check("archive", state, text, "run `recollect sync`: it derives them from the archive")
+    gone = sum(hole.length for row in rows for hole in row.holes)
     taken = f"; {gone / 1e6:,.1f} MB were taken away on purpose" if gone else ""
-    return Check("archive", "ok", f"{counted(entries, 'observation')} in the journal{opens}{taken}")
+    return Check("archive", "ok", f"{counted(entries, 'observation')} in the journal, what was opened is whole{taken}")
+
+
+def _is_ingesting(desk: Desk) -> bool:
+    """Whether somebody ingests now: what the archive has first is then in the database in a moment."""
+    try:
+        IngestLock(desk.folder).release()
+    except StoreError:
+        return True
+    return False
 
 
 def index(desk: Desk, reader: Reader) -> Check:

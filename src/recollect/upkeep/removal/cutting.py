@@ -194,21 +194,32 @@ class _Cutting:
         self, known: Revision, chunks: list[tuple[ChunkPlace, bool]], keep: int, parts: list[tuple[ChunkPlace, bool]],
         holes: list[Hole],
     ) -> JournalEntry:  # fmt: skip
-        source = known.source
-        seen = sum(place.plain for place, _ in chunks)
-        is_newest = known.is_newest(self._revision)
-        first = JournalEntry(
-            source_id=source.source_id, agent=source.agent, role=source.role, key=source.key, path=source.path,
-            container=source.container, session=source.session, revision=self._revision,
-            observed_at=source.observed_at, from_bytes=0, to_bytes=known.committed_bytes, bytes_seen=seen,
-            keep_chunks=0, chunks=[], relative=source.relative, lane=source.lane,
-        )  # fmt: skip
-        has_marks = is_newest and len(source.head_sha) == MARK_BYTES
-        marks = source.head_sha + source.tail_sha if has_marks else b""
-        revision = ArchivedRevision(first, chunks, known.committed_bytes, seen, [], marks)
-        held = {field: getattr(source, field) for field in _PARSER_HELD} if is_newest else {}
-        removal = Removal(holes, known.committed_bytes, known.records, is_newest, **held)
-        return cutting(revision, keep=keep, chunks=parts, removal=removal)
+        revision = as_archived(known, self._revision, chunks)
+        return cutting(revision, keep=keep, chunks=parts, removal=_removal(known, self._revision, holes))
+
+
+def as_archived(
+    known: Revision, number: int, chunks: list[tuple[ChunkPlace, bool]], observations: Sequence[tuple[int, int]] = ()
+) -> ArchivedRevision:
+    """Return a revision as the journal is to tell of it, from what the database knows."""
+    source = known.source
+    seen = sum(place.plain for place, _ in chunks)
+    first = JournalEntry(
+        source_id=source.source_id, agent=source.agent, role=source.role, key=source.key, path=source.path,
+        container=source.container, session=source.session, revision=number, observed_at=source.observed_at,
+        from_bytes=0, to_bytes=known.committed_bytes, bytes_seen=seen, keep_chunks=0, chunks=[],
+        relative=source.relative, lane=source.lane,
+    )  # fmt: skip
+    has_marks = known.is_newest(number) and len(source.head_sha) == MARK_BYTES
+    marks = source.head_sha + source.tail_sha if has_marks else b""
+    removal = _removal(known, number, list(known.holes)) if known.holes else None
+    return ArchivedRevision(first, chunks, known.committed_bytes, seen, list(observations), marks, removal)
+
+
+def _removal(known: Revision, number: int, holes: list[Hole]) -> Removal:
+    is_newest = known.is_newest(number)
+    held = {field: getattr(known.source, field) for field in _PARSER_HELD} if is_newest else {}
+    return Removal(holes, known.committed_bytes, known.records, is_newest, **held)
 
 
 def _by_promise(wanted: Iterable[WaitingCut]) -> Iterator[tuple[tuple[str, int], list[Range]]]:

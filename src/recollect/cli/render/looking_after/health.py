@@ -11,7 +11,7 @@ from recollect.cli.render.figures import plural
 from recollect.cli.terminal import safe_line
 
 if TYPE_CHECKING:
-    from recollect.memory import DoctorReport, Fix
+    from recollect.memory import DoctorReport, Fix, RepairReport
 
 _MARKS = {"ok": ("ok  ", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
 
@@ -21,13 +21,30 @@ def print_fix(out: Console, step: Fix) -> None:
     out.print(Text(safe_line(f"to do: {step.does}")), soft_wrap=True)
 
 
+def print_repair(out: Console, report: RepairReport) -> None:
+    """Print what became of each damage, and what is left."""
+    for step in report.steps:
+        if step.state != "would":
+            _print_done(out, step)
+    if not report.steps:
+        out.print(Text("nothing is damaged", style="bold"))
+    elif report.ok:
+        out.print(Text("everything is repaired", style="bold"))
+    for source in report.left.sources:
+        line = f"missing: {source.bytes:,} bytes of {source.path} ({', '.join(source.sessions) or 'no session'})"
+        out.print(Text(safe_line(line), style="red"), soft_wrap=True)
+
+
+def _print_done(out: Console, step: Fix) -> None:
+    line = f"{step.state}: {step.does}{': ' if step.detail else ''}{step.detail}"
+    out.print(Text(safe_line(line), style="green" if step.state == "done" else "red"), soft_wrap=True)
+
+
 def print_doctor(out: Console, report: DoctorReport) -> None:
     """Print a line per check, with what to do where it isn't ok."""
     for step in report.fixes:
         if step.state != "would":
-            line = f"{step.state}: {step.does}{': ' if step.detail else ''}{step.detail}"
-            style = "green" if step.state == "done" else "red"
-            out.print(Text(safe_line(line), style=style), soft_wrap=True)
+            _print_done(out, step)
     for check in report.checks:
         mark, style = _MARKS[check.state]
         out.print(Text.assemble((mark, style), f"  {safe_line(check.name)}: {safe_line(check.detail)}"), soft_wrap=True)

@@ -17,6 +17,7 @@ from recollect.pipeline.learning.running import LearnReport
 from recollect.pipeline.learning.user_file import UserFileReport
 from recollect.recall.context.learned.person_files import USER, person_files
 from recollect.store.learned import LearningFilter
+from recollect.store.sqlite import has_database
 
 if TYPE_CHECKING:
     from recollect.learn.queue.pausing import Pause
@@ -254,7 +255,7 @@ class LearnFacet:
             reader.close()
 
     def _is_there(self) -> bool:
-        return (self._memory.home / "memory.db").exists()
+        return has_database(self._memory.home)
 
 
 def _deadline(max_seconds: float | None, should_stop: Callable[[], bool] | None) -> Callable[[], bool]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,27 +30,46 @@ _COPIES = (
     "INSERT INTO usage_shared SELECT * FROM old.usage_shared WHERE dedupe IN (SELECT dedupe FROM main.usage)",
     f"INSERT INTO session_source SELECT l.* FROM {_CARRIED} JOIN old.session_source l ON l.session = carried.number",
     "INSERT INTO source SELECT * FROM old.source WHERE number IN "
-    "(SELECT source FROM main.session_source UNION SELECT source FROM main.event)",
+    "(SELECT source FROM main.session_source UNION SELECT source FROM main.event "
+    "UNION SELECT number FROM main.damaged)",
     "INSERT INTO hole SELECT * FROM old.hole WHERE source IN (SELECT number FROM main.source)",
     "INSERT INTO blob SELECT b.* FROM old.blob b JOIN main.hole h ON h.source = b.source AND h.revision = b.revision "
     "AND b.offset >= h.offset AND b.offset < h.offset + h.length",
     "INSERT INTO revision (source, revision, is_refreshing) SELECT source, revision, 1 FROM old.revision "
-    "WHERE source IN (SELECT number FROM main.source)",
-    "UPDATE source SET committed_bytes = 0, records = 0, turn_index = 0, state = x'', revision = 0",
+    "WHERE source IN (SELECT number FROM main.source) AND source NOT IN (SELECT number FROM main.damaged)",
+    "UPDATE source SET committed_bytes = 0, records = 0, turn_index = 0, state = x'', revision = 0 "
+    "WHERE number NOT IN (SELECT number FROM main.damaged)",
+    *(
+        f"INSERT OR IGNORE INTO {table} SELECT * FROM old.{table} WHERE source IN (SELECT number FROM main.damaged)"
+        for table in (
+            "revision",
+            "revision_chunk",
+            "observation",
+            "replayed",
+            "blob",
+            "defect",
+            "defect_count",
+            "redaction_count",
+            "drift",
+        )
+    ),
+    "INSERT INTO chunk SELECT * FROM old.chunk WHERE number IN (SELECT chunk FROM main.revision_chunk)",
     # What stands in a hole stays as it is; all else is derived once more, and hidden where it is not made again.
-    f"UPDATE event SET bits = bits | {STALE} WHERE NOT bits & {EVICTED} AND NOT EXISTS (SELECT 1 FROM hole "
+    f"UPDATE event SET bits = bits | {STALE} WHERE NOT bits & {EVICTED} "
+    "AND source NOT IN (SELECT number FROM main.damaged) AND NOT EXISTS (SELECT 1 FROM hole "
     "WHERE hole.source = event.source AND hole.revision = event.revision AND event.offset >= hole.offset "
     "AND event.offset < hole.offset + hole.length)",
 )
 """In this order. Numbers stay the same: the new database is empty, and gives higher ones to everything else."""
 
 
-def carry_over(old: Path, new: Path) -> list[int]:
+def carry_over(old: Path, new: Path, damaged: Iterable[str] = ()) -> list[int]:
     """Take over into the new, empty database every session that has to do with a source with holes, event by event
     with its seq; return their numbers.
 
-    What of them can be derived is then derived once more. A database that is not there, is damaged or knows no holes
-    has nothing. Raises StoreError and its kinds for the new database.
+    What of them can be derived is then derived once more. damaged: ids of sources that cannot be derived; they are
+    taken over as they are, with their sessions. A database that is not there, is damaged or knows no holes has nothing.
+    Raises StoreError and its kinds for the new database.
     """
     if not (old / DATABASE_NAME).exists():
         return []
@@ -59,7 +78,8 @@ def carry_over(old: Path, new: Path) -> list[int]:
         has_holes = _has_holes(old)
     except StoreError:
         return []
-    return _copied(old, new) if has_holes else []
+    sources = tuple(damaged)
+    return _copied(old, new, sources) if has_holes or sources else []
 
 
 def _has_holes(old: Path) -> bool:
@@ -71,7 +91,7 @@ def _has_holes(old: Path) -> bool:
         db.close()
 
 
-def _copied(old: Path, new: Path) -> list[int]:
+def _copied(old: Path, new: Path, damaged: Sequence[str]) -> list[int]:
     db = open_database(new, "write")
     try:
         with store_errors():
@@ -79,14 +99,21 @@ def _copied(old: Path, new: Path) -> list[int]:
             try:
                 with db:
                     db.execute("CREATE TABLE main.carried (number INTEGER PRIMARY KEY)")
+                    db.execute("CREATE TABLE main.damaged (number INTEGER PRIMARY KEY)")
                     db.execute(
-                        "INSERT INTO carried SELECT DISTINCT session FROM old.session_source "
-                        "WHERE source IN (SELECT source FROM old.hole)"
+                        "INSERT INTO damaged SELECT number FROM old.source WHERE source_id IN "
+                        "(SELECT value FROM carray(?))",
+                        (apsw.carray(tuple(damaged)),),
+                    ) if damaged else None
+                    db.execute(
+                        "INSERT INTO carried SELECT DISTINCT session FROM old.session_source WHERE source IN "
+                        "(SELECT source FROM old.hole UNION SELECT number FROM main.damaged)"
                     )
                     for statement in _COPIES:
                         db.execute(statement)
                     found: list[Any] = db.execute("SELECT number FROM carried ORDER BY number").fetchall()
                     db.execute("DROP TABLE main.carried")
+                    db.execute("DROP TABLE main.damaged")
             except (apsw.CorruptError, apsw.NotADBError):
                 return []
         return [number for (number,) in found]

@@ -62,6 +62,14 @@ class SqliteHoles:
             return None
         return Revision(source, ledger[0], ledger[1], tuple(revision_holes(self._db, source.number, revision)))
 
+    def observations(self, source: int, revision: int) -> list[tuple[int, int]]:
+        """Return up to which byte a revision was seen when, in order. source: its number."""
+        rows: list[Any] = self._db.execute(
+            "SELECT to_bytes, observed_at FROM observation WHERE source = ? AND revision = ? ORDER BY to_bytes",
+            (source, revision),
+        ).fetchall()
+        return [(int(to_bytes), int(at)) for to_bytes, at in rows]
+
     def turn_before(self, source: int, revision: int, record: int) -> int:
         """Return how many human turns the stored events of a revision tell before a record, by its index."""
         turn = 0

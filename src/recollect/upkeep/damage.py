@@ -1,0 +1,199 @@
+"""Chunks of the archive that do not open: found by looks that are bounded, remembered, and put right.
+
+A damaged chunk is remembered in the archive's condition (`archive.condition`) and counts as missing from then on: it
+is archived again as soon as its bytes are found, in an agent's file, in a backup, or elsewhere in the packs. Nothing
+of it is removed: a pack that comes back heals it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from recollect.archive.archive import Archive
+from recollect.archive.chunks import ChunkPlace, SealedChunk
+from recollect.archive.condition import JOURNAL
+from recollect.archive.journal import moving
+from recollect.archive.packs import pack_numbers, pack_path, scan
+from recollect.errors import ArchiveCorrupt, ArchiveError, KeyUnavailable
+from recollect.store.sqlite.snapshots.holders import (
+    Holder,
+    chunks_after,
+    chunks_of_packs,
+    holders,
+    pack_ends,
+    still_there,
+)
+from recollect.store.sqlite.writer import SqliteWriter
+
+Progress = Callable[[int, int], None]
+"""(bytes read, bytes to read)"""
+SAMPLE_BYTES = 1 << 20
+"""What a sync opens of the archive each time, besides packs that somebody else changed: about 5 ms."""
+DOCTOR_BYTES = 32 << 20
+_SAMPLE_CHUNKS = 512
+
+
+class Damage(msgspec.Struct, frozen=True):
+    """What is known not to open: chunks, their bytes before they were compressed, and the sources that need them."""
+
+    chunks: int = 0
+    bytes: int = 0
+    sources: tuple[Holder, ...] = ()
+
+    def told(self, *, shown: int = 3) -> str:
+        """Return a line for people, "" where nothing is damaged."""
+        if not self.chunks:
+            return ""
+        named = ", ".join(source.path for source in self.sources[:shown])
+        more = f" and {len(self.sources) - shown:,} more" if len(self.sources) > shown else ""
+        chunks = "chunk" if self.chunks == 1 else "chunks"
+        return f"{self.chunks:,} {chunks} of the archive ({self.bytes:,} bytes) cannot be read: {named}{more}"
+
+
+def known_damage(home: Path, archive: Archive) -> Damage:
+    """Return the damage that is remembered and still stands. Raises StoreError and its kinds."""
+    places = standing(home, archive)
+    return Damage(len(places), sum(place.plain for place in places), tuple(holders(home, places)))
+
+
+def standing(home: Path, archive: Archive) -> set[ChunkPlace]:
+    """Return the remembered chunks that the database still looks for; what it does not need any more is let go of."""
+    known = archive.condition.damaged
+    if not known:
+        return set()
+    needed = still_there(home, known)
+    if needed != known:
+        archive.condition.set_damaged(remove=known - needed)
+    return needed
+
+
+def look(home: Path, archive: Archive, *, budget: int, all_changed: bool) -> set[ChunkPlace]:
+    """Look at a part of the archive and return everything that is damaged as far as is known then.
+
+    Looked at are: whether packs are as long as their chunks need; the packs that somebody else changed (all_changed:
+    whole, else within the budget); what was damaged before; and the next chunks in turn, so that every look goes on
+    where the one before ended. budget: in bytes on the disk.
+    Raises KeyUnavailable where the keys are not the archive's; StoreError, ArchiveError.
+    """
+    condition = archive.condition
+    changed = [number for number in condition.changed_packs() if number != JOURNAL]
+    wanted: list[ChunkPlace] = []
+    is_all = True
+    if changed or not condition.knows_packs:
+        sizes = {n: pack_path(archive.packs_folder, n).stat().st_size for n in pack_numbers(archive.packs_folder)}
+        short = {pack for pack, end in pack_ends(home).items() if sizes.get(pack, 0) < end}
+        wanted = chunks_of_packs(home, sorted({*changed, *short}))
+        is_all = all_changed or sum(place.length for place in wanted) <= budget
+        if not is_all:
+            wanted = [place for place in wanted if place.offset + place.length > sizes.get(place.pack, 0)]
+    spent = sum(place.length for place in wanted)
+    position = condition.position
+    turn = chunks_after(home, position, _SAMPLE_CHUNKS) if budget else []
+    for number, place in turn:
+        if spent >= budget:
+            break
+        wanted.append(place)
+        spent += place.length
+        position = number
+    else:
+        position = 0 if budget and len(turn) < _SAMPLE_CHUNKS else position
+    damaged = check(archive, {*wanted, *standing(home, archive)})
+    condition.set_position(position)
+    if is_all or not condition.knows_packs:
+        condition.leave_packs({*pack_numbers(archive.packs_folder), *changed})
+    return damaged
+
+
+def check(archive: Archive, places: Iterable[ChunkPlace], *, progress: Progress | None = None) -> set[ChunkPlace]:
+    """Open chunks, remember which of them are damaged and which are sound again; return the damaged ones.
+
+    Raises KeyUnavailable where none opens because the keys are not the archive's; ArchiveError.
+    """
+    wanted = sorted(places, key=lambda place: (place.pack, place.offset))
+    total, done = sum(place.length for place in wanted), 0
+    damaged: set[ChunkPlace] = set()
+    for place in wanted:
+        if not opens(archive, place):
+            damaged.add(place)
+        done += place.length
+        if progress is not None:
+            progress(done, total)
+    if damaged and len(damaged) == len(wanted) and archive.journal.is_of_other_keys():
+        raise KeyUnavailable(
+            "the keys of this home are not those of its archive", hint="restore the keys folder from a backup"
+        )
+    archive.condition.set_damaged(add=damaged, remove=set(wanted) - damaged)
+    return damaged
+
+
+def opens(archive: Archive, place: ChunkPlace) -> bool:
+    """Whether a chunk is there and holds what its name says.
+
+    Raises ArchiveError where the system cannot read it: that tells nothing of the chunk.
+    """
+    try:
+        for _ in archive.iter_bytes((place,)):
+            pass
+    except ArchiveCorrupt:
+        return False
+    return True
+
+
+def heal(archive: Archive, writer: SqliteWriter, found: Sequence[tuple[ChunkPlace, SealedChunk]]) -> None:
+    """Archive damaged chunks again, for every revision that has them: pack, journal, database, then the note.
+
+    found: where each is, and its bytes sealed anew under the same name. Raises DiskFull, ArchiveError, StoreError.
+    """
+    if not found:
+        return
+    places = archive.write([chunk for _, chunk in found])
+    archive.record([moving(places)])
+    archive.flush()
+    with writer.transaction():
+        writer.removing.holes.move((old, new) for (old, _), new in zip(found, places, strict=True))
+    archive.condition.set_damaged(remove=[old for old, _ in found])
+
+
+def elsewhere(archive: Archive, other: Archive, damaged: Iterable[ChunkPlace]) -> list[tuple[ChunkPlace, SealedChunk]]:
+    """Return the damaged chunks that open at another place, in the same packs or in those of another archive."""
+    wanted = {place.name: place for place in damaged}
+    found: dict[bytes, tuple[ChunkPlace, SealedChunk]] = {}
+    for number in pack_numbers(other.packs_folder) if wanted else ():
+        with suppress(ArchiveError):
+            for place in scan(pack_path(other.packs_folder, number)):
+                if place.name in found or wanted.get(place.name) in (None, place if other is archive else None):
+                    continue
+                with suppress(ArchiveCorrupt):
+                    sealed = archive.sealer.seal(b"".join(other.iter_bytes((place,))))
+                    found[place.name] = (wanted[place.name], sealed)
+    return list(found.values())
+
+
+class Reads(Protocol):
+    """What gives the bytes of a source as its agent has them now."""
+
+    def read_at(self, offset: int, length: int) -> bytes: ...
+
+
+def in_source(
+    archive: Archive, source: Reads, places: Sequence[ChunkPlace], damaged: Collection[ChunkPlace]
+) -> list[tuple[ChunkPlace, SealedChunk]]:
+    """Return the damaged chunks of a revision whose bytes its source still has where they stood.
+
+    places: the chunks of the revision, in order. What is read is known by its name, so that nothing else is taken.
+    Raises SourceError.
+    """
+    found = []
+    start = 0
+    for place in places:
+        if place in damaged:
+            sealed = archive.sealer.seal(source.read_at(start, place.plain))
+            if sealed.name == place.name:
+                found.append((place, sealed))
+        start += place.plain
+    return found
