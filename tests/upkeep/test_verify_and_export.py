@@ -95,6 +95,18 @@ def test_raw_export_is_byte_exact_named_and_dated(memory: Memory, one: ClaudeTra
     assert os.listdir(tmp_path / "out") == [path.name]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")
+def test_only_its_owner_can_read_a_raw_export(memory: Memory, one: ClaudeTranscript, tmp_path: Path) -> None:
+    (tmp_path / f"claude_{one.session}.jsonl.part").touch(mode=0o644)  # left by a run that was killed
+    (written,) = memory.upkeep.export(one.uid, format="raw", out=tmp_path)
+    assert Path(written.path).stat().st_mode & 0o777 == 0o600
+
+
+def test_without_a_format_an_export_has_the_events_as_they_are_shown(memory: Memory, one: ClaudeTranscript) -> None:
+    default = b"".join(memory.upkeep.export_bytes(one.uid))
+    assert default == b"".join(memory.upkeep.export_bytes(one.uid, format="events"))
+
+
 def test_events_export_is_one_json_object_a_line(memory: Memory, one: ClaudeTranscript, tmp_path: Path) -> None:
     (written,) = memory.upkeep.export(one.uid, format="events", out=tmp_path)
     lines = [json.loads(line) for line in Path(written.path).read_text("utf-8").splitlines()]

@@ -105,7 +105,8 @@ def export(
 ) -> tuple[Exported, ...]:
     """Write a session into the folder `out` and return what was written.
 
-    Files are named `<slug>_<id>` and carry the session's end as their time. A file is complete or absent.
+    Files are named `<slug>_<id>` and carry the session's end as their time. A file is complete or absent. Only its
+    owner can read a raw one.
     Raises UsageError when `out` cannot be written, ArchiveError when bytes are damaged.
     """
     if revision is not None and form != "raw":
@@ -116,7 +117,7 @@ def export(
         if form == "raw":
             for file in raw_files(stored.reader, session, revision=revision):
                 path = out / file.name
-                size = _write(path, raw_bytes(stored.reader, archive, file), session)
+                size = _write(path, raw_bytes(stored.reader, archive, file), session, mode=0o600)
                 missing = holes_in(stored.reader, file) if size < file.bytes else ()
                 written.append(Exported(str(path), session.session_uid, form, size, len(missing), missing))
         else:
@@ -128,11 +129,12 @@ def export(
     return tuple(written)
 
 
-def _write(path: Path, pieces: Iterable[bytes], session: Session) -> int:
+def _write(path: Path, pieces: Iterable[bytes], session: Session, *, mode: int = 0o666) -> int:
     part = path.with_name(path.name + ".part")
+    part.unlink(missing_ok=True)  # a new file: what stood there keeps neither its mode nor where a link led
     size = 0
     try:
-        with part.open("wb") as handle:
+        with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as handle:
             size = _copy(handle, pieces)
         if session.ended_at is not None:
             ns = session.ended_at * 1000
