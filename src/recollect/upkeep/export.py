@@ -28,6 +28,7 @@ from recollect.model.payloads import (
 )
 from recollect.model.sessions import Session
 from recollect.model.timestamps import to_iso
+from recollect.model.visible import encode_json, safe
 from recollect.store.distilled import DistilledReader, NodeFilter
 from recollect.store.ports import Reader, SourceRow
 from recollect.upkeep.removal.reading import lasting_pieces
@@ -161,7 +162,7 @@ def render(stored: Stored, session: Session, form: ExportFormat) -> Iterator[byt
     events = stored.reader.events(session.session_uid, limit=None)
     if form == "events":
         for event in events:
-            yield msgspec.json.encode(event) + b"\n"
+            yield encode_json(event) + b"\n"
     elif form == "claude-jsonl":
         yield from _claude_lines(session, events)
     else:
@@ -175,12 +176,12 @@ def _meaning(distilled: DistilledReader, session: Session, form: ExportFormat) -
     if form == "prov":
         kept = distilled.decisions(sessions=(session.session_uid,))
         links = {(of.link.newer, of.link.older): of.link for one in kept for of in one.links if of.revoked_at is None}
-        yield msgspec.json.format(msgspec.json.encode(to_prov(nodes, links.values())), indent=1) + b"\n"
+        yield msgspec.json.format(encode_json(to_prov(nodes, links.values())), indent=1) + b"\n"
         return
     signals = [signal for kept_signals in distilled.signals(SIGNAL_KINDS, where) for signal in kept_signals.signals]
     digest = distilled.digest(session.session_uid)
     for item in (*signals, *nodes, *([digest] if digest is not None else [])):
-        yield msgspec.json.encode(item) + b"\n"
+        yield encode_json(item) + b"\n"
 
 
 def _claude_lines(session: Session, events: Iterable[Event]) -> Iterator[bytes]:
@@ -205,7 +206,7 @@ def _claude_lines(session: Session, events: Iterable[Event]) -> Iterator[bytes]:
             "message": message,
         }
         parent = uuid
-        yield msgspec.json.encode(line) + b"\n"
+        yield encode_json(line) + b"\n"
 
 
 def _claude_message(event: Event) -> dict[str, object] | None:
@@ -236,11 +237,11 @@ def _markdown(session: Session, events: Iterable[Event]) -> Iterator[bytes]:
     ]
     head = f"# {session.title or session.session_uid}\n\n"
     head += "".join(f"- {name}: {value}\n" for name, value in facts if value)
-    yield head.encode("utf-8", "replace")
+    yield safe(head).encode()
     for event in events:
         text = _markdown_event(event)
         if text:
-            yield text.encode("utf-8", "replace")
+            yield safe(text).encode()
 
 
 def _markdown_event(event: Event) -> str:

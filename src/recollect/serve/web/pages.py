@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from recollect.model.visible import encode_json
 from recollect.serve.web.admission import Visitors, private
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Pages:
         if refused is not None:
             return refused
         status = await run_in_threadpool(self._status)
-        return private(Response(msgspec.json.encode(status), media_type="application/json"))
+        return private(Response(encode_json(status), media_type="application/json"))
 
     async def _style(self, request: Request) -> Response:
         refused = self._visitors.refusal(request, is_public=True)
