@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.cli.terminal import safe, safe_line
-from recollect.model.visible import encode_json
+from recollect.visible import encode_json
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=[]))
 

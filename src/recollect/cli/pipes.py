@@ -12,7 +12,7 @@ import click
 
 from recollect.cli.options import as_option, json_option, sink_option
 from recollect.cli.terminal import safe_line
-from recollect.model.visible import encode_json
+from recollect.visible import encode_json
 
 if TYPE_CHECKING:
     from recollect.config import Config

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
-from recollect.model.visible import encode_json, safe, safe_line
+from recollect.visible import encode_json, safe, safe_line
 
 if TYPE_CHECKING:
     from rich.console import Console

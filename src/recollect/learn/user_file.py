@@ -16,7 +16,7 @@ import msgspec
 
 from recollect.learn.corroborating import said_by_user
 from recollect.model.learned.learnings import Learning
-from recollect.model.visible import safe_line
+from recollect.visible import safe_line
 
 BEGIN = "<!-- recollect: preferences. Take a line out and it holds no more; lines of your own stay. -->"
 END = "<!-- recollect: end -->"

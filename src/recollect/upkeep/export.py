@@ -28,11 +28,11 @@ from recollect.model.payloads import (
 )
 from recollect.model.sessions import Session
 from recollect.model.timestamps import to_iso
-from recollect.model.visible import encode_json, safe
 from recollect.store.distilled import DistilledReader, NodeFilter
 from recollect.store.ports import Reader, SourceRow
 from recollect.upkeep.removal.reading import lasting_pieces
 from recollect.upkeep.reports import Exported, ExportFormat, HoleInFile
+from recollect.visible import encode_json, safe
 
 _EXTENSION: dict[ExportFormat, str] = {
     "events": "events.ndjson", "claude-jsonl": "jsonl", "markdown": "md", "nodes": "nodes.ndjson", "prov": "prov.json",

@@ -10,7 +10,7 @@ import click
 from recollect.cli.options import NamedPath, json_option
 from recollect.cli.pipes import config_of_user
 from recollect.errors import SourceUnavailable
-from recollect.model.visible import encode_json
+from recollect.visible import encode_json
 
 
 @click.command()

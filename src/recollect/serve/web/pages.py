@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from recollect.model.visible import encode_json
 from recollect.serve.web.admission import Visitors, private
+from recollect.visible import encode_json
 
 if TYPE_CHECKING:
     from recollect.memory import LiveStatus, Stats

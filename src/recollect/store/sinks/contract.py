@@ -13,7 +13,7 @@ from recollect.model.distilled.digests import Digest
 from recollect.model.distilled.nodes import Binding, Conversation, Decision, Episode, Node
 from recollect.model.distilled.signals import Signal
 from recollect.model.events import Event
-from recollect.model.visible import safe_json
+from recollect.visible import safe_json
 
 
 class Retracted(msgspec.Struct, frozen=True, tag_field="node", tag="retracted"):

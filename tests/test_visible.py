@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.model.visible import encode_json, safe, safe_json
+from recollect.visible import encode_json, safe, safe_json
 
 UNSAFE = [
     *map(chr, (*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F))),
