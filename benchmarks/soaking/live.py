@@ -133,7 +133,7 @@ class _Live:
         verified = memory.upkeep.verify()
         differing = words = doubled = 0
         for agent in self._traffic.agents:
-            differing += b"".join(memory.upkeep.export_bytes(agent.uid)) != agent.path.read_bytes()
+            differing += b"".join(memory.upkeep.export_bytes(agent.uid, format="raw")) != agent.path.read_bytes()
             said = [e.payload.text for e in memory.events(agent.uid) if e.kind == "user_message"]  # type: ignore[union-attr]
             words += len(set(agent.written) - set(said))
             doubled += len(said) - len(set(said))

@@ -86,7 +86,7 @@ def _sessions(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
 
 def _is_same(memory: Memory, uid: str, path: Path) -> bool:
     with path.open("rb") as handle:
-        for piece in memory.upkeep.export_bytes(uid):
+        for piece in memory.upkeep.export_bytes(uid, format="raw"):
             if handle.read(len(piece)) != piece:
                 return False
         return not handle.read(1)

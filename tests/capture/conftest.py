@@ -188,7 +188,7 @@ class Desk(NamedTuple):
 
     def raw(self, session: str, revision: int | None = None) -> bytes:
         """Return the exact bytes of a revision of a session."""
-        return b"".join(self.memory.upkeep.export_bytes(f"{SLUG}:{session}", revision=revision))
+        return b"".join(self.memory.upkeep.export_bytes(f"{SLUG}:{session}", revision=revision, format="raw"))
 
     def is_whole(self) -> bool:
         """Tell whether everything stored is as it was read."""

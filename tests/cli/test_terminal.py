@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.cli.terminal import encode_json, safe, safe_line
+from recollect.cli.terminal import safe, safe_line
+from recollect.visible import encode_json
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=[]))
 

@@ -212,7 +212,7 @@ def lost_and_kept(home: Path, world: World) -> tuple[set[str], set[str]]:
         kept = {x.session_uid for x in report.ledgers if x.is_ok}
         paths = world.transcripts()
         for uid in kept:
-            assert b"".join(memory.upkeep.export_bytes(uid)) == paths[uid].read_bytes()
+            assert b"".join(memory.upkeep.export_bytes(uid, format="raw")) == paths[uid].read_bytes()
         for uid in lost:
             assert any(d.path == str(paths[uid]) for d in report.defects if d.is_loss), "a loss without its place"
     return lost, kept

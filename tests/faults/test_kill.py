@@ -65,7 +65,7 @@ def state(memory: Memory) -> dict[str, Any]:
             for s in sessions
         },
         "titles": {s.session_uid: (s.title, s.event_count, s.repo) for s in sessions},
-        "raw": {s.session_uid: b"".join(memory.upkeep.export_bytes(s.session_uid)) for s in sessions},
+        "raw": {s.session_uid: b"".join(memory.upkeep.export_bytes(s.session_uid, format="raw")) for s in sessions},
         "usage": memory.usage.report(by="total").total,
         "found": [memory.search(q, sync=False).total for q in ("question", '"answer 3 7"', "reply -words", "prompt")],
     }

@@ -52,7 +52,7 @@ def test_a_line_of_200_megabytes_is_kept_exactly_and_never_held(bench: Bench, tm
     with opened(home, env) as memory:
         assert memory.upkeep.verify().ok
         with one.path.open("rb") as handle:
-            for given in memory.upkeep.export_bytes(one.uid):
+            for given in memory.upkeep.export_bytes(one.uid, format="raw"):
                 assert handle.read(len(given)) == given
             assert not handle.read(1)
         assert [e.kind for e in memory.events(one.uid)].count("unknown") == 1

@@ -63,7 +63,7 @@ def test_whatever_happens_to_a_file_while_it_is_read_the_next_sync_is_right(
     with opened(home, env) as memory:
         assert memory.upkeep.verify().ok
         assert [e.payload.text for e in memory.events(two.uid) if e.kind == "user_message"][-1] == "steady last"  # type: ignore[union-attr]
-        first = b"".join(memory.upkeep.export_bytes(one.uid, revision=1))
+        first = b"".join(memory.upkeep.export_bytes(one.uid, revision=1, format="raw"))
         assert first.startswith(whole), "what was stored before is what it was"
     if one.path.is_dir():
         one.path.rmdir()
@@ -71,7 +71,7 @@ def test_whatever_happens_to_a_file_while_it_is_read_the_next_sync_is_right(
     assert bench.nursery.run(("sync",), home=home, env=env).code == 0
     with opened(home, env) as memory:
         assert memory.upkeep.verify().ok
-        assert b"".join(memory.upkeep.export_bytes(one.uid)) == final
+        assert b"".join(memory.upkeep.export_bytes(one.uid, format="raw")) == final
         said = [e.payload.text for e in memory.events(one.uid) if e.kind == "user_message"]  # type: ignore[union-attr]
         assert [text.split()[1] for text in said if text.startswith("said")] == [*map(str, range(30)), "last"]
         assert memory.sync().events == 0

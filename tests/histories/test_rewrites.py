@@ -9,7 +9,7 @@ from tests.pipeline.conftest import World
 
 def revisions(world: World, uid: str) -> list[bytes]:
     rows = [r for r in world.memory.reader().ledgers() if r.session_uid == uid]
-    return [b"".join(world.memory.upkeep.export_bytes(uid, revision=row.revision)) for row in rows]
+    return [b"".join(world.memory.upkeep.export_bytes(uid, revision=row.revision, format="raw")) for row in rows]
 
 
 def ids(world: World, uid: str) -> list[str]:

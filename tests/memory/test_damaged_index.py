@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from recollect.config import Config, EmbeddingConfig
+from recollect.errors import IndexUnavailable
+from recollect.index.writer import IndexWriterSet
 from recollect.memory import Memory
 from recollect.testing.builders import ClaudeTranscript
 
@@ -66,6 +69,59 @@ def test_a_search_mends_a_part_that_opens_and_cannot_be_read(memory: Memory, end
         assert [hit.kind for hit in answer.hits] == ["user_message"]
         assert "made anew" in " ".join(answer.notes)
         assert other.search("zebra stripes").notes == ()
+
+
+def test_a_search_names_a_missing_part_of_the_index_and_claims_no_absence(memory: Memory) -> None:
+    memory.close()
+    (shard,) = (memory.home / "index" / "text").glob("*/")
+    shutil.rmtree(shard)
+    with again(memory) as other:
+        answer = other.search("zebra", sync=False)
+        assert (answer.hits, answer.abstained) == ((), False)
+        said = " ".join(answer.notes)
+        assert "the index of August 2026 is missing: 52 events were not searched" in said
+        assert "nowhere" not in said
+        mended = other.search("zebra")
+        assert (len(mended.hits), mended.notes) == (1, ("the search index was brought in step: 52 events added",))
+
+
+def test_a_search_says_how_much_the_index_lags_behind(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_index: IndexWriterSet) -> None:
+        raise IndexUnavailable("no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(IndexWriterSet, "commit", full)
+        talk = ClaudeTranscript(Path(memory.env["CLAUDE_CONFIG_DIR"]), "two")
+        talk.user("the okapi is a shy animal")
+        memory.sync()
+    answer = memory.search("okapi", sync=False)
+    assert (answer.hits, answer.abstained) == ((), False)
+    assert "the index lags behind: 2 events were not searched; run `recollect sync`" in answer.notes
+    assert memory.search("okapi").hits
+
+
+def test_a_word_is_said_to_be_nowhere_only_where_everything_was_searched(memory: Memory) -> None:
+    answer = memory.search("okapi", sync=False)
+    assert answer.abstained
+    assert answer.notes == ("nothing found: nowhere in the memory is okapi",)
+    (memory.home / "ingest.lock").unlink()
+    (memory.home / "ingest.lock").mkdir()  # nothing can be ingested
+    ClaudeTranscript(Path(memory.env["CLAUDE_CONFIG_DIR"]), "two").user("the okapi is a shy animal")
+    with again(memory) as other:
+        answer = other.search("okapi")
+        assert not answer.abstained
+        assert answer.notes[0] == "nothing found in what was searched"
+        assert "not refreshed" in answer.notes[1]
+
+
+def test_parts_of_words_are_found_where_their_list_cannot_be_written(memory: Memory) -> None:
+    memory.close()
+    (shard,) = (memory.home / "index" / "text").glob("*/")
+    for name in ("terms.txt", "terms.json", "terms.new"):
+        (shard / name).unlink(missing_ok=True)
+    (shard / "terms.tmp").mkdir()
+    with again(memory) as other:
+        assert other.search("*ebr*", sync=False).hits
 
 
 def test_without_syncing_a_damaged_part_is_said_and_left_alone(memory: Memory) -> None:

@@ -56,7 +56,7 @@ def test_a_short_session_is_kept_but_not_found(world: World, short: ClaudeTransc
     assert report.imported[0].reason == "fewer than 3 messages: archived, but not indexed"
     assert found(world.memory, "aqueduct")
     assert not found(world.memory, "amphitheatre")
-    exported = world.memory.upkeep.export_bytes(short.uid)
+    exported = world.memory.upkeep.export_bytes(short.uid, format="raw")
     assert b"".join(exported) == short.path.read_bytes()
     checked = world.memory.upkeep.verify_deep()
     assert checked.ok, checked.deep

@@ -36,7 +36,7 @@ def test_a_bad_line_is_counted_with_its_place_and_its_neighbours_are_kept(world:
     said = texts(list(world.memory.events(one.uid)))
     assert said[0] == "before the bad line"
     assert said[-1] == "after the bad line"
-    assert b"".join(world.memory.upkeep.export_bytes(one.uid)) == one.path.read_bytes()
+    assert b"".join(world.memory.upkeep.export_bytes(one.uid, format="raw")) == one.path.read_bytes()
     verified = world.memory.upkeep.verify()
     assert verified.ok
     assert [(d.code, d.record_index) for d in verified.defects if d.code == code] == [(code, 1)]
@@ -68,7 +68,7 @@ def test_a_hundred_megabyte_line_is_archived_in_pieces_and_never_decoded(world: 
     assert [e.payload.type for e in events if e.kind == "unknown"] == ["assistant"]  # type: ignore[union-attr]
     position = 0
     with one.path.open("rb") as handle:
-        for piece in world.memory.upkeep.export_bytes(one.uid):
+        for piece in world.memory.upkeep.export_bytes(one.uid, format="raw"):
             assert handle.read(len(piece)) == piece
             position += len(piece)
     assert position == one.path.stat().st_size

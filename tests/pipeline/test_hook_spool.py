@@ -12,13 +12,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recollect.archive.keys import load_keys
+from recollect.archive.sealing import NAME_BYTES, Sealer
 from recollect.capture.hook_spool import put_aside
 from recollect.config import Config
-from recollect.memory import Memory
+from recollect.memory import ForgetSelection, Memory
 from recollect.model.events import Event
 
 SESSION = "0a0a0a0a-0000-4000-8000-000000000001"
@@ -478,3 +481,52 @@ def test_another_memorys_spool_is_left_alone(desk: Desk) -> None:
     assert len(desk.left()) == 1
     desk.memory.sync()
     assert desk.prompts() == ["hello"]
+
+
+def test_what_was_put_aside_goes_after_seven_days(desk: Desk) -> None:
+    for day in (8, 6):
+        desk.drop(f"no JSON, {day} days".encode(), at_s=START_S)
+    desk.memory.sync()
+    desk.memory.sync()
+    aside = sorted((desk.spool / "bad" / "not_json").iterdir())
+    assert [path.read_bytes() for path in aside] == [b"no JSON, 8 days", b"no JSON, 6 days"]
+    for path, day in zip(aside, (8, 6), strict=True):
+        put_there_s = path.stat().st_mtime - day * 86_400
+        os.utime(path, (put_there_s, put_there_s))
+    desk.memory.sync()
+    assert [path.exists() for path in aside] == [False, True]
+    assert put_aside(str(desk.spool)) == {"not_json": 2}
+
+
+def test_forgetting_anything_deletes_what_was_put_aside(desk: Desk) -> None:
+    desk.write({"type": "user", "uuid": "u1", "sessionId": SESSION, "message": {"role": "user", "content": "zebra"}})
+    desk.drop(b'{"no_session": "zebra', at_s=START_S)
+    desk.memory.sync()
+    assert list((desk.spool / "bad").glob("*/*"))
+    desk.memory.upkeep.forgetting.run(ForgetSelection(sessions=(UID,)))
+    assert list((desk.spool / "bad").glob("*/*")) == []
+
+
+def test_a_parser_state_is_stored_sealed_and_one_in_clear_is_sealed_by_the_next_sync(desk: Desk) -> None:
+    said = {"type": "user", "sessionId": SESSION, "cwd": "/work/okapi-enclosure", "gitBranch": "fix/okapi-fence"}
+    desk.write({**said, "uuid": "u1", "message": {"role": "user", "content": "one"}})
+    desk.memory.sync()
+    desk.memory.close()
+    db = apsw.Connection(str(desk.home / "memory.db"))
+    (sealed,) = db.execute("SELECT state FROM source WHERE length(state) > 0").fetchone()
+    assert b"okapi" not in sealed
+    keys = load_keys(desk.home / "keys")
+    clear = Sealer(keys).open(sealed[:NAME_BYTES], sealed[NAME_BYTES:])
+    assert SESSION.encode() in clear
+    db.execute("UPDATE source SET state = ? WHERE length(state) > 0", (clear,))
+    db.execute("DELETE FROM meta WHERE key = 'parser_states'")  # as an earlier version left it
+    db.close()
+    desk.memory.sync()
+    desk.memory.close()
+    db = apsw.Connection(str(desk.home / "memory.db"))
+    (again,) = db.execute("SELECT state FROM source WHERE length(state) > 0").fetchone()
+    db.close()
+    assert Sealer(keys).open(again[:NAME_BYTES], again[NAME_BYTES:]) == clear
+    desk.write({**said, "uuid": "u2", "message": {"role": "user", "content": "two"}})
+    desk.memory.sync()
+    assert desk.prompts() == ["one", "two"]

@@ -15,7 +15,7 @@ from tests.pipeline.conftest import World, texts
 
 
 def raw(memory: Memory, uid: str, revision: int | None = None) -> bytes:
-    return b"".join(memory.upkeep.export_bytes(uid, revision=revision))
+    return b"".join(memory.upkeep.export_bytes(uid, revision=revision, format="raw"))
 
 
 def all_texts(memory: Memory, uid: str) -> list[str]:

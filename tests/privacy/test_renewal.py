@@ -122,7 +122,7 @@ def test_a_new_pattern_takes_the_secret_out_of_everything_that_is_derived(home: 
     assert home.take_in(OWN) == home.take_in(OWN)  # and nothing is left to do
     with home.open(OWN) as memory:
         assert memory.upkeep.verify().ok
-        assert b"".join(memory.upkeep.export_bytes(home.one.uid)) == home.one.path.read_bytes()
+        assert b"".join(memory.upkeep.export_bytes(home.one.uid, format="raw")) == home.one.path.read_bytes()
 
 
 def test_better_detectors_find_what_older_ones_missed(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

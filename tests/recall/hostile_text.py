@@ -30,6 +30,12 @@ CONTROL_TAGS = (
     "<user-prompt-submit-hook>",
     "<thinking>",
     "＜system＞",
+    "＜　system　＞",
+    "<\t\n system-reminder\t>",
+    "<" + " " * 20 + "system-reminder >",
+    "</" + "\n \t" * 9 + BLOCK_TAG,
+    "< \u2800\xa0/ user >",
+    "<<<<<<<<<<<<<system>",
     "<reminderInstructions>",
     f"<{BLOCK_TAG}>",
     f"</{BLOCK_TAG}>",
@@ -46,6 +52,8 @@ TEMPLATE_TOKENS = (
     "<end_of_turn>",
     "<s>",
     "</s>",
+    "< / s >",
+    "<" + " " * 9 + "|im_start|" + " " * 9 + ">",
     "<bos>",
     "[INST]",
     "[/INST]",
@@ -102,10 +110,10 @@ _NAMES = (
     "|parameter|thinking|instructions|command|hook|environment_context|start_of_turn|end_of_turn|sys"
 )
 _COMMANDING = (
-    re.compile(rf"[<＜]\s*/?\s*(?:{_NAMES}|{BLOCK_TAG})(?![^\W_])", re.IGNORECASE),
+    re.compile(rf"[<＜][\s\u2800]*/?[\s\u2800]*(?:{_NAMES}|{BLOCK_TAG})(?![^\W_])", re.IGNORECASE),
     re.compile(r"<\s*/?\s*(?:system|function|tool|local|user|bash|command|antml)s?[-_=:]", re.IGNORECASE),
     re.compile(
-        r"<[|｜]\s*[a-zA-Z_]+\s*[|｜]>|</?(?:s|bos|eos)>|\[/?INST\]|<</?SYS>>|\[(?:TOOL_RESULTS|SYSTEM_PROMPT)\]"
+        r"<\s*[|｜]\s*[a-zA-Z_]+\s*[|｜]\s*>|<\s*/?\s*(?:s|bos|eos)\s*>|\[/?INST\]|<</?SYS>>|\[(?:TOOL_RESULTS|SYSTEM_PROMPT)\]"
     ),
     re.compile(
         r"^[^\w\[\n]{0,9}(?:human|assistant|system|user|developer|tool(?: result)?)[*_]{0,2} ?[:：]",

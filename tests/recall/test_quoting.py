@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from recollect.model.own import BLOCK_TAG, without_own_blocks
 from recollect.recall import quoting
 from recollect.recall.quoting import CONTINUED, clean, quoted
-from tests.recall.hostile_text import PLANTED, commanding
+from tests.recall.hostile_text import CONTROL_TAGS, PLANTED, commanding
 
+SPACES = st.text(st.sampled_from(" \t\n\r\v\f\x85\xa0\u2003\u2028\u2800\u3000\u200b"), max_size=40)
 texts = st.text(st.characters(codec=None), max_size=60)
 hostile = st.lists(
     st.one_of(st.sampled_from(PLANTED), texts, st.sampled_from((" ", "\n", "<", ">", "/", "|"))), max_size=12
@@ -33,6 +34,19 @@ def test_the_measure_sees_what_is_planted(planted: str) -> None:
 @example("Human:Assistant:Human:")
 def test_nothing_commands_and_nothing_hides(text: str) -> None:
     assert commanding(clean(text)) == []
+
+
+@given(
+    st.sampled_from("<＜﹤"), SPACES, st.sampled_from(("", "/", "\\")), SPACES, st.sampled_from(CONTROL_TAGS), SPACES
+)
+def test_no_space_around_a_known_name_makes_a_tag_pass(
+    opener: str, before: str, slash: str, between: str, tag: str, after: str
+) -> None:
+    name = tag.strip("<>＜＞/ ")
+    text = f"{opener}{before}{slash}{between}{name}{after}>"
+    cleaned = clean(text)
+    assert commanding(cleaned) == []
+    assert not set("<＜﹤") & set(cleaned)
 
 
 @given(hostile, st.none() | st.integers(0, 80))
@@ -106,7 +120,26 @@ def test_wrongly_decoded_text_loses_no_words() -> None:
 
 def test_a_long_text_of_openers_takes_time_in_proportion() -> None:
     """No clock: a pattern that backtracks without bound would not come back at all."""
-    for seed in ("<", "<a-", "</", "<a_", "[", "\x1b[", "<|", "#", " ", "Human", "*_", "<s", "\n> "):
+    for seed in (
+        "<",
+        "<a-",
+        "</",
+        "<a_",
+        "[",
+        "\x1b[",
+        "<|",
+        "#",
+        " ",
+        "Human",
+        "*_",
+        "<s",
+        "\n> ",
+        "< ",
+        "< /",
+        "<\n\t",
+        "<| ",
+        "< s ",
+    ):
         text = seed * 40_000
         assert len(clean(text)) <= len(text)
 

@@ -47,11 +47,14 @@ class Receiver:
         assert self.process.stdout is not None
         told = json.loads(self.process.stdout.readline())
         self.spool = Path(told["spool"])
+        self.token = Path(told["token_file"]).read_text("ascii").strip()
         self.port = urlsplit(told["url"]).port
 
     def post(self, path: str, body: bytes, content_type: str = JSON, **headers: str) -> Answer:
-        """Send a request. headers: with underscores for hyphens; None-like "" leaves the content type out."""
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        """Send a request with the token. headers: with underscores for hyphens, "" for one to leave out."""
+        named = {"authorization": f"Bearer {self.token}"}
+        named |= {name.replace("_", "-"): value for name, value in headers.items()}
+        named = {name: value for name, value in named.items() if value}
         if content_type:
             named["content-type"] = content_type
         return self.ask("POST", path, body, named)

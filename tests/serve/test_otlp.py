@@ -13,18 +13,41 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span
 
 from recollect.cli.main import run
 from recollect.memory import Memory
+from recollect.memory import spool as spooling
 from recollect.model.payloads import AssistantMessage, UserMessage
 from recollect.serve import loopback
 from recollect.serve.otlp import MAX_BYTES
+from recollect.serve.token import home_token
 from tests.serve.conftest import JSON, PROTOBUF, Receiver
 from tests.serve.requests_of_otlp import SPAN, TRACE, logs, metrics, span, traces, traces_as_protobuf
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals")
 TRACES = "/v1/traces"
+TOKEN = "token-of-a-test" * 3
 BOMB = gzip.compress(b" " * (4 * MAX_BYTES))
+BASE64 = ExportTraceServiceRequest(
+    resource_spans=[
+        ResourceSpans(
+            scope_spans=[
+                ScopeSpans(
+                    spans=[
+                        Span(
+                            trace_id=bytes.fromhex(TRACE),
+                            span_id=bytes.fromhex(SPAN),
+                            attributes=[KeyValue(key="image", value=AnyValue(bytes_value=b"\0" * (MAX_BYTES - 1024)))],
+                        )
+                    ]
+                )
+            ]
+        )
+    ]
+).SerializeToString()
 DEEP = b'{"resourceSpans":' + b"[" * 20_000 + b"]" * 20_000 + b"}"
 
 
@@ -81,6 +104,10 @@ BAD: dict[str, tuple[int, bytes, str, dict[str, str]]] = {
     "only spans without ids": (400, traces(span(spanId="")), JSON, {}),
     "too large": (413, b" " * (MAX_BYTES + 1), JSON, {}),
     "too large once unpacked": (413, BOMB, JSON, {"content_encoding": "gzip"}),
+    "as protobuf small, as JSON larger than a record": (413, BASE64, PROTOBUF, {}),
+    "no token": (401, traces(), JSON, {"authorization": ""}),
+    "another token": (401, traces(), JSON, {"authorization": "Bearer " + "a" * 43}),
+    "another scheme": (401, traces(), JSON, {"authorization": "Basic " + "a" * 43}),
     "another host": (403, traces(), JSON, {"host": "recollect.attacker.example:4318"}),
     "a host that begins like ours": (403, traces(), JSON, {"host": "127.0.0.1.attacker.example"}),
     "a page of another host": (403, traces(), JSON, {"origin": "https://attacker.example"}),
@@ -100,6 +127,7 @@ def test_bad_requests_are_refused_say_why_and_leave_nothing(receiver: Receiver):
 def test_a_body_without_a_length_is_cut_off_at_the_limit(receiver: Receiver):
     piece = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
     head = b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    head += f"Authorization: Bearer {receiver.token}\r\n".encode()
     with receiver.connect() as connection:
         connection.sendall(head + b"Transfer-Encoding: chunked\r\n\r\n")
         for _ in range(MAX_BYTES // 0x100000 + 1):
@@ -162,6 +190,49 @@ def test_a_full_disk_is_a_request_to_send_again_and_leaves_the_file_as_it_was(
         assert path.read_bytes() == before
 
 
+def test_the_token_of_the_receiver_does_not_let_anybody_read_the_memory(receiver: Receiver):
+    assert receiver.token != home_token(receiver.home)
+
+
+def test_a_refusal_says_how_to_show_the_token_and_reads_no_body(receiver: Receiver):
+    with receiver.connect() as connection:
+        connection.sendall(b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n")
+        answer = connection.recv(1000)
+    assert answer.startswith(b"HTTP/1.1 401 ")
+    assert b"www-authenticate: Bearer" in answer
+
+
+@pytest.mark.parametrize("limit", ["MAX_SPOOL_BYTES", "MAX_SPOOL_FILES"])
+def test_a_full_spool_grows_no_further_and_asks_the_sender_to_come_again(
+    limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with Memory.open(tmp_path / "home") as memory:
+        assert ask_directly(memory)["status"] == 200
+        (path,) = memory.spool.otlp_folder.iterdir()
+        before = path.read_bytes()
+        monkeypatch.setattr(spooling, limit, len(before) if limit.endswith("BYTES") else 1)
+        refused = ask_directly(memory)
+        assert (refused["status"], refused["headers"]["retry-after"]) == (503, "5")
+        assert [p.read_bytes() for p in memory.spool.otlp_folder.iterdir()] == [before]
+
+
+def test_a_large_file_of_a_day_is_followed_by_another_and_goes_once_it_is_ingested(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    home = tmp_path / "home"
+    with Memory.open(home, env={"HOME": str(tmp_path), "RECOLLECT_HOME": str(home)}) as memory:
+        monkeypatch.setattr(spooling, "MAX_PART_BYTES", 1)
+        for _ in range(2):
+            assert ask_directly(memory)["status"] == 200
+        first, second = sorted(memory.spool.otlp_folder.iterdir(), key=lambda path: len(path.name))
+        memory.sync(agents=["otel"])
+        assert list(memory.spool.otlp_folder.iterdir()) == [second]
+        assert ask_directly(memory)["status"] == 200
+        assert not first.exists()
+        memory.sync(agents=["otel"])
+        assert memory.upkeep.verify().ok
+
+
 def test_files_are_for_their_owner_only(receiver: Receiver):
     receiver.post(TRACES, traces())
     (path,) = receiver.spool.iterdir()
@@ -203,6 +274,7 @@ def test_a_signal_ends_it_though_a_client_is_in_the_midst_of_a_request(receiver:
     assert receiver.post(TRACES, traces()).status == 200
     with receiver.connect() as idle, receiver.connect() as half:
         half.sendall(b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n")
+        half.sendall(f"Authorization: Bearer {receiver.token}\r\n".encode())
         half.sendall(b"Content-Type: application/json\r\n\r\n{")
         assert receiver.end(number) == 0
         assert idle.recv(10) == b""
@@ -269,7 +341,11 @@ def ask_directly(memory: Memory, *, client: str = "127.0.0.1") -> dict[str, Any]
     scope = {
         "type": "http", "http_version": "1.1", "method": "POST", "path": TRACES, "raw_path": b"", "query_string": b"",
         "root_path": "", "scheme": "http", "server": ("127.0.0.1", 4318), "client": (client, 50000),
-        "headers": [(b"host", b"localhost"), (b"content-type", JSON.encode())],
+        "headers": [
+            (b"host", b"localhost"),
+            (b"content-type", JSON.encode()),
+            (b"authorization", b"Bearer " + TOKEN.encode()),
+        ],
     }  # fmt: skip
 
     async def receive() -> dict[str, Any]:
@@ -280,5 +356,5 @@ def ask_directly(memory: Memory, *, client: str = "127.0.0.1") -> dict[str, Any]
             headers = {k.decode(): v.decode() for k, v in message["headers"]}
             got.update(status=message["status"], headers=headers)
 
-    asyncio.run(make_app(memory.spool)(scope, receive, send))
+    asyncio.run(make_app(memory.spool, TOKEN)(scope, receive, send))
     return got

@@ -82,7 +82,7 @@ def test_an_agent_added_as_the_page_says_is_taken_in_found_and_verified(
         assert (hit.session_uid, hit.kind) == ("tiny:first", "user_message")
         assert [e.ts_quality for e in m.events("tiny:first")] == ["exact", "inferred", "inferred"]
         assert m.upkeep.verify().ok
-        assert b"".join(m.upkeep.export_bytes("tiny:first")) == log.read_bytes()
+        assert b"".join(m.upkeep.export_bytes("tiny:first", format="raw")) == log.read_bytes()
         assert "tiny" in [a.slug for a in m.agents.list()]
 
 

@@ -57,7 +57,7 @@ def test_lines_are_taken_in_found_and_given_back(tmp_path: Path) -> None:
         assert hit.session_uid == "mine:one"
         assert [row.name for row in memory.reader().stats().drift] == ["record.mood"]
         assert memory.upkeep.verify().ok
-        assert b"".join(memory.upkeep.export_bytes("mine:one")) == path.read_bytes()
+        assert b"".join(memory.upkeep.export_bytes("mine:one", format="raw")) == path.read_bytes()
         assert memory.sync().agents["mine"].events == 0
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from recollect.config import Config
 from recollect.errors import UnknownName, UsageError
-from recollect.memory import Memory
+from recollect.memory import ExportFormat, Memory
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 
 
@@ -95,11 +95,37 @@ def test_raw_export_is_byte_exact_named_and_dated(memory: Memory, one: ClaudeTra
     assert os.listdir(tmp_path / "out") == [path.name]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")
+def test_only_its_owner_can_read_a_raw_export(memory: Memory, one: ClaudeTranscript, tmp_path: Path) -> None:
+    (tmp_path / f"claude_{one.session}.jsonl.part").touch(mode=0o644)  # left by a run that was killed
+    (written,) = memory.upkeep.export(one.uid, format="raw", out=tmp_path)
+    assert Path(written.path).stat().st_mode & 0o777 == 0o600
+
+
+def test_without_a_format_an_export_has_the_events_as_they_are_shown(memory: Memory, one: ClaudeTranscript) -> None:
+    default = b"".join(memory.upkeep.export_bytes(one.uid))
+    assert default == b"".join(memory.upkeep.export_bytes(one.uid, format="events"))
+
+
 def test_events_export_is_one_json_object_a_line(memory: Memory, one: ClaudeTranscript, tmp_path: Path) -> None:
     (written,) = memory.upkeep.export(one.uid, format="events", out=tmp_path)
     lines = [json.loads(line) for line in Path(written.path).read_text("utf-8").splitlines()]
     assert [x["seq"] for x in lines] == list(range(len(lines)))
     assert {x["session_uid"] for x in lines} == {one.uid}
+
+
+HIDING = "\x1b[31m\x7f\x9b\u061c\u200e\u202e\u2066\ufeff\U000e0041"
+
+
+@pytest.mark.parametrize("form", ["events", "claude-jsonl", "markdown", "nodes", "prov"])
+def test_no_export_but_raw_has_a_character_that_controls_or_hides(
+    form: ExportFormat, memory: Memory, one: ClaudeTranscript
+) -> None:
+    one.user(f"we decided to use{HIDING} tantivy because it is fast")
+    memory.sync()
+    given = b"".join(memory.upkeep.export_bytes(one.uid, format=form)).decode()
+    assert not set(HIDING.replace("[31m", "")) & set(given)
+    assert form != "events" or any(HIDING in json.loads(line)["payload"].get("text", "") for line in given.splitlines())
 
 
 @pytest.mark.parametrize("uid_of", ["claude", "codex"])

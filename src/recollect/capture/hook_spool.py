@@ -27,6 +27,10 @@ REASONS = {
 """What each reason means."""
 
 
+KEPT_ASIDE_US = 7 * 86_400_000_000
+"""How long what was put aside stays. Nobody reads it again, and it may hold anything."""
+
+
 class HookSpool(NamedTuple):
     """waiting: drops for the next sync. aside: how many were put aside or lost, by reason. is_writable: hooks can
     leave more."""
@@ -44,6 +48,24 @@ def hook_spool(spool: str) -> HookSpool | None:
     except OSError:
         return HookSpool(0, {}, False) if os.path.isdir(spool) else None
     return HookSpool(waiting, put_aside(spool), os.access(spool, os.W_OK | os.X_OK))
+
+
+def is_older(info: os.stat_result, age_us: int, *, now_us: int) -> bool:
+    """Tell whether a file of the spool has reached an age at which it is deleted: all deleting by age asks here."""
+    return info.st_mtime_ns // 1000 < now_us - age_us
+
+
+def drop_aside(spool: str, *, now_us: int | None = None) -> int:
+    """Delete what was put aside, all of it or (now_us) what has expired; return how many files. Raises OSError."""
+    count = 0
+    for reason in REASONS:
+        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(os.path.join(spool, BAD, reason)) as entries:
+            for entry in entries:
+                info = entry.stat(follow_symlinks=False)
+                if now_us is None or is_older(info, KEPT_ASIDE_US, now_us=now_us):
+                    os.unlink(entry.path)
+                    count += 1
+    return count
 
 
 def put_aside(spool: str) -> dict[str, int]:

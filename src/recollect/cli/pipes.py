@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 import click
 
 from recollect.cli.options import as_option, json_option, sink_option
-from recollect.cli.terminal import encode_json, safe_line
+from recollect.cli.terminal import safe_line
+from recollect.visible import encode_json
 
 if TYPE_CHECKING:
     from recollect.config import Config

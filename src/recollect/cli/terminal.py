@@ -3,52 +3,29 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
+
+from recollect.visible import encode_json, safe, safe_line
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+__all__ = [
+    "PIPE_WIDTH",
+    "Plain",
+    "console",
+    "error_console",
+    "put",
+    "results",
+    "safe",
+    "safe_line",
+    "write_bytes",
+    "write_json",
+]
+
 PIPE_WIDTH = 120
 """Columns of tables where the output is not a terminal and COLUMNS is not set."""
-
-# What a terminal may obey or what may fake other text: C0 but tab and newline, DEL, C1, directional overrides,
-# line and paragraph separators, lone surrogates (which no encoding can write).
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
-
-
-def safe(text: str) -> str:
-    """Return text in which nothing can move the cursor, colour, or reorder what is shown.
-
-    Control characters become their pictures (ESC is `␛`), others `\\uXXXX`. Newlines and tabs stay; a carriage
-    return before a newline goes.
-    """
-    return _UNSAFE.sub(_picture, text.replace("\r\n", "\n"))
-
-
-def safe_line(text: str) -> str:
-    """Return text on one line, safe to print: whitespace folded, control characters visible."""
-    return " ".join(safe(text).split())
-
-
-def _picture(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "\u2421" if code == 0x7F else f"\\u{code:04x}"
-
-
-def encode_json(value: Any) -> bytes:
-    """Return JSON of any result. A lone surrogate (only file names can hold one) becomes an escape."""
-    import msgspec
-
-    try:
-        return msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        import json
-
-        return json.dumps(msgspec.to_builtins(value), separators=(",", ":")).encode()
 
 
 def write_json(value: Any) -> None:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import tantivy
@@ -16,6 +17,9 @@ import tantivy
 from recollect.errors import BrokenInvariant, IndexUnavailable
 from recollect.index.schema import FORMAT_VERSION, register_analyzers, schema
 from recollect.paths import make_private
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
 
 HEAPS = 2
 LARGE_BYTES = 1024 * 1024
@@ -124,6 +128,27 @@ def open_shard(path: Path) -> tantivy.Index:
         register_analyzers(index)
         index.searcher()  # a damaged segment shows here, not at the first question
         return index
+
+
+def open_unwritable(path: Path) -> tuple[tantivy.Index, TemporaryDirectory[str]]:
+    """Open a shard in a folder where nothing can be written, and return it with what must live as long as it does.
+
+    The engine wants to make a lock file beside what it reads. So it reads from a folder of links to the shard's files;
+    where the system has no links, of copies. Raises IndexUnavailable.
+    """
+    from tempfile import TemporaryDirectory
+
+    with engine_errors("opening", path.name):
+        folder = TemporaryDirectory(prefix="recollect-", ignore_cleanup_errors=True)
+        for file in path.iterdir():
+            if not file.is_file() or file.suffix in (".lock", ".txt", ".new", ".tmp"):
+                continue
+            mirrored = os.path.join(folder.name, file.name)
+            try:
+                os.symlink(file.absolute(), mirrored)
+            except OSError:
+                shutil.copyfile(file, mirrored)
+        return open_shard(Path(folder.name)), folder
 
 
 def make_shard(path: Path) -> tantivy.Index:

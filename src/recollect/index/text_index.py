@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tantivy
 
 from recollect.errors import IndexUnavailable
-from recollect.index.engine import check_format, engine_errors, open_shard, shard_names
+from recollect.index.engine import check_format, engine_errors, open_shard, open_unwritable, shard_names
 from recollect.index.vocabulary import Vocabulary, commit_id, matching_terms
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
 
 _Stamp = tuple[int, int, int]
 _KEPT_MATCHES = 64
@@ -72,7 +77,8 @@ class Shard:
         """Return every term, one a line; made and kept on disk when the files do not cover this commit."""
         with self._lock:
             if self._terms is None:
-                self._terms = self._current_vocabulary().load()
+                vocabulary, unwritten = self._current_vocabulary()
+                self._terms = vocabulary.load() if unwritten is None else unwritten
             return self._terms
 
     def make_vocabulary(self) -> None:
@@ -80,12 +86,12 @@ class Shard:
         with self._lock:
             self._current_vocabulary()
 
-    def _current_vocabulary(self) -> Vocabulary:
+    def _current_vocabulary(self) -> tuple[Vocabulary, bytes | None]:
         vocabulary = Vocabulary(self._path)
-        if not vocabulary.is_current():
-            with engine_errors("listing terms of", self.name):
-                vocabulary.build(self.searcher.terms_with_prefix)
-        return vocabulary
+        if vocabulary.is_current():
+            return vocabulary, None
+        with engine_errors("listing terms of", self.name):
+            return vocabulary, vocabulary.build(self.searcher.terms_with_prefix)
 
 
 def total_of(result: tantivy.SearchResult) -> int:
@@ -101,6 +107,7 @@ class TextIndex:
         self._lock = threading.Lock()
         self._shards: dict[str, tuple[_Stamp, tantivy.Index, Shard]] = {}
         self._left_out: dict[str, _Stamp] = {}
+        self._mirrors: dict[str, TemporaryDirectory[str]] = {}
         self.damaged: tuple[str, ...] = ()
         """Shards that could not be read at the last look; searches go on without them and say so."""
 
@@ -170,7 +177,9 @@ class TextIndex:
         if known is not None and known[0] == stamp:
             return known
         commit = commit_id(path)
-        if known is None:
+        if not os.access(path, os.W_OK):
+            index, self._mirrors[name] = open_unwritable(path)
+        elif known is None:
             index = open_shard(path)
         else:
             index = known[1]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -83,22 +84,21 @@ class Vocabulary:
         except OSError:
             return  # stays stale; the next infix question makes it anew
 
-    def build(self, terms: TermsWithPrefix) -> None:
-        """Make the files anew from the engine's terms. Failing to write is no error: the files stay stale."""
+    def build(self, terms: TermsWithPrefix) -> bytes | None:
+        """Make the files anew from the engine's terms; return the terms where they cannot be written, else None."""
         commit = commit_id(self._shard)
         temporary = self._base.with_suffix(".tmp")
         try:
             with temporary.open("wb") as out:
-                out.write(b"\n")
-                for first in (*_FIRST, *_RARE_FIRST):
-                    found = {term for field in _FIELDS for term, _ in terms(field, first)}
-                    if found:
-                        out.write("\n".join(sorted(found)).encode() + b"\n")
+                out.writelines(_listed(terms))
             temporary.replace(self._base)
             self._new.unlink(missing_ok=True)
             self._write_cover(0, commit)
         except OSError:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            return b"".join(_listed(terms))
+        return None
 
     def load(self) -> bytes:
         """Return all terms, each line between line breaks; empty where nothing was made."""
@@ -123,6 +123,14 @@ class Vocabulary:
         temporary = self._cover.with_suffix(".json.tmp")
         temporary.write_bytes(msgspec.json.encode(cover))
         temporary.replace(self._cover)
+
+
+def _listed(terms: TermsWithPrefix) -> Iterator[bytes]:
+    yield b"\n"
+    for first in (*_FIRST, *_RARE_FIRST):
+        found = {term for field in _FIELDS for term, _ in terms(field, first)}
+        if found:
+            yield "\n".join(sorted(found)).encode() + b"\n"
 
 
 def matching_terms(terms: bytes, literal: str, pattern: re.Pattern[str], *, limit: int) -> tuple[list[str], bool]:

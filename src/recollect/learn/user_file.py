@@ -16,6 +16,7 @@ import msgspec
 
 from recollect.learn.corroborating import said_by_user
 from recollect.model.learned.learnings import Learning
+from recollect.visible import safe_line
 
 BEGIN = "<!-- recollect: preferences. Take a line out and it holds no more; lines of your own stay. -->"
 END = "<!-- recollect: end -->"
@@ -70,7 +71,7 @@ def preferences_for(learnings: Iterable[Learning]) -> list[Learning]:
 
 def line_of(learning: Learning) -> str:
     """Return the line of a preference: no text of it can end the region or begin another line."""
-    text = " ".join(learning.text.split()).replace("<!--", "<! --").replace("-->", "-- >")
+    text = safe_line(learning.text).replace("<!--", "<! --").replace("-->", "-- >")
     return f"- {text}"
 
 

@@ -19,6 +19,7 @@ from recollect.memory.learned.facets import HoldsLearned
 from recollect.memory.taking_in import make_home, now_us
 from recollect.paths import config_file, home_dir, home_of_store
 from recollect.recall.answers import AgentStats, SearchAnswer, SessionPage, Stats, StorageStats, Timeline, TimelineEntry
+from recollect.recall.coverage import partly, unsearched
 from recollect.recall.meaning import Meaning
 from recollect.recall.search import Searcher
 from recollect.store.ports import EventFilter, Reader
@@ -116,7 +117,8 @@ class Memory(HoldsLearned):
         if sync and self._index is not None and self._index.damaged:
             notes = (*notes, self._mend(self._index.damaged))
             answer = self._ask(query, wanted)
-        return msgspec.structs.replace(answer, notes=(*answer.notes, *notes)) if notes else answer
+        answer = partly(answer, self.stale)
+        return msgspec.structs.replace(answer, notes=tuple(dict.fromkeys((*answer.notes, *notes))))
 
     def sessions(
         self, *, where: EventFilter | None = None, after: int | None = None, before: int | None = None,
@@ -324,7 +326,7 @@ class Memory(HoldsLearned):
         try:
             return self._searcher().search(query, limit=limit, now_us=now_us())
         except IndexUnavailable as error:
-            note = f"the search index cannot be read ({error}); run `recollect rebuild index`"
+            note = f"the search index cannot be read, so nothing was searched ({error}); run `recollect doctor --fix`"
             return SearchAnswer(query, (), 0, "none", 0, (note,), False, 0.0)
 
     def _searcher(self) -> Searcher:
@@ -337,6 +339,7 @@ class Memory(HoldsLearned):
                 reader,
                 meaning=Meaning(self._vectors, self._entry_vectors),
                 glossary=reader.entries.glossary,
+                unsearched=partial(unsearched, reader),
             )
 
     def _vectors(self) -> VectorIndex | None:

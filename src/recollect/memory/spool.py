@@ -10,11 +10,18 @@ from pathlib import Path
 
 import msgspec
 
+from recollect.capture.decode import MAX_RECORD_BYTES
 from recollect.capture.otlp import Signal, request_of_json, request_of_protobuf, sift
-from recollect.errors import DiskFull, StoreError
+from recollect.errors import DiskFull, SourceRefused, StoreError
 from recollect.model.timestamps import day_of
+from recollect.pipeline.spool import part_of, part_path
 
 OTLP = "otlp"
+MAX_SPOOL_BYTES = 512 * 1024 * 1024
+"""Of what waits for a sync. Behind it senders are told to come again."""
+MAX_SPOOL_FILES = 1000
+MAX_PART_BYTES = 32 * 1024 * 1024
+"""A file this large gets no more lines: a sync deletes it as soon as it is archived."""
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT) if hasattr(errno, "EDQUOT") else (errno.ENOSPC,)
 
 
@@ -27,7 +34,7 @@ class Spooled(msgspec.Struct, frozen=True):
 
 
 class SpoolFacet:
-    """Appends to the files of a spool, one for each day. Safe from many threads."""
+    """Appends to the files of a spool, one or more for each day. Safe from many threads."""
 
     def __init__(self, folder: Path, now_us: Callable[[], int]) -> None:
         self._folder = folder
@@ -44,24 +51,42 @@ class SpoolFacet:
 
         JSON stays as it was sent, without line breaks; protobuf becomes the JSON that OTLP defines for it. Items that
         cannot be taken (spans without valid ids) are left out. Raises SourceRefused for what is no request of the
-        signal, DiskFull or StoreError when it cannot be kept: then nothing of it is.
+        signal or too large for a record, DiskFull or StoreError when it cannot be kept (the spool is full, say): then
+        nothing of it is.
         """
         request = request_of_json(body) if is_json else request_of_protobuf(body, signal)
         sifted = sift(request, signal)
         if sifted.accepted:
             is_as_sent = is_json and not sifted.rejected
             line = msgspec.json.format(body, indent=-1) if is_as_sent else msgspec.json.encode(sifted.request)
+            if len(line) > MAX_RECORD_BYTES:
+                limit = f"{MAX_RECORD_BYTES // 1024**2} MiB"
+                raise SourceRefused(f"as JSON the request is larger than {limit}", reason="too large")
             self._append(self.otlp_folder, line)
         return Spooled(sifted.accepted, sifted.rejected, sifted.reason)
 
     def _append(self, folder: Path, line: bytes) -> None:
-        path = folder / f"{day_of(self._now_us())}.jsonl"
         with self._lock:
             try:
-                _append_line(path, line)
+                _append_line(_path_for(folder, day_of(self._now_us()), len(line)), line)
             except OSError as error:
-                message = f"cannot write {path}: {error.strerror}"
+                message = f"cannot write into {folder}: {error.strerror}"
                 raise (DiskFull(message) if error.errno in _NO_SPACE else StoreError(message)) from error
+
+
+def _path_for(folder: Path, day: str, size: int) -> Path:
+    """Return the file for a line of a day. Raises StoreError when the spool is full."""
+    sizes = {}
+    if folder.exists():
+        with os.scandir(folder) as entries:
+            sizes = {entry.name: entry.stat(follow_symlinks=False).st_size for entry in entries}
+    if sum(sizes.values()) + size > MAX_SPOOL_BYTES or len(sizes) >= MAX_SPOOL_FILES:
+        limit = f"{MAX_SPOOL_BYTES // 1024**2} MiB"
+        raise StoreError(f"the spool is full ({limit} wait for a sync)", hint="run `recollect sync`")
+    part = max((part_of(name) for name in sizes if name.startswith(f"{day}.")), default=1)
+    if sizes.get(part_path(folder, day, part).name, 0) >= MAX_PART_BYTES:
+        part += 1
+    return part_path(folder, day, part)
 
 
 def _append_line(path: Path, line: bytes) -> None:
@@ -81,6 +106,8 @@ def _append_line(path: Path, line: bytes) -> None:
         except OSError:
             os.ftruncate(descriptor, size)
             raise
+        if os.fstat(descriptor).st_nlink == 0:
+            raise OSError(errno.ENOENT, "a sync deleted the file meanwhile")
     finally:
         os.close(descriptor)
     if is_new:

@@ -53,6 +53,8 @@ class TakesIn(ABC):
         self.config_path: Path | None = None
         """The file that the configuration was looked for in; None where it was handed over."""
         self.last_sync: SyncReport | None = None
+        self.stale: tuple[str, ...] = ()
+        """What the last refresh could not take in: until it can, no answer claims that something does not exist."""
         """What the last refresh on read of this process found."""
         self.keeper: Callable[[], tuple[str, ...]] | None = None
         """In the daemon's own process: how a read waits for what was noticed; None elsewhere."""
@@ -176,7 +178,8 @@ class TakesIn(ABC):
         """
         told = self.kept_fresh()
         if told is not None:
-            return (*told, *self._index_entries())
+            self.stale = (*told, *self._index_entries())
+            return self.stale
         if not self._refreshing.acquire(blocking=False):
             return ()
         try:
@@ -190,19 +193,24 @@ class TakesIn(ABC):
                 with self.writing(patience_s=0.0) as (writer, archive, keys):
                     report = sync(self._folders, writer, self.reader(), archive, keys, request)
             except StoreLocked:
-                return ("catching up: another process is ingesting, this is what is stored so far",)
+                return self._stale("catching up: another process is ingesting, this is what is stored so far")
             except SchemaTooNew as error:
-                return (f"read only: {error}; {error.hint}",)
+                return self._stale(f"read only: {error}; {error.hint}")
             except RecollectError as error:
-                return (f"not refreshed: {error}",)
+                return self._stale(f"not refreshed, so what changed since the last sync was not searched: {error}")
             finally:
                 self._refreshed_at = time.monotonic()
             self.last_sync = report
             if self._index is not None and self._index.damaged:  # found by a question since
                 report.notes.append(self._mend(self._index.damaged))
+            self.stale = tuple(report.notes) if report.state != "done" else ()
             return tuple(report.notes)
         finally:
             self._refreshing.release()
+
+    def _stale(self, note: str) -> tuple[str, ...]:
+        self.stale = (note,)
+        return self.stale
 
     def is_behind(self) -> bool:
         """Tell whether something that was learned or noted cannot be searched yet. One look at the database."""

@@ -170,7 +170,7 @@ class AgentFacts(msgspec.Struct, frozen=True, kw_only=True):
     capabilities: Capabilities
     carries_text: bool = True
     """Events may hold text that does not stand in the bytes of their own record (joined chunks, rows, folded
-    documents): each is searched for secrets by itself, and the parser's state is stored sealed."""
+    documents): each is searched for secrets by itself, and what is forgotten of it takes the parser's state along."""
     spools: tuple[str, ...] = ()
     """Folders below the memory's own `spool` into which a receiver of ours writes for this agent; roots like others."""
     hooks: HookFacts | None = None

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
 from typing import Literal, NamedTuple
 
@@ -41,6 +42,7 @@ from recollect.pipeline.renew.redaction import Renewal, renew_redaction
 from recollect.pipeline.repair.healing import Healing, bring_together
 from recollect.pipeline.report import AgentSync, ProgressCallback, Skipped, SyncProgress, SyncReport
 from recollect.pipeline.spool import clear_spool
+from recollect.pipeline.work.derive import sealed_state
 from recollect.pipeline.work.stages import OtherThreads, StageTimer
 from recollect.pipeline.work.tasks import TaskAnswer
 from recollect.store.ports import ChunkReader, Reader, SourceRow, Writer
@@ -168,9 +170,11 @@ def _open_index(home: Home, report: SyncReport) -> IndexWriterSet | None:
 
 
 def _rederive_stale(
-    writer: Writer, reader: Reader, sinks: Sinks, keys: HomeKeys, request: SyncRequest, report: SyncReport
+    writer: SqliteWriter, reader: Reader, sinks: Sinks, keys: HomeKeys, request: SyncRequest, report: SyncReport
 ) -> None:
-    """After an upgrade: what an older parser read is derived anew from the archive before anything is added to it."""
+    """After an upgrade: what an older parser read is derived anew from the archive before anything is added to it, and
+    parser states that were stored in clear are sealed."""
+    writer.seal_states(partial(sealed_state, sealer=sinks.archive.sealer))
     versions = {slug: a.facts.derived_version for slug, a in adapters().items()}
     rewound = writer.rewound()
     known = [s for s in reader.sources() if s.agent in versions]

@@ -2,7 +2,83 @@
 
 from __future__ import annotations
 
+import calendar
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+
 import msgspec
+
+from recollect.recall.answers import SearchAnswer
+from recollect.store.entries import EntryReader
+from recollect.store.ports import ChangeRange, SessionKey
+
+NOTHING = "nothing found"
+NOT_INDEXED = "nothing has been indexed yet"
+_MEND = "run `recollect doctor --fix`"
+_INDEX = "index"
+"""The consumer of the change log that the text index is."""
+
+
+class IndexedStore(Protocol):
+    """What the store says that the index must have."""
+
+    @property
+    def entries(self) -> EntryReader: ...
+    def shards(self) -> Mapping[str, int]: ...
+    def changes_after(self, consumer: str, *, limit: int = 10_000) -> list[ChangeRange]: ...
+    def session_keys(self, numbers: Sequence[int]) -> Mapping[int, SessionKey]: ...
+
+
+def unsearched(store: IndexedStore, present: Collection[str], damaged: Collection[str]) -> tuple[str, ...]:
+    """Return what of a store a search cannot find now, a note each: what is missing of the index, and what it lags.
+
+    present: the parts of the index that were searched. damaged: those that are there and cannot be read.
+    """
+    notes = []
+    for name, events in store.shards().items():
+        if name not in present:
+            how = "damaged" if name in damaged else "missing"
+            notes.append(f"the index {_of(name)} is {how}: {_events(events)} not searched; {_MEND}")
+    for name in store.entries.shards():
+        if name not in present:
+            how = "damaged" if name in damaged else "missing"
+            notes.append(f"the index of {name} is {how}: none of them were searched; {_MEND}")
+    waiting = sum(change.last_seq - change.first_seq + 1 for change in store.changes_after(_INDEX))
+    if waiting:
+        notes.append(f"the index lags behind: {_events(waiting)} not searched; run `recollect sync`")
+    if store.entries.has_changes():
+        notes.append("the index lags behind: what was learned or noted last was not searched; run `recollect sync`")
+    return tuple(notes)
+
+
+def left_out_parts(_present: Collection[str], damaged: Collection[str]) -> tuple[str, ...]:
+    """Return which parts of the index are damaged, where nobody knows what else there should be."""
+    return tuple(f"part {name} of the index is damaged and was left out" for name in damaged)
+
+
+def partly(answer: SearchAnswer, missing: Sequence[str]) -> SearchAnswer:
+    """Return an answer that says what was not searched, and claims no absence because of it."""
+    if not missing:
+        return answer
+    notes = answer.notes
+    if not answer.hits:
+        notes = (
+            f"{NOTHING} in what was searched",
+            *(note for note in notes if not note.startswith((NOTHING, NOT_INDEXED))),
+        )
+    return msgspec.structs.replace(answer, abstained=False, notes=tuple(dict.fromkeys((*notes, *missing))))
+
+
+def _of(shard: str) -> str:
+    """Return a shard of events as people call it: they are named by month."""
+    year, _, month = shard.partition("-")
+    if year.isdecimal() and month.isdecimal() and 1 <= int(month) <= 12:
+        return f"of {calendar.month_name[int(month)]} {year}"
+    return f"of {shard} sessions"
+
+
+def _events(count: int) -> str:
+    return f"{count:,} event{' was' if count == 1 else 's were'}"
 
 
 class Coverage(msgspec.Struct, frozen=True):

@@ -47,12 +47,15 @@ _TAG_WORDS = (
     "|thoughts?|reasoning|permissions?|skills?|environment_context|additional_data|turn_aborted|session_context"
     "|userrequest|reminderinstructions|start_of_turn|end_of_turn|sys"
 )
+_SPACE = r"\s\u2800"  # with the blank of Braille
 _TAG = (
-    rf"[<＜﹤]([\s/\\<＜﹤]{{0,8}}(?:[^\W_]{{1,40}}[-_:.]{{1,3}}){{0,6}}(?:{_TAG_WORDS})(?![^\W_])"
-    r"[^<>＜＞﹤﹥\n]*)([>＞﹥]*)"
+    # However much stands between the sign and the name, it is taken in one piece, name or not: a long run of openers
+    # is then looked at once, not once for each of them.
+    rf"[<＜﹤](?P<run>[{_SPACE}/\\<＜﹤]*+)(?:(?P<name>(?:[^\W_]{{1,40}}[-_:.]{{1,3}}){{0,6}}(?:{_TAG_WORDS})"
+    r"(?![^\W_])[^<>＜＞﹤﹥\n]*)(?P<end>[>＞﹥]*))?"
 )
-_SENTENCE = r"[<＜﹤](/?(?:s|bos|eos|unk|pad)[ \t]{0,3}/?)[>＞﹥]"
-_TEMPLATE_MARK = r"[<＜﹤](\s{0,4}[|｜][^\n|｜<>]{1,64}[|｜]\s{0,4})[>＞﹥]"
+_SENTENCE = rf"[<＜﹤]([{_SPACE}]*+/?[{_SPACE}]*+(?:s|bos|eos|unk|pad)[{_SPACE}]*+/?)[>＞﹥]"
+_TEMPLATE_MARK = rf"[<＜﹤]([{_SPACE}]*+[|｜][^\n|｜<>]{{1,64}}[|｜][{_SPACE}]*+)[>＞﹥]"
 _BRACKETED = (
     r"\[(?=/?\s?(?:INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|IMG)\])(/?\s?\w+)\]"
 )
@@ -147,8 +150,9 @@ def _without_tags(text: str) -> str:
 
 
 def _untagged(tag: re.Match[str]) -> str:
-    inner = tag[1].translate(_OPENING)
-    return f"‹{inner}{'›' * len(tag[2])}"
+    if tag["name"] is None:
+        return tag[0]
+    return f"‹{tag['run'].translate(_OPENING)}{tag['name']}{'›' * len(tag['end'])}"
 
 
 _OPENING = str.maketrans("<＜﹤", "‹‹‹")

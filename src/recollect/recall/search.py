@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import NamedTuple, Protocol
@@ -22,6 +22,7 @@ from recollect.index.units import Unit, UnitReader
 from recollect.model.sessions import gone_among
 from recollect.recall.abstaining import CERTAIN, Judgement, judge
 from recollect.recall.answers import Hit, MatchLevel, SearchAnswer
+from recollect.recall.coverage import NOT_INDEXED, NOTHING, left_out_parts, partly
 from recollect.recall.learned.beside import BESIDE_POOL, MAX_BESIDE, beside, parts_for, sure_ones
 from recollect.recall.meaning import NOTHING_NEAR, Meaning
 from recollect.recall.second_look.ordering import TextStore, look_again
@@ -70,7 +71,8 @@ class _Verified:
 class Searcher:
     """Answers queries over one index and one store. Thread safe if the store is.
 
-    glossary: gives, for a time, the names that mean the same as a name, all in normal form.
+    glossary: gives, for a time, the names that mean the same as a name, all in normal form. unsearched: tells, of the
+    parts of the index that are there and those that are damaged, what a search cannot find now.
     """
 
     def __init__(
@@ -81,14 +83,14 @@ class Searcher:
         meaning: Meaning | None = None,
         weights: Weights = WEIGHTS,
         glossary: Callable[[int], Mapping[str, tuple[str, ...]]] = lambda _now_us: {},
-        clock_ms: Callable[[], float] = lambda: time.perf_counter() * 1e3,
+        unsearched: Callable[[Collection[str], Collection[str]], tuple[str, ...]] = left_out_parts,
     ) -> None:
         self._index = index
         self._store = store
         self._meaning = meaning
         self._weights = weights
         self._glossary = glossary
-        self._clock_ms = clock_ms
+        self._unsearched = unsearched
 
     def search(self, query: str, *, limit: int = 10, now_us: int) -> SearchAnswer:
         """Answer a query. Any text is a query; no text raises.
@@ -98,7 +100,7 @@ class Searcher:
         Raises:
             IndexUnavailable: the index cannot be read at all; a damaged shard is only a note.
         """
-        started = self._clock_ms()
+        started = _clock_ms()
         question = parse(query, now_us)
         while True:
             try:
@@ -112,7 +114,9 @@ class Searcher:
                     raise
         if learned and answer.abstained:
             answer = msgspec.structs.replace(answer, abstained=False, notes=(*question.notes, _ONLY_LEARNED))
-        return msgspec.structs.replace(answer, learned=learned, took_ms=round(self._clock_ms() - started, 3))
+        names = [shard.name for shard in self._index.shards()]
+        answer = partly(answer, self._unsearched(names, self._index.damaged))
+        return msgspec.structs.replace(answer, learned=learned, took_ms=round(_clock_ms() - started, 3))
 
     def _answer(self, question: Question, limit: int, now_us: int) -> SearchAnswer:
         notes = list(question.notes)
@@ -120,9 +124,8 @@ class Searcher:
             notes.append("nothing to look for: give at least one word" if not question.has_filter else _ONLY_FILTERS)
             return _empty(question, notes)
         shards = self._index.shards()
-        notes += [f"part {name} of the index is damaged and was left out" for name in self._index.damaged]
         if not shards:
-            return _empty(question, [*notes, "nothing has been indexed yet"])
+            return _empty(question, [*notes, NOT_INDEXED])
         shards = parts_for(question, shards)
         wanted, more_notes = self._wanted(question, shards, now_us)
         notes += more_notes
@@ -138,7 +141,7 @@ class Searcher:
                 return answer
         parts = tuple((unit,) for unit in wanted.units if unit.part_of)
         asked = asked._replace(
-            notes=(*notes, f"{whole.clause.text} is nowhere as a whole; looked for events with all its parts")
+            notes=(*notes, f"{whole.clause.text} was not found as a whole; looked for events with all its parts")
         )
         return self._look(question, replace(wanted, units=(whole,), must=parts), shards, asked)
 
@@ -154,7 +157,7 @@ class Searcher:
         if not answer.hits:
             return None
         hits = tuple(msgspec.structs.replace(hit, match_level="near") for hit in answer.hits)
-        notes = (*answer.notes, f"{word} is nowhere as a word; these have it inside of longer ones")
+        notes = (*answer.notes, f"{word} was not found as a word; these have it inside longer ones")
         return msgspec.structs.replace(answer, hits=hits, match_level="near", notes=notes)
 
     def _beside(self, question: Question, now_us: int) -> tuple[Hit, ...]:
@@ -250,7 +253,7 @@ class Searcher:
         notes = list(found.asked.notes)
         shown = picked.shown
         if not shown:
-            notes.append("events have all the words, but none has them as asked" if wanted.must else _NOTHING)
+            notes.append("events have all the words, but none has them as asked" if wanted.must else NOTHING)
             return _empty(question, notes, abstained=True)
         in_session = _per_root(ranked, found.sessions)
         visible = _per_root((item.ranked for item in shown), found.sessions)
@@ -411,10 +414,13 @@ class _Picked:
 
 
 _SAID = frozenset(("user_message", "assistant_message", "thinking"))
-_NOTHING = "nothing found"
 _ONLY_LEARNED = "nothing found in what agents did; something was learned or noted of it"
 _NO_REPO = EventFilter(repos=("=",))
 _ONLY_FILTERS = "the query has filters only: add a word to look for, or list sessions instead"
+
+
+def _clock_ms() -> float:
+    return time.perf_counter() * 1e3
 
 
 def _pool(wanted: Wanted, limit: int) -> int:
@@ -565,7 +571,7 @@ def _nothing_note(missing: Sequence[str], wanted: Wanted) -> str:
     absent = [unit.clause.text for group in wanted.must if all(u.is_absent for u in group) for unit in group]
     if absent:
         return "nothing found: nowhere in the memory is " + ", ".join(dict.fromkeys(absent))
-    return _NOTHING
+    return NOTHING
 
 
 def _empty(question: Question, notes: Sequence[str], *, abstained: bool = False) -> SearchAnswer:

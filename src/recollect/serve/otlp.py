@@ -1,17 +1,18 @@
 """The receiver of OTLP over HTTP: agents and their SDKs send traces, logs and metrics here, and it spools them.
 
 It follows the protocol's section on HTTP: `POST /v1/traces`, `/v1/logs` and `/v1/metrics`, as protobuf or JSON, gzipped
-or not; a 200 says how much was left out, a 4xx must not be sent again, a 503 should be. Nothing is parsed for the
-memory here: the next sync reads the spool like any other folder.
+or not; a 200 says how much was left out, a 4xx must not be sent again, a 503 should be. A sender shows the receiver's
+token. Nothing is parsed for the memory here: the next sync reads the spool like any other folder.
 """
 
 from __future__ import annotations
 
 import zlib
 
+import anyio
+import anyio.to_thread
 import msgspec
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -19,6 +20,7 @@ from starlette.routing import Route
 from recollect.errors import SourceRefused, StoreError
 from recollect.memory import Signal, Spooled, SpoolFacet
 from recollect.serve.loopback import stranger
+from recollect.serve.token import is_token
 
 MAX_BYTES = 16 * 1024 * 1024
 """Of a request, as sent and unpacked."""
@@ -31,7 +33,7 @@ _REJECTED: dict[Signal, str] = {
     "logs": "rejectedLogRecords",
     "metrics": "rejectedDataPoints",
 }
-_INVALID_ARGUMENT, _PERMISSION_DENIED, _UNAVAILABLE = 3, 7, 14
+_INVALID_ARGUMENT, _PERMISSION_DENIED, _UNAVAILABLE, _UNAUTHENTICATED = 3, 7, 14, 16
 """Codes of google.rpc.Status."""
 
 
@@ -44,24 +46,29 @@ class _Refused(Exception):
         self.code = code
 
 
-def make_app(spool: SpoolFacet) -> Starlette:
+def make_app(spool: SpoolFacet, token: str) -> Starlette:
     """Return the application. It keeps everything in the spool before it answers."""
-    return Starlette(routes=[_route(spool, signal) for signal in _REJECTED])
+    one_at_a_time = anyio.CapacityLimiter(1)  # a decoded request takes many times the memory of what was sent
+    return Starlette(routes=[_route(spool, signal, token, one_at_a_time) for signal in _REJECTED])
 
 
-def _route(spool: SpoolFacet, signal: Signal) -> Route:
+def _route(spool: SpoolFacet, signal: Signal, token: str, limiter: anyio.CapacityLimiter) -> Route:
+    def keep(body: bytes, encoding: str, is_json: bool) -> Spooled:
+        kept = spool.take_otlp(signal, _unpacked(body, encoding), is_json=is_json)
+        if kept.rejected and not kept.accepted:
+            raise _Refused(400, kept.reason)
+        return kept
+
     async def take(request: Request) -> Response:
         is_json = _media_type(request) != _PROTOBUF
         try:
-            _check(request)
-            body = _unpacked(await _body(request), request.headers.get("content-encoding", ""))
-            kept = await run_in_threadpool(spool.take_otlp, signal, body, is_json=is_json)
-            if kept.rejected and not kept.accepted:
-                raise _Refused(400, kept.reason)
+            _check(request, token)
+            body, encoding = await _body(request), request.headers.get("content-encoding", "")
+            kept = await anyio.to_thread.run_sync(keep, body, encoding, is_json, limiter=limiter)
         except _Refused as refused:
             return _failure(refused, is_json=is_json)
         except SourceRefused as error:
-            return _failure(_Refused(400, str(error)), is_json=is_json)
+            return _failure(_Refused(413 if error.reason == "too large" else 400, str(error)), is_json=is_json)
         except ClientDisconnect:
             return _failure(_Refused(400, "the request broke off"), is_json=is_json)
         except StoreError as error:
@@ -76,10 +83,14 @@ def _media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def _check(request: Request) -> None:
+def _check(request: Request, token: str) -> None:
+    """Raise _Refused for a request whose body is not even read."""
     why = stranger(request)
     if why:
         raise _Refused(403, why, code=_PERMISSION_DENIED)
+    if not is_token(request.headers.get("authorization", ""), token):
+        why = "the header Authorization must be: Bearer, and the receiver's token (see docs/otlp.md)"
+        raise _Refused(401, why, code=_UNAUTHENTICATED)
     if _media_type(request) not in (_JSON, _PROTOBUF):
         raise _Refused(415, f"the content type must be {_PROTOBUF} or {_JSON}")
     if request.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity", "gzip"):
@@ -142,6 +153,8 @@ def _failure(refused: _Refused, *, is_json: bool) -> Response:
     answer = _answer(refused.status, body, is_json=is_json)
     if refused.status == 503:
         answer.headers["retry-after"] = _RETRY_AFTER_S
+    if refused.status == 401:
+        answer.headers["www-authenticate"] = "Bearer"
     return answer
 
 

@@ -1,4 +1,4 @@
-"""The secret that a program on this machine shows before it may read the memory over HTTP."""
+"""The secrets that a program on this machine shows over HTTP: one to read the memory, another to send telemetry."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ from pathlib import Path
 from recollect.errors import StoreError
 
 NAME = "http-token"
+OTLP_NAME = "otlp-token"
+"""Of the receiver, which only keeps what it is sent. An agent hands its exporter's headers on to every program that it
+runs, so they must not let anybody read the memory."""
 _BYTES = 32
 _MIN_CHARS = 32
 
 
-def home_token(home: Path) -> str:
+def home_token(home: Path, name: str = NAME) -> str:
     """Return the token of a home, made at first use: a file that only its owner can read (0600).
 
     Raises StoreError when it cannot be made or read.
     """
-    path = home / NAME
+    path = home / name
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not path.exists():
@@ -33,7 +36,7 @@ def home_token(home: Path) -> str:
 
 def _make(path: Path) -> None:
     """Write a token whole under another name first, so that nobody reads half of one; the first to make it wins."""
-    temporary = path.with_name(f"{NAME}.{os.getpid()}.{secrets.token_hex(4)}")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "w", encoding="ascii") as file:

@@ -7,7 +7,7 @@ address for the index, never part of a stable id.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Literal, NamedTuple, Protocol
 
@@ -586,8 +586,8 @@ class Reader(Protocol):
         """Return the newest id of the change log, 0 when there is none."""
         ...
 
-    def shards(self) -> tuple[str, ...]:
-        """Return the names of the index shards that the stored sessions belong to."""
+    def shards(self) -> Mapping[str, int]:
+        """Return the index shards that the stored sessions belong to, and how many events these have."""
         ...
 
     def close(self) -> None:

@@ -32,6 +32,7 @@ from recollect.store.distilled import DistilledReader, NodeFilter
 from recollect.store.ports import Reader, SourceRow
 from recollect.upkeep.removal.reading import lasting_pieces
 from recollect.upkeep.reports import Exported, ExportFormat, HoleInFile
+from recollect.visible import encode_json, safe
 
 _EXTENSION: dict[ExportFormat, str] = {
     "events": "events.ndjson", "claude-jsonl": "jsonl", "markdown": "md", "nodes": "nodes.ndjson", "prov": "prov.json",
@@ -105,7 +106,8 @@ def export(
 ) -> tuple[Exported, ...]:
     """Write a session into the folder `out` and return what was written.
 
-    Files are named `<slug>_<id>` and carry the session's end as their time. A file is complete or absent.
+    Files are named `<slug>_<id>` and carry the session's end as their time. A file is complete or absent. Only its
+    owner can read a raw one.
     Raises UsageError when `out` cannot be written, ArchiveError when bytes are damaged.
     """
     if revision is not None and form != "raw":
@@ -116,7 +118,7 @@ def export(
         if form == "raw":
             for file in raw_files(stored.reader, session, revision=revision):
                 path = out / file.name
-                size = _write(path, raw_bytes(stored.reader, archive, file), session)
+                size = _write(path, raw_bytes(stored.reader, archive, file), session, mode=0o600)
                 missing = holes_in(stored.reader, file) if size < file.bytes else ()
                 written.append(Exported(str(path), session.session_uid, form, size, len(missing), missing))
         else:
@@ -128,11 +130,12 @@ def export(
     return tuple(written)
 
 
-def _write(path: Path, pieces: Iterable[bytes], session: Session) -> int:
+def _write(path: Path, pieces: Iterable[bytes], session: Session, *, mode: int = 0o666) -> int:
     part = path.with_name(path.name + ".part")
+    part.unlink(missing_ok=True)  # a new file: what stood there keeps neither its mode nor where a link led
     size = 0
     try:
-        with part.open("wb") as handle:
+        with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as handle:
             size = _copy(handle, pieces)
         if session.ended_at is not None:
             ns = session.ended_at * 1000
@@ -159,7 +162,7 @@ def render(stored: Stored, session: Session, form: ExportFormat) -> Iterator[byt
     events = stored.reader.events(session.session_uid, limit=None)
     if form == "events":
         for event in events:
-            yield msgspec.json.encode(event) + b"\n"
+            yield encode_json(event) + b"\n"
     elif form == "claude-jsonl":
         yield from _claude_lines(session, events)
     else:
@@ -173,12 +176,12 @@ def _meaning(distilled: DistilledReader, session: Session, form: ExportFormat) -
     if form == "prov":
         kept = distilled.decisions(sessions=(session.session_uid,))
         links = {(of.link.newer, of.link.older): of.link for one in kept for of in one.links if of.revoked_at is None}
-        yield msgspec.json.format(msgspec.json.encode(to_prov(nodes, links.values())), indent=1) + b"\n"
+        yield msgspec.json.format(encode_json(to_prov(nodes, links.values())), indent=1) + b"\n"
         return
     signals = [signal for kept_signals in distilled.signals(SIGNAL_KINDS, where) for signal in kept_signals.signals]
     digest = distilled.digest(session.session_uid)
     for item in (*signals, *nodes, *([digest] if digest is not None else [])):
-        yield msgspec.json.encode(item) + b"\n"
+        yield encode_json(item) + b"\n"
 
 
 def _claude_lines(session: Session, events: Iterable[Event]) -> Iterator[bytes]:
@@ -203,7 +206,7 @@ def _claude_lines(session: Session, events: Iterable[Event]) -> Iterator[bytes]:
             "message": message,
         }
         parent = uuid
-        yield msgspec.json.encode(line) + b"\n"
+        yield encode_json(line) + b"\n"
 
 
 def _claude_message(event: Event) -> dict[str, object] | None:
@@ -234,11 +237,11 @@ def _markdown(session: Session, events: Iterable[Event]) -> Iterator[bytes]:
     ]
     head = f"# {session.title or session.session_uid}\n\n"
     head += "".join(f"- {name}: {value}\n" for name, value in facts if value)
-    yield head.encode("utf-8", "replace")
+    yield safe(head).encode()
     for event in events:
         text = _markdown_event(event)
         if text:
-            yield text.encode("utf-8", "replace")
+            yield safe(text).encode()
 
 
 def _markdown_event(event: Event) -> str:

@@ -83,7 +83,7 @@ def test_a_schema_cannot_make_us_read_what_is_not_declared(trick: str, desk: Des
     assert "synthetic-credential" not in desk.kept()
     everything = b"".join(
         p for s in desk.memory.sessions(limit=100, sync=False).sessions
-        for p in desk.memory.upkeep.export_bytes(s.session_uid)
+        for p in desk.memory.upkeep.export_bytes(s.session_uid, format="raw")
     )  # fmt: skip
     assert b"synthetic-credential" not in everything
 

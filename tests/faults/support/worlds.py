@@ -198,7 +198,7 @@ def assert_whole(home: Path, world: World, before: Seen = NOTHING) -> Seen:
         events: dict[str, list[tuple[int, str, int]]] = {}
         for session in sessions:
             uid = session.session_uid
-            given = b"".join(memory.upkeep.export_bytes(uid))
+            given = b"".join(memory.upkeep.export_bytes(uid, format="raw"))
             if uid in paths:  # hooks tell of sessions that have no transcript
                 assert paths[uid].read_bytes().startswith(given), f"{uid}: not what the agent wrote"
             raw[uid] = len(given)

@@ -102,6 +102,34 @@ def test_exact_bytes_that_are_exported_are_logged_too(transcript: Path, recollec
     assert [(entry["value"]["as"], entry["value"]["session_uid"]) for entry in log] == [("export", UID)] * 2
 
 
+def test_a_plain_export_is_redacted_and_lies_in_the_current_folder(
+    transcript: Path, recollect: Recollect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = set(os.listdir(tmp_path))
+    assert recollect("export", UID).code == 0
+    (name,) = set(os.listdir(tmp_path)) - before
+    written = (tmp_path / name).read_text("utf-8")
+    assert "[REDACTED:" in written
+    assert TOKEN not in written
+    assert KEY not in written
+    assert recollect("reveal", "--log").code == 1
+
+
+@pytest.mark.parametrize("raw", [("--raw",), ("--format", "raw")])
+def test_raw_bytes_are_written_only_to_a_named_place(
+    raw: tuple[str, ...], transcript: Path, recollect: Recollect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = set(os.listdir(tmp_path))
+    refused = recollect("export", UID, *raw)
+    assert refused.code == 2
+    assert refused.out == ""
+    assert "--out" in refused.err
+    assert set(os.listdir(tmp_path)) == before
+    assert recollect("reveal", "--log").code == 1
+
+
 def test_what_cannot_be_logged_is_not_shown(transcript: Path, recollect: Recollect) -> None:
     import apsw
 

@@ -55,7 +55,7 @@ def told(memory: Memory) -> dict[str, Any]:
     sessions = memory.sessions(limit=100, sync=False).sessions
     return {
         s.session_uid: (
-            b"".join(memory.upkeep.export_bytes(s.session_uid)),
+            b"".join(memory.upkeep.export_bytes(s.session_uid, format="raw")),
             b"".join(memory.upkeep.export_bytes(s.session_uid, format="nodes")),
             [repr(event) for event in memory.events(s.session_uid)],
             memory.digest(s.session_uid),

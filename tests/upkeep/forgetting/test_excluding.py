@@ -131,7 +131,7 @@ def test_private_spans_are_nowhere_but_in_the_sealed_archive(world: World) -> No
     for form in ("events", "markdown", "nodes", "claude-jsonl"):
         exported = b"".join(world.memory.upkeep.export_bytes(one.uid, format=form))  # type: ignore[arg-type]
         assert b"india of mine" not in exported
-    assert b"india of mine" in b"".join(world.memory.upkeep.export_bytes(one.uid))
+    assert b"india of mine" in b"".join(world.memory.upkeep.export_bytes(one.uid, format="raw"))
 
 
 def test_what_hooks_told_of_a_forgotten_session_leaves_the_spool(world: World) -> None:

@@ -27,7 +27,7 @@ def state(memory: Memory, *uids: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for uid in uids:
         found[uid] = (
-            b"".join(memory.upkeep.export_bytes(uid)),
+            b"".join(memory.upkeep.export_bytes(uid, format="raw")),
             b"".join(memory.upkeep.export_bytes(uid, format="nodes")),
             [json.dumps(event, default=repr) for event in map(repr, memory.events(uid))],
             memory.digest(uid),

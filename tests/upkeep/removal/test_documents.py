@@ -62,7 +62,7 @@ def test_a_message_goes_with_all_its_bytes_and_nothing_that_holds_the_document_t
     ends = [(at.offset_bytes, at.offset_bytes + at.length_bytes) for at in (two, three)]
     two_and_three = b"".join(whole[a:b] for a, b in ends)
     thread.cut((start, stop))
-    left = b"".join(thread.memory.upkeep.export_bytes(UID))
+    left = b"".join(thread.memory.upkeep.export_bytes(UID, format="raw"))
     assert b"question 2" not in left
     assert b"question 3" not in left
     assert len(whole) - len(left) == two.length_bytes + three.length_bytes
@@ -87,7 +87,7 @@ def test_an_unchanged_document_is_not_read_again_and_a_rebuild_tells_the_same(th
 def test_a_document_that_is_gone_as_a_whole_is_proved_and_a_rewrite_begins_anew(thread: Thread) -> None:
     thread.cut((0, 1 << 40))
     assert thread.memory.upkeep.verify().ok
-    assert b"".join(thread.memory.upkeep.export_bytes(UID)) == b""
+    assert b"".join(thread.memory.upkeep.export_bytes(UID, format="raw")) == b""
     thread.memory.rebuild("all")
     assert thread.memory.upkeep.verify().ok
     thread.messages.append({"role": "user", "messageId": 99, "content": [{"type": "text", "text": "one more"}]})

@@ -66,7 +66,7 @@ def test_export_writes_what_is_there_and_says_what_is_not(world: World, tmp_path
     raw = world.one.path.read_bytes()
     ranges = world.large_records(world.one)[2:4]
     world.cut(world.one, *ranges)
-    (file,) = world.memory.upkeep.export(world.one.uid, out=tmp_path / "out")
+    (file,) = world.memory.upkeep.export(world.one.uid, format="raw", out=tmp_path / "out")
     (a, b), (c, d) = ranges
     assert Path(file.path).read_bytes() == raw[:a] + raw[b:c] + raw[d:]
     assert file.holes == 2
@@ -74,7 +74,7 @@ def test_export_writes_what_is_there_and_says_what_is_not(world: World, tmp_path
         (a, b - a, "evicted", DAY),
         (c, d - c, "evicted", DAY),
     ]
-    assert b"".join(world.memory.upkeep.export_bytes(world.two.uid)) == world.two.path.read_bytes()
+    assert b"".join(world.memory.upkeep.export_bytes(world.two.uid, format="raw")) == world.two.path.read_bytes()
 
 
 def test_a_body_says_how_much_of_it_is_gone_why_and_since_when(world: World) -> None:
@@ -123,7 +123,7 @@ def test_a_source_that_is_written_anew_is_a_new_revision_and_the_hole_stays_in_t
     report = world.memory.upkeep.verify()
     assert report.ok
     assert report.evicted_bytes > 0
-    assert b"".join(world.memory.upkeep.export_bytes(world.one.uid)) == world.one.path.read_bytes()
+    assert b"".join(world.memory.upkeep.export_bytes(world.one.uid, format="raw")) == world.one.path.read_bytes()
 
 
 @pytest.mark.parametrize("ranges", [((0, 1 << 40),), ((20_000, 60_000),), ((0, 15_000), (90_000, 1 << 40))])

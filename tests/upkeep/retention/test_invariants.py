@@ -80,7 +80,7 @@ def check_exports(memory: Memory, sessions: list[ClaudeTranscript]) -> None:
         if not session.path.exists():
             continue
         content = session.path.read_bytes()
-        given_back = b"".join(memory.upkeep.export_bytes(session.uid))
+        given_back = b"".join(memory.upkeep.export_bytes(session.uid, format="raw"))
         lines = content.splitlines(keepends=True)
         # A record that goes leaves the line end that stood between it and the next one.
         strange = [line for line in given_back.splitlines(keepends=True) if line not in lines and line != b"\n"]

@@ -73,7 +73,7 @@ def test_what_evicted_events_said_is_found_no_more_nor_given_back(work: Work) ->
         for session in sessions:
             told = [str(event.payload) for event in memory.events(session.uid, limit=None)]
             assert not any(needle in text for text in told)
-            assert needle.encode() not in b"".join(memory.upkeep.export_bytes(session.uid))
+            assert needle.encode() not in b"".join(memory.upkeep.export_bytes(session.uid, format="raw"))
 
 
 def test_large_results_go_alone_where_that_is_enough(work: Work) -> None:
@@ -142,7 +142,7 @@ def test_a_session_that_is_not_analysed_is_not_taken_below_the_hard_cap(work: Wo
         memory.refresh()  # takes in, analyses nothing
         assert memory.upkeep.retention.preview().sessions == []
         assert memory.upkeep.retention.evict().sessions == []
-        assert b"".join(memory.upkeep.export_bytes(session.uid)) == session.path.read_bytes()
+        assert b"".join(memory.upkeep.export_bytes(session.uid, format="raw")) == session.path.read_bytes()
 
 
 def test_above_the_hard_cap_sessions_are_analysed_first(work: Work) -> None:
@@ -202,7 +202,7 @@ def test_a_pinned_session_stays_whole_and_so_do_those_below_it(work: Work) -> No
         report = memory.upkeep.retention.evict()
         assert evicted(memory) == {second.uid}
         assert any("pinned" in note for note in report.notes)
-        assert b"".join(memory.upkeep.export_bytes(first.uid)) == first.path.read_bytes()
+        assert b"".join(memory.upkeep.export_bytes(first.uid, format="raw")) == first.path.read_bytes()
         assert [pin.session_uid for pin in memory.upkeep.retention.pins()] == [first.uid]
         assert memory.upkeep.retention.unpin(first.uid)
         memory.upkeep.retention.evict()

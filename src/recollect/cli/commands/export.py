@@ -19,23 +19,24 @@ FORMATS: tuple[ExportFormat, ...] = ("raw", "events", "claude-jsonl", "markdown"
 
 @click.command()
 @click.argument("session")
-@click.option("--format", "form", type=click.Choice(FORMATS), default=None, help="What to write. Default: raw.")
-@click.option("--raw", is_flag=True, help="The exact bytes; the same as --format raw.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default=None, help="What to write. Default: events.")
+@click.option("--raw", is_flag=True, help="The exact bytes, secrets included; needs --out.")
 @click.option(
     "--out",
-    default=".",
-    show_default=True,
     metavar="DIR|-",
-    help="Folder for the files; - writes the transcript to stdout.",
+    help="Folder for the files; - writes to standard output.  [default: the current folder; none for --raw]",
 )
 @click.option("--revision", type=click.IntRange(min=1), metavar="N", help="This revision instead of the newest.")
 @json_option
-def command(session: str, form: ExportFormat | None, raw: bool, out: str, revision: int | None, as_json: bool) -> int:
-    """Write a session to files, exactly or converted.
+def command(
+    session: str, form: ExportFormat | None, raw: bool, out: str | None, revision: int | None, as_json: bool
+) -> int:
+    """Write a session to files: redacted, or its exact bytes.
 
-    `raw` gives the agent's own bytes, secrets included; the other formats are redacted. `nodes`: signals, nodes and the
-    digest, a line each; `prov`: nodes as PROV-JSON. Files are named AGENT_ID and carry the end of the session as their
-    time.
+    Every format but `raw` shows what `recollect show` shows: secrets are replaced by markers. `events` is one JSON
+    object a line, `nodes` gives signals, nodes and the digest, `prov` gives nodes as PROV-JSON. `raw` gives the bytes
+    that the agent wrote, secrets included. It needs --out, and the audit log records it. Files are named AGENT_ID, and
+    their time is the end of the session.
 
     \b
     Examples:
@@ -45,14 +46,18 @@ def command(session: str, form: ExportFormat | None, raw: bool, out: str, revisi
     """
     if raw and form not in (None, "raw"):
         raise UsageError(f"--raw and --format {form} exclude each other", hint="leave one out")
+    chosen: ExportFormat = "raw" if raw else form or "events"
+    if chosen == "raw" and out is None:
+        message = "raw bytes contain the session's secrets, so they are written only to a place that you name"
+        raise UsageError(message, hint="add --out DIR, or --out - for standard output")
     if out == "-" and as_json:
         raise UsageError("--json and --out - both write to stdout", hint="name a folder with --out")
     with open_memory() as memory:
         if out == "-":
-            for piece in memory.upkeep.export_bytes(session, format=form or "raw", revision=revision):
+            for piece in memory.upkeep.export_bytes(session, format=chosen, revision=revision):
                 write_bytes(piece)
             return 0
-        files = memory.upkeep.export(session, format=form or "raw", out=Path(out), revision=revision)
+        files = memory.upkeep.export(session, format=chosen, out=Path(out or "."), revision=revision)
     if as_json:
         write_json(files)
     else:

@@ -16,10 +16,9 @@ from recollect.cli.terminal import console, write_json
 def command(port: int, as_json: bool) -> int:
     """Receive what agents send over OpenTelemetry (OTLP/HTTP).
 
-    Only from this machine, and until Ctrl-C. Everything is on the disk before it is answered; `recollect sync` takes it
-    in, also while this runs. Tell an agent to send here with OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 and
-    OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf; most send what was said only when told to
-    (OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true).
+    It listens on this machine only, until Ctrl-C. A request is on the disk before it is answered, and `recollect sync`
+    ingests it, also while this runs. Senders need the token that the printed file holds. docs/otlp.md says how to tell
+    an agent where to send and with which token, and what the limits are.
 
     \b
     Example:
@@ -27,16 +26,19 @@ def command(port: int, as_json: bool) -> int:
     """
     from recollect.serve.loopback import listen, serve
     from recollect.serve.otlp import make_app
+    from recollect.serve.token import OTLP_NAME, home_token
 
     with open_memory() as memory, listen(port) as bound:
         host, listening_on = bound.getsockname()[:2]
         url = f"http://{host}:{listening_on}"
         folder = str(memory.spool.otlp_folder)
-        app = make_app(memory.spool)
+        token_file = str(memory.home / OTLP_NAME)
+        app = make_app(memory.spool, home_token(memory.home, OTLP_NAME))
         bound.listen()
         if as_json:
-            write_json({"url": url, "spool": folder})
+            write_json({"url": url, "spool": folder, "token_file": token_file})
         else:
-            console().print(f"receiving on {url}, keeping in {folder}; Ctrl-C stops", soft_wrap=True, highlight=False)
+            line = f"receiving on {url}, keeping in {folder}, the token is in {token_file}; Ctrl-C stops"
+            console().print(line, soft_wrap=True, highlight=False)
         serve(app, bound)
     return 0

@@ -9,8 +9,8 @@ import click
 
 from recollect.cli.options import NamedPath, json_option
 from recollect.cli.pipes import config_of_user
-from recollect.cli.terminal import encode_json
 from recollect.errors import SourceUnavailable
+from recollect.visible import encode_json
 
 
 @click.command()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
+
+import msgspec
 
 from recollect.archive.archive import Archive
 from recollect.archive.files import write_error
@@ -70,7 +73,13 @@ def backup(
     except KeyUnavailable:
         sealer = None
     report = back_up(memory.home, target, sealer, Wish(with_key, now_us, progress))
-    remember(memory.home, LastBackup(report.target, report.made_at))
+    try:
+        remember(memory.home, LastBackup(report.target, report.made_at))
+    except (ArchiveError, StoreError) as error:
+        if os.access(memory.home, os.W_OK):
+            raise
+        note = f"the memory is read-only, so nothing there says that this backup was made ({error})"
+        return msgspec.structs.replace(report, notes=(*report.notes, note))
     return report
 
 

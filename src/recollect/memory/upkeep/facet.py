@@ -136,11 +136,14 @@ class UpkeepFacet:
         self,
         uid: str,
         *,
-        format: ExportFormat = "raw",  # noqa: A002 (the word of the command line)
+        format: ExportFormat = "events",  # noqa: A002 (the word of the command line)
         out: Path,
         revision: int | None = None,
     ) -> tuple[Exported, ...]:
-        """Write a session into a folder, see `recollect.upkeep.export.export`. Exact bytes are logged first."""
+        """Write a session into a folder, see `recollect.upkeep.export.export`: redacted, unless `raw` is asked for.
+
+        Exact bytes contain the session's secrets, so giving them is logged first.
+        """
         session = self._memory.session(uid)
         if format == "raw":
             self._log_raw(session)
@@ -151,10 +154,10 @@ class UpkeepFacet:
         self,
         uid: str,
         *,
-        format: ExportFormat = "raw",  # noqa: A002 (the word of the command line)
+        format: ExportFormat = "events",  # noqa: A002 (the word of the command line)
         revision: int | None = None,
     ) -> Iterator[bytes]:
-        """Yield one session as bytes: for `raw` exactly those of its transcript, which is logged first.
+        """Yield one session as bytes: redacted, or for `raw` exactly those of its transcript, which is logged first.
 
         Raises UsageError when nothing of the session is archived.
         """

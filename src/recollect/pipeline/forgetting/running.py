@@ -28,6 +28,7 @@ from recollect.archive.archive import Archive
 from recollect.archive.journal import Tombstone as ArchivedTombstone
 from recollect.archive.journal import burying
 from recollect.archive.keys import HomeKeys
+from recollect.capture.hook_spool import drop_aside
 from recollect.errors import DiskFull, StoreLocked
 from recollect.model.payloads import AssistantMessage
 from recollect.model.sessions import SessionPatch
@@ -281,6 +282,7 @@ def _clear_spool(opened: Opened, chosen: Chosen, rows: _Rows, reasons: Reasons) 
         records,
     )
     clear_spooled(opened.home.spool, meant)
+    drop_aside(str(opened.home.spool))  # nobody can tell whose that is
 
 
 def _clear_copies(opened: Opened, reasons: Reasons, report: ForgetReport, *, tell: StageProgress) -> None:

@@ -53,8 +53,8 @@ def clear_spooled(spool: Path, meant: Meant) -> int:
 
 
 def _clear(path: Path, needles: list[bytes], pattern: re.Pattern[str] | None, records: set[tuple[int, int]]) -> int:
-    """Blank the lines of a file that are meant. What has no line of its own goes as a file."""
-    count = kept = at = 0
+    """Blank the lines of a file that are meant. A file of anything but lines, such as a drop, goes as a whole."""
+    count = at = 0
     with path.open("r+b") as file:
         for line in iter(file.readline, b""):
             start, at = at, at + len(line)
@@ -67,11 +67,9 @@ def _clear(path: Path, needles: list[bytes], pattern: re.Pattern[str] | None, re
                 file.write(b" " * len(body))
                 file.seek(at)
                 count += 1
-            else:
-                kept += 1
         if count:
             file.flush()
             os.fsync(file.fileno())
-    if count and not kept and not path.name.endswith(".jsonl"):
+    if count and not path.name.endswith(".jsonl"):
         path.unlink(missing_ok=True)
     return count

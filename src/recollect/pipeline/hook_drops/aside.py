@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import msgspec
 
-from recollect.capture.hook_spool import BAD, COUNTS, put_aside
+from recollect.capture.hook_spool import BAD, COUNTS, is_older, put_aside
 
 MAX_BAD_BYTES = 64 * 1024 * 1024
 """Of what is put aside, the oldest goes first."""
@@ -24,14 +24,15 @@ def take_torn(spool: str, aside: Aside, *, now_us: int) -> None:
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
             info = entry.stat(follow_symlinks=False)
-            if stat.S_ISREG(info.st_mode) and info.st_mtime_ns // 1000 < now_us - _TORN_US:
+            if stat.S_ISREG(info.st_mode) and is_older(info, _TORN_US, now_us=now_us):
                 aside.take(entry.path, "torn")
 
 
 class Aside:
     """Where drops go that cannot be taken."""
 
-    def __init__(self, spool: str) -> None:
+    def __init__(self, spool: str, *, now_us: int) -> None:
+        self._now_us = now_us
         self._folder = os.path.join(spool, BAD)
         self._counts = put_aside(spool)
         self._is_changed = False
@@ -46,7 +47,9 @@ class Aside:
             return
         folder = os.path.join(self._folder, reason)
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        os.replace(path, os.path.join(folder, os.path.basename(path)))
+        kept = os.path.join(folder, os.path.basename(path))
+        os.replace(path, kept)
+        os.utime(kept, ns=(self._now_us * 1000, self._now_us * 1000))  # from here on it has seven days
         self._count(reason)
 
     def _count(self, reason: str) -> None:

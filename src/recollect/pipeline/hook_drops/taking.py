@@ -3,7 +3,8 @@
 A drop is a file in the spool, see `recollect.hook.drops`. Its line is written and synced before it goes. It goes to
 `hooks/<agent>/<day>.<session>.<drop>.hooks.jsonl` in the spool, which `pipeline.spool` deletes once the archive has
 it; no such name is ever used again. What cannot be taken (no JSON object, no session, too large, torn, foreign) is put
-aside in `bad/`, by reason, at most so many bytes of it, and counted: it is never read again and stops nothing.
+aside in `bad/`, by reason, at most so many bytes of it for seven days, and counted: it is never read again and stops
+nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import msgspec
 from recollect.agents.base import Adapter
 from recollect.agents.kit.hooks.spelling import SESSION, event_of, first_text, payload_of
 from recollect.capture.decode import MAX_RECORD_BYTES
-from recollect.capture.hook_spool import BAD
+from recollect.capture.hook_spool import BAD, drop_aside
 from recollect.model.timestamps import day_of
 from recollect.pipeline.hook_drops.aside import Aside, take_torn
 from recollect.pipeline.hook_drops.files import (
@@ -77,8 +78,9 @@ def take_drops(spool: str, known: Mapping[str, Adapter], *, now_us: int) -> list
     """
     if not os.path.isdir(spool):
         return []
-    aside = Aside(spool)
+    aside = Aside(spool, now_us=now_us)
     try:
+        drop_aside(spool, now_us=now_us)
         take_torn(spool, aside, now_us=now_us)
         _finish_taking(spool, known, now_us=now_us)
         for batch in _batches(_drops_in(spool, aside, now_us=now_us)):

@@ -456,17 +456,24 @@ def hashes_of(lines: Sequence[Line]) -> list[bytes]:
 
 
 def encode_state(adapter: Adapter, state: Any, sealer: Sealer) -> bytes:
-    """Return a parser's state as it is stored: sealed where it may hold text of the transcript.
+    """Return a parser's state as it is stored: sealed, because it holds ids, names and paths as the agent wrote them.
 
     b"" when it is too large: the source is then refolded from its start.
     """
     encoded = msgspec.msgpack.encode(state)
     if len(encoded) > MAX_STATE_BYTES:
         return b""
-    if not adapter.facts.carries_text:
+    return sealed_state(encoded, sealer)
+
+
+def sealed_state(encoded: bytes, sealer: Sealer) -> bytes:
+    """Return a stored state sealed; one that is sealed stays as it is. Earlier versions stored some in clear."""
+    try:
+        sealer.open(encoded[:NAME_BYTES], encoded[NAME_BYTES:])
         return encoded
-    sealed = sealer.seal(encoded)
-    return sealed.name + sealed.blob
+    except ArchiveError:
+        sealed = sealer.seal(encoded)
+        return sealed.name + sealed.blob
 
 
 def decode_state(adapter: Adapter, encoded: bytes, sealer: Sealer) -> Any | None:
@@ -474,8 +481,7 @@ def decode_state(adapter: Adapter, encoded: bytes, sealer: Sealer) -> Any | None
     if not encoded:
         return None
     try:
-        if adapter.facts.carries_text:
-            encoded = sealer.open(encoded[:NAME_BYTES], encoded[NAME_BYTES:])
+        encoded = sealer.open(encoded[:NAME_BYTES], encoded[NAME_BYTES:])
         return msgspec.msgpack.decode(encoded, type=adapter.state_type)
     except (ValueError, ArchiveError):
         return None

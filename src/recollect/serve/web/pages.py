@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -15,6 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from recollect.serve.web.admission import Visitors, private
+from recollect.visible import encode_json
 
 if TYPE_CHECKING:
     from recollect.memory import LiveStatus, Stats
@@ -64,7 +64,7 @@ class Pages:
         if refused is not None:
             return refused
         status = await run_in_threadpool(self._status)
-        return private(Response(msgspec.json.encode(status), media_type="application/json"))
+        return private(Response(encode_json(status), media_type="application/json"))
 
     async def _style(self, request: Request) -> Response:
         refused = self._visitors.refusal(request, is_public=True)

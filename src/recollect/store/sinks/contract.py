@@ -13,6 +13,7 @@ from recollect.model.distilled.digests import Digest
 from recollect.model.distilled.nodes import Binding, Conversation, Decision, Episode, Node
 from recollect.model.distilled.signals import Signal
 from recollect.model.events import Event
+from recollect.visible import safe_json
 
 
 class Retracted(msgspec.Struct, frozen=True, tag_field="node", tag="retracted"):
@@ -68,8 +69,12 @@ def refuse_folder(path: Path) -> None:
         raise StoreError(f"{path} is a folder", hint="name a file in it")
 
 
-encode_item = msgspec.json.Encoder(order="deterministic").encode
-"""Gives the JSON of an item as every sink writes it."""
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+def encode_item(item: object) -> bytes:
+    """Return the JSON of an item as every sink writes it."""
+    return safe_json(_encode(item))
 
 
 def fingerprint(data: bytes) -> bytes:

@@ -90,7 +90,7 @@ def open_database(home: Path, mode: Mode, *, synchronous: Synchronous = "FULL") 
             if mode == "write":
                 return connection
             connection.close()
-        connection = _connect(path, apsw.SQLITE_OPEN_READONLY, synchronous=synchronous)
+        connection = _connect_to_read(path, synchronous=synchronous)
         try:
             version = _version(connection)
         except BaseException:
@@ -161,8 +161,36 @@ def quick_check(home: Path, *, limit: int = 20) -> list[str]:
     return [] if found == ["ok"] else found
 
 
-def _connect(path: Path, flags: int, *, synchronous: Synchronous) -> apsw.Connection:
-    connection = apsw.Connection(str(path), flags=flags, statementcachesize=200)
+def _connect_to_read(path: Path, *, synchronous: Synchronous) -> apsw.Connection:
+    try:
+        connection = _connect(path, apsw.SQLITE_OPEN_READONLY, synchronous=synchronous)
+        _version(connection)
+        return connection
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        if not is_settled(path):
+            raise
+    return _connect(path, apsw.SQLITE_OPEN_READONLY, synchronous=synchronous, immutable=True)
+
+
+def is_settled(path: Path) -> bool:
+    """Tell whether a database can be read as a file that nobody changes: its folder cannot be written, so that no log
+    can be made beside it, and there is none that holds more than it."""
+    try:
+        log = path.with_name(f"{path.name}-wal").stat().st_size
+    except OSError:
+        log = 0
+    return not log and not os.access(path.parent, os.W_OK)
+
+
+def unchanging(path: Path) -> str:
+    """Return the name to open a database by that nobody changes, with SQLITE_OPEN_URI. No file appears beside it."""
+    return f"{path.absolute().as_uri()}?immutable=1"
+
+
+def _connect(path: Path, flags: int, *, synchronous: Synchronous, immutable: bool = False) -> apsw.Connection:
+    address = unchanging(path) if immutable else str(path)
+    uri = apsw.SQLITE_OPEN_URI if immutable else 0
+    connection = apsw.Connection(address, flags=flags | uri, statementcachesize=200)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     is_writer = bool(flags & apsw.SQLITE_OPEN_READWRITE)
     cache = CACHE_KIB if is_writer else CACHE_KIB // 4

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import apsw
 
 from recollect.archive.chunks import ChunkPlace
 from recollect.model.events import Event
@@ -65,6 +68,7 @@ class SqliteReader:
         self._archive = archive
         self._redactor = redactor
         self.entries: EntryReader = SqliteEntryReader(pool)
+        self._shards: tuple[apsw.Connection, int, dict[str, int]] | None = None
 
     def __enter__(self) -> SqliteReader:
         return self
@@ -200,11 +204,23 @@ class SqliteReader:
                 for rows in reader.in_range(first, last, include_hidden=changes is not None):
                     yield from reader.index_events(rows)
 
-    def shards(self) -> tuple[str, ...]:
-        """Return the names of the index shards that the stored sessions belong to."""
+    def shards(self) -> Mapping[str, int]:
+        """Return the index shards that the stored sessions belong to, and how many events these have.
+
+        Every search asks, so the answer is kept until the database changes.
+        """
         with store_errors():
-            rows = self._pool.get().execute("SELECT DISTINCT shard FROM session WHERE next_seq > 0 ORDER BY shard")
-            return tuple(str(shard) for (shard,) in rows)
+            db = self._pool.get()
+            version = int(db.pragma("data_version"))
+            known = self._shards
+            if known is not None and known[0] is db and known[1] == version:
+                return known[2]
+            rows: Iterable[Any] = db.execute(
+                "SELECT shard, sum(event_count) FROM session WHERE next_seq > 0 GROUP BY shard ORDER BY shard"
+            )
+            found = {str(shard): int(events) for shard, events in rows}
+            self._shards = (db, version, found)
+            return found
 
     def last_change(self) -> int:
         """Return the newest id of the change log, 0 when there is none."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -197,6 +197,12 @@ class SqliteWriter:
         """Update what is known of a source that gave no new bytes (mtime, status, path)."""
         with store_errors():
             ledger.save_source(self._db, source)
+
+    def seal_states(self, seal: Callable[[bytes], bytes]) -> None:
+        """Have every parser's state sealed, also those that an earlier version stored in clear. Outside of a
+        transaction; costs something once only."""
+        with store_errors():
+            ledger.seal_states(self._db, seal)
 
     def rewind(self, source_id: str) -> None:
         """Start the derivation of a source's newest revision anew, see `store.ports.Writer.rewind`."""

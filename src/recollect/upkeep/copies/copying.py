@@ -183,7 +183,7 @@ def report_of(
             "`recollect repair`, then make it again"
         )
     if not made.in_step:
-        notes.append("something was being taken in meanwhile; what came after the moment of the backup is not in it")
+        notes.append("the memory was not held still: what was ingested meanwhile is not in the backup")
     return BackupReport(
         target=str(target), form="folder" if form == "folder" else "tar.zst", made_at=made.made_at,
         files=len(made.files), bytes=made.bytes, copied_bytes=copied, chunks=chunks, sessions=made.sessions,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recollect.archive.packs import pack_numbers, pack_path
-from recollect.errors import StoreLocked
+from recollect.errors import StoreError, StoreLocked
 from recollect.store.sqlite import IngestLock
 from recollect.store.sqlite.snapshots.taking import Snapshot, take_snapshot
 
@@ -78,6 +78,10 @@ def _lock(home: Path, wait_s: float) -> IngestLock | None:
             if time.monotonic() >= until:
                 return None
             time.sleep(_LOCK_POLL_S)
+        except StoreError:
+            if os.access(home, os.W_OK):
+                raise
+            return None  # nothing can be written there, not even a lock
 
 
 def _originals(home: Path) -> Iterator[Original]:

@@ -148,8 +148,11 @@ class Desk:
                 f'repeat with scope "all"{" and no repo" if asked.repo else ""}.'
                 if wide.hits
                 else "Nothing elsewhere either."
+                if wide.abstained
+                else "Nothing elsewhere in what was searched."
             )
-        frame = Frame(f"Nothing found{where}. {elsewhere}", (*found.notes, *self._notes))
+        searched = "" if found.abstained else " in what was searched"
+        frame = Frame(f"Nothing found{searched}{where}. {elsewhere}", (*found.notes, *self._notes))
         return whole(learned, frame, max_bytes=asked.max_bytes)
 
     # Sessions

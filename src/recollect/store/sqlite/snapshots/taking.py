@@ -11,7 +11,7 @@ import apsw
 
 from recollect.archive.chunks import HOLE_PACK, ChunkPlace
 from recollect.errors import StoreCorrupt
-from recollect.store.sqlite.connection import DATABASE_NAME, store_errors
+from recollect.store.sqlite.connection import DATABASE_NAME, is_settled, store_errors, unchanging
 
 _STEP_PAGES = 2048
 _COPY_BUSY_MS = 30_000
@@ -126,16 +126,27 @@ def take_snapshot(home: Path) -> Snapshot:
     Raises:
         StoreError and its kinds: there is no database, or it cannot be read.
     """
+    path = home / DATABASE_NAME
     with store_errors():
-        connection = apsw.Connection(str(home / DATABASE_NAME), flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            connection.set_busy_timeout(_COPY_BUSY_MS)
-            connection.execute("BEGIN")
-            connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # the read transaction begins here
-        except BaseException:
-            connection.close()
-            raise
-        return Snapshot(connection)
+            return Snapshot(_begin(str(path), apsw.SQLITE_OPEN_READONLY))
+        except (apsw.CantOpenError, apsw.ReadOnlyError):
+            if not is_settled(path):
+                raise
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        return Snapshot(_begin(unchanging(path), flags))
+
+
+def _begin(address: str, flags: int) -> apsw.Connection:
+    connection = apsw.Connection(address, flags=flags)
+    try:
+        connection.set_busy_timeout(_COPY_BUSY_MS)
+        connection.execute("BEGIN")
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # the read transaction begins here
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def open_copy(path: Path) -> Snapshot:
@@ -143,5 +154,5 @@ def open_copy(path: Path) -> Snapshot:
     if not path.is_file():
         raise StoreCorrupt(f"{path} is missing")
     with store_errors():
-        address = f"{path.absolute().as_uri()}?immutable=1"
+        address = unchanging(path)
         return Snapshot(apsw.Connection(address, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI))

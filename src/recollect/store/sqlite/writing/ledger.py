@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import apsw
@@ -23,6 +23,8 @@ IS_THERE = (
     "hole.revision = event.revision AND event.offset >= hole.offset AND event.offset < hole.offset + hole.length)"
 )
 """SQL: the bytes of an event are in the archive, so that it can be derived anew."""
+_STATES = "parser_states"
+"""The key in `meta` that says how parser states are stored."""
 MAX_DEFECT_ROWS = 1000
 """Per source; further defects are only counted."""
 
@@ -225,6 +227,24 @@ def save_blobs(db: apsw.Connection, at: SliceContext, slice_: SliceResult) -> No
             for place in (slice_.records[b.record],)
         ],
     )
+
+
+def seal_states(db: apsw.Connection, seal: Callable[[bytes], bytes]) -> None:
+    """Rewrite the parser states that are stored otherwise than `seal` gives them, once in the life of a database."""
+    if db.execute("SELECT EXISTS (SELECT 1 FROM meta WHERE key = ?)", (_STATES,)).get:
+        return
+    db.execute("PRAGMA secure_delete = ON")  # before the transaction: what stood in clear is overwritten
+    try:
+        with db:
+            rows: list[Any] = db.execute("SELECT number FROM source WHERE length(state) > 0").fetchall()
+            for (number,) in rows:
+                state = db.execute("SELECT state FROM source WHERE number = ?", (number,)).get
+                sealed = seal(state)
+                if sealed != state:
+                    db.execute("UPDATE source SET state = ? WHERE number = ?", (sealed, number))
+            db.execute("INSERT INTO meta VALUES (?, 'sealed')", (_STATES,))
+    finally:
+        db.execute("PRAGMA secure_delete = OFF")
 
 
 def rewind_source(db: apsw.Connection, source_id: str) -> None:

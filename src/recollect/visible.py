@@ -1,0 +1,66 @@
+"""Text and JSON in which nothing hides or takes control: whatever shows what an agent wrote writes it like this.
+
+Meant are C0 but tab and newline, DEL, C1, the marks of direction, line and paragraph separators, the byte order mark,
+tag characters, and lone surrogates, which no encoding can write.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_UNSAFE = (
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_UNSAFE_IN_JSON = (
+    # The same in UTF-8, but for what JSON escapes by itself. No sequence of UTF-8 begins inside another.
+    rb"\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2(?:\x80[\x8e\x8f\xa8-\xae]|\x81[\xa6-\xa9])|\xef\xbb\xbf"
+    rb"|\xf3\xa0[\x80\x81][\x80-\xbf]"
+)
+_text = re.compile(_UNSAFE)
+_json = re.compile(_UNSAFE_IN_JSON)
+
+
+def safe(text: str) -> str:
+    """Return text in which nothing can move the cursor, colour, reorder what is shown, or hide.
+
+    Control characters become their pictures (ESC is `␛`), others `\\uXXXX` or `\\UXXXXXXXX`. Newlines and tabs stay; a
+    carriage return before a newline goes.
+    """
+    return _text.sub(_picture, text.replace("\r\n", "\n"))
+
+
+def safe_line(text: str) -> str:
+    """Return text on one line, safe to print: whitespace folded, control characters visible."""
+    return " ".join(safe(text).split())
+
+
+def safe_json(data: bytes) -> bytes:
+    """Return JSON that decodes to the same, with every unsafe character as an escape."""
+    return _json.sub(_escape, data)
+
+
+def encode_json(value: Any) -> bytes:
+    """Return safe JSON of any result. A lone surrogate (only file names can hold one) becomes an escape."""
+    import msgspec
+
+    try:
+        return safe_json(msgspec.json.encode(value))
+    except UnicodeEncodeError:
+        import json
+
+        return json.dumps(msgspec.to_builtins(value), separators=(",", ":")).replace("\x7f", "\\u007f").encode()
+
+
+def _picture(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def _escape(match: re.Match[bytes]) -> bytes:
+    units = match[0].decode().encode("utf-16-be")
+    return b"".join(b"\\u%02x%02x" % tuple(units[at : at + 2]) for at in range(0, len(units), 2))
