@@ -4,7 +4,8 @@ A row is `{"$row": table, "columns": {name: cell, …}}`, a file `{"$row": table
 is a JSON number, text or null as it stands in the column, or an object that says what it is:
 
 - `{"$json": text}`: text that holds JSON; a parser gets it decoded
-- `{"$zstd": base64}`: a blob that holds JSON, compressed with zstd or not; a parser gets it decoded
+- `{"$zstd": base64}`: a blob that holds JSON, compressed with zstd or not; a parser gets it decoded, or the first
+  64 KiB of its text where it is longer than a record may be
 - `{"$blob": base64}`: any other blob; a parser gets this object
 - `{"$text": base64}`: text whose bytes are not UTF-8; a parser gets it with replacement
 - `{"$real": "inf" | "-inf"}`: numbers that JSON has not; a parser gets null
@@ -25,8 +26,9 @@ import msgspec
 from recollect.model.payloads import Json
 
 PREFIX = b'{"$row":'
-MAX_CELL_BYTES = 64 * 1024 * 1024
-"""A compressed cell that gives more is not decompressed: it stays a blob."""
+MAX_CELL_BYTES = 16 * 1024 * 1024
+"""A compressed cell that gives more, as much as a record may have, is not decoded: a parser gets its beginning."""
+_SHOWN_BYTES = 64 * 1024
 Cell = None | int | float | str | dict[str, str]
 
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -214,7 +216,7 @@ def _compressed(body: str) -> tuple[Json, str]:
         except zstandard.ZstdError:
             return {"$blob": body}, "not_zstd"
         if len(data) > MAX_CELL_BYTES:
-            return {"$blob": body}, "too_large"
+            return data[:_SHOWN_BYTES].decode("utf-8", "replace"), "too_large"
     try:
         return _decode(data), ""
     except (msgspec.DecodeError, UnicodeError, RecursionError):
