@@ -21,7 +21,7 @@ from recollect.capture.documents import open_found
 from recollect.capture.expand import KnownDocument, split_path
 from recollect.capture.files import ReadableSource, open_source
 from recollect.capture.records import is_appended, is_rows
-from recollect.errors import ArchiveError, SourceError
+from recollect.errors import ArchiveError, RecollectError, SourceError, where_raised
 from recollect.model.ids import source_id
 from recollect.model.records import SourceInfo
 from recollect.pipeline.renew.rechecks import Calm, Compared, NamedChunks, Rechecks, compare_whole
@@ -125,6 +125,12 @@ class Planner:
                 task = self._plan_one(item, paths)
             except SourceError as error:
                 self._report.skipped.append(Skipped(item.path, str(error), True))
+                continue
+            except RecollectError:
+                raise
+            except Exception as bug:  # noqa: BLE001 - one source must not keep all others out; it is told
+                reason = f"could not be compared ({where_raised(bug)}); please report this"
+                self._report.skipped.append(Skipped(item.path, reason, True))
                 continue
             if task is not None:
                 size = item.size - task.seen_bytes if item.share_bytes < 0 else item.share_bytes
