@@ -19,11 +19,19 @@ FILES = 3
 """Sessions of a history, forks besides."""
 
 
+PAD = " word" * 300
+"""Makes lines long, so that a file of a few lines has a middle that its ends do not show."""
+
+
 class Model:
-    """What a memory must know: every content that a sync saw, the records in it, and the cost of each response."""
+    """What a memory must know: every content that a sync saw, the records in it, and the cost of each response.
+
+    mixed: contents that a sync may take a file for whose middle changed while it grew: the old middle, the new end.
+    """
 
     def __init__(self) -> None:
         self.revisions: dict[str, list[bytes]] = {}
+        self.mixed: dict[str, list[bytes]] = {}
         self.records: dict[str, set[str]] = {}
         self.output_tokens: dict[str, int] = {}
 
@@ -33,6 +41,8 @@ class Model:
         if seen and content.startswith(seen[-1]):
             seen[-1] = content
         elif seen or content:
+            if seen and len(content) > len(seen[-1]):
+                self.mixed.setdefault(session, []).append(seen[-1] + content[len(seen[-1]) :])
             seen.append(content)
         for line in content[: content.rfind(b"\n") + 1].splitlines():
             record = json.loads(line)
@@ -62,7 +72,7 @@ class History:
         """Return a new record: a prompt, or one of the lines of a response, which all state its usage."""
         self.written += 1
         n = self.written
-        message: dict[str, Any] = {"role": "user", "content": f"prompt number {n}"}
+        message: dict[str, Any] = {"role": "user", "content": f"prompt number {n}{PAD}"}
         if is_response:
             usage = {"input_tokens": 1, "output_tokens": n // 3 + 1}
             said = [{"type": "text", "text": f"answer number {n}"}]
@@ -103,6 +113,22 @@ class History:
         self.halves.pop(path, None)
         self.append(path, count)
 
+    def change_middle(self, path: Path, count: int) -> None:
+        """Write other words into a line in the middle, as long as before, and go on at the end."""
+        if path.exists():
+            changed = with_another_middle(path.read_bytes())
+            with path.open("r+b") as handle:
+                handle.write(changed)
+            self.append(path, count)
+
+    def replace_middle(self, path: Path, count: int) -> None:
+        """Put a file in the place of this one that has another middle, and goes on at the end."""
+        if path.exists():
+            beside = path.with_suffix(".new")
+            beside.write_bytes(with_another_middle(path.read_bytes()))
+            beside.replace(path)
+            self.append(path, count)
+
     def delete(self, path: Path, _count: int) -> None:
         """Delete the file."""
         path.unlink(missing_ok=True)
@@ -133,13 +159,22 @@ class History:
         for path in self.paths:
             if path.exists():
                 self.model.see(path.stem, path.read_bytes())
-        self.memory.sync()
-        assert kept(self.memory) == {s: sorted(filter(None, r)) for s, r in self.model.revisions.items() if any(r)}
+        while any(line.changed for line in self.memory.sync().agents.values()):
+            pass
+        expected = {s: sorted(filter(None, r)) for s, r in self.model.revisions.items() if any(r)}
+        assert self._without_mixed(kept(self.memory), expected) == expected
         assert told(self.memory) == {s: sorted(r) for s, r in self.model.records.items()}
         assert self.memory.usage.report(by="total").total.output_tokens == sum(self.model.output_tokens.values())
         sizes = self._sizes()
         assert self.memory.sync().events == 0
         assert self._sizes() == sizes
+
+    def _without_mixed(self, found: dict[str, list[bytes]], expected: dict[str, list[bytes]]) -> dict[str, list[bytes]]:
+        for session, mixed in self.model.mixed.items():
+            for content in mixed:
+                if found[session].count(content) > expected[session].count(content):
+                    found[session].remove(content)
+        return found
 
     def _sizes(self) -> dict[str, int]:
         files = (p for p in self.memory.home.rglob("*") if p.is_file() and p.suffix != ".db-shm")
@@ -155,6 +190,14 @@ class History:
             self.halves.pop(path, None)
             lines = [line for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
             path.write_bytes(b"".join(change(lines)))
+
+
+def with_another_middle(content: bytes) -> bytes:
+    """Return the content with other words in the line in the middle, as long as before."""
+    lines = content.splitlines(keepends=True)
+    if lines:
+        lines[len(lines) // 2] = lines[len(lines) // 2].replace(b"word word", b"draw word", 1)
+    return b"".join(lines)
 
 
 def kept(memory: Memory) -> dict[str, list[bytes]]:
@@ -179,7 +222,10 @@ def told(memory: Memory) -> dict[str, list[str]]:
     }
 
 
-FILE_STEPS = ("append", "append_half", "truncate", "drop_first", "insert", "replace", "delete", "move", "fork")
+FILE_STEPS = (
+    "append", "append_half", "truncate", "drop_first", "insert", "replace", "change_middle", "replace_middle", "delete",
+    "move", "fork",
+)  # fmt: skip
 STEPS = (*FILE_STEPS, "sync", "sync", "sync")
 HISTORIES = st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 5), st.integers(1, 4)), min_size=6, max_size=16)
 

@@ -156,6 +156,10 @@ class Archive:
             self._cache.put(place.name, plain)
         return plain
 
+    def is_chunk(self, place: ChunkPlace, plain: bytes) -> bool:
+        """Tell whether these are the plain bytes of a chunk, by its name alone: nothing is read. False for a hole."""
+        return not place.is_hole and len(plain) == place.plain and self._sealer.name(plain) == place.name
+
     def read_range(self, places: Sequence[ChunkPlace], offset: int, length: int) -> bytes:
         """Return exactly `length` bytes at `offset` of a revision.
 

@@ -20,7 +20,7 @@ def is_rows(container: str) -> bool:
 
 
 def is_appended(container: str) -> bool:
-    """Return True for files that are appended to, where an append is told by the ends of the file."""
+    """Return True for files that are appended to, whose records never change once they are written."""
     return container in _APPENDED
 
 

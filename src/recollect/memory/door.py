@@ -288,7 +288,9 @@ class Memory(HoldsLearned):
 
     def _retain(self, opened: tuple[SqliteWriter, Archive, HomeKeys], report: SyncReport) -> EvictReport | None:
         from recollect.upkeep.retention.cadence import is_due
+        from recollect.upkeep.retention.clock import observe
 
+        observe(self.home, now_us=now_us())
         if report.state == "interrupted" or not is_due(self.home, self.config.retention.cadence, now_us=now_us()):
             return None
         from recollect.memory.upkeep.retention import retain_after

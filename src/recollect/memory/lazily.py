@@ -31,6 +31,10 @@ class LazyArchive:
         """
         return self._opened().read_range(places, offset, length)
 
+    def is_chunk(self, place: ChunkPlace, plain: bytes) -> bool:
+        """Tell whether these are the plain bytes of a chunk, see `Archive.is_chunk`. Raises KeyUnavailable."""
+        return self._opened().is_chunk(place, plain)
+
     def close(self) -> None:
         """Close the archive if it was opened; reading opens it again."""
         with self._lock:

@@ -4,7 +4,8 @@ A row is `{"$row": table, "columns": {name: cell, …}}`, a file `{"$row": table
 is a JSON number, text or null as it stands in the column, or an object that says what it is:
 
 - `{"$json": text}`: text that holds JSON; a parser gets it decoded
-- `{"$zstd": base64}`: a blob that holds JSON, compressed with zstd or not; a parser gets it decoded
+- `{"$zstd": base64}`: a blob that holds JSON, compressed with zstd or not; a parser gets it decoded, or the first
+  64 KiB of its text where it is longer than a record may be
 - `{"$blob": base64}`: any other blob; a parser gets this object
 - `{"$text": base64}`: text whose bytes are not UTF-8; a parser gets it with replacement
 - `{"$real": "inf" | "-inf"}`: numbers that JSON has not; a parser gets null
@@ -16,6 +17,8 @@ from __future__ import annotations
 
 import base64
 import binascii
+import codecs
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -23,8 +26,9 @@ import msgspec
 from recollect.model.payloads import Json
 
 PREFIX = b'{"$row":'
-MAX_CELL_BYTES = 64 * 1024 * 1024
-"""A compressed cell that gives more is not decompressed: it stays a blob."""
+MAX_CELL_BYTES = 16 * 1024 * 1024
+"""A compressed cell that gives more, as much as a record may have, is not decoded: a parser gets its beginning."""
+_SHOWN_BYTES = 64 * 1024
 Cell = None | int | float | str | dict[str, str]
 
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -38,6 +42,78 @@ class Row(NamedTuple):
     at: str
     value: Json
     defect: str = ""
+
+
+class LargeCell(NamedTuple):
+    """A column that is never held whole. pieces: its bytes from the first one, each time it is called."""
+
+    pieces: Callable[[], Iterator[bytes]]
+    is_text: bool
+    is_json: bool = False
+    is_zstd: bool = False
+
+    def encoded(self) -> Iterator[bytes]:
+        """Yield what `text_cell` and `blob_cell` come to, as JSON."""
+        if self.is_zstd and not self.is_text:
+            yield from _tagged("$zstd", _base64(self.pieces()))
+        elif not (self.is_text or self.is_json) or not self._is_utf8():
+            yield from _tagged("$text" if self.is_text else "$blob", _base64(self.pieces()))
+        elif self.is_json or self.is_zstd:
+            yield from _tagged("$json", self._text())
+        else:
+            yield from _string(self._text())
+
+    def _is_utf8(self) -> bool:
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            for piece in self.pieces():
+                decoder.decode(piece)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+        return True
+
+    def _text(self) -> Iterator[bytes]:
+        decode = codecs.getincrementaldecoder("utf-8")().decode
+        for piece in self.pieces():
+            yield _encoder.encode(decode(piece))[1:-1]
+
+
+def encode_large_row(table: str, columns: Mapping[str, Cell], large: Mapping[str, LargeCell]) -> Iterator[bytes]:
+    """Yield the record of a row that is never held whole: the same bytes as those of `encode_row`.
+
+    large: the columns whose cells are read in pieces; what `columns` has under their names is not used.
+    """
+    yield b'{"$row":%b,"columns":{' % _encoder.encode(table)
+    for number, (name, cell) in enumerate(columns.items()):
+        yield b"%b%b:" % (b"," if number else b"", _encoder.encode(name))
+        if name in large:
+            yield from large[name].encoded()
+        else:
+            yield _encoder.encode(cell)
+    yield b"}}"
+
+
+def _tagged(tag: str, text: Iterator[bytes]) -> Iterator[bytes]:
+    yield b'{"%b":' % tag.encode()
+    yield from _string(text)
+    yield b"}"
+
+
+def _string(text: Iterator[bytes]) -> Iterator[bytes]:
+    yield b'"'
+    yield from text
+    yield b'"'
+
+
+def _base64(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    rest = b""
+    for piece in pieces:
+        rest += piece
+        whole = len(rest) - len(rest) % 3
+        yield base64.b64encode(rest[:whole])
+        rest = rest[whole:]
+    yield base64.b64encode(rest)
 
 
 def encode_row(table: str, columns: dict[str, Cell]) -> bytes:
@@ -140,7 +216,7 @@ def _compressed(body: str) -> tuple[Json, str]:
         except zstandard.ZstdError:
             return {"$blob": body}, "not_zstd"
         if len(data) > MAX_CELL_BYTES:
-            return {"$blob": body}, "too_large"
+            return data[:_SHOWN_BYTES].decode("utf-8", "replace"), "too_large"
     try:
         return _decode(data), ""
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -21,9 +21,10 @@ from recollect.capture.documents import open_found
 from recollect.capture.expand import KnownDocument, split_path
 from recollect.capture.files import ReadableSource, open_source
 from recollect.capture.records import is_appended, is_rows
-from recollect.errors import ArchiveError, SourceError
+from recollect.errors import ArchiveError, RecollectError, SourceError, where_raised
 from recollect.model.ids import source_id
 from recollect.model.records import SourceInfo
+from recollect.pipeline.renew.rechecks import Calm, Compared, NamedChunks, Rechecks, compare_whole
 from recollect.pipeline.report import AgentSync, Skipped
 from recollect.pipeline.work.tasks import SourceTask
 from recollect.pipeline.work.trail import next_revision
@@ -43,6 +44,10 @@ class KnownSources(Protocol):
     def holes(self, source_id: str, revision: int) -> list[Hole]: ...
 
 
+class KnownBytes(ChunkReader, NamedChunks, Protocol):
+    """The side of the archive that plans need."""
+
+
 class Planned(NamedTuple):
     """A source to take in and how many bytes that is about."""
 
@@ -51,17 +56,20 @@ class Planned(NamedTuple):
 
 
 class Planner:
-    """Plans one agent's sources. Reads at most the head, the end and the open tail of those whose size or time changed.
+    """Plans one agent's sources. Of those that grew it reads the head, the end and the open tail; a file that was
+    replaced, or changed without growing, is compared whole.
 
-    archive: holds what was seen of an unfinished record, to tell whether it was finished or written anew.
+    archive: tells what was seen of a source before.
     scope: where was looked; None: everywhere. Of what lies elsewhere nothing is known but what is stored.
     """
 
     def __init__(
-        self, adapter: Adapter, writer: KnownSources, report: AgentSync, *, archive: ChunkReader, slice_bytes: int,
+        self, adapter: Adapter, writer: KnownSources, report: AgentSync, *, archive: KnownBytes, slice_bytes: int,
         scope: Scope | None = None,
     ) -> None:  # fmt: skip
         self._scope = scope
+        self.rechecks: Rechecks | None = None
+        """What is to be compared whole later; None: nothing is."""
         self.was_left_out: Callable[[FoundSource], bool] = lambda _item: False
         """Tells sources of which nothing may be taken in, as they are now."""
         self.heal: Heal | None = None
@@ -73,6 +81,8 @@ class Planner:
         self._slice_bytes = slice_bytes
         self.touched: list[SourceRow] = []
         """Rows to write though no bytes came: moved, gone, back again, or only their time changed."""
+        self.rewritten: list[Planned] = []
+        """What was found to differ from the archive when it was compared whole."""
         paths = None if scope is None else sorted(scope.paths)
         self._known = writer.sources(adapter.facts.slug, paths=paths)
         self._known_documents = [
@@ -119,6 +129,12 @@ class Planner:
             except SourceError as error:
                 self._report.skipped.append(Skipped(item.path, str(error), True))
                 continue
+            except RecollectError:
+                raise
+            except Exception as bug:  # noqa: BLE001 - one source must not keep all others out; it is told
+                reason = f"could not be compared ({where_raised(bug)}); please report this"
+                self._report.skipped.append(Skipped(item.path, reason, True))
+                continue
             if task is not None:
                 size = item.size - task.seen_bytes if item.share_bytes < 0 else item.share_bytes
                 planned.append(Planned(task, max(0, size)))
@@ -151,6 +167,7 @@ class Planner:
             self.heal(row, partial(self._open, item))
         if self._looks_unchanged(row, item):
             self._report.unchanged += 1
+            self._offer(row, item)
             if has_moved or row.status != "active" or not self._has_same_state(row, item):
                 self._touch(row, item)
             return None
@@ -225,11 +242,13 @@ class Planner:
     def _changed(self, row: SourceRow, item: FoundSource) -> SourceTask | None:
         places = self._writer.open_chunks(row.source_id, row.revision)
         seen = sum(place.plain for place, _ in places)
+        is_quick = self._is_compared_by_its_ends(row, item)
         with self._open(item) as source:
             if is_appended(row.container):
                 marks = Marks(row.committed_bytes, row.head_sha, row.tail_sha)
                 change = compare(source, marks, bytes_seen=seen)
-                if change != "rewritten" and not self._goes_on(source, [p for p, _ in places], row.committed_bytes):
+                goes_on = self._goes_on if is_quick else self._is_as_archived
+                if change != "rewritten" and not goes_on(source, [p for p, _ in places], row.committed_bytes):
                     change = "rewritten"
             elif is_rows(row.container):
                 # Rows may change anywhere: all that was taken must still stand at the beginning.
@@ -245,7 +264,40 @@ class Planner:
         self._report.changed += 1
         if change == "rewritten":
             return self._new_revision(row, item)
+        if is_quick and self.rechecks is not None:
+            self.rechecks.note(row)
         return self._append(row, item, places, seen)
+
+    def _is_compared_by_its_ends(self, row: SourceRow, item: FoundSource) -> bool:
+        """Tell whether the ends say enough for now: of a file that only grew, while its session may go on.
+
+        Where the system names no file by a number, or by another one each time, all are compared whole.
+        """
+        has_grown = item.inode != 0 and item.inode == row.inode and item.size > row.size
+        is_quick = is_appended(row.container) and has_grown and not item.place.is_compressed
+        return is_quick and not (self.rechecks is not None and self.rechecks.is_over(item))
+
+    def _is_as_archived(self, source: ReadableSource, places: Sequence[ChunkPlace], _committed_bytes: int) -> bool:
+        return compare_whole(source, places, self._archive).is_same
+
+    def _offer(self, row: SourceRow, item: FoundSource) -> None:
+        """Have a file that did not change compared whole, where it was not yet."""
+        if self.rechecks is not None and is_appended(row.container) and row.number and row.size >= 0:
+            self.rechecks.offer(Calm(row, partial(self._compare, row, item), partial(self._differs, row, item)))
+
+    def _compare(self, row: SourceRow, item: FoundSource, start: int, most: int) -> Compared:
+        places = [place for place, _ in self._writer.open_chunks(row.source_id, row.revision)]
+        try:
+            with self._open(item) as source:
+                return compare_whole(source, places, self._archive, start=start, most=most)
+        except SourceError as error:
+            self._report.skipped.append(Skipped(item.path, str(error), True))
+            return Compared(True, start)
+
+    def _differs(self, row: SourceRow, item: FoundSource) -> None:
+        self._report.unchanged -= 1
+        self._report.changed += 1
+        self.rewritten.append(Planned(self._new_revision(row, item), item.size))
 
     def _goes_on(self, source: ReadableSource, places: Sequence[ChunkPlace], committed_bytes: int) -> bool:
         """Tell whether the source still has the unfinished record that was archived. The marks end before it."""

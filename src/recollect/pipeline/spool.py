@@ -12,6 +12,7 @@ from recollect.paths import spool_dir
 from recollect.pipeline.home import Home
 from recollect.pipeline.hook_drops.files import hooks_folder
 from recollect.store.ports import Reader
+from recollect.upkeep.retention.clock import doubt
 
 _DAY_US = 86_400_000_000
 
@@ -20,9 +21,11 @@ def clear_spool(home: Home, reader: Reader, adapters: Iterable[Adapter], env: Ma
     """Delete the spool's files that were ingested whole; return how many.
 
     Files are named by their day. Those of the last two days stay, because they may still grow, unless a later part
-    of the same day exists.
+    of the same day exists. All stay while the clock cannot be believed.
     """
     kept_from = day_of(now_us - _DAY_US)
+    if doubt(home.folder, now_us=now_us):
+        return 0
     count = 0
     for adapter in adapters:
         spools = [spool_dir(name, env) for name in adapter.facts.spools]

@@ -37,7 +37,8 @@ from recollect.pipeline.importing.survey import Survey
 from recollect.pipeline.importing.wish import ImportWish
 from recollect.pipeline.ingest import Ingester, Sinks
 from recollect.pipeline.mend import mend_index
-from recollect.pipeline.plan import Heal, KnownSources, Planned, Planner
+from recollect.pipeline.plan import Heal, KnownBytes, KnownSources, Planned, Planner
+from recollect.pipeline.renew.rechecks import Rechecks
 from recollect.pipeline.renew.redaction import Renewal, renew_redaction
 from recollect.pipeline.repair.healing import Healing, bring_together
 from recollect.pipeline.report import AgentSync, ProgressCallback, Skipped, SyncProgress, SyncReport
@@ -45,7 +46,7 @@ from recollect.pipeline.spool import clear_spool
 from recollect.pipeline.work.derive import sealed_state
 from recollect.pipeline.work.stages import OtherThreads, StageTimer
 from recollect.pipeline.work.tasks import TaskAnswer
-from recollect.store.ports import ChunkReader, Reader, SourceRow, Writer
+from recollect.store.ports import Reader, SourceRow, Writer
 from recollect.store.sqlite.writer import SqliteWriter
 from recollect.upkeep.forgetting.repositories import excluded_repos
 from recollect.upkeep.forgetting.tombstones import Forgotten
@@ -95,6 +96,11 @@ class SyncRequest:
         if self.wish is None:
             return 0
         return self.wish.least(is_export=slug in self.known and self.known[slug].facts.is_import_only)
+
+    @property
+    def looks_everywhere(self) -> bool:
+        """Whether everything that agents wrote on this machine is looked at."""
+        return self.scope is None and self.imports is None and not self.agents
 
     def named(self) -> Named:
         """Return the files and folders whose content tells whose they are."""
@@ -248,9 +254,11 @@ class Places(NamedTuple):
 
     known: KnownSources
     reader: Reader
-    archive: ChunkReader
+    archive: KnownBytes
     spool: str
     heal: Heal | None = None
+    rechecks: Rechecks | None = None
+    """What is to be compared whole; None where nothing may be noted."""
 
 
 def look_over(places: Places, home: Home, keys: HomeKeys, request: SyncRequest, forgotten: Forgotten) -> SyncReport:
@@ -307,14 +315,19 @@ def _plan_and_touch(
     """Return what is to be taken in, in order, and write down what changed of sources that gave no bytes."""
     writer = opened.writer
     keeping_out, healing = watching
-    places = Places(
-        writer, opened.reader, opened.archive, str(opened.home.spool), healing.take if healing is not None else None
-    )
+    is_thorough = request.looks_everywhere and request.max_bytes is None
+    rechecks = Rechecks(
+        opened.home.folder, is_thorough=is_thorough, now_us=request.now_us(),
+        idle_s=request.config.distill.idle_seconds,
+    )  # fmt: skip
+    heal = healing.take if healing is not None else None
+    places = Places(writer, opened.reader, opened.archive, str(opened.home.spool), heal, rechecks)
     planned, touched = _plan_all(places, keeping_out.was_left_out, request, report)
     if healing is not None:
         healing.tell()
     for slug, adapter in request.known.items():
         report.notes += [f"{slug}: {said}; please report this" for said in raised_by(adapter)]
+    rechecks.save()
     if touched:
         with writer.transaction():
             for row in touched:
@@ -333,7 +346,8 @@ def _plan_all(
     """Return what is to be taken in, and the rows that are to be written though no bytes came."""
     planned: list[Planned] = []
     touched: list[SourceRow] = []
-    known, reader, archive, spool, heal = places
+    known, reader, archive, spool, heal, rechecks = places
+    planners: list[Planner] = []
     chosen = request.chosen()
     scope = request.scope
     finder = Finder(chosen, request.config, request.env, reader, request.named(), scope=scope)
@@ -346,7 +360,8 @@ def _plan_all(
         if scope is not None:
             scope.add(told_folder)
         planner = Planner(adapter, known, line, archive=archive, slice_bytes=slice_bytes, scope=scope)
-        planner.was_left_out, planner.heal = was_left_out, heal
+        planner.was_left_out, planner.heal, planner.rechecks = was_left_out, heal, rechecks
+        planners.append(planner)
         found = finder.find(adapter, planner)
         if request.imports is None and adapter.facts.hooks is not None:
             found.sources += sources_of_hooks(spool, adapter.facts.slug)
@@ -357,6 +372,9 @@ def _plan_all(
         touched += planner.touched
         if scope is None:
             _warn(line, planner, planned)
+    if rechecks is not None:
+        rechecks.run()
+        planned += [found for planner in planners for found in planner.rewritten]
     planned.sort(key=lambda p: p.task.source.mtime_ns)
     return planned, touched
 

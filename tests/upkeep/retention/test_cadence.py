@@ -37,8 +37,9 @@ def test_a_sync_sweeps_when_it_is_due_and_says_so(work: Work) -> None:
         session = work.transcripts[0]
         session.user("Let's keep the otter index instead of dropping it.")
         assert not any("retention" in note for note in memory.sync().notes)  # a day has not passed
-        assert RetentionFacet(memory, lambda: NOW * 2).sweep().state == "done"
-        assert RetentionFacet(memory, lambda: NOW * 2).sweep().state == "not_due"
+        tomorrow = (memory.upkeep.retention.swept_at() or 0) + DAY_US
+        assert RetentionFacet(memory, lambda: tomorrow).sweep().state == "done"
+        assert RetentionFacet(memory, lambda: tomorrow).sweep().state == "not_due"
 
 
 def test_on_hook_waits_for_what_hooks_left(work: Work) -> None:

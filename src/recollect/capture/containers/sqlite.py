@@ -24,9 +24,11 @@ from urllib.parse import quote
 
 import apsw
 
+from recollect.capture.containers.cells import ROWID, Cells, Identity, identity_of, inline_sql, quoted
+from recollect.capture.decode import MAX_RECORD_BYTES
 from recollect.errors import SourceChanged, SourceRefused, SourceUnavailable
 from recollect.model.capabilities import Table
-from recollect.model.rows import Cell, blob_cell, encode_row, real_cell, text_cell
+from recollect.model.rows import Cell, LargeCell, blob_cell, encode_large_row, encode_row, real_cell, text_cell
 
 BUSY_TIMEOUT_MS = 3000
 NO_DOCUMENT = "(none)"
@@ -37,7 +39,6 @@ _ALLOWED_OPS = frozenset((apsw.SQLITE_SELECT, apsw.SQLITE_FUNCTION, apsw.SQLITE_
 _MARK_BYTES = 16
 LAST = ":last"
 _AFTER_ALL_TEXT = "\U0010ffff"
-_ROWID = frozenset(("rowid", "_rowid_", "oid"))
 
 
 class FileState(NamedTuple):
@@ -69,10 +70,12 @@ class Database:
         self._db = db
         self._path = path
         self._tables = [_Readable(table, columns) for table in tables if (columns := self._columns(table)) is not None]
+        for readable in self._tables:
+            readable.identity = identity_of(db, readable.table.name, readable.readable.__contains__)
         wanted: dict[str, frozenset[str]] = {}
         for readable in self._tables:
             name = readable.table.name
-            wanted[name] = wanted.get(name, _ROWID) | readable.readable
+            wanted[name] = wanted.get(name, ROWID) | readable.readable
         confine(db, wanted)
 
     @property
@@ -89,22 +92,31 @@ class Database:
                 if name not in hashes:
                     hashes[name] = hashlib.blake2b(digest_size=_MARK_BYTES)
                 for value in (readable.table.name, *values):
+                    if isinstance(value, _LargeValue):
+                        hashes[name].update(b"%d:" % value.size)
+                        for piece in value.pieces():
+                            hashes[name].update(piece)
+                        continue
                     data = value if isinstance(value, bytes) else repr(value).encode("utf-8", "surrogatepass")
                     hashes[name].update(b"%d:" % len(data) + data)
         return {name: h.digest() for name, h in hashes.items()}
 
     def lines(self, document: str) -> Iterator[bytes]:
-        """Yield the rows of a document in order, each one line of JSON with its end."""
+        """Yield the rows of a document in order, each one line of JSON with its end; of a large row in pieces."""
         streams = [self._lines_of(readable, document) for readable in self._tables]
         for _, line in heapq.merge(*streams, key=lambda item: item[0]):
-            yield line
+            if isinstance(line, bytes):
+                yield line
+            else:
+                yield from line
+                yield b"\n"
 
     def _columns(self, table: Table) -> list[str] | None:
         """Return the columns that are there, None where the table is not (or is a view, which could read others)."""
         kind = self._run("SELECT type FROM sqlite_master WHERE name = ?", (table.name,)).fetchone()
         if kind is None or kind[0] != "table":
             return None
-        return [row[1] for row in self._run(f"PRAGMA table_info({_quoted(table.name)})")]
+        return [row[1] for row in self._run(f"PRAGMA table_info({quoted(table.name)})")]
 
     def _run(self, sql: str, values: tuple[Any, ...] = ()) -> apsw.Cursor:
         return self._db.execute(sql, values)
@@ -113,36 +125,76 @@ class Database:
         table = readable.table
         document = readable.document_sql()
         where, values = (readable.keys_sql(), readable.key_values) if only is None else readable.of_document(only)
-        source = f"FROM {_quoted(table.name)} WHERE {where}"
+        source = f"FROM {quoted(table.name)} WHERE {where}"
         if table.stamp in readable.columns:
-            sizes = " + ".join(f"coalesce(octet_length({_quoted(c)}), 0)" for c in readable.columns)
-            facts = f"count(*), max({_quoted(table.stamp)}), total({_quoted(table.stamp)}), total({sizes})"
-            yield from self._run(f"SELECT {document} AS d, {facts} {source} GROUP BY d", values)
+            sizes = " + ".join(f"coalesce(octet_length({quoted(c)}), 0)" for c in readable.columns)
+            # Of the rows only this is held while they are grouped, never their cells.
+            facts = f"SELECT {document} AS d, {quoted(table.stamp)} AS stamp, {sizes} AS size {source}"
+            yield from self._run(
+                f"WITH fact AS MATERIALIZED ({facts}) "
+                "SELECT d, count(*), max(stamp), total(stamp), total(size) FROM fact GROUP BY d",
+                values,
+            )
             return
-        cells = ", ".join(f"CAST({_quoted(c)} AS BLOB)" for c in readable.columns)
+        sizes_and_cells = [part for c in readable.columns for part in (f"octet_length({quoted(c)})", inline_sql(c))]
         order = ", ".join(readable.order_sql() or ["1"])
-        yield from self._run(f"SELECT {document}, {cells} {source} ORDER BY {order}", values)
+        selected = ", ".join((document, *readable.identity.sql(), *sizes_and_cells))
+        cells = self._cells(readable)
+        first = 1 + len(readable.identity.columns)
+        for row in self._run(f"SELECT {selected} {source} ORDER BY {order}", values):
+            found = zip(readable.columns, row[first::2], row[first + 1 :: 2], strict=True)
+            yield (
+                row[0],
+                *(
+                    _LargeValue(size, cells.pieces_of(name, row[1:first])) if value is None and size else value
+                    for name, size, value in found
+                ),
+            )
 
-    def _lines_of(self, readable: _Readable, document: str) -> Iterator[tuple[tuple[Any, ...], bytes]]:
+    def _cells(self, readable: _Readable) -> Cells:
+        return Cells(self._db, self._path, readable.table.name, readable.identity)
+
+    def _lines_of(
+        self, readable: _Readable, document: str
+    ) -> Iterator[tuple[tuple[Any, ...], bytes | Iterator[bytes]]]:
         table = readable.table
         where, values = readable.of_document(document)
         order = readable.order_sql()
         # Text is read as bytes, because it need not be UTF-8; numbers as they are.
-        cells = [
-            f"typeof({_quoted(c)}), CASE WHEN typeof({_quoted(c)}) IN ('text', 'blob') THEN CAST({_quoted(c)} AS BLOB) "
-            f"ELSE {_quoted(c)} END"
+        selected = [
+            f"typeof({quoted(c)}), CASE WHEN typeof({quoted(c)}) IN ('text', 'blob') THEN {inline_sql(c)} "
+            f"ELSE {quoted(c)} END"
             for c in readable.columns
         ]
-        sql = f"SELECT {', '.join(order + cells)} FROM {_quoted(table.name)} WHERE {where}"
+        sql = (
+            f"SELECT {', '.join((*order, *readable.identity.sql(), *selected))} FROM {quoted(table.name)} WHERE {where}"
+        )
         if order:
             sql += f" ORDER BY {', '.join(order)}"
-        count = len(order)
+        cells, count = self._cells(readable), len(order)
+        first = count + len(readable.identity.columns)
         for row in self._run(sql, values):
-            columns = {
-                name: _cell(kind, value, name, table)
-                for name, kind, value in zip(readable.columns, row[count::2], row[count + 1 :: 2], strict=True)
-            }
-            yield tuple(_sortable(v) for v in row[:count]), encode_row(table.name, columns) + b"\n"
+            columns: dict[str, Cell] = {}
+            large: dict[str, LargeCell] = {}
+            for name, kind, value in zip(readable.columns, row[first::2], row[first + 1 :: 2], strict=True):
+                if value is None and kind in ("text", "blob"):
+                    pieces = cells.pieces_of(name, row[count:first])
+                    large[name] = LargeCell(pieces, kind == "text", name in table.json, name in table.zstd_json)
+                    columns[name] = None
+                else:
+                    columns[name] = _cell(kind, value, name, table)
+            key = tuple(_sortable(v) for v in row[:count])
+            if large:
+                yield key, encode_large_row(table.name, columns, large)
+            else:
+                yield key, encode_row(table.name, columns) + b"\n"
+
+
+class _LargeValue(NamedTuple):
+    """A cell that is hashed in pieces."""
+
+    size: int
+    pieces: Callable[[], Iterator[bytes]]
 
 
 class _Readable:
@@ -152,6 +204,7 @@ class _Readable:
         self.table = table
         self.columns = [c for c in columns if c not in table.exclude]
         self._known = frozenset(columns)
+        self.identity = Identity()
         prefixes = [key[:-1] for key in table.keys if key.endswith("*")]
         exact = [key for key in table.keys if not key.endswith("*")]
         self._exact, self._prefixes = exact, prefixes
@@ -165,7 +218,7 @@ class _Readable:
 
     @property
     def _key(self) -> str:
-        return _quoted(self.table.key or self.table.order[0])
+        return quoted(self.table.key or self.table.order[0])
 
     def keys_sql(self) -> str:
         """Return the condition that only allowed keys fulfil."""
@@ -190,7 +243,7 @@ class _Readable:
             return f"substr({rest}, 1, instr({rest} || ':', ':') - 1)"
         if not table.document:
             return "''"
-        return _quoted(table.document) if table.document in self._known else "NULL"
+        return quoted(table.document) if table.document in self._known else "NULL"
 
     def name_of(self, document: Any) -> str:
         """Return the document's name; "" where the whole database is one."""
@@ -223,12 +276,14 @@ class _Readable:
         if name == LAST:
             return f"'{_AFTER_ALL_TEXT}'"
         column, _, member = name.partition(":")
-        if column not in self._known and column not in _ROWID:
+        if column not in self._known and column not in ROWID:
             return "NULL"
         if not member:
-            return _quoted(column)
-        text = f"CAST({_quoted(column)} AS TEXT)"
-        return f"CASE WHEN json_valid({text}) THEN json_extract({text}, '{member}') END"
+            return quoted(column)
+        # What is too long to be decoded is not decoded here either: it stands before the rows that have the member.
+        text = f"CAST({quoted(column)} AS TEXT)"
+        is_short = f"octet_length({quoted(column)}) <= {MAX_RECORD_BYTES}"
+        return f"CASE WHEN {is_short} AND json_valid({text}) THEN json_extract({text}, '{member}') END"
 
 
 @contextmanager
@@ -320,7 +375,7 @@ def _authorizer(wanted: dict[str, frozenset[str]]) -> Callable[..., int]:
     def allow(op: int, first: str | None, second: str | None, *_: str | None) -> int:
         if op == apsw.SQLITE_READ:
             columns = wanted.get(first or "")
-            is_allowed = columns is not None and (not second or second in columns or second.lower() in _ROWID)
+            is_allowed = columns is not None and (not second or second in columns or second.lower() in ROWID)
             return apsw.SQLITE_OK if is_allowed else apsw.SQLITE_DENY
         return apsw.SQLITE_OK if op in _ALLOWED_OPS else apsw.SQLITE_DENY
 
@@ -345,13 +400,6 @@ def _sortable(value: Any) -> tuple[int, Any]:
     if isinstance(value, int | float):
         return (1, value)
     return (2, value) if isinstance(value, str) else (3, value)
-
-
-def _quoted(name: str) -> str:
-    if name.lower() in _ROWID:
-        return name
-    escaped = name.replace('"', '""')
-    return f'"{escaped}"'
 
 
 def _after(prefix: str) -> str:

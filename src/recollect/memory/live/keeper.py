@@ -133,11 +133,15 @@ class Keeper:
         return (*notes, *(self._notes if self._is_degraded else ()))
 
     def notice_agent(self, agent: str, *, has_ended: bool = False) -> None:
-        """Look at everything of an agent now: it said that it has just written. has_ended: a session of it is over."""
+        """Look at everything of an agent now: it said that it has just written. has_ended: a session of it is over.
+
+        Then a full pass follows, which compares the session's file with the archive from its first byte.
+        """
         plan = self._plan
         if plan is not None:
             self._notices.add(plan.roots_of(agent))
         if has_ended:
+            self._notices.add_everything()
             self._between.distil_soon()
 
     def answered_hook(self) -> None:

@@ -21,6 +21,7 @@ from recollect.store.sqlite.removing import policy
 from recollect.store.sqlite.removing.holdings import read_holdings, read_table_bytes
 from recollect.upkeep.notifying import Notice, notify
 from recollect.upkeep.retention.cadence import is_due, swept, swept_at
+from recollect.upkeep.retention.clock import doubt, observe
 from recollect.upkeep.retention.costing import DiskBytes, storage_of
 from recollect.upkeep.retention.reports import EvictReport, Pin, StorageReport
 from recollect.upkeep.retention.sweeping import Means, Sides, Sweep, limits_of, preview
@@ -97,10 +98,12 @@ class RetentionFacet:
     def sweep(
         self, *, max_seconds: float | None = SYNC_SECONDS, should_stop: Callable[[], bool] = lambda: False
     ) -> EvictReport:
-        """Sweep when the cadence says so; else do nothing (state `not_due`). For the daemon. Raises as `evict`."""
-        if not self.is_due():
-            return EvictReport("not_due", sessions=[], notes=[])
-        return self.evict(max_seconds=max_seconds, should_stop=should_stop)
+        """Sweep when the cadence says so and the clock can be believed; else do nothing (state `not_due`).
+
+        For the daemon. Raises as `evict`.
+        """
+        held_up = self._held_up()
+        return held_up if held_up is not None else self.evict(max_seconds=max_seconds, should_stop=should_stop)
 
     def is_due(self) -> bool:
         """Tell whether the cadence asks for a sweep now."""
@@ -113,10 +116,26 @@ class RetentionFacet:
         return swept_at(self._memory.home) if self._is_there() else None
 
     def sweep_with(self, opened: Opened, pace: float = SYNC_SECONDS) -> EvictReport:
-        """Sweep with the ingest lock held, when it is due; `tell` afterwards, without the lock."""
+        """Sweep with the ingest lock held, as `sweep` does; `tell` afterwards, without the lock."""
+        held_up = self._held_up()
+        return held_up if held_up is not None else self._sweep(opened, _Pace(pace))
+
+    def clock_doubt(self) -> str:
+        """Return why the clock cannot be believed, "" if it can: then nothing is evicted unattended."""
+        return doubt(self._memory.home, now_us=self._now_us()) if self._is_there() else ""
+
+    def _held_up(self) -> EvictReport | None:
+        """Return what an unattended sweep says that does nothing, None where there is something to do."""
+        if not self._is_there():
+            return EvictReport("not_due", sessions=[], notes=[])
+        doubted = observe(self._memory.home, now_us=self._now_us())
         if not self.is_due():
             return EvictReport("not_due", sessions=[], notes=[])
-        return self._sweep(opened, _Pace(pace))
+        if not doubted:
+            return None
+        waiting = len(self.preview().sessions)
+        notes = [f"{waiting} session{'s' * (waiting > 1)} would be evicted, but {doubted}"] if waiting else []
+        return EvictReport("not_due", sessions=[], notes=notes)
 
     def tell(self, report: EvictReport) -> None:
         """Run the configured program for what a sweep found that should not wait; a failure is a note of the report."""

@@ -9,14 +9,13 @@ from collections import deque
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
 
 import msgspec
 
-from recollect.errors import BrokenInvariant
+from recollect.errors import BrokenInvariant, where_raised
 from recollect.index.engine import bound_heaps
-from recollect.pipeline.work.process import Greeting, receive, send
-from recollect.pipeline.work.tasks import SourceTask, TaskAnswer
+from recollect.pipeline.work.process import CANNOT, READY, Greeting, receive, send
+from recollect.pipeline.work.tasks import SliceFailed, SourceTask, TaskAnswer
 from recollect.pipeline.work.worker import Worker
 from recollect.processes import own_command
 
@@ -24,6 +23,7 @@ SMALL_BYTES = 6_000_000
 """Below this, starting processes (about 0.5 s) costs more than it saves."""
 _GROUP_BYTES = 2 * 1024 * 1024
 _GROUP_SOURCES = 64
+ENDED = "the process that read it ended before it was done; perhaps it takes more memory than there is"
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(TaskAnswer).decode
@@ -96,7 +96,8 @@ def run_here(work: WorkQueue, greeting: Greeting) -> Generator[TaskAnswer]:
 def run_in_processes(work: WorkQueue, greeting: Greeting, *, workers: int) -> Generator[TaskAnswer]:
     """Run the tasks in worker processes; at most one finished group a worker waits to be taken, and one more.
 
-    Raises BrokenInvariant when a worker died; what was yielded before is complete.
+    A source over which a worker dies is answered as failed. Raises BrokenInvariant where no worker can be started; what
+    was yielded before is complete.
     """
     bound_heaps()
     answers: queue.Queue[TaskAnswer | BaseException | None] = queue.Queue(maxsize=1)
@@ -144,62 +145,89 @@ class _Helper:
         """End the process at once: what it is at is thrown away, it has written nothing."""
         with self._starting:
             self._is_over = True
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+            if self._process is not None:
+                self._process.kill()
 
     def _feed(self, greeting: Greeting) -> None:
         try:
             group = self._work.next_group()
-            process = self._started() if group else None
-            if process is not None:
-                self._serve(process, group, greeting)
-            self._answers.put(None)
-        except (OSError, BrokenInvariant, ValueError) as error:
-            self._answers.put(BrokenInvariant(f"a worker process ended before its slice was done ({error})"))
-
-    def _started(self) -> subprocess.Popen[bytes] | None:
-        """Start the process, now that there is work for it; None when all is over."""
-        with self._starting:
-            if not self._is_over:
-                self._process = subprocess.Popen(  # noqa: S603 - our own program
-                    own_command(module="recollect.pipeline.work.process"),
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                )
-            return self._process
-
-    def _serve(self, process: subprocess.Popen[bytes], group: list[SourceTask], greeting: Greeting) -> None:
-        source, sink = process.stdout, process.stdin
-        try:
-            if source is None or sink is None:
-                raise BrokenInvariant("a worker process has pipes")
-            send(sink, _encode(greeting))
             while group:
-                send(sink, _encode(group))
-                following = self._hand_over(source)
+                following = self._hand_over(group, greeting)
                 group = self._work.next_group(following)
+            self._answers.put(None)
+        except (OSError, BrokenInvariant) as error:
+            self._answers.put(BrokenInvariant(f"a worker process could not be used ({error})"))
+        except Exception as bug:  # noqa: BLE001 - the outermost frame of a thread, for which the pass would wait for ever
+            self._answers.put(BrokenInvariant(f"a worker process could not be used ({where_raised(bug)})"))
         finally:
-            for pipe in (source, sink):
+            self._close()
+
+    def _hand_over(self, group: list[SourceTask], greeting: Greeting) -> list[SourceTask]:
+        """Have a group taken, pass the answer on, and return what goes on of it.
+
+        Where a process ends over a group, or cannot answer for all of it, each source is tried alone: only the one that
+        does it fails. Nothing here keeps an answer while the next one is made.
+        """
+        answer = self._asked(group, greeting)
+        if answer is None and len(group) > 1:
+            return [task for one in group for task in self._hand_over([one], greeting)]
+        if answer is None:
+            answer = TaskAnswer([], [SliceFailed(task.source, ENDED, True) for task in group])
+        following = _following(answer)
+        if not self._is_over:
+            self._answers.put(answer)
+        return following
+
+    def _asked(self, group: list[SourceTask], greeting: Greeting) -> TaskAnswer | None:
+        """Return the answer of a process, None where it ended before it answered or says that it cannot.
+
+        Raises BrokenInvariant where no process can be started.
+        """
+        process = self._process or self._started(greeting)
+        if process is None or process.stdin is None or process.stdout is None:
+            return TaskAnswer([], [])
+        try:
+            send(process.stdin, _encode(group))
+            message = receive(process.stdout)
+            if message == CANNOT:
+                return None
+            if message is not None:
+                return _decode(message)
+        except (OSError, msgspec.MsgspecError):
+            pass
+        self._close()
+        return None
+
+    def _close(self) -> None:
+        """Let go of the process, whatever it is at. The next group gets another one."""
+        with self._starting:
+            process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            for pipe in (process.stdin, process.stdout):
                 if pipe is not None:
                     with suppress(OSError):
                         pipe.close()
+            process.wait()
 
-    def _hand_over(self, source: IO[bytes]) -> list[SourceTask]:
-        """Pass an answer on and return what goes on of it; nothing here keeps the answer while the next is made."""
-        answer = _received(source)
-        following = _following(answer)
-        self._answers.put(answer)
-        return following
+    def _started(self, greeting: Greeting) -> subprocess.Popen[bytes] | None:
+        """Start the process, now that there is work for it; None when all is over. Raises BrokenInvariant, OSError."""
+        with self._starting:
+            if self._is_over:
+                return None
+            process = subprocess.Popen(  # noqa: S603 - our own program
+                own_command(module="recollect.pipeline.work.process"),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            )
+            self._process = process
+        if process.stdin is None or process.stdout is None:
+            raise BrokenInvariant("a worker process has pipes")
+        send(process.stdin, _encode(greeting))
+        if receive(process.stdout) != READY and not self._is_over:
+            raise BrokenInvariant("it ended before it was ready")
+        return process
 
 
 def _following(answer: TaskAnswer) -> list[SourceTask]:
     return [done.next for done in answer.done if done.next is not None]
-
-
-def _received(source: IO[bytes]) -> TaskAnswer:
-    """Receive an answer; its message is let go of before the answer waits to be taken."""
-    message = receive(source)
-    if message is None:
-        raise BrokenInvariant("a worker answers every group")
-    return _decode(message)

@@ -19,12 +19,18 @@ from recollect.agents.registry import define
 from recollect.archive.keys import HomeKeys
 from recollect.config import PrivacyConfig
 from recollect.index.engine import bound_heaps
-from recollect.pipeline.work.tasks import SourceTask
+from recollect.pipeline.work.tasks import SourceTask, TaskAnswer
 from recollect.pipeline.work.worker import Worker
 from recollect.upkeep.forgetting.tombstones import NOTHING as NOTHING_FORGOTTEN
 from recollect.upkeep.forgetting.tombstones import Forgotten
 
 LENGTH_BYTES = 8
+READY = b"ready"
+"""What a worker says when it can take tasks."""
+CANNOT = b""
+"""What it says where it cannot answer for a group as a whole."""
+MAX_MESSAGE_BYTES = 1 << 30
+"""A longer answer is none: both sides would hold it whole."""
 _COLLECT_EVERY = 16
 """Slices leave no cycles behind but those of rare exceptions; collecting after every few of them is enough."""
 
@@ -70,13 +76,21 @@ def main() -> None:
     define(greeting.formats)
     worker = Worker(greeting.keys, Path(greeting.archive_folder), greeting.privacy, greeting.forgotten)
     decode = msgspec.msgpack.Decoder(list[SourceTask]).decode
-    encode = msgspec.msgpack.Encoder().encode
+    send(sink, READY)
     served = 0
     while (message := receive(source)) is not None:
-        send(sink, encode(worker.run(decode(message))))
+        send(sink, _encoded(worker.run(decode(message))))
         served += 1
         if served % _COLLECT_EVERY == 0:
             gc.collect()
+
+
+def _encoded(answer: TaskAnswer) -> bytes:
+    try:
+        message = msgspec.msgpack.encode(answer)
+    except (ValueError, OverflowError, MemoryError, TypeError):
+        return CANNOT
+    return message if len(message) <= MAX_MESSAGE_BYTES else CANNOT
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ from recollect.capture.files import ReadableSource
 from recollect.capture.records import LineReader, is_whole
 from recollect.capture.replay import replay, split_whole
 from recollect.config import PrivacyConfig
-from recollect.errors import ArchiveCorrupt, SourceChanged, SourceError
+from recollect.errors import RecollectError, SourceChanged, SourceError, where_raised
 from recollect.model.records import Defect, SourceInfo
 from recollect.pipeline.work.derive import Deriver, Resume, decode_state, encode_state, hashes_of
 from recollect.pipeline.work.stages import StageTimer
@@ -65,11 +65,13 @@ class Worker:
         for task in tasks:
             try:
                 answer.done.append(self.take(task))
-            except (
-                SourceError,
-                ArchiveCorrupt,
-            ) as error:  # what was archived of it is read where a parser begins again
+            except SourceError as error:
                 answer.failed.append(SliceFailed(task.source, str(error), not isinstance(error, SourceChanged)))
+            except RecollectError as error:
+                answer.failed.append(SliceFailed(task.source, str(error), True))
+            except Exception as bug:  # noqa: BLE001 - one source must not keep all others out; it is told
+                reason = f"could not be read ({where_raised(bug)}); please report this"
+                answer.failed.append(SliceFailed(task.source, reason, True))
         return answer
 
     def take(self, task: SourceTask) -> SliceDone:

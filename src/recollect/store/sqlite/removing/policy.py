@@ -65,6 +65,16 @@ def last_told_at(home: Path) -> int:
         db.close()
 
 
+def newest_observation(home: Path, *, before: int) -> int:
+    """Return when something was last seen before a time, UTC microseconds, 0 for never. Raises StoreError."""
+    db = open_database(home, "read")
+    try:
+        with store_errors():
+            return int(db.execute("SELECT max(observed_at) FROM observation WHERE observed_at < ?", (before,)).get or 0)
+    finally:
+        db.close()
+
+
 @contextmanager
 def _writing(home: Path) -> Iterator[apsw.Connection]:
     """One small transaction; the database must be there and of this version."""
