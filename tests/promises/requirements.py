@@ -141,6 +141,19 @@ REQUIREMENTS = (
         ),
     ),
     Requirement(
+        "out_of_the_way.isolated",
+        "Nothing in the working directory is executed, by no verb and by no registered command.",
+        (
+            "promises/test_isolated.py::test_no_verb_runs_code_of_the_folder_that_it_is_called_in",
+            "promises/test_isolated.py::test_workers_obey_no_python_variable",
+            "promises/test_isolated.py::test_every_registered_command_is_an_absolute_isolated_python",
+            "promises/test_isolated.py::test_no_registered_command_runs_planted_code",
+            "promises/test_isolated.py::test_a_planted_matplotlibrc_changes_no_plot",
+            "promises/test_isolated.py::test_only_one_module_says_how_recollect_starts_itself",
+            "promises/test_isolated.py::test_an_installation_of_one_user_is_found_though_isolated",
+        ),
+    ),
+    Requirement(
         "out_of_the_way.hooks",
         "A hook always exits 0, prints only valid output, and takes a few milliseconds.",
         (
