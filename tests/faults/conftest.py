@@ -9,6 +9,9 @@ import pytest
 from tests.faults.support.nursery import Nursery
 from tests.faults.support.trials import Bench
 from tests.faults.support.worlds import make_world
+from tests.pipeline.conftest import world
+
+__all__ = ["bench", "world"]
 
 
 @pytest.fixture(scope="session")

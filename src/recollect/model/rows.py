@@ -94,6 +94,13 @@ def encode_large_row(table: str, columns: Mapping[str, Cell], large: Mapping[str
     yield b"}}"
 
 
+def encode_large_file(table: str, path: str, content: LargeCell) -> Iterator[bytes]:
+    """Yield the record of a JSON file that is never held whole: the same bytes as those of `encode_file`."""
+    yield b'{"$row":%b,"file":%b,"content":' % (_encoder.encode(table), _encoder.encode(path))
+    yield from content.encoded()
+    yield b"}"
+
+
 def _tagged(tag: str, text: Iterator[bytes]) -> Iterator[bytes]:
     yield b'{"%b":' % tag.encode()
     yield from _string(text)

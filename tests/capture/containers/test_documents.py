@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.capture import documents
-from recollect.capture.containers import directory
 from recollect.capture.containers.directory import DirectoryDocument, DirectoryFile, documents_of, glob_of, lines_of
 from recollect.capture.documents import DocumentSource
-from recollect.errors import SourceChanged, SourceRefused
+from recollect.errors import SourceChanged
 from recollect.model.capabilities import Member
 from tests.capture.conftest import Desk
 
@@ -218,13 +217,6 @@ def test_a_document_that_changes_between_two_slices_is_left_to_the_next_pass(
     desk.sync()
     assert [text.split(" ")[0] for text in desk.said("b1")] == ["meanwhile", "1", "2", "3", "4", "5"]
     assert desk.is_whole()
-
-
-def test_a_file_that_is_far_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(directory, "MAX_FILE_BYTES", 10)
-    (document,) = documents_of(MEMBERS, [("store/note/b/n1.json", str(tmp_path), 11, 1)])
-    with pytest.raises(SourceRefused, match="larger"):
-        list(lines_of(document.files))
 
 
 def test_a_document_larger_than_a_slice_is_read_whole(small_steps: Desk) -> None:

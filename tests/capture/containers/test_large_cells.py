@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.capture.containers import cells
+from recollect.capture.containers.directory import DirectoryFile, lines_of
 from recollect.capture.containers.sqlite import open_database
 from recollect.model.capabilities import Table
-from recollect.model.rows import LargeCell, blob_cell, decode_row, encode_large_row, encode_row, text_cell
+from recollect.model.rows import LargeCell, blob_cell, decode_row, encode_file, encode_large_row, encode_row, text_cell
 from tests.capture.conftest import NOTES, Desk
 from tests.capture.containers.databases import made, note
 
@@ -107,6 +108,17 @@ def test_a_cell_of_40_megabytes_is_one_unknown_event_beside_the_others(desk: Des
     assert desk.said("b2") == ["elsewhere"]
     assert desk.memory.search("needle", sync=False).total == 1
     assert desk.is_whole()
+
+
+@pytest.mark.parametrize("size", [cells.INLINE_BYTES - 20, cells.INLINE_BYTES + 20, LARGE_BYTES])
+def test_a_file_of_any_size_is_read_in_pieces_and_encoded_as_in_one(size: int, tmp_path: Path) -> None:
+    path = tmp_path / "n1.json"
+    path.write_text(json.dumps({"say": "ä\n" * (size // 8)}))
+    info = path.stat()
+    file = DirectoryFile("note", "store/n1.json", str(path), info.st_size, info.st_mtime_ns)
+    pieces = list(lines_of([file]))
+    assert b"".join(pieces) == encode_file("note", "store/n1.json", path.read_bytes()) + b"\n"
+    assert max(map(len, pieces)) < 4 * cells.PIECE_BYTES
 
 
 def test_a_cell_that_unpacks_to_more_than_a_record_may_be_is_shown_by_its_beginning() -> None:

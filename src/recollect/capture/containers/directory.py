@@ -6,16 +6,17 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import BinaryIO, NamedTuple
 
 import msgspec
 
-from recollect.errors import SourceChanged, SourceRefused
+from recollect.capture.containers.cells import INLINE_BYTES, PIECE_BYTES
+from recollect.errors import SourceChanged
 from recollect.model.capabilities import Member
-from recollect.model.rows import encode_file
+from recollect.model.rows import LargeCell, encode_file, encode_large_file
 
 DOCUMENT = "document"
-MAX_FILE_BYTES = 64 * 1024 * 1024
 _NAME = re.compile(r"\{([a-z_]+)\}")
 _NUMBER = re.compile(r"[0-9]+")
 _MARK_BYTES = 16
@@ -83,22 +84,36 @@ def documents_of(members: Sequence[Member], files: Iterable[tuple[str, str, int,
 
 
 def lines_of(files: Sequence[DirectoryFile]) -> Iterator[bytes]:
-    """Yield each file as one line, with its end.
+    """Yield each file as one line, with its end; a large one in pieces.
 
-    Raises SourceChanged (a file is gone, or not what it was when it was found), SourceRefused (too large).
+    Raises SourceChanged: a file is gone, or not what it was when it was found.
     """
     for file in files:
-        if file.size > MAX_FILE_BYTES:
-            raise SourceRefused(f"{file.path} is larger than 64 MiB", reason="too large")
-        try:
-            with open(file.path, "rb") as handle:
-                content = handle.read(file.size + 1)
-                info = os.fstat(handle.fileno())
-        except OSError as error:
-            raise SourceChanged(f"{file.path} vanished while it was read") from error
-        if (info.st_size, info.st_mtime_ns, len(content)) != (file.size, file.mtime_ns, file.size):
-            raise SourceChanged(f"{file.path} changed while it was read")
-        yield encode_file(file.table, file.relative, content) + b"\n"
+        if file.size > INLINE_BYTES:
+            content = LargeCell(partial(_pieces, file), is_text=True, is_json=True)
+            yield from encode_large_file(file.table, file.relative, content)
+            yield b"\n"
+        else:
+            yield encode_file(file.table, file.relative, b"".join(_pieces(file))) + b"\n"
+
+
+def _pieces(file: DirectoryFile) -> Iterator[bytes]:
+    size = 0
+    try:
+        with open(file.path, "rb") as handle:
+            _check(file, handle, size=file.size)
+            while piece := handle.read(PIECE_BYTES):
+                size += len(piece)
+                yield piece
+            _check(file, handle, size=size)
+    except OSError as error:
+        raise SourceChanged(f"{file.path} vanished while it was read") from error
+
+
+def _check(file: DirectoryFile, handle: BinaryIO, *, size: int) -> None:
+    info = os.fstat(handle.fileno())
+    if (info.st_size, info.st_mtime_ns, size) != (file.size, file.mtime_ns, file.size):
+        raise SourceChanged(f"{file.path} changed while it was read")
 
 
 def _document(name: str, files: list[tuple[_Order, DirectoryFile]]) -> DirectoryDocument:

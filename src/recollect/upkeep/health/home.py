@@ -11,12 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from recollect.archive.wrapping.envelope import drafts
-from recollect.errors import StoreError
 from recollect.ready import PROGRAM
 from recollect.upkeep.copies.last import last_backup
 from recollect.upkeep.health.desk import Desk, counted
 from recollect.upkeep.reports import Check
-from recollect.upkeep.retention.clock import doubt
 
 OLDEST_PYTHON = (3, 11)
 _LOW_DISK_BYTES = 500_000_000
@@ -32,7 +30,6 @@ def machine_checks(desk: Desk) -> Iterator[Check]:
     yield python()
     yield home(desk)
     yield disk(desk)
-    yield from clock(desk)
     if desk.folder.exists():
         yield permissions(desk)
         yield leftovers(desk)
@@ -72,22 +69,6 @@ def disk(desk: Desk) -> Check:
     if free < _LOW_DISK_BYTES:
         return Check("disk", "fail", f"{free / 1e6:.0f} MB free", "free some space; what is stored stays")
     return Check("disk", "ok", f"{free / 1e9:.1f} GB free")
-
-
-def clock(desk: Desk) -> Iterator[Check]:
-    """Say whether the clock agrees with when the memory last saw it; nothing where it saw none."""
-    if not (desk.folder / "memory.db").exists():
-        return
-    try:
-        doubted = doubt(desk.folder, now_us=desk.now_us)
-    except StoreError:
-        return  # the check of the database tells
-    if doubted:
-        yield Check(
-            "clock", "warn", doubted, "check the date; if it is right, wait a day or run `recollect evict --force`"
-        )
-    else:
-        yield Check("clock", "ok", "agrees with when this memory last saw it, within a day")
 
 
 def open_to_others(folder: Path) -> Iterator[Path]:

@@ -20,6 +20,7 @@ from recollect.upkeep.damage import DOCTOR_BYTES, known_damage, look
 from recollect.upkeep.health.desk import Desk, counted
 from recollect.upkeep.health.excluded import excluded
 from recollect.upkeep.reports import Check
+from recollect.upkeep.retention.clock import doubt
 
 LONG_S = 24 * 3600
 """A session that could be analysed for so long and is not is worth a warning."""
@@ -226,10 +227,14 @@ def detectors(desk: Desk) -> Check:
 
 
 def clock(desk: Desk, reader: Reader) -> Check:
-    """Say whether this machine's clock is behind what was written down by it: ages and cadences are then wrong."""
+    """Say whether this machine's clock is behind what was written down by it, or is doubted: nothing is then deleted
+    because of its age."""
     newest = max((source.observed_at for source in reader.sources()), default=0)
     ahead_s = (newest - desk.now_us) / 1_000_000
     if ahead_s > CLOCK_SKEW_S:
         text = f"something was taken in {ahead_s / 3600:.1f} hours from now: the clock was ahead then, or is behind now"
         return Check("clock", "warn", text, "set the clock of this machine")
-    return Check("clock", "ok", "not behind what was taken in")
+    if doubted := doubt(desk.folder, now_us=desk.now_us):
+        hint = "check the date; if it is right, wait for a day or run `recollect evict --force`"
+        return Check("clock", "warn", doubted, hint)
+    return Check("clock", "ok", "agrees with when this memory last saw it")
