@@ -26,10 +26,12 @@ from recollect.model.records import ZSTD_SUFFIXES, Defect, SourceInfo
 from recollect.model.text import summary_of
 from recollect.pipeline.work.derive import Deriver, Resume, hashes_of
 from recollect.privacy.configured import STRANGERS_KEY, redactor_of
+from recollect.privacy.findings import secrets_of
 from recollect.privacy.redact import Redactor
 from recollect.store.blocks import BlockEntry, decode_block
 from recollect.store.bodies import hydrate
 from recollect.store.ports import FLAG_SIDECHAIN, EventDraft, RecordPlace
+from recollect.visible import hide
 
 SHIPPED = PrivacyConfig()
 """What is looked for where no configuration says more."""
@@ -168,6 +170,8 @@ class FileParser:
         uid = session_uid(self._info.agent, native_id)
         payload = hydrate(entry.body, partial(bytes, raw), self._redact)
         seq = self._seq[uid]
+        if not seq:
+            hide(secrets_of(uid, self._redact(uid)))
         self._seq[uid] += 1
         return Event(
             session_uid=uid,
