@@ -11,11 +11,10 @@ from pathlib import Path
 import msgspec
 
 from recollect.config import PrivacyConfig
-from recollect.privacy.findings import secrets_of
 from recollect.store.ports import TextRedactor
 from recollect.store.sqlite.readers.names import NAME_KINDS, NameKind, names_above, names_of
 from recollect.store.sqlite.removing.policy import read_mark, write_mark
-from recollect.visible import hide
+from recollect.visible import hide, secrets_of
 
 _MARK = "secret_names"
 

@@ -174,6 +174,9 @@ class TakesIn(ABC):
         told = self.kept_fresh()
         if told is not None:
             self.stale = (*told, *self._index_entries())
+            if time.monotonic() - self._refreshed_at > REFRESH_EVERY_S:  # the daemon may have met new names
+                self._refreshed_at = time.monotonic()
+                hide_secret_names(self.home)
             return self.stale
         if not self._refreshing.acquire(blocking=False):
             return ()

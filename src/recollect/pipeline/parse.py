@@ -26,12 +26,11 @@ from recollect.model.records import ZSTD_SUFFIXES, Defect, SourceInfo
 from recollect.model.text import summary_of
 from recollect.pipeline.work.derive import Deriver, Resume, hashes_of
 from recollect.privacy.configured import STRANGERS_KEY, redactor_of
-from recollect.privacy.findings import secrets_of
 from recollect.privacy.redact import Redactor
 from recollect.store.blocks import BlockEntry, decode_block
 from recollect.store.bodies import hydrate
 from recollect.store.ports import FLAG_SIDECHAIN, EventDraft, RecordPlace
-from recollect.visible import hide
+from recollect.visible import hide, secrets_of
 
 SHIPPED = PrivacyConfig()
 """What is looked for where no configuration says more."""

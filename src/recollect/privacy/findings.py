@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import re
 from typing import Final
 
 import msgspec
 
+from recollect.visible import MARKER
+
+__all__ = ["FINGERPRINT_HEX_DIGITS", "MARKER", "Finding", "finding_of"]
+
 FINGERPRINT_HEX_DIGITS: Final = 8
-MARKER: Final = re.compile(r"\[REDACTED:[a-z0-9_]{1,40}:[0-9a-f]{8}\]")
 
 
 class Finding(msgspec.Struct, frozen=True, gc=False):
@@ -33,10 +35,3 @@ def finding_of(kind: str, secret: str, marker_key: bytes) -> Finding:
     """Return the finding for a secret. Lone surrogates are allowed in it: transcripts hold them."""
     mac = hmac.new(marker_key, secret.encode("utf-8", "surrogatepass"), hashlib.sha256)
     return Finding(kind=kind, fingerprint=mac.hexdigest()[:FINGERPRINT_HEX_DIGITS])
-
-
-def secrets_of(text: str, redacted: str) -> dict[str, str]:
-    """Return what of a text was replaced in its redacted spelling, and by which marker."""
-    pattern = "(.+?)".join(re.escape(part) for part in MARKER.split(redacted))
-    found = re.fullmatch(pattern, text, re.DOTALL)
-    return dict(zip(found.groups(), MARKER.findall(redacted), strict=True)) if found is not None else {}
