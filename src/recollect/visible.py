@@ -7,6 +7,7 @@ tag characters, and lone surrogates, which no encoding can write.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 _UNSAFE = (
@@ -17,8 +18,43 @@ _UNSAFE_IN_JSON = (
     rb"\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2(?:\x80[\x8e\x8f\xa8-\xae]|\x81[\xa6-\xa9])|\xef\xbb\xbf"
     rb"|\xf3\xa0[\x80\x81][\x80-\xbf]"
 )
+MARKER = re.compile(r"\[REDACTED:[a-z0-9_]{1,40}:[0-9a-f]{8}\]")
+"""What stands in redacted text in the place of a secret."""
+_hidden: dict[str, str] = {}
+"""Secrets in names that are kept exactly (an id, a path), and the markers that are shown instead."""
 _text = re.compile(_UNSAFE)
 _json = re.compile(_UNSAFE_IN_JSON)
+
+
+def hide(names: Mapping[str, str]) -> None:
+    """Have whatever is shown by this process hold a marker where a secret in a name stands."""
+    _hidden.update(names)
+
+
+def secrets_of(text: str, redacted: str) -> dict[str, str]:
+    """Return what of a text was replaced in its redacted spelling, and by which marker."""
+    pattern = "(.+?)".join(re.escape(part) for part in MARKER.split(redacted))
+    found = re.fullmatch(pattern, text, re.DOTALL)
+    return dict(zip(found.groups(), MARKER.findall(redacted), strict=True)) if found is not None else {}
+
+
+def hide_nothing() -> None:
+    """Have every name shown exactly, for who asked for the original text."""
+    _hidden.clear()
+
+
+def without_hidden(text: str) -> str:
+    """Return a text with the markers of hidden names."""
+    for secret, marker in _hidden.items():
+        text = text.replace(secret, marker)
+    return text
+
+
+def as_stored(name: str) -> str:
+    """Return the exact spelling of a name that was shown with markers."""
+    for secret, marker in _hidden.items():
+        name = name.replace(marker, secret)
+    return name
 
 
 def safe(text: str) -> str:
@@ -27,7 +63,7 @@ def safe(text: str) -> str:
     Control characters become their pictures (ESC is `␛`), others `\\uXXXX` or `\\UXXXXXXXX`. Newlines and tabs stay; a
     carriage return before a newline goes.
     """
-    return _text.sub(_picture, text.replace("\r\n", "\n"))
+    return _text.sub(_picture, without_hidden(text).replace("\r\n", "\n"))
 
 
 def safe_line(text: str) -> str:
@@ -37,6 +73,8 @@ def safe_line(text: str) -> str:
 
 def safe_json(data: bytes) -> bytes:
     """Return JSON that decodes to the same, with every unsafe character as an escape."""
+    for secret, marker in _hidden.items():
+        data = data.replace(_inside_json(secret), _inside_json(marker))
     return _json.sub(_escape, data)
 
 
@@ -50,6 +88,12 @@ def encode_json(value: Any) -> bytes:
         import json
 
         return json.dumps(msgspec.to_builtins(value), separators=(",", ":")).replace("\x7f", "\\u007f").encode()
+
+
+def _inside_json(text: str) -> bytes:
+    import json
+
+    return json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "replace")
 
 
 def _picture(match: re.Match[str]) -> str:

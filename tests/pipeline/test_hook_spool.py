@@ -503,7 +503,7 @@ def test_forgetting_anything_deletes_what_was_put_aside(desk: Desk) -> None:
     desk.drop(b'{"no_session": "zebra', at_s=START_S)
     desk.memory.sync()
     assert list((desk.spool / "bad").glob("*/*"))
-    desk.memory.upkeep.forgetting.run(ForgetSelection(sessions=(UID,)))
+    desk.memory.upkeep.forgetting.run(ForgetSelection(session=UID))
     assert list((desk.spool / "bad").glob("*/*")) == []
 
 

@@ -16,6 +16,7 @@ from recollect.errors import IndexUnavailable, UnknownName
 from recollect.index.text_index import TextIndex
 from recollect.memory.lazily import LazyArchive, LazyRedactor
 from recollect.memory.learned.facets import HoldsLearned
+from recollect.memory.names import hide_secret_names
 from recollect.memory.taking_in import make_home, now_us
 from recollect.paths import config_file, home_dir, home_of_store
 from recollect.recall.answers import AgentStats, SearchAnswer, SessionPage, Stats, StorageStats, Timeline, TimelineEntry
@@ -24,6 +25,7 @@ from recollect.recall.meaning import Meaning
 from recollect.recall.search import Searcher
 from recollect.store.ports import EventFilter, Reader
 from recollect.store.sqlite import open_reader
+from recollect.visible import as_stored
 
 # A search must start quickly: what only taking in, upkeep and reading from the archive need is imported there.
 if TYPE_CHECKING:
@@ -133,8 +135,9 @@ class Memory(HoldsLearned):
 
     def session(self, uid: str) -> Session:
         """Return a session by uid, by a unique prefix of it, or by a citation `uid#seq`. Raises UnknownName."""
-        wanted = uid.partition("#")[0]
-        found = self.reader().session(wanted)
+        reader = self.reader()
+        wanted = as_stored(uid.partition("#")[0])
+        found = reader.session(wanted)
         if found is None:
             near = self.reader().nearest_sessions(wanted)
             raise UnknownName("session", wanted, nearest=near, hint="`recollect sessions` lists them")
@@ -284,6 +287,7 @@ class Memory(HoldsLearned):
                 self._reader_archive = LazyArchive(self._folders)
                 redactor = LazyRedactor(self._folders.keys, self.config.privacy)
                 self._reader = open_reader(self.home, self._reader_archive, redactor)
+                hide_secret_names(self.home)
             return self._reader
 
     def _retain(self, opened: tuple[SqliteWriter, Archive, HomeKeys], report: SyncReport) -> EvictReport | None:

@@ -15,6 +15,8 @@ import msgspec
 from recollect.config import Config
 from recollect.errors import IndexUnavailable, RecollectError, SchemaTooNew, SourceUnavailable, StoreError, StoreLocked
 from recollect.index.text_index import TextIndex
+from recollect.memory.lazily import LazyRedactor
+from recollect.memory.names import hide_secret_names, note_secret_names
 from recollect.paths import HOME_VARIABLE
 from recollect.pipeline.home import Home
 from recollect.store.ports import Reader
@@ -179,6 +181,9 @@ class TakesIn(ABC):
         told = self.kept_fresh()
         if told is not None:
             self.stale = (*told, *self._index_entries())
+            if time.monotonic() - self._refreshed_at > REFRESH_EVERY_S:  # the daemon may have met new names
+                self._refreshed_at = time.monotonic()
+                hide_secret_names(self.home)
             return self.stale
         if not self._refreshing.acquire(blocking=False):
             return ()
@@ -353,6 +358,7 @@ class TakesIn(ABC):
                 settle(archive, writer)
                 yield writer, archive, keys
                 self._settle(writer)
+                self._hide_names()
             finally:
                 archive.close()
         finally:
@@ -390,6 +396,12 @@ class TakesIn(ABC):
         except RecollectError as error:
             return f"the search index could not be mended: {error}"
         return f"a damaged part of the search index was made anew: {count:,} events"
+
+    def _hide_names(self) -> None:
+        """Have secrets in new ids and paths shown as markers, here and by whoever opens the memory later."""
+        redactor = LazyRedactor(self._folders.keys, self.config.privacy)
+        note_secret_names(self.home, redactor, self.config.privacy)
+        hide_secret_names(self.home)
 
     def _settle(self, writer: SqliteWriter) -> None:
         """What was ready and still holds is ready again. Where that fails nothing is: `_make_ready` then says why."""

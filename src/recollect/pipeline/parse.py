@@ -30,6 +30,7 @@ from recollect.privacy.redact import Redactor
 from recollect.store.blocks import BlockEntry, decode_block
 from recollect.store.bodies import hydrate
 from recollect.store.ports import FLAG_SIDECHAIN, EventDraft, RecordPlace
+from recollect.visible import hide, secrets_of
 
 SHIPPED = PrivacyConfig()
 """What is looked for where no configuration says more."""
@@ -168,6 +169,8 @@ class FileParser:
         uid = session_uid(self._info.agent, native_id)
         payload = hydrate(entry.body, partial(bytes, raw), self._redact)
         seq = self._seq[uid]
+        if not seq:
+            hide(secrets_of(uid, self._redact(uid)))
         self._seq[uid] += 1
         return Event(
             session_uid=uid,

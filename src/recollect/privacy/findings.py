@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import re
 from typing import Final
 
 import msgspec
 
+from recollect.visible import MARKER
+
+__all__ = ["FINGERPRINT_HEX_DIGITS", "MARKER", "Finding", "finding_of"]
+
 FINGERPRINT_HEX_DIGITS: Final = 8
-MARKER: Final = re.compile(r"\[REDACTED:[a-z0-9_]{1,40}:[0-9a-f]{8}\]")
 
 
 class Finding(msgspec.Struct, frozen=True, gc=False):

@@ -64,7 +64,7 @@ def raw_files(reader: Reader, session: Session, *, revision: int | None = None) 
     slug, native = split_session_uid(session.session_uid)
     rows = [s for s in reader.sources(slug, session=native) if s.revision > 0]
     rows.sort(key=lambda s: (s.lane, s.container != "jsonl", s.path))
-    stem = file_name(session.session_uid, "")
+    stem = file_name(safe(session.session_uid), "")
     files: list[RawFile] = []
     for i, row in enumerate(rows):
         wanted = row.revision
@@ -122,7 +122,7 @@ def export(
                 missing = holes_in(stored.reader, file) if size < file.bytes else ()
                 written.append(Exported(str(path), session.session_uid, form, size, len(missing), missing))
         else:
-            path = out / file_name(session.session_uid, _EXTENSION[form])
+            path = out / file_name(safe(session.session_uid), _EXTENSION[form])
             size = _write(path, render(stored, session, form), session)
             written.append(Exported(str(path), session.session_uid, form, size))
     except OSError as error:

@@ -11,6 +11,7 @@ import click
 from recollect.cli.options import json_option, limit_option, open_memory
 from recollect.cli.terminal import console, write_bytes, write_json
 from recollect.errors import UnknownName, UsageError
+from recollect.visible import hide_nothing
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -57,6 +58,7 @@ def command(session: str | None, limit: int, first: int, as_json: bool, **flags:
             write_bytes(b"".join(record if record.endswith(b"\n") else record + b"\n" for record in records))
             return 0
         shown = memory.upkeep.reveal.events(events)
+    hide_nothing()  # the original text may say the secret of its session's name
     if as_json:
         write_json(shown)
     else:
