@@ -22,6 +22,10 @@ DATABASE_NAME = "memory.db"
 BACKGROUND_VARIABLE = "RECOLLECT_BACKGROUND"
 """Set to 0: nothing is started that outlives the command that starts it."""
 CONFIG_NAME = "config.toml"
+RESTORE_FOLDER = "restore"
+"""In the home, while a backup takes the memory's place."""
+RESTORE_READY = "READY"
+"""In that folder, once nothing but swapping folders is left to do."""
 MAX_SOCKET_BYTES = 103
 """Of a Unix socket's path, on every system; Linux takes 107."""
 

@@ -295,7 +295,7 @@ def test_damaged_entries_are_counted(tmp_path: Path, archive: Archive, sealer: S
     path.write_bytes(data)
     reopened = Archive.open(tmp_path / "archive", keys)
     assert list(reopened.entries(skip_damaged=True)) == [second]
-    assert reopened.damaged_entries == 1
+    assert reopened.journal.damaged == 1
 
 
 @pytest.mark.skipif(os.name == "nt", reason="file modes are POSIX's")

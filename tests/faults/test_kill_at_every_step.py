@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from recollect.cli.verbs import VERBS
+from tests.faults.support.injection import Fault
 from tests.faults.support.stages import STAGES
 from tests.faults.support.trials import SEED, Bench, Stage, named
 from tests.faults.support.worlds import prepare_home
@@ -27,6 +28,16 @@ def test_a_stage_that_is_killed_anywhere_is_finished_by_the_next_run(bench: Benc
     while not tallies[-1].killed and len(tallies) < TRIES:  # all came when the work was done
         tallies.append(trial.hit(trial.kills(KILLS, chance)))
     assert tallies[-1].killed, tallies
+
+
+def test_a_restore_that_is_killed_between_two_folders_is_finished_by_the_next_read(bench: Bench) -> None:
+    """For a moment the key, the archive or the index is in neither place."""
+    (restoring,) = (stage for stage in STAGES if stage.name == "restoring")
+    trial = bench.trial(restoring)
+    renames = [number for number, step in enumerate(trial.ended.steps, 1) if step.endswith(" rename")]
+    assert len(renames) >= 7
+    for number in renames:
+        assert trial.hit([Fault("kill", number)]).killed
 
 
 KILLED_ELSEWHERE = {

@@ -70,7 +70,7 @@ def test_a_sync_archives_a_damaged_chunk_again_from_the_agents_file(machine: Mac
     assert report.state == "done"
     assert "1 damaged chunk was archived again from the agents' files" in report.notes
     assert machine.memory.upkeep.verify().ok
-    assert b"".join(machine.memory.upkeep.export_bytes(machine.one.uid)) == machine.one.path.read_bytes()
+    assert b"".join(machine.memory.upkeep.export_bytes(machine.one.uid, format="raw")) == machine.one.path.read_bytes()
 
 
 def test_what_was_archived_again_is_rebuilt_from_the_archive_alone(machine: Machine) -> None:

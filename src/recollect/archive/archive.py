@@ -114,7 +114,7 @@ class Archive:
     def revisions(self) -> list[ArchivedRevision]:
         """Return every revision of every source that the journal tells of, in the order of first sight.
 
-        Damaged entries are skipped, see `damaged_entries`. Raises ArchiveError.
+        Damaged entries are skipped, counted in `journal.damaged`. Raises ArchiveError.
         """
         return fold(self.entries(skip_damaged=True))
 
@@ -126,11 +126,6 @@ class Archive:
         """Return what the journal says must not come back, each once. Raises ArchiveError."""
         found = {t.id: t for entry in self.entries(skip_damaged=True) for t in entry.tombstones}
         return list(found.values())
-
-    @property
-    def damaged_entries(self) -> int:
-        """Damaged places of the journal that the latest `entries(skip_damaged=True)` has met so far."""
-        return self.journal.damaged
 
     def rewrite_journal(self, revisions: Sequence[ArchivedRevision], others: Sequence[JournalEntry]) -> None:
         """Let a journal that tells of these take the place of the present one, whatever that is.

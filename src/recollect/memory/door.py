@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 
 from recollect.config import Config, load_config
-from recollect.errors import IndexUnavailable, UnknownName
+from recollect.errors import IndexUnavailable, StoreLocked, UnknownName
 from recollect.index.text_index import TextIndex
 from recollect.memory.lazily import LazyArchive, LazyRedactor
 from recollect.memory.learned.facets import HoldsLearned
 from recollect.memory.names import hide_secret_names
 from recollect.memory.taking_in import make_home, now_us
-from recollect.paths import config_file, home_dir, home_of_store
+from recollect.paths import RESTORE_FOLDER, RESTORE_READY, config_file, home_dir, home_of_store
 from recollect.recall.answers import AgentStats, SearchAnswer, SessionPage, Stats, StorageStats, Timeline, TimelineEntry
 from recollect.recall.coverage import partly, unsearched
 from recollect.recall.meaning import Meaning
@@ -279,6 +279,7 @@ class Memory(HoldsLearned):
         """Return the shared reader of the store; an empty memory is made where there is none."""
         with self._lock:
             if self._reader is None:
+                self._finish_restore()
                 if not (self.home / "memory.db").exists():
                     from recollect.store.sqlite import open_writer
 
@@ -289,6 +290,15 @@ class Memory(HoldsLearned):
                 self._reader = open_reader(self.home, self._reader_archive, redactor)
                 hide_secret_names(self.home)
             return self._reader
+
+    def _finish_restore(self) -> None:
+        """Finish a restore that was killed while it swapped folders: until then, key and archive need not fit."""
+        if not (self.home / RESTORE_FOLDER / RESTORE_READY).exists():
+            return
+        from recollect.upkeep.copies.swapping import finish_restore
+
+        with suppress(StoreLocked, OSError):  # another process is at it, or the home is read-only
+            finish_restore(self.home)
 
     def _retain(self, opened: tuple[SqliteWriter, Archive, HomeKeys], report: SyncReport) -> EvictReport | None:
         from recollect.upkeep.retention.cadence import is_due
@@ -322,6 +332,7 @@ class Memory(HoldsLearned):
         from recollect.archive.archive import Archive
         from recollect.archive.keys import load_keys
 
+        self._finish_restore()
         archive = Archive.open(self._folders.archive, load_keys(self._folders.keys), read_only=True)
         try:
             yield archive

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from recollect.agents.registry import adapters
 from recollect.archive.archive import Archive
+from recollect.archive.chunks import ChunkPlace
 from recollect.archive.files import write_error
 from recollect.archive.journal import MARK_BYTES, Tombstone
 from recollect.archive.keys import HomeKeys
@@ -267,6 +268,8 @@ def rederive_stale(
             revision.kept = known.kept
             if row.source_id in rewound:  # its cursor and marks are those of a derivation that came to nothing
                 revision.committed_bytes, revision.marks = known.committed_bytes, known.marks
+                if _length(known.chunks) > _length(chunks):  # the database was catching up with its archive
+                    revision.chunks = known.chunks
         with writer.transaction():
             writer.rewind(row.source_id)
         row.trail = same_revision(row.trail)
@@ -277,3 +280,7 @@ def rederive_stale(
         if progress is not None:
             progress(done, total)
     return count
+
+
+def _length(chunks: Sequence[tuple[ChunkPlace, bool]]) -> int:
+    return sum(place.plain for place, _ in chunks)

@@ -94,8 +94,8 @@ def _journal_defects(archive: Archive, rows: list[LedgerRow]) -> list[LedgerDefe
         LedgerDefect("journal_incomplete", detail, row.source_id, row.path, row.revision, is_loss=True)
         for row in missing[:_MAX_DEFECTS]
     ]
-    if archive.damaged_entries:
-        detail = f"{archive.damaged_entries} of {count + archive.damaged_entries} entries of the journal are damaged"
+    if archive.journal.damaged:
+        detail = f"{archive.journal.damaged} of {count + archive.journal.damaged} entries of the journal are damaged"
         defects.append(LedgerDefect("journal_damaged", detail, is_loss=True))
     return defects
 

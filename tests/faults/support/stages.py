@@ -253,6 +253,33 @@ def _without_an_index(bench: Bench, home: Path) -> None:
     shutil.rmtree(home / "index")
 
 
+def _without_a_journal(bench: Bench, home: Path) -> None:
+    bench.must(home, "sync")
+    (home / "archive" / "journal.log").unlink()
+
+
+def _with_an_older_database(bench: Bench, home: Path) -> None:
+    """The database is a copy of before the agents wrote on; the archive has everything."""
+    files = {path: path.read_bytes() for path in bench.world.transcripts().values()}
+    for path, data in files.items():
+        path.write_bytes(data[: len(data) * 2 // 3])
+    bench.must(home, "sync")
+    older = (home / "memory.db").read_bytes()
+    for path, data in files.items():
+        path.write_bytes(data)
+    bench.must(home, "sync")
+    (home / "memory.db").write_bytes(older)
+
+
+def _is_searched(home: Path, world: World, _before: Seen) -> Seen:
+    """What is damaged is not whole before it is repaired; a question is answered, or it is said what is missing."""
+    assert_database_is_sound(home)
+    with opened(home, world.env) as memory:
+        answer = memory.search("question", sync=False)
+        assert answer.hits or answer.notes
+    return NOTHING
+
+
 def _assert_exported(home: Path, world: World, expected: dict[str, Any]) -> None:
     """There is one file, and it is whole."""
     assert_same(home, world, expected)
@@ -337,5 +364,7 @@ STAGES = (
     Stage("adding a decision", ("decisions", "add", "We keep SQLite"), _taken_in, is_same=_assert_same_but_repeated),
     Stage("adding a fact", ("facts", "add", "shop", "runs_on", "heron"), _taken_in, expected=with_something("facts")),
     Stage("removing documents", ("docs", "remove", "project"), _with_documents, codes=(0, 2)),
-    Stage("repairing", ("doctor", "--fix"), _without_an_index, codes=(0, 1, 3)),
+    Stage("mending the index", ("doctor", "--fix"), _without_an_index, codes=(0, 1, 3)),
+    Stage("catching up with the archive", ("sync",), _with_an_older_database, is_whole=_is_searched),
+    Stage("repairing", ("repair",), _without_a_journal, is_whole=_is_searched),
 )

@@ -247,7 +247,7 @@ def _archive_damage(job: _Job) -> str:
     with job.archive() as archive:
         rows = list(reader.ledgers())
         told_of = archive.sizes()
-        lacking, broken = len(untold(told_of, rows)), archive.damaged_entries
+        lacking, broken = len(untold(told_of, rows)), archive.journal.damaged
         ahead = behind(told_of, reader.ledgers())
     told = [f"{broken:,} entries of the journal are damaged"] * bool(broken)
     told += [f"the journal does not tell of {lacking:,} revisions"] * bool(lacking)

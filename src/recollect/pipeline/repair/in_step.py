@@ -104,7 +104,7 @@ def compare(opened: Opened) -> Compared:
     archive, writer = opened.archive, opened.writer
     rows = {(row.source_id, row.revision): row for row in opened.reader.ledgers()}
     told, others, _ = sorted_out(archive.entries(skip_damaged=True))
-    found = Compared([], others, damaged=archive.damaged_entries)
+    found = Compared([], others, damaged=archive.journal.damaged)
     stones = writer.removing.forgetting.tombstones()
     forgotten = Forgotten.of(opened.keys.forget_key, stones)
     by_key = {}

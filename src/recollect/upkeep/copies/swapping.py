@@ -14,12 +14,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from recollect.archive.files import make_private_folder, sync_folder
+from recollect.paths import RESTORE_FOLDER, RESTORE_READY
 from recollect.ready import withdraw
 from recollect.store.sqlite import DATABASE_NAME, IngestLock
 from recollect.upkeep.copies.manifest import write_private
 
-FOLDER = "restore"
-READY = "READY"
+FOLDER = RESTORE_FOLDER
+READY = RESTORE_READY
 KEEP = "KEEP"
 """Beside READY: the memory of before is kept, not deleted; what stands in it is the name of its folder."""
 _FOLDERS = ("keys", "archive", "index")

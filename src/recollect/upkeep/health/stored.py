@@ -96,7 +96,7 @@ def archive(desk: Desk, reader: Reader) -> Check:
         try:
             rows = list(reader.ledgers())
             entries = sum(entry.is_observation for entry in opened.entries(skip_damaged=True))
-            broken = opened.damaged_entries
+            broken = opened.journal.damaged
             told = opened.sizes()
             lacking = len(untold(told, rows))
             ahead = behind(told, rows) and behind(told, reader.ledgers())
