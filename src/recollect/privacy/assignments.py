@@ -27,19 +27,19 @@ from recollect.privacy.shapes import AFTER_ENCODED, ENCODED_RAW, Detector, LateP
 AWS_SECRET_NAMES: Final = re.compile(r"(?:secret[-_ ]?access[-_ ]?key|aws[-_ ]?secret(?:[-_ ]?key)?)\Z", re.IGNORECASE)
 
 # What may follow a name at once, in text or in JSON bytes.
-_ENDINGS = (*"\"'`*)]}>=:|, \t\n\r(/-_0123456789", *AFTER_ENCODED, "Base", "Data", "Value", "\xa0", "│", "→")
+_ENDINGS = (*"\"'`*)]}>=:|,< \t\n\r(/-_0123456789", *AFTER_ENCODED, "Base", "Data", "Value")
 _SHORT: Final = 3
 """Words of so few letters end many others: what may follow them is fewer."""
-_SHORT_ENDINGS = ("\"", "'", "`", "*", ")", "]", "}", ">", "=", ":", "|", ",", " ", "\t", "\n", *AFTER_ENCODED)
+_SHORT_ENDINGS = ('"', "'", "`", "*", ")", "]", "}", ">", "<", "=", ":", "|", ",", " ", "\t", "\n", *AFTER_ENCODED)
 _CLOSE = r"[\"'`*_\])}]{0,5}"
 _NAME_BEFORE = re.compile(r"(?:[A-Za-z]{2,16} ){0,3}[-A-Za-z0-9_.$@/]{0,64}\Z", re.ASCII)
 _PLACES = re.compile(
     rf"""
     (?P<assign> {_CLOSE}[ \t\xa0]{{0,40}}
         (?: :[ \t]?[A-Za-z][A-Za-z0-9_.\[\]<>|?]{{0,30}}[ \t]?={{1,3}} | :=|=>|[?+]?={{1,3}} | ::?(?![/:]) )
-        {_CLOSE}[ \t\xa0]{{0,40}} (?:\r?\n[ \t]{{0,40}}(?:\r?\n[ \t]{{0,40}})?(?P<below>))? )
+        {_CLOSE}[ \t\xa0]{{0,40}} (?:\r?\n[ \t+|>]{{0,40}}(?:\r?\n[ \t+|>]{{0,40}})?(?P<below>))? )
   | (?P<xml> </[A-Za-z]{{1,12}}>\s{{0,40}}<[A-Za-z]{{1,12}}>\s{{0,8}} )
-  | (?P<pair> {_CLOSE}[ \t]{{0,8}}[,;]?\s{{0,60}}
+  | (?P<pair> {_CLOSE}[ \t]{{0,8}}[,;]?[\s+|>-]{{0,60}}
         (?: [\"']?(?:type|sensitive|secure|secret|description|required|enabled)[\"']?\s?[:=]\s?[\"']?[A-Za-z]{{0,20}}[\"']?
             [,;]?\s{{1,60}} ){{0,2}}
         [\"'<]?(?:[Vv]alue|VALUE|val|[sS]ecretString|[sS]tringValue|plaintext|content)[\"'>]?[ \t]{{0,8}}[:=>]?[ \t]{{0,8}} )
@@ -174,7 +174,7 @@ def _is_aws_secret(value: str) -> bool:
 
 
 def _spelled(words: tuple[str, ...]) -> list[str]:
-    return sorted({spelling for word in words for spelling in (word, word.upper(), word.title())})
+    return sorted({spelling for word in words for spelling in (word, word.upper(), word.capitalize())})
 
 
 _RAW_JUNK = (
@@ -182,9 +182,7 @@ _RAW_JUNK = (
     r"|\x1b|\xc2[\x9b\xa0]|\^?\[[0-9;]*[A-Za-z])"
 )
 _RAW_UNIT = r"(?:[^\"\\{}\n]|\\+[^\"\\])"
-_RAW_VALUE = (
-    rf"(?=[^\s\"]{{6}})(?:(?:[^\"\\\x00-\x20%&\[0-9]|\\+/)*+(?:[0-9]|{ENCODED_RAW})|(?:[a-z]*+[A-Z]++){{4}}|[A-Za-z]+-)"
-)
+_RAW_VALUE = rf"(?=[^\s\"]{{6}})(?:(?:[^\"\\\x00-\x20%&\[0-9]|\\+/){{0,300}}+(?:[0-9]|{ENCODED_RAW})|[^\s\"]{{300}}|(?:[a-z]{{0,20}}+[A-Z]{{1,20}}+){{4}})"
 _RAW = raw_pattern(
     rf"[A-Za-z]{{2,13}}{TAIL}(?:{_RAW_JUNK}{{0,200}}+(?:[:=|>]+{_RAW_JUNK}{{0,200}}+)?{_RAW_VALUE}"
     rf"|{_RAW_UNIT}{{0,160}}?(?:[:=|>]|is|was|were|to|as|now|be|\xe2)(?:{_RAW_JUNK}|[:=>])*+{_RAW_VALUE})"
@@ -196,7 +194,9 @@ _RAW_OF_PASSWORD = raw_pattern(
 _AWS_VALUE = re.compile(r"[A-Za-z0-9/+]{40}\Z")
 
 
-def _named(kind: str, words: tuple[str, ...], *, raw: LatePattern[bytes], wanted: Callable[[Strength, str, str], bool]) -> Detector:
+def _named(
+    kind: str, words: tuple[str, ...], *, raw: LatePattern[bytes], wanted: Callable[[Strength, str, str], bool]
+) -> Detector:
     spelled = _spelled(words)
     heads = "|".join(sorted(spelled, key=len, reverse=True))
     return Detector(

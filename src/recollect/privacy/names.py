@@ -15,6 +15,7 @@ PASSWORD_WORDS: Final = (
 SECRET_WORDS: Final = (
     "secret", "token", "key", "credential", "credentials", "creds", "auth", "authorization", "jwt", "pat",
     "sas", "cookie", "mnemonic", "phrase", "salt", "secrets", "bearer",
+    "private_key_id",
 )  # fmt: skip
 """The last word of a name, before an ending such as `_BASE` or `_PROD`."""
 
@@ -70,6 +71,8 @@ def strength_of(name: str) -> Strength:
         parts.pop()
     if not parts:
         return ""
+    if parts[-3:] == ["private", "key", "id"]:
+        return "secret"
     upper = name.isupper() and "_" in name
     last, before = parts[-1], parts[-2] if len(parts) > 1 else ""
     if last in ("base", "data", "value") and before in ("key", "secret", "token", "password"):
@@ -88,6 +91,8 @@ _ENVIRONMENTS = frozenset(
 
 
 def _of_last(last: str, before: str, name: str) -> Strength:
+    if name == "PASS":  # what test runners print
+        return ""
     if last in ("pass", "pw", "psk") or last.endswith(_PASSWORDS):
         return "" if last in _NO_PASS or (last == "pass" and before in _PASSED) else "password"
     if last.endswith("pass") and last not in _NO_PASS:
@@ -109,8 +114,8 @@ def _of_last(last: str, before: str, name: str) -> Strength:
 def _of_key(qualifier: str, before: str, *, upper: bool) -> Strength:
     """Return what `…key` says: of the many kinds of keys only some are secret."""
     qualifier = qualifier or before
-    if qualifier in _NO_KEYS:
+    if not qualifier or qualifier in _NO_KEYS:
         return ""
     if qualifier in _KEY_OF or qualifier.endswith(("api", "secret", "access", "auth", "private")):
         return "secret"
-    return "secret" if upper and qualifier else "key"
+    return "secret" if upper else "key"

@@ -17,9 +17,9 @@ VALUE_MAX_CHARS = 2048
 
 _REFERENCE = re.compile(
     r"""\A(?:\$(?:[{(]|[A-Za-z_][A-Za-z0-9_]*\Z|[0-9@*#]\Z)|[%{\[(<~]|\.{0,2}/[A-Za-z_.-]*(?:/|\Z)|\\|--)
-      | ://|\$[{(]|\{\{                                 # a URL, an interpolation
+      | sha(?:1|256|512)[:-]|://|\$[{(]|\{\{                                 # a URL, an interpolation
       | \A[A-Za-z_]+\d{0,2}(?:\.[A-Za-z_]+\d{0,2})+\Z   # self.token2
-      | \A(?:process\.env|os\.environ|import\.meta|secrets\.|vault:|env:|file:|arn:|sha256:|[A-Za-z]:\\)
+      | \A(?:process\.env|os\.environ|import\.meta|secrets\.|vault:|env:|file:|arn:|[A-Za-z]:\\)
       | (?:Private|Public|Secret|Access|Api)Key(?:Types?)?\Z|[Kk]eyTypes?\Z   # a type: Ed25519PrivateKey
       | \.(?:py|js|ts|tsx|go|rs|json|ya?ml|md|txt|sh|toml|lock|html|css|pem|key|crt)\b
     """,

@@ -27,8 +27,8 @@ ENCODED_RAW = r"(?:\\+[^nrt\"\\]|%[0-7][0-9A-Fa-f]|&#|&[a-z]{2,4};|\x1b|\xc2\x9b
 """Begins in bytes what a view decodes: where one stands inside a token, the token is told from the decoded text."""
 
 _SIGNS_AT_END = re.compile(r"[^-A-Za-z0-9_.]+\Z", re.ASCII)
-_CORE_MIN_CHARS = 4
-AFTER_ENCODED = ("\\", "%", "&", "\x1b", "^", "[", "\x9b")
+_CORE_MIN_CHARS = 3
+AFTER_ENCODED = ("\\", "%", "&", "\x1b", "^", "[")
 """What may follow the plain beginning of a literal whose next character is encoded."""
 
 
@@ -143,11 +143,13 @@ def prefixed(
     closed: nothing alphanumeric may follow, for tokens of fixed length.
     """
     heads = "|".join(re.escape(p) for p in sorted(prefixes, key=len, reverse=True))
-    end = "(?![A-Za-z0-9])" if closed else ""
+    like_base64 = all(p.isalnum() for p in prefixes)
+    begin = r"(?<![A-Za-z0-9/])(?<![A-Za-z0-9]\+)" if like_base64 else "(?<![A-Za-z0-9])"
+    end = ("(?![A-Za-z0-9+/])" if like_base64 else "(?![A-Za-z0-9])") if closed else ""
     return Detector(
         kind=kind,
-        literals=tuple(p.encode("ascii") for p in prefixes),
-        pattern=text_pattern(rf"(?<![A-Za-z0-9])((?:{heads}){body}){end}"),
-        raw=raw_pattern(rf"(?:{heads})(?:{body}|[A-Za-z0-9_.=+/~$!:@-]*+{ENCODED_RAW})"),
+        literals=literals(*prefixes),
+        pattern=text_pattern(rf"{begin}((?:{heads})(?:{body})){end}"),
+        raw=raw_pattern(rf"(?:{heads})(?:{body}|[A-Za-z0-9_.=+/~$!:@-]{{0,300}}+{ENCODED_RAW})"),
         validate=validate,
     )

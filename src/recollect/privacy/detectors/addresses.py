@@ -36,7 +36,9 @@ _URL_PASSWORD = Detector(
     pattern=text_pattern(
         r":/?/(?=[^\x00-\x20\"'`\\/@:<>(){}?#]{0,64}:([^\x00-\x20\"'`\\/<>{}]{3,256})@[A-Za-z0-9\[_$-])"
     ),
-    raw=raw_pattern(r"(?::|%3[Aa])(?:\\*/|%2[Ff]|\\*/|&#[x0-9A-Fa-f]{2,3};)(?=[^\s\"]{5,2000}?(?:@|%40|&#))"),
+    raw=raw_pattern(
+        r"(?::|%3[Aa])(?:\\*/|%2[Ff]|\\*/|&#[x0-9A-Fa-f]{2,3};)(?:\\*/|%2[Ff]|&#[x0-9A-Fa-f]{2,3};)?[^\s\"/<>{}]{3,2000}?(?:@|%40|&#)"
+    ),
     validate=_is_url_password,
 )
 _URL_TOKEN = Detector(
@@ -52,15 +54,12 @@ _URL_SIGNATURE = Detector(
         "X-Amz-Signature=",
         "X-Goog-Signature=",
         "X-Amz-Security-Token=",
-        "&sig=",
-        "?sig=",
-        "&Signature=",
-        "?Signature=",
+        "sig=",
         "signature=",
         "Signature=",
     ),
     pattern=text_pattern(
-        r"(?:X-(?:Amz|Goog)-(?:Signature|Security-Token)|[&?]sig|[&?]?[Ss]ignature)=\"?(?=([A-Za-z0-9%/+=_~-]{32,1500}+))"
+        r"(?:X-(?:Amz|Goog)-(?:Signature|Security-Token)|(?<=[&?])sig|[Ss]ignature)=\"?(?=([A-Za-z0-9%/+=_~-]{32,1500}+))"
     ),
     validate=has_letter_and_digit,
 )
@@ -110,8 +109,8 @@ _PGPASS = Detector(
     literals=literals(":5432:", ":5433:", ":6432:", ":*:"),
     # Looks back for the host, and on for database and user: five fields in a line.
     pattern=text_pattern(
-        r"(?m)^[^\S\n]*(?:[0-9+|:>-]{1,8}\s?)?(?:[A-Za-z0-9.*_-]+|\[[0-9a-f:]+\]|/[^\s:]+):(?:[0-9]{2,5}|\*):[A-Za-z0-9_*.-]+"
-        r":[A-Za-z0-9_*.@-]+:([^\s:\"']{4,128})[^\S\n]*$"
+        r"(?:(?<=[\s\"'`|+])|^)(?:[A-Za-z0-9.*_-]{1,255}|\[[0-9a-f:]{2,40}\]):(?:[0-9]{2,5}|\*):[A-Za-z0-9_*.-]{1,64}"
+        r":[A-Za-z0-9_*.@-]{1,64}:([^\s:\"'`|]{4,128})(?=[\s\"'`|]|\Z)"
     ),
     validate=plausible_word,
     anchored=False,

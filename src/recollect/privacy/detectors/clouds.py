@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from recollect.privacy.assignments import AWS_SECRET_KEY
 from recollect.privacy.plausibility import is_varied, looks_random
-from recollect.privacy.shapes import Detector, prefixed, text_pattern
+from recollect.privacy.shapes import Detector, literals, prefixed, text_pattern
 
 _AZURE_CONNECTION = Detector(
     kind="azure_key",
-    literals=(b"AccountKey=", b"SharedAccessKey=", b"SharedAccessSignature="),
+    literals=literals("AccountKey=", "SharedAccessKey=", "SharedAccessSignature="),
     pattern=text_pattern(r"(?:AccountKey|SharedAccessKey|SharedAccessSignature)=(?=([A-Za-z0-9+/%=&.-]{32,512}+))"),
     validate=is_varied,
 )
@@ -28,7 +28,7 @@ _AZURE_SIGNED = Detector(
     kind="azure_key",
     literals=(b"AZDO", b"+ACR", b"AzFu", b"AzSe", b"+ASt", b"ACDb"),
     pattern=text_pattern(
-        r"(?<![A-Za-z0-9+/])([A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|[A-Za-z0-9+/]{42}\+ACR[A-Za-z0-9]{6}"
+        r"(?<![A-Za-z0-9/])([A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|[A-Za-z0-9+/]{42}\+ACR[A-Za-z0-9]{6}"
         r"|[A-Za-z0-9_+/-]{44}AzFu[A-Za-z0-9_+/-]{5,8}={0,2}|[A-Za-z0-9]{42}AzSe[A-Za-z0-9]{6}"
         r"|[A-Za-z0-9+/]{76}(?:\+ASt|ACDb)[A-Za-z0-9+/]{5,8}={0,2})(?![A-Za-z0-9+/])"
     ),
@@ -43,7 +43,7 @@ _TERRAFORM = Detector(
 )
 _GOOGLE_REFRESH = Detector(
     kind="google_oauth",
-    literals=(b"1//0", rb"1\/\/0", rb"1/\/0", rb"1\//0"),
+    literals=(b"1//0", b"1\\/", b"1/\\/", b"1%2F%2F0", b"1%2f%2f0"),
     pattern=text_pattern(r"(?<![A-Za-z0-9])(1//0[A-Za-z0-9_-]{30,300}+)"),
     validate=is_varied,
 )

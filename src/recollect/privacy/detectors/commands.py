@@ -94,7 +94,8 @@ _ARGUMENTS = Detector(
         "set-password ",
     ),
     pattern=text_pattern(
-        rf"htpasswd[ \t](?:-[A-Za-z]+[ \t]+)*-[A-Za-z]*b[A-Za-z]*[ \t]+(?:\S+[ \t]+){{1,3}}?{_WORD}(?=\s*(?:\Z|[\n|;&>\"'`]))"
+        rf"htpasswd[ \t]+(?:-[A-Za-z]+[ \t]+)*?-(?:[A-Za-z]*n[A-Za-z]*b|[A-Za-z]*b[A-Za-z]*n)[A-Za-z]*[ \t]+\S+[ \t]+{_WORD}"
+        rf"|htpasswd[ \t]+(?:-[A-Za-z]+[ \t]+)*?-[A-Za-z]*b[A-Za-z]*[ \t]+(?:-[A-Za-z]+[ \t]+)*\S+[ \t]+\S+[ \t]+{_WORD}"
         rf"|rabbitmqctl[ \t]+(?:add_user|change_password|authenticate_user)[ \t]+\S+[ \t]+{_WORD}"
         rf"|wpa_passphrase[ \t]+\S+[ \t]+{_WORD}|net user[ \t]+\S+[ \t]+{_WORD}"
         rf"|net use[ \t]+[^\n]{{0,80}}?[ \t]/user:\S+[ \t]+{_WORD}"

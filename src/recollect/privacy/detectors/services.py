@@ -58,7 +58,7 @@ CODE: tuple[Detector, ...] = (
 
 _TELEGRAM = Detector(
     kind="telegram_token",
-    literals=(b":AA",),
+    literals=(b":AA", b"%3AAA", b"%3aAA"),
     pattern=text_pattern(r"(?<![A-Za-z0-9])((?:bot)?[0-9]{8,10}:AA[A-Za-z0-9_-]{32,35})(?![A-Za-z0-9_-])"),
     validate=is_varied,
     anchored=False,
@@ -84,14 +84,16 @@ _WEBHOOK = Detector(
     literals=(
         b"hooks.slack.com",
         b"api/webhooks/",
-        rb"api\/webhooks\/",
+        b"api\\",
+        b"api%2Fwebhooks",
         b"webhook.office.com",
         b".logic.azure.com",
         b"hooks.zapier.com",
         b"maker.ifttt.com",
-        b"open-apis/bot/",
-        rb"open-apis\/bot\/",
-        b"webhook/send?key=",
+        b"open-apis",
+        b"webhook/send",
+        b"webhook\\",
+        b"webhook%2Fsend",
     ),
     pattern=text_pattern(
         r"(?:hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9_]{6,20}/[A-Za-z0-9_/]{16,200}+)"

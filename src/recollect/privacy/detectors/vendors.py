@@ -127,7 +127,7 @@ _BY_ROLE = Detector(
         r"[_-](?:live|test|prod|sandbox|pat|sk|secret|api|key|token|oauth|sat|tok)[_-](?:[a-z0-9]{1,6}[_-]){0,2}"
         r"[A-Za-z0-9]{20,200}+)(?![A-Za-z0-9_-])"
     ),
-    raw=raw_pattern(rf"[_-][a-z]{{2,7}}[_-](?:[A-Za-z0-9_-]{{20}}|[A-Za-z0-9_-]*+{ENCODED_RAW})"),
+    raw=raw_pattern(rf"[_-][a-z]{{2,7}}[_-](?:[A-Za-z0-9_-]{{20}}|[A-Za-z0-9_-]{{0,200}}+{ENCODED_RAW})"),
     validate=_is_drawn_after_role,
     anchored=False,
 )
