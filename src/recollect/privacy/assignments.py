@@ -28,10 +28,10 @@ AWS_SECRET_NAMES: Final = re.compile(r"(?:secret[-_ ]?access[-_ ]?key|aws[-_ ]?s
 
 # What may follow a name at once, in text or in JSON bytes.
 _ENDINGS = (*"\"'`*)]}>=:|,< \t\n\r(/-_0123456789", *AFTER_ENCODED, "Base", "Data", "Value")
-_SHORT: Final = 3
+_SHORT: Final = frozenset(("pw", "pat", "sas", "psk"))
 """Words of so few letters end many others: what may follow them is fewer."""
 _SHORT_ENDINGS = ('"', "'", "`", "*", ")", "]", "}", ">", "<", "=", ":", "|", ",", " ", "\t", "\n", *AFTER_ENCODED)
-_CLOSE = r"[\"'`*_\])}]{0,5}"
+_CLOSE = r"[\"'`*\])}]{0,5}"
 _NAME_BEFORE = re.compile(r"(?:[A-Za-z]{2,16} ){0,3}[-A-Za-z0-9_.$@/]{0,64}\Z", re.ASCII)
 _PLACES = re.compile(
     rf"""
@@ -64,7 +64,7 @@ _NEXT = re.compile(
     r"|[&;,|](?=\Z|[&;|]|[A-Za-z_][A-Za-z0-9_. -]{0,40}[=:]|[{\[])|<(?=[/A-Za-z!]|\Z)|>(?=\Z|[>&]?[0-9&/.])|[│┃║]"
 )
 _TRAILING = re.compile(r"[.,;:?)\]}>*_|]+\Z")
-_CALLED = re.compile(r"\A[A-Za-z_][A-Za-z0-9_.:]{0,60}\(\Z")
+_OPEN_TAG = re.compile(r"<(?![/!?])[^<>]*\Z")
 _SETTERS = frozenset(("requirepass", "masterauth", "storepass", "keypass", "authtoken"))
 
 
@@ -113,7 +113,7 @@ def _judge(match: re.Match[str]) -> tuple[Strength, int, int] | None:
     if place["below"] is not None:
         kind = "below"
     value = _value_at(text, place.end())
-    if value is None or (kind == "tag" and "<" not in text[max(0, first - 120) : first]):
+    if value is None or (kind == "tag" and not _OPEN_TAG.search(text, max(0, first - 120), match.start())):
         return None
     start, end, quoted = value
     if _is_secret(text[start:end], strength, kind, quoted, name):
@@ -177,19 +177,41 @@ def _spelled(words: tuple[str, ...]) -> list[str]:
     return sorted({spelling for word in words for spelling in (word, word.upper(), word.capitalize())})
 
 
-_RAW_JUNK = (
-    r"(?:\\+(?:[nrt/]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|033|e)?|[\"'`*\])}>\s(,_;<-]|%[0-9A-Fa-f]{2}|&[#a-z0-9]{2,5};"
-    r"|\x1b|\xc2[\x9b\xa0]|\^?\[[0-9;]*[A-Za-z])"
-)
+_RAW_CODE = r"\\+(?:[t/]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|033|e)?|%[0-9A-Fa-f]{2}|&[#a-z0-9]{2,5};|\x1b|\xc2[\x9b\xa0]"
+_RAW_BESIDE = rf"(?:\\+(?![nr])|{_RAW_CODE}|[\"'`*\])}}>\t (,_;<-]|\^?\[[0-9;]*[A-Za-z])"
+_RAW_JUNK = rf"(?:\\+[nr]|{_RAW_CODE}|[\"'`*\])}}>\s(,_;<+-]|\^?\[[0-9;]*[A-Za-z])"
+"""What may stand between a name and its value but for the sign that assigns: on one line; on the next ones too."""
 _RAW_UNIT = r"(?:[^\"\\{}\n]|\\+[^\"\\])"
-_RAW_VALUE = rf"(?=[^\s\"]{{6}})(?:(?:[^\"\\\x00-\x20%&\[0-9]|\\+/){{0,300}}+(?:[0-9]|{ENCODED_RAW})|[^\s\"]{{300}}|(?:[a-z]{{0,20}}+[A-Z]{{1,20}}+){{4}})"
+_RAW_ASSIGNED = r"(?:[:=|>]|%3[AaDd]|\xe2\x94|\xe2\x86|=&gt;)"
+_RAW_SAID = rf"(?:{_RAW_ASSIGNED}|(?:is|was|were|to|as|now|will be|should be)(?![A-Za-z]))"
+_RAW_BETWEEN = (
+    rf"{_RAW_BESIDE}{{0,60}}+(?:(?:for|of|on|to|in|from|here|there|field|value)(?![A-Za-z]){_RAW_UNIT}{{1,160}}?"
+    rf"|[^\"\\\n\])]{{1,60}}[\])]{_RAW_JUNK}{{0,20}}+)?{_RAW_SAID}(?:{_RAW_JUNK}|[:=>]){{0,200}}+"
+)
+"""What prose and prompts put between a name and its value."""
+_RAW_PAIR = (
+    rf"{_RAW_JUNK}{{0,200}}+(?:(?:type|sensitive|secure|secret|description|required|enabled)[\s\S]{{1,200}}?)?"
+    r"(?:[Vv]alue|VALUE|val[^a-z]|[sS]ecretString|[sS]tringValue|plaintext|content)|(?:<|&lt;|%3[Cc])\\*(?:/|%2[Ff])"
+)
+"""Leads to a value of its own name."""
+
+
+def _raw_value(least: int, signs: str) -> str:
+    """Return a pattern of a value in bytes: so many characters, among them one of the signs, or case that jumps."""
+    return (
+        rf"(?=(?:[^\s\"\\]|\\+[^nrt\"\\]|\\+[\"']){{{least}}})(?:(?:[^\"\\\x00-\x20%&\[{signs}]|\\+/){{0,300}}+(?:[{signs}]|{ENCODED_RAW})"
+        r"|[^\s\"]{300}|(?:[a-z]{0,20}+[A-Z]{1,20}+){4})"
+    )
+
+
+_RAW_NAME = rf"[A-Za-z]{{2,10}}(?:_key_id|_KEY_ID)?{TAIL}(?![A-Za-z0-9_])"
 _RAW = raw_pattern(
-    rf"[A-Za-z]{{2,13}}{TAIL}(?:{_RAW_JUNK}{{0,200}}+(?:[:=|>]+{_RAW_JUNK}{{0,200}}+)?{_RAW_VALUE}"
-    rf"|{_RAW_UNIT}{{0,160}}?(?:[:=|>]|is|was|were|to|as|now|be|\xe2)(?:{_RAW_JUNK}|[:=>])*+{_RAW_VALUE})"
+    rf"{_RAW_NAME}(?:{_RAW_JUNK}{{0,200}}+{_RAW_ASSIGNED}(?:{_RAW_JUNK}|[:=>]){{0,200}}+{_raw_value(8, '0-9')}"
+    rf"|{_RAW_BESIDE}{{0,200}}+{_raw_value(12, '0-9')}|{_RAW_PAIR}|{_RAW_BETWEEN}{_raw_value(8, '0-9')})"
 )
 _RAW_OF_PASSWORD = raw_pattern(
-    rf"[A-Za-z]{{2,13}}{TAIL}(?:{_RAW_JUNK}{{0,200}}+(?:[:=|>]|{_RAW_VALUE})"
-    rf"|{_RAW_UNIT}{{0,160}}?(?:[:=|>]| is| was| were| to| as| now| be|\xe2))"
+    rf"{_RAW_NAME}(?:{_RAW_JUNK}{{0,200}}+{_RAW_ASSIGNED}|{_RAW_BESIDE}{{0,200}}+{_raw_value(4, '0-9!@#$^*+?~.-')}"
+    rf"|{_RAW_PAIR}|{_RAW_BETWEEN}{_raw_value(6, '0-9!@#$^*+?~')})"
 )
 _AWS_VALUE = re.compile(r"[A-Za-z0-9/+]{40}\Z")
 
@@ -204,16 +226,23 @@ def _named(
         literals=tuple(
             literal.encode()
             for word in spelled
-            for literal in ended((word,), _SHORT_ENDINGS if len(word) <= _SHORT else _ENDINGS)
+            for literal in ended((word,), _SHORT_ENDINGS if word.lower() in _SHORT else _ENDINGS)
         ),
-        pattern=text_pattern(rf"(?:{heads}){TAIL}(?![A-Za-z0-9])"),
+        pattern=text_pattern(rf"(?:{heads}){TAIL}(?![A-Za-z0-9_])"),
         raw=raw,
         judge=_judged(wanted),
     )
 
 
-AWS_SECRET_KEY = _named(
-    "aws_secret_key", ("key", "secret"), raw=_RAW, wanted=lambda _, name, value: _is_aws(name, value)
+AWS_SECRET_KEY = Detector(
+    kind="aws_secret_key",
+    literals=tuple(
+        f"{begin}{joint}{end}".encode()
+        for begin, end in (("ccess", "key"), ("ccess", "Key"), ("CCESS", "KEY"), ("ws", "secret"), ("WS", "SECRET"))
+        for joint in ("", "_", "-", " ")
+    ),
+    pattern=text_pattern(r"(?:ccess[-_ ]?[kK]ey|CCESS[-_ ]?KEY|(?i:ws[-_ ]?secret(?:[-_ ]?key)?))(?![A-Za-z0-9])"),
+    judge=_judged(lambda _, name, value: _is_aws(name, value)),
 )
 ASSIGNED = (
     _named("password", PASSWORD_WORDS, raw=_RAW_OF_PASSWORD, wanted=lambda strength, *_: strength == "password"),

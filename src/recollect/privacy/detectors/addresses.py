@@ -28,7 +28,16 @@ def _is_url_password(value: str) -> bool:
     return not _PORT.match(value) and plausible_word(value)
 
 
-_SLASHES = ("://", ":\\", ":%2F", ":%2f", "%3A%2F", "%3a%2f", "%3A\\", ":&#")
+_SLASHES = (
+    "://",
+    *(":" + "\\" * count + "/" for count in range(1, 16)),
+    ":%2F",
+    ":%2f",
+    "%3A%2F",
+    "%3a%2f",
+    "%3A\\",
+    ":&#",
+)
 _URL_PASSWORD = Detector(
     kind="url_password",
     literals=tuple(literal.encode() for literal in _SLASHES),
@@ -70,7 +79,8 @@ _AUTHORIZATION = Detector(
         r"(?:[Bb]earer|BEARER|[Bb]asic|FlyV1|ApiKey|GenieKey|SSWS)[ \t+]{1,4}[\"']?([A-Za-z0-9._~+/=:|-]{8,}+)"
     ),
     raw=raw_pattern(
-        rf"[A-Za-z1]{{4,8}}(?:[ \t+]{{1,4}}|\\+t|{ENCODED_RAW}).{{0,24}}?(?:[A-Za-z0-9._~=-]{{8}}|{ENCODED_RAW})"
+        rf"[A-Za-z1]{{4,8}}(?:[ \t+]{{1,4}}|\\+t|{ENCODED_RAW})[^\sA-Za-z0-9]{{0,24}}[0-9A-Fbm]{{0,12}}"
+        rf"(?=[^\s\"]{{8}})(?:[A-Za-z._~+/=:|-]{{0,300}}+(?:[0-9]|{ENCODED_RAW})|(?:[a-z]{{0,20}}+[A-Z]{{1,20}}+){{4}})"
     ),
     validate=_is_basic_or_bearer,
 )
@@ -98,11 +108,12 @@ _COOKIE = Detector(
 )
 _NETRC = Detector(
     kind="netrc_password",
-    literals=literals("machine ", "machine\t", "default login"),
+    literals=literals("machine ", "machine\t", "default login "),
     pattern=text_pattern(
         rf"(?:machine[ \t]{{1,8}}[^\s\\]{{1,255}}|default){LINE_END}login[ \t]{{1,8}}[^\s\\]{{1,255}}{LINE_END}"
         r"password[ \t]{1,8}([^\s\"'\\]{4,256}+)"
     ),
+    raw=raw_pattern(r"(?:machine|default)[ \t\\%&][^\n]{0,300}?login"),
 )
 _PGPASS = Detector(
     kind="pgpass_password",
@@ -120,6 +131,9 @@ _KEPT_LOGIN = Detector(
     literals=literals('auth"', "auth'", "_auth=", "_auth =", "_auth:"),
     pattern=text_pattern(
         r"auth(?:[\"']?[ \t]{0,4}[=:][ \t]{0,4}[\"']?)([A-Za-z0-9+/]{12,512}+={0,2})(?![A-Za-z0-9+/=])"
+    ),
+    raw=raw_pattern(
+        rf"_?auth[^A-Za-z0-9]{{0,40}}(?:[nrt]|u00..)?[^A-Za-z0-9]{{0,40}}(?:(?:[A-Za-z0-9+=]|\\*/){{12}}|{ENCODED_RAW})"
     ),
     validate=holds_login,
 )

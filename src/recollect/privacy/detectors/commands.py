@@ -120,7 +120,7 @@ _PIPED = Detector(
         r"(?:echo|printf)[ \t]+(?:-[neE]+[ \t]+)*[\"']?(?:[a-z_][a-z0-9_-]{0,31}:)?([^\s\"'|$]{6,128})[\"']?[ \t]*\|[ \t]*"
         r"(?:sudo[ \t]+)?(?:chpasswd|sudo[ \t]+(?:-S|--stdin|-[a-z]*S)|passwd|[^\n|]{0,160}?--?(?:password-stdin|with-token|stdin))"
     ),
-    raw=raw_pattern(r"[^\n]{0,900}?(?:chpasswd|sudo|passwd|stdin|with-token)"),
+    raw=raw_pattern(r"[a-z]{4,6}[^|\n]{1,300}\|[^\n]{0,300}?(?:chpasswd|sudo|passwd|stdin|with-token)"),
     validate=plausible_word,
 )
 _USER = Detector(
@@ -137,34 +137,27 @@ _TOO_PLAIN = re.compile(r"\A[0-9.:/]+\Z")
 _SQL = Detector(
     kind="password",
     literals=literals(
-        "IDENTIFIED ",
-        "identified ",
-        "Identified ",
+        "IDENTIFIED BY ",
+        "identified by ",
+        "Identified by ",
+        "IDENTIFIED WITH ",
+        "identified with ",
         "PASSWORD '",
         "password '",
         "Password '",
         "PASSWORD N'",
         "PASSWORD E'",
+        'PASSWORD "',
         "PASSWORD = '",
         "PASSWORD='",
-        "password = '",
-        "password='",
         "PASSWORD(",
-        "password(",
-        "PASSWORD  ",
-        'PASSWORD "',
-        "encode(digest(",
-        "crypt('",
-        "PASSWORD=N'",
         "PASSWORD = N'",
-        "SECRET '",
-        "secret '",
-        "CREDENTIALS ",
-        "KEY '",
+        "PASSWORD=N'",
+        "CREDENTIALS '",
     ),
     pattern=text_pattern(
         r"(?:(?i:identified)[ \t\n]+(?i:with[ \t]+\S+[ \t]+(?:by|as)|by(?:[ \t]+values)?(?:[ \t]+password)?)[ \t]+"
-        r"|(?i:password)[ \t]{0,4}(?:=[ \t]{0,4})?\(?[ \t]{0,4}|(?i:secret|key)[ \t]{1,4}|(?i:credentials)[ \t]{1,4}|crypt\()"
+        r"|(?i:password)[ \t]{0,4}(?:=[ \t]{0,4})?\(?[ \t]{0,4}|(?i:credentials)[ \t]{1,4})"
         r"(?:[NE]?'((?:[^'\n]|''){4,256})'|\"([^\"\n]{4,256})\")"
     ),
     judge=lambda match: _is_quoted(match),
@@ -174,7 +167,7 @@ _SQL = Detector(
 def _is_quoted(match: re.Match[str]) -> tuple[int, int] | None:
     group = match.lastindex or 0
     value = match[group]
-    firm = match[0][:8].lower().startswith(("identifi", "password", "crypt"))
+    firm = match[0][:8].lower().startswith(("identifi", "password"))
     return match.span(group) if (plausible_word(value) if firm else plausible_token(value, quoted=True)) else None
 
 

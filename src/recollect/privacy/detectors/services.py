@@ -9,7 +9,7 @@ import base64
 import string
 
 from recollect.privacy.plausibility import is_varied, looks_random
-from recollect.privacy.shapes import Detector, prefixed, text_pattern
+from recollect.privacy.shapes import ENCODED_RAW, Detector, prefixed, raw_pattern, text_pattern
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
@@ -71,6 +71,7 @@ _DISCORD = Detector(
     pattern=text_pattern(
         r"(?<![A-Za-z0-9_-])([MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40})(?![A-Za-z0-9_-])"
     ),
+    raw=raw_pattern(rf"[MNO][A-Za-z0-9_-]{{3,27}}+(?:\.|{ENCODED_RAW})"),
     validate=is_varied,
 )
 _MAILCHIMP = Detector(
