@@ -37,17 +37,18 @@ _PLACES = re.compile(
     rf"""
     (?P<assign> {_CLOSE}[ \t\xa0]{{0,40}}
         (?: :[ \t]?[A-Za-z][A-Za-z0-9_.\[\]<>|?]{{0,30}}[ \t]?={{1,3}} | :=|=>|[?+]?={{1,3}} | ::?(?![/:]) )
-        {_CLOSE}[ \t\xa0]{{0,40}} (?:\r?\n[ \t+|>]{{0,40}}(?:\r?\n[ \t+|>]{{0,40}})?(?P<below>))? )
-  | (?P<xml> </[A-Za-z]{{1,12}}>\s{{0,40}}<[A-Za-z]{{1,12}}>\s{{0,8}} )
+        \*{{0,2}}[ \t\xa0]{{0,40}} (?:\r?\n[ \t+|>]{{0,40}}(?:\r?\n[ \t+|>]{{0,40}})?(?P<below>))? )
+  | (?P<xml> </[A-Za-z]{{1,12}}>[\s+|-]{{0,40}}<[A-Za-z]{{1,12}}>\s{{0,8}} )
   | (?P<pair> {_CLOSE}[ \t]{{0,8}}[,;]?[\s+|>-]{{0,60}}
         (?: [\"']?(?:type|sensitive|secure|secret|description|required|enabled)[\"']?\s?[:=]\s?[\"']?[A-Za-z]{{0,20}}[\"']?
             [,;]?\s{{1,60}} ){{0,2}}
         [\"'<]?(?:[Vv]alue|VALUE|val|[sS]ecretString|[sS]tringValue|plaintext|content)[\"'>]?[ \t]{{0,8}}[:=>]?[ \t]{{0,8}} )
   | (?P<tag> [\"']?(?:\s[A-Za-z:._-]{{1,24}}=[\"'][^\"'<>]{{0,80}}[\"']){{0,4}}\s?>\s{{0,20}}(?:<!\[CDATA\[)? )
-  | (?P<prompt> [ ]?(?: \[[^\]\n\"]{{0,40}}\] | \([^()\n\"]{{0,60}}\) | (?:for|of|to|on)[ ][^\n:\"]{{1,80}}? )[ ]?[:=][ \t]{{0,8}} )
+  | (?P<prompt> [ ]?(?: \[[^\]\n\"]{{0,40}}\] | \([^()\n\"]{{0,60}}\) | (?:for|of|to|on)[ ](?: '[^'\n\"]{{1,120}}' | [^\n:\"]{{1,80}}? ) )[ ]?[:=][ \t]{{0,8}} )
   | (?P<cell> {_CLOSE}(?: [ \t]{{0,60}}[|│┃║][ \t]{{0,8}} | \t{{1,8}} | [ ]{{2,60}} ) )
   | (?P<prose> {_CLOSE}(?:[ \t]+(?:for|of|on|to|in|from|here|there|field|value)\b(?:[ \t]+[A-Za-z0-9_./@:'-]{{1,40}}){{0,4}}?)?
         [ \t]+(?:is|was|were|=|→|->|will[ ]be|should[ ]be|to|as|now)
+        (?:[ \t]+(?:generated|created|set|changed|reset)[ ](?:for|to|as)(?:[ ][^\s:]{{1,60}}:)?)?
         (?:[ \t]+(?:now|set[ ]to|currently|still|called|just|also|actually|simply))?:?[ \t]+ )
   | (?P<call> (?:[\"'][ \t]{{0,4}},[ \t]{{0,8}} | \([ \t]? )(?=[\"']) )
   | (?P<blank> [ \t]{{1,4}} )
@@ -65,6 +66,7 @@ _NEXT = re.compile(
 )
 _TRAILING = re.compile(r"[.,;:?)\]}>*_|]+\Z")
 _OPEN_TAG = re.compile(r"<(?![/!?])[^<>]*\Z")
+_COMPOUND = re.compile(r"[a-z](?:Password|Passphrase)\Z")
 _SETTERS = frozenset(("requirepass", "masterauth", "storepass", "keypass", "authtoken"))
 
 
@@ -107,25 +109,52 @@ def _judge(match: re.Match[str]) -> tuple[Strength, int, int] | None:
         return None
     name = text[first : match.end()]
     strength = strength_of(name)
+    if name == "key" and text[first - 1 : first] in ("?", "&"):
+        strength = "key"
     if not strength or name.endswith("publicKeyToken"):
+        return None
+    if match[0].lower() in _SHORT and text[match.start() - 1 : match.start()].isalnum():
         return None
     kind = place.lastgroup or ""
     if place["below"] is not None:
+        if ":" not in place[0]:
+            return None
         kind = "below"
     value = _value_at(text, place.end())
     if value is None or (kind == "tag" and not _OPEN_TAG.search(text, max(0, first - 120), match.start())):
         return None
     start, end, quoted = value
-    if _is_secret(text[start:end], strength, kind, quoted, name):
+    secret = text[start:end]
+    if _is_secret(secret, strength, kind, quoted, name):
         return strength, start, end
+    if strength in ("password", "secret") and not quoted and _stands_alone(text, first, end, kind, place[0], name):
+        least = 6 if strength == "password" else 10
+        return (strength, start, end) if len(secret) >= least and plausible_word(secret) else None
     return None
+
+
+def _stands_alone(text: str, first: int, end: int, kind: str, between: str, name: str) -> bool:
+    """Whether a bare word is a value and no name in code: all of a line of configuration, `a=b` of a list, an option."""
+    following = text[end : end + 1]
+    if following not in ("", " ", "\n", "\r", "\t", ";", "&", '"', "'", "|", "<", "`"):
+        return False
+    if kind == "blank":
+        return name.rsplit(" ", 1)[-1].startswith("-")
+    if kind != "assign":
+        return False
+    if between == "=":
+        return True
+    line = text[max(0, first - 40) : first].rpartition("\n")[2]
+    return not line.strip(" \t+-|>") and following in ("", "\n", "\r") and between in (": ", " = ")
 
 
 def _is_secret(value: str, strength: Strength, kind: str, quoted: bool, name: str) -> bool:
     word = name.rsplit(" ", 1)[-1]
     option = word.startswith("-")
     upper = (word.isupper() and "_" in word) or word.startswith("PG")
-    firm = kind in ("assign", "pair", "tag", "xml") or (kind == "blank" and (option or upper or word in _SETTERS))
+    firm = kind in ("assign", "pair", "tag", "xml") or (
+        kind == "blank" and (option or upper or word in _SETTERS or _COMPOUND.search(word) is not None)
+    )
     if strength == "password":
         return _is_password(value, kind, quoted, firm=firm, upper=upper, bare_name=word.lower() in ("pass", "pw"))
     if not firm and kind != "prompt" and kind != "call" and not (kind == "cell" and upper):
@@ -143,7 +172,7 @@ def _is_password(value: str, kind: str, quoted: bool, *, firm: bool, upper: bool
     if kind == "pair" or (firm and upper):
         return plausible_word(value)
     if kind == "blank" and not firm:
-        return plausible_token(value)
+        return plausible_token(value) or (quoted and plausible_password(value, quoted=True))
     return plausible_password(value, quoted=quoted) and not (bare_name and len(value) < 8)
 
 
@@ -178,8 +207,8 @@ def _spelled(words: tuple[str, ...]) -> list[str]:
 
 
 _RAW_CODE = r"\\+(?:[t/]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|033|e)?|%[0-9A-Fa-f]{2}|&[#a-z0-9]{2,5};|\x1b|\xc2[\x9b\xa0]"
-_RAW_BESIDE = rf"(?:\\+(?![nr])|{_RAW_CODE}|[\"'`*\])}}>\t (,_;<-]|\^?\[[0-9;]*[A-Za-z])"
-_RAW_JUNK = rf"(?:\\+[nr]|{_RAW_CODE}|[\"'`*\])}}>\s(,_;<+-]|\^?\[[0-9;]*[A-Za-z])"
+_RAW_BESIDE = rf"(?:\\+(?![nr])|{_RAW_CODE}|[\"'`*\])}}\t (,_;<-]|\^?\[[0-9;]*[A-Za-z])"
+_RAW_JUNK = rf"(?:\\+[nr]|{_RAW_CODE}|[\"'`*\])}}\s(,_;<+-]|\^?\[[0-9;]*[A-Za-z])"
 """What may stand between a name and its value but for the sign that assigns: on one line; on the next ones too."""
 _RAW_UNIT = r"(?:[^\"\\{}\n]|\\+[^\"\\])"
 _RAW_ASSIGNED = r"(?:[:=|>]|%3[AaDd]|\xe2\x94|\xe2\x86|=&gt;)"

@@ -49,7 +49,7 @@ _LABELS = frozenset(
     """string text number boolean integer object array hidden required optional missing incorrect wrong empty blank
     short long weak strong masked encrypted hashed plain plaintext enabled disabled unknown basic oauth input field
     label forgot forgotten reset update confirm auto prompt never always random generated same different visible
-    changed expired locked name type email username account credential credentials description title placeholder
+    changed expired locked value values given passed present absent default later data info name type email username account credential credentials description title placeholder
     header query body form cookie path digest ldap saml kerberos sha sha1 sha256 bcrypt argon2 scrypt interactive
     manual store stored keyring keychain vault environment variable config settings delete remove create read write
     undefined nullable varchar bytes buffer char function return protected private public static const this self

@@ -120,8 +120,8 @@ _PGPASS = Detector(
     literals=literals(":5432:", ":5433:", ":6432:", ":*:"),
     # Looks back for the host, and on for database and user: five fields in a line.
     pattern=text_pattern(
-        r"(?:(?<=[\s\"'`|+])|^)(?:[A-Za-z0-9.*_-]{1,255}|\[[0-9a-f:]{2,40}\]):(?:[0-9]{2,5}|\*):[A-Za-z0-9_*.-]{1,64}"
-        r":[A-Za-z0-9_*.@-]{1,64}:([^\s:\"'`|]{4,128})(?=[\s\"'`|]|\Z)"
+        r"(?:(?<=[\s\"'`|+>])|^)(?:[A-Za-z0-9.*_-]{1,255}|\[[0-9a-f:]{2,40}\]):(?:[0-9]{2,5}|\*):[A-Za-z0-9_*.-]{1,64}"
+        r":[A-Za-z0-9_*.@-]{1,64}:([^\s:\"'`|]{4,128})(?=[\s\"'`|<]|\Z)"
     ),
     validate=plausible_word,
     anchored=False,

@@ -36,7 +36,7 @@ def _option_pattern(program: str, option: str, attached: str) -> str:
 def _is_given(match: re.Match[str]) -> tuple[int, int] | None:
     """Return the span of the group that took part, if it may be a password: any word that a person would choose."""
     group = match.lastindex or 0
-    first, last = match.span(group)
+    last = match.end(group)
     value = match[group].removeprefix("pass:")
     return (last - len(value), last) if plausible_password(value, quoted=True) or _is_chosen(value) else None
 
@@ -133,7 +133,6 @@ _USER = Detector(
     raw=raw_pattern(rf"-{{1,2}}[a-zA-Z-]{{1,10}}[^\n]{{0,12}}?(?:[A-Za-z0-9_.@+-]{{1,64}}[:%]|{ENCODED_RAW})"),
     validate=lambda value: plausible_password(value) or (value.isalpha() and _is_chosen(value)),
 )
-_TOO_PLAIN = re.compile(r"\A[0-9.:/]+\Z")
 _SQL = Detector(
     kind="password",
     literals=literals(
@@ -158,7 +157,7 @@ _SQL = Detector(
     pattern=text_pattern(
         r"(?:(?i:identified)[ \t\n]+(?i:with[ \t]+\S+[ \t]+(?:by|as)|by(?:[ \t]+values)?(?:[ \t]+password)?)[ \t]+"
         r"|(?i:password)[ \t]{0,4}(?:=[ \t]{0,4})?\(?[ \t]{0,4}|(?i:credentials)[ \t]{1,4})"
-        r"(?:[NE]?'((?:[^'\n]|''){4,256})'|\"([^\"\n]{4,256})\")"
+        r"(?:[NE]?'((?:[^'\n]|''){4,256})'|\"([^\"\n]{4,256})\"|(?<=[yY] )([^\s'\"`;,()]{4,128})(?=[;\s]|\Z))"
     ),
     judge=lambda match: _is_quoted(match),
 )
@@ -171,4 +170,32 @@ def _is_quoted(match: re.Match[str]) -> tuple[int, int] | None:
     return match.span(group) if (plausible_word(value) if firm else plausible_token(value, quoted=True)) else None
 
 
-COMMANDS: tuple[Detector, ...] = (_OPTION, _ARGUMENTS, _PIPED, _USER, _SQL)
+# A call or a setting that takes a name and a password.
+_PAIR = Detector(
+    kind="password",
+    literals=literals(
+        "auth=(",
+        "Auth(",
+        "auth(",
+        "ogin(",
+        "redentials(",
+        "http-basic.",
+        "redentials:",
+        "redentials =",
+        "redentials=",
+        "creds:",
+        "creds=",
+        "user/pass:",
+        "username/password:",
+        "ogin:",
+    ),
+    pattern=text_pattern(
+        r"(?:auth[ \t]?=?[ \t]?|Auth|ogin|redentials)\([ \t]*[\"'][^\"'\n]{1,80}[\"'][ \t]*,[ \t]*(?:[\"']([^\"'\n]{4,128})[\"'])"
+        r"|http-basic\.\S{1,120}[ \t]+\S{1,80}[ \t]+([^\s\"'|;&]{4,128})"
+        r"|(?:redentials|creds|user/pass|username/password|ogin)[ \t]?[:=][ \t]{0,4}[\"'`]?[A-Za-z0-9_.@+-]{1,40}[ \t]?[:/][ \t]?"
+        r"(?!/)([^\s\"'`]{6,128})(?=[\s\"'`]|\Z)"
+    ),
+    judge=_is_given,
+)
+
+COMMANDS: tuple[Detector, ...] = (_OPTION, _ARGUMENTS, _PIPED, _USER, _PAIR, _SQL)

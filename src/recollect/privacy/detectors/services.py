@@ -97,7 +97,7 @@ _WEBHOOK = Detector(
         b"webhook%2Fsend",
     ),
     pattern=text_pattern(
-        r"(?:hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9_]{6,20}/[A-Za-z0-9_/]{16,200}+)"
+        r"(?:hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9_]{3,20}/[A-Za-z0-9_/]{16,200}+)"
         r"|api/webhooks/([0-9]{15,21}/[A-Za-z0-9_-]{40,100}+)"
         r"|webhook\.office\.com/webhookb2/([A-Za-z0-9@/-]{60,300}+)"
         r"|\.logic\.azure\.com[:0-9]{0,5}/workflows/([A-Za-z0-9]{20,60}/[^\x00-\x20\"'<>]{10,400}+)"

@@ -146,6 +146,12 @@ _OKTA = Detector(
         r"(?:SSWS|[Oo][Kk][Tt][Aa][A-Za-z0-9_. -]{0,40}[\"']?\s?[:=]\s?[\"']?) ?(00[A-Za-z0-9_=-]{40})(?![A-Za-z0-9_=-])"
     ),
 )
+_TWILIO_PAIR = Detector(
+    kind="twilio_key",
+    literals=tuple(f"AC{digit}".encode() for digit in "0123456789abcdef"),
+    pattern=text_pattern(r"(?<![A-Za-z0-9])AC[0-9a-f]{32}:([0-9a-f]{32})(?![A-Za-z0-9])"),
+    raw=raw_pattern(r"AC[0-9a-f]{32}"),
+)
 # The private members of a JSON Web Key.
 _JWK = Detector(
     kind="private_key",
@@ -166,4 +172,5 @@ VENDORS: tuple[Detector, ...] = (
     _JWE,
     _OKTA,
     _JWK,
+    _TWILIO_PAIR,
 )
