@@ -9,6 +9,7 @@ import base64
 import html
 import json
 import random
+import re
 import string
 from collections.abc import Callable
 from typing import NamedTuple
@@ -336,7 +337,7 @@ def _commands(b: Body) -> Planted:
         "mysql_word": ("mysql -u fay -p" + WORD + " shop", WORD),
         "htpasswd_b": ("htpasswd -b /etc/pw fay " + short, short),
         "aws_configure": ("aws configure set aws_secret_access_key " + b.mixed(40), b.mixed(40)),
-        "aws_prompt": ("AWS Secret Access Key [None]: " + b.mixed(30) + "/fake+9/AB", b.mixed(30)),
+        "aws_prompt": ("AWS Secret Access Key [None]: " + b.mixed(30) + "/fake+9/AB", b.mixed(30) + "/fake+9/AB"),
         "from_literal": ("kubectl create secret generic x --from-literal=password=" + short, short),
         "curl_signs": ("curl -u fay:" + PASSWORD + " https://h.example.invalid", PASSWORD),
         "curl_token": ("curl -H 'X-Token: " + key + "' h", key),
@@ -430,7 +431,7 @@ SURROUNDINGS: dict[str, Callable[[str], str]] = {
     "JSON string in a JSON string": lambda written: json.dumps(_escaped(written)),
     "coloured": _coloured,
     "coloured in JSON": lambda written: json.dumps({"text": _coloured(written)}),
-    "URL-encoded": lambda written: "q=" + quote(f' {written} ', safe=""),
+    "URL-encoded": lambda written: "q=" + quote(f" {written} ", safe=""),
     "HTML": lambda written: f"<pre>{html.escape(written)}</pre>",
     "YAML": lambda written: "script: |\n" + _commented("    ", written) + "\n",
     "diff line": lambda written: "@@ -1 +1 @@\n" + _commented("+", written) + "\n",
@@ -442,3 +443,33 @@ SURROUNDINGS: dict[str, Callable[[str], str]] = {
     "header": lambda written: f"HTTP/1.1 200 OK\r\n{written}\r\nX-B: 2\r\n",
 }
 """What stands around a secret: where agents see one."""
+
+
+NEAR_MISSES = ("${SECRET_1}", "<your-secret-1>", "********", "xxxxxxxxxxxxxxxxxxxxxxxx", "your_key_here", "[...]")
+"""What stands for a secret in documentation and code."""
+
+
+_PREFIX = re.compile(r"(?:[A-Za-z]{1,8}[0-9]{0,2}[-_.~$|:]+){1,3}|[A-Z]{4}(?![a-z])")
+
+
+def near_misses(kind: str) -> list[str]:
+    """Return what is written where a secret of the kind would be, without one."""
+    written, secret = PLANTED[kind]
+    if _DASHES in written:  # of a private key only the header
+        return [written[: written.index("\n" if "\n" in written else "\\")] + f" {miss}" for miss in NEAR_MISSES]
+    prefix = _PREFIX.match(secret) if written == secret else None
+    return [written.replace(secret, (prefix[0] if prefix else "") + miss) for miss in NEAR_MISSES]
+
+
+FORMS_IN_TEXT: tuple[Callable[[str], str], ...] = (
+    lambda secret: secret,
+    lambda secret: quote(secret, safe=""),
+    html.escape,
+    lambda secret: json.dumps(secret)[1:-1],
+    lambda secret: json.dumps(json.dumps(secret)[1:-1])[1:-1],
+)
+
+
+def is_readable(secret: str, text: str) -> bool:
+    """Whether a secret can be read in a text, also from one of the ways in which surroundings write it."""
+    return any(form(secret) in text for form in FORMS_IN_TEXT)

@@ -21,6 +21,7 @@ from recollect.privacy.plausibility import (
     plausible_secret,
     plausible_token,
     plausible_word,
+    stands_for_itself,
 )
 from recollect.privacy.shapes import AFTER_ENCODED, ENCODED_RAW, Detector, LatePattern, ended, raw_pattern, text_pattern
 
@@ -116,6 +117,8 @@ def _judge(match: re.Match[str]) -> tuple[Strength, int, int] | None:
     if match[0].lower() in _SHORT and text[match.start() - 1 : match.start()].isalnum():
         return None
     kind = place.lastgroup or ""
+    if kind in ("blank", "cell") and "$" in name:
+        return None
     if place["below"] is not None:
         if ":" not in place[0]:
             return None
@@ -129,8 +132,12 @@ def _judge(match: re.Match[str]) -> tuple[Strength, int, int] | None:
         return strength, start, end
     if strength in ("password", "secret") and not quoted and _stands_alone(text, first, end, kind, place[0], name):
         least = 6 if strength == "password" else 10
-        return (strength, start, end) if len(secret) >= least and plausible_word(secret) else None
+        return (strength, start, end) if len(secret) >= least and _is_bare_word(secret) else None
     return None
+
+
+def _is_bare_word(secret: str) -> bool:
+    return stands_for_itself(secret) and plausible_word(secret)
 
 
 def _stands_alone(text: str, first: int, end: int, kind: str, between: str, name: str) -> bool:
@@ -206,12 +213,12 @@ def _spelled(words: tuple[str, ...]) -> list[str]:
     return sorted({spelling for word in words for spelling in (word, word.upper(), word.capitalize())})
 
 
-_RAW_CODE = r"\\+(?:[t/]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|033|e)?|%[0-9A-Fa-f]{2}|&[#a-z0-9]{2,5};|\x1b|\xc2[\x9b\xa0]"
+_RAW_CODE = r"\\+(?:[t/]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|033|e)?|%(?:25){0,4}[0-9A-Fa-f]{2}|&(?:amp;){0,4}[#a-z0-9]{2,5};|\x1b|\xc2[\x9b\xa0]"
 _RAW_BESIDE = rf"(?:\\+(?![nr])|{_RAW_CODE}|[\"'`*\])}}\t (,_;<-]|\^?\[[0-9;]*[A-Za-z])"
 _RAW_JUNK = rf"(?:\\+[nr]|{_RAW_CODE}|[\"'`*\])}}\s(,_;<+-]|\^?\[[0-9;]*[A-Za-z])"
 """What may stand between a name and its value but for the sign that assigns: on one line; on the next ones too."""
 _RAW_UNIT = r"(?:[^\"\\{}\n]|\\+[^\"\\])"
-_RAW_ASSIGNED = r"(?:[:=|>]|%3[AaDd]|\xe2\x94|\xe2\x86|=&gt;)"
+_RAW_ASSIGNED = r"(?:[:=|>]|%(?:25){0,4}3[AaDdEe]|&(?:amp;){0,4}gt;|\xe2\x94|\xe2\x86)"
 _RAW_SAID = rf"(?:{_RAW_ASSIGNED}|(?:is|was|were|to|as|now|will be|should be)(?![A-Za-z]))"
 _RAW_BETWEEN = (
     rf"{_RAW_BESIDE}{{0,60}}+(?:(?:for|of|on|to|in|from|here|there|field|value)(?![A-Za-z]){_RAW_UNIT}{{1,160}}?"
@@ -220,7 +227,7 @@ _RAW_BETWEEN = (
 """What prose and prompts put between a name and its value."""
 _RAW_PAIR = (
     rf"{_RAW_JUNK}{{0,200}}+(?:(?:type|sensitive|secure|secret|description|required|enabled)[\s\S]{{1,200}}?)?"
-    r"(?:[Vv]alue|VALUE|val[^a-z]|[sS]ecretString|[sS]tringValue|plaintext|content)|(?:<|&lt;|%3[Cc])\\*(?:/|%2[Ff])"
+    r"(?:[Vv]alue|VALUE|val[^a-z]|[sS]ecretString|[sS]tringValue|plaintext|content)|(?:<|&(?:amp;){0,4}lt;|%(?:25){0,4}3[Cc])\\*(?:/|%(?:25){0,4}2[Ff])"
 )
 """Leads to a value of its own name."""
 
@@ -279,6 +286,8 @@ ASSIGNED = (
 )
 
 KEY_MAX_CHARS: Final = 64
+JWK_MEMBERS: Final = frozenset(("d", "dp", "dq", "qi", "p", "q", "k"))
+"""Keys of what only the owner of a JSON Web Key knows."""
 VALUE_KEYS: Final = frozenset(
     ("value", "Value", "VALUE", "val", "stringValue", "secretString", "SecretString", "default")
 )

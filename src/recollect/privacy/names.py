@@ -66,6 +66,10 @@ _NO_TOKENS = frozenset(
 @lru_cache(maxsize=4096)
 def strength_of(name: str) -> Strength:
     """Return what a whole name says. It may have blanks, as in prose and prompts."""
+    if " " in name:
+        alone = strength_of(name.rsplit(" ", 1)[1])
+        if alone:
+            return alone
     parts = [part.lower() for part in _PARTS.findall(name)]
     while parts and (parts[-1].isdigit() or (len(parts) > 1 and parts[-1] in _ENVIRONMENTS)):
         parts.pop()
@@ -78,6 +82,8 @@ def strength_of(name: str) -> Strength:
     if last in ("base", "data", "value") and before in ("key", "secret", "token", "password"):
         return "secret" if before != "password" else "password"
     found = _of_last(last, before, name)
+    if found == "key" and " " in name:  # in prose many words stand before a key
+        return ""
     if not found and upper and len(parts) > 1:  # SECRET_KEY_STRIPE, GITHUB_TOKEN_CI; of two words the second is a noun
         if any(part in _NO_VALUE_TAILS for part in parts[1:]):
             return ""

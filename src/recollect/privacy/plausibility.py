@@ -179,8 +179,9 @@ def is_phrase(value: str) -> bool:
 def holds_session(header: str) -> bool:
     """Whether one of a cookie's values, or the value given, looks drawn by a machine: a language is no secret."""
     if "=" not in header.rstrip("="):
-        return looks_random(header.rstrip("="))
-    return any(looks_random(found[1][:512].rstrip("=")) for found in _COOKIE_PAIR.finditer(header))
+        return looks_random(header.rstrip("=")) and header[0] not in "<[{$"
+    values = (found[1][:512].rstrip("=") for found in _COOKIE_PAIR.finditer(header))
+    return any(looks_random(value) and value[0] not in "<[{$" for value in values)
 
 
 def holds_login(value: str) -> bool:

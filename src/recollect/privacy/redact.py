@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from recollect.privacy.assignments import VALUE_KEYS, kind_by_key, name_of_pair
+from recollect.privacy.assignments import JWK_MEMBERS, VALUE_KEYS, kind_by_key, name_of_pair
 from recollect.privacy.detectors import DEFAULT
 from recollect.privacy.findings import MARKER, Finding, finding_of
 from recollect.privacy.matcher import Claim, matcher_of
@@ -79,6 +79,8 @@ class Redactor:
                 paired = name_of_pair(source) or name
                 for key, item in source.items():
                     named = paired if paired and key in VALUE_KEYS else key
+                    if key in JWK_MEMBERS and "kty" in source:
+                        named = "private_key"
                     copy[self._copied(key, "", findings, pending)] = self._copied(item, named, findings, pending)
             else:
                 before = name

@@ -114,6 +114,7 @@ _NETRC = Detector(
         r"password[ \t]{1,8}([^\s\"'\\]{4,256}+)"
     ),
     raw=raw_pattern(r"(?:machine|default)[ \t\\%&][^\n]{0,300}?login"),
+    validate=plausible_word,
 )
 _PGPASS = Detector(
     kind="pgpass_password",

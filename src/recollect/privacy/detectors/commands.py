@@ -157,7 +157,7 @@ _SQL = Detector(
     pattern=text_pattern(
         r"(?:(?i:identified)[ \t\n]+(?i:with[ \t]+\S+[ \t]+(?:by|as)|by(?:[ \t]+values)?(?:[ \t]+password)?)[ \t]+"
         r"|(?i:password)[ \t]{0,4}(?:=[ \t]{0,4})?\(?[ \t]{0,4}|(?i:credentials)[ \t]{1,4})"
-        r"(?:[NE]?'((?:[^'\n]|''){4,256})'|\"([^\"\n]{4,256})\"|(?<=[yY] )([^\s'\"`;,()]{4,128})(?=[;\s]|\Z))"
+        r"(?:[NE]?'((?:[^'\n]|''){4,256})'|\"([^\"\n]{4,256})\"|(?<=IDENTIFIED BY )([^\s'\"`;,()]{4,128})(?=[;\s]|\Z))"
     ),
     judge=lambda match: _is_quoted(match),
 )

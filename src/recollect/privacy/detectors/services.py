@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import string
 
-from recollect.privacy.plausibility import is_varied, looks_random
+from recollect.privacy.plausibility import is_filled_in, is_varied, looks_random
 from recollect.privacy.shapes import ENCODED_RAW, Detector, prefixed, raw_pattern, text_pattern
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
@@ -106,7 +106,7 @@ _WEBHOOK = Detector(
         r"|open-apis/bot/v2/hook/([A-Za-z0-9-]{20,60}+)|webhook/send\?key=([A-Za-z0-9-]{20,60}+))"
     ),
     group=-1,
-    validate=is_varied,
+    validate=lambda value: is_varied(value) and is_filled_in(value),
 )
 
 MESSAGES: tuple[Detector, ...] = (

@@ -134,10 +134,10 @@ _JWE = Detector(
     kind="jwt",
     literals=(b"eyJ",),
     pattern=text_pattern(
-        r"(?<![A-Za-z0-9_-])(eyJ[A-Za-z0-9_-]{8,2000}+\.[A-Za-z0-9_-]{0,4000}+\.[A-Za-z0-9_-]{10,2000}+"
+        r"(?<![A-Za-z0-9_-])(eyJ[A-Za-z0-9_-]{8,500}+\.[A-Za-z0-9_-]{0,4000}+\.[A-Za-z0-9_-]{10,2000}+"
         r"(?:\.[A-Za-z0-9_-]{10,8000}+\.[A-Za-z0-9_-]{10,2000}+)?)"
     ),
-    raw=raw_pattern(rf"eyJ[A-Za-z0-9_-]{{8,2000}}+(?:\.|{ENCODED_RAW})"),
+    raw=raw_pattern(rf"eyJ[A-Za-z0-9_-]{{8,500}}+(?:\.|{ENCODED_RAW})"),
 )
 _OKTA = Detector(
     kind="okta_token",
