@@ -43,7 +43,7 @@ _PLACES = re.compile(
   | (?P<pair> {_CLOSE}[ \t]{{0,8}}[,;]?[\s+|>-]{{0,60}}
         (?: [\"']?(?:type|sensitive|secure|secret|description|required|enabled)[\"']?\s?[:=]\s?[\"']?[A-Za-z]{{0,20}}[\"']?
             [,;]?\s{{1,60}} ){{0,2}}
-        [\"'<]?(?:[Vv]alue|VALUE|val|[sS]ecretString|[sS]tringValue|plaintext|content)[\"'>]?[ \t]{{0,8}}[:=>]?[ \t]{{0,8}} )
+        [\"'<]?(?:[Vv]alue|VALUE|val|[sS]ecretString|[sS]tringValue|plaintext|content)(?![A-Za-z])[\"'>]?[ \t]{{0,8}}[:=>]?[ \t]{{0,8}} )
   | (?P<tag> [\"']?(?:\s[A-Za-z:._-]{{1,24}}=[\"'][^\"'<>]{{0,80}}[\"']){{0,4}}\s?>\s{{0,20}}(?:<!\[CDATA\[)? )
   | (?P<prompt> [ ]?(?: \[[^\]\n\"]{{0,40}}\] | \([^()\n\"]{{0,60}}\) | (?:for|of|to|on)[ ](?: '[^'\n\"]{{1,120}}' | [^\n:\"]{{1,80}}? ) )[ ]?[:=][ \t]{{0,8}} )
   | (?P<cell> {_CLOSE}(?: [ \t]{{0,60}}[|│┃║][ \t]{{0,8}} | \t{{1,8}} | [ ]{{2,60}} ) )
@@ -213,10 +213,15 @@ def _spelled(words: tuple[str, ...]) -> list[str]:
     return sorted({spelling for word in words for spelling in (word, word.upper(), word.capitalize())})
 
 
-_RAW_CODE = r"\\+(?:[t/]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|033|e)?|%(?:25){0,4}[0-9A-Fa-f]{2}|&(?:amp;){0,4}[#a-z0-9]{2,5};|\x1b|\xc2[\x9b\xa0]"
-_RAW_BESIDE = rf"(?:\\+(?![nr])|{_RAW_CODE}|[\"'`*\])}}\t (,_;<-]|\^?\[[0-9;]*[A-Za-z])"
-_RAW_JUNK = rf"(?:\\+[nr]|{_RAW_CODE}|[\"'`*\])}}\s(,_;<+-]|\^?\[[0-9;]*[A-Za-z])"
+_RAW_CODE = (
+    r"\\+(?:[t/]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|033|e)|%(?:25){0,4}(?!3[AaDdEe]|7[Cc]|25)[0-9A-Fa-f]{2}"
+    r"|&(?:amp;){0,4}(?!gt;|#)[a-z]{2,5};|\x1b|\xc2[\x9b\xa0]"
+)
+_RAW_BESIDE = rf"(?:{_RAW_CODE}|\\+(?![nr])|[\"'`*\])}}\t (,_;<-]|\^?\[[0-9;]*[A-Za-z])"
+_RAW_JUNK = rf"(?:\\+[nr]|{_RAW_CODE}|\\+|[\"'`*\])}}\s(,_;<+-]|\^?\[[0-9;]*[A-Za-z])"
 """What may stand between a name and its value but for the sign that assigns: on one line; on the next ones too."""
+_RAW_NEAR = rf"[\s\S]{{0,160}}?{ENCODED_RAW}"
+"""Something encoded soon after a name: what it hides is told from the decoded text."""
 _RAW_UNIT = r"(?:[^\"\\{}\n]|\\+[^\"\\])"
 _RAW_ASSIGNED = r"(?:[:=|>]|%(?:25){0,4}3[AaDdEe]|&(?:amp;){0,4}gt;|\xe2\x94|\xe2\x86)"
 _RAW_SAID = rf"(?:{_RAW_ASSIGNED}|(?:is|was|were|to|as|now|will be|should be)(?![A-Za-z]))"
@@ -235,19 +240,20 @@ _RAW_PAIR = (
 def _raw_value(least: int, signs: str) -> str:
     """Return a pattern of a value in bytes: so many characters, among them one of the signs, or case that jumps."""
     return (
-        rf"(?=(?:[^\s\"\\]|\\+[^nrt\"\\]|\\+[\"']){{{least}}})(?:(?:[^\"\\\x00-\x20%&\[{signs}]|\\+/){{0,300}}+(?:[{signs}]|{ENCODED_RAW})"
+        rf"(?=(?:[^\s\"\\]|\\+[^nrt\"\\]|\\+[\"']|\\{{2,}}[nrt]){{{least}}})(?:(?:[^\"\\\x00-\x20%&\[{signs}]|\\+/|\\{{2,}}[\s\S]){{0,300}}+(?:[{signs}]|{ENCODED_RAW})"
         r"|[^\s\"]{300}|(?:[a-z]{0,20}+[A-Z]{1,20}+){4})"
     )
 
 
 _RAW_NAME = rf"[A-Za-z]{{2,10}}(?:_key_id|_KEY_ID)?{TAIL}(?![A-Za-z0-9_])"
 _RAW = raw_pattern(
-    rf"{_RAW_NAME}(?:{_RAW_JUNK}{{0,200}}+{_RAW_ASSIGNED}(?:{_RAW_JUNK}|[:=>]){{0,200}}+{_raw_value(8, '0-9')}"
-    rf"|{_RAW_BESIDE}{{0,200}}+{_raw_value(12, '0-9')}|{_RAW_PAIR}|{_RAW_BETWEEN}{_raw_value(8, '0-9')})"
+    rf"{_RAW_NAME}(?:{_RAW_JUNK}{{0,200}}+{_RAW_ASSIGNED}(?:{_RAW_JUNK}|[:=>]){{0,200}}+"
+    rf"(?:[A-Za-z][A-Za-z0-9_.\[\]<>|?]{{0,30}}[ \t]?=(?:{_RAW_JUNK}|[:=>]){{0,200}}+)?{_raw_value(8, '0-9')}"
+    rf"|{_RAW_BESIDE}{{0,200}}+{_raw_value(12, '0-9')}|{_RAW_PAIR}|{_RAW_BETWEEN}{_raw_value(8, '0-9')}|{_RAW_NEAR})"
 )
 _RAW_OF_PASSWORD = raw_pattern(
     rf"{_RAW_NAME}(?:{_RAW_JUNK}{{0,200}}+{_RAW_ASSIGNED}|{_RAW_BESIDE}{{0,200}}+{_raw_value(4, '0-9!@#$^*+?~.-')}"
-    rf"|{_RAW_PAIR}|{_RAW_BETWEEN}{_raw_value(6, '0-9!@#$^*+?~')})"
+    rf"|{_RAW_PAIR}|{_RAW_BETWEEN}{_raw_value(6, '0-9!@#$^*+?~')}|{_RAW_NEAR})"
 )
 _AWS_VALUE = re.compile(r"[A-Za-z0-9/+]{40}\Z")
 

@@ -59,7 +59,7 @@ _STOP_WORDS = frozenset(
     """the a an is to your must be and or for of not with enter please password passwords in at has have from this that
     are was on it by as if can will should using use no do does did we you they""".split()
 )
-_SYMBOL = re.compile(r"[!@#$%^&*+?~=]")
+_SYMBOL = re.compile(r"[!@#$%^&*+?~]")
 _NAMES_ITSELF = re.compile(r"pass(?:word|wd|phrase|code)|pwd|secret|token|credential|\Akey|key\Z", re.IGNORECASE)
 _COOKIE_PAIR = re.compile(r"[^\s=;,]{1,128}=([^;\s]{8,4096})")
 _WORDS = re.compile(r"[A-Za-z]*\d{0,4}\Z", re.ASCII)

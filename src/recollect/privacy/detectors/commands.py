@@ -57,7 +57,7 @@ _OPTION = Detector(
     kind="password",
     literals=literals(*_PROGRAMS),
     pattern=text_pattern("|".join(_option_pattern(*row) for row in _OPTIONS)),
-    raw=raw_pattern(r"[^\n\"]{0,600}?(?:-[a-zA-Z]{1,7}|pass|-\\|\x1b)"),
+    raw=raw_pattern(rf"[^\n\"]{{0,600}}?(?:-[a-zA-Z]{{1,7}}|pass|{ENCODED_RAW})"),
     judge=_is_given,
 )
 # Programs that take name and password as words of their own.
@@ -120,7 +120,9 @@ _PIPED = Detector(
         r"(?:echo|printf)[ \t]+(?:-[neE]+[ \t]+)*[\"']?(?:[a-z_][a-z0-9_-]{0,31}:)?([^\s\"'|$]{6,128})[\"']?[ \t]*\|[ \t]*"
         r"(?:sudo[ \t]+)?(?:chpasswd|sudo[ \t]+(?:-S|--stdin|-[a-z]*S)|passwd|[^\n|]{0,160}?--?(?:password-stdin|with-token|stdin))"
     ),
-    raw=raw_pattern(r"[a-z]{4,6}[^|\n]{1,300}\|[^\n]{0,300}?(?:chpasswd|sudo|passwd|stdin|with-token)"),
+    raw=raw_pattern(
+        rf"[a-z]{{4,6}}[^|\n]{{1,300}}?(?:\|[^\n]{{0,300}}?(?:chpasswd|sudo|passwd|stdin|with-token|{ENCODED_RAW})|{ENCODED_RAW})"
+    ),
     validate=plausible_word,
 )
 _USER = Detector(
