@@ -99,7 +99,10 @@ def _values(path: Path, redactor: Redactor) -> Iterator[Any]:
 
 
 def _findings(redactor: Redactor, files: Sequence[Path]) -> dict[str, Any]:
-    """Return findings of each kind in real transcripts, which are shown to be judged, and how fast records are told that may hold one."""
+    """Return findings of each kind in real transcripts, and how fast records are told that may hold one.
+
+    Each finding is printed, for a person to judge.
+    """
     kinds: Counter[str] = Counter()
     judged: Counter[str] = Counter()
     seconds = 0.0
@@ -196,7 +199,8 @@ def render(figures: dict[str, Any]) -> str:
     return "\n".join(
         [
             f"{recall['tried']:,} planted secrets of {recall['kinds']} kinds, drawn at random, in "
-            f"{len(recall['surroundings'])} surroundings: {recall['recall']:.2%} found. Share missed, by kind: {missed}.",
+            f"{len(recall['surroundings'])} surroundings: {recall['recall']:.2%} found. "
+            f"Share missed, by kind: {missed}.",
             "",
             "| surroundings | found | readable on average |",
             "|---|--:|--:|",

@@ -41,13 +41,17 @@ _PLACES = re.compile(
         \*{{0,2}}[ \t\xa0]{{0,40}} (?:\r?\n[ \t+|>]{{0,40}}(?:\r?\n[ \t+|>]{{0,40}})?(?P<below>))? )
   | (?P<xml> </[A-Za-z]{{1,12}}>[\s+|-]{{0,40}}<[A-Za-z]{{1,12}}>\s{{0,8}} )
   | (?P<pair> {_CLOSE}[ \t]{{0,8}}[,;]?[\s+|>-]{{0,60}}
-        (?: [\"']?(?:type|sensitive|secure|secret|description|required|enabled)[\"']?\s?[:=]\s?[\"']?[A-Za-z]{{0,20}}[\"']?
+        (?: [\"']?(?:type|sensitive|secure|secret|description|required|enabled)[\"']?\s?[:=]\s?
+            [\"']?[A-Za-z]{{0,20}}[\"']?
             [,;]?\s{{1,60}} ){{0,2}}
-        [\"'<]?(?:[Vv]alue|VALUE|val|[sS]ecretString|[sS]tringValue|plaintext|content)(?![A-Za-z])[\"'>]?[ \t]{{0,8}}[:=>]?[ \t]{{0,8}} )
+        [\"'<]?(?:[Vv]alue|VALUE|val|[sS]ecretString|[sS]tringValue|plaintext|content)(?![A-Za-z])
+        [\"'>]?[ \t]{{0,8}}[:=>]?[ \t]{{0,8}} )
   | (?P<tag> [\"']?(?:\s[A-Za-z:._-]{{1,24}}=[\"'][^\"'<>]{{0,80}}[\"']){{0,4}}\s?>\s{{0,20}}(?:<!\[CDATA\[)? )
-  | (?P<prompt> [ ]?(?: \[[^\]\n\"]{{0,40}}\] | \([^()\n\"]{{0,60}}\) | (?:for|of|to|on)[ ](?: '[^'\n\"]{{1,120}}' | [^\n:\"]{{1,80}}? ) )[ ]?[:=][ \t]{{0,8}} )
+  | (?P<prompt> [ ]?(?: \[[^\]\n\"]{{0,40}}\] | \([^()\n\"]{{0,60}}\)
+        | (?:for|of|to|on)[ ](?: '[^'\n\"]{{1,120}}' | [^\n:\"]{{1,80}}? ) )[ ]?[:=][ \t]{{0,8}} )
   | (?P<cell> {_CLOSE}(?: [ \t]{{0,60}}[|│┃║][ \t]{{0,8}} | \t{{1,8}} | [ ]{{2,60}} ) )
-  | (?P<prose> {_CLOSE}(?:[ \t]+(?:for|of|on|to|in|from|here|there|field|value)\b(?:[ \t]+[A-Za-z0-9_./@:'-]{{1,40}}){{0,4}}?)?
+  | (?P<prose> {_CLOSE}(?:[ \t]+(?:for|of|on|to|in|from|here|there|field|value)\b
+            (?:[ \t]+[A-Za-z0-9_./@:'-]{{1,40}}){{0,4}}?)?
         [ \t]+(?:is|was|were|=|→|->|will[ ]be|should[ ]be|to|as|now)
         (?:[ \t]+(?:generated|created|set|changed|reset)[ ](?:for|to|as)(?:[ ][^\s:]{{1,60}}:)?)?
         (?:[ \t]+(?:now|set[ ]to|currently|still|called|just|also|actually|simply))?:?[ \t]+ )
@@ -141,7 +145,7 @@ def _is_bare_word(secret: str) -> bool:
 
 
 def _stands_alone(text: str, first: int, end: int, kind: str, between: str, name: str) -> bool:
-    """Whether a bare word is a value and no name in code: all of a line of configuration, `a=b` of a list, an option."""
+    """Whether a bare word is a value, not a name in code: a line of configuration, `a=b` in a list, an option."""
     following = text[end : end + 1]
     if following not in ("", " ", "\n", "\r", "\t", ";", "&", '"', "'", "|", "<", "`"):
         return False
@@ -164,7 +168,7 @@ def _is_secret(value: str, strength: Strength, kind: str, quoted: bool, name: st
     )
     if strength == "password":
         return _is_password(value, kind, quoted, firm=firm, upper=upper, bare_name=word.lower() in ("pass", "pw"))
-    if not firm and kind != "prompt" and kind != "call" and not (kind == "cell" and upper):
+    if not firm and kind not in ("prompt", "call") and not (kind == "cell" and upper):
         return _stands_out(value)
     if strength == "secret" and (quoted or upper or option or kind in ("tag", "pair", "prompt")):
         return plausible_secret(value, quoted=quoted or upper) or (" " in value and is_phrase(value))

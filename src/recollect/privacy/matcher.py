@@ -62,7 +62,7 @@ class Matcher:
         self._overlap_bytes = max(map(len, owners)) - 1
 
     def suspects(self, data: bytes, ends: Sequence[int]) -> list[int]:
-        """Return the ascending ordinals of the records in which `claims` may find something; see `Redactor.suspects`."""
+        """Return the ascending ordinals of the records in which `claims` may find something: see `Redactor`."""
         found: list[int] = []
         if not ends:
             return found

@@ -49,7 +49,8 @@ _LABELS = frozenset(
     """string text number boolean integer object array hidden required optional missing incorrect wrong empty blank
     short long weak strong masked encrypted hashed plain plaintext enabled disabled unknown basic oauth input field
     label forgot forgotten reset update confirm auto prompt never always random generated same different visible
-    changed expired locked value values given passed present absent default later data info name type email username account credential credentials description title placeholder
+    changed expired locked value values given passed present absent default later data
+    info name type email username account credential credentials description title placeholder
     header query body form cookie path digest ldap saml kerberos sha sha1 sha256 bcrypt argon2 scrypt interactive
     manual store stored keyring keychain vault environment variable config settings delete remove create read write
     undefined nullable varchar bytes buffer char function return protected private public static const this self
@@ -121,7 +122,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def stands_for_itself(value: str, *, quoted: bool = False) -> bool:
-    """Whether the value is a literal: no placeholder, no reference, no prose, no marker; no expression, unless quoted."""
+    """Whether the value is a literal: no placeholder, reference, prose or marker, and no expression unless quoted."""
     return (
         len(value) <= VALUE_MAX_CHARS
         and not any(c <= " " for c in value)
@@ -137,7 +138,7 @@ def plausible_token(value: str, *, quoted: bool = False) -> bool:
 
 
 def plausible_secret(value: str, *, quoted: bool = False) -> bool:
-    """Whether the value may be a secret that a machine drew or a person chose: eight characters, a letter and a digit."""
+    """Whether the value may be a secret, drawn by a machine or chosen: eight characters, a letter and a digit."""
     if plausible_token(value, quoted=quoted):
         return True
     return len(value) >= 8 and plausible_password(value, quoted=quoted)

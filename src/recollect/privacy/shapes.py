@@ -138,8 +138,8 @@ def prefixed(
 ) -> Detector:
     """Return the detector of a token that begins with one of the prefixes.
 
-    body: regular expression of the rest. validate: the last word on the token; unless given, a prefix is evidence enough
-    and only what is plainly to be filled in is none.
+    body: regular expression of the rest. validate: the last word on the token; unless given, a prefix is
+    evidence enough and only what is plainly to be filled in is none.
     closed: nothing alphanumeric may follow, for tokens of fixed length.
     """
     heads = "|".join(re.escape(p) for p in sorted(prefixes, key=len, reverse=True))

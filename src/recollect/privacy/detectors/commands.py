@@ -46,7 +46,8 @@ def _is_chosen(value: str) -> bool:
 
 
 _PROGRAMS = (
-    "mysql", "mariadb", "sshpass", "plink", "pscp", "7z ", "7za ", "redis-cli", "redis-benchmark", "valkey-cli", "docker ",
+    "mysql", "mariadb", "sshpass", "plink", "pscp", "7z ", "7za ", "redis-cli", "redis-benchmark", "valkey-cli",
+    "docker ",
     "podman ", "nerdctl", "buildah", "skopeo", "helm ", "crane ", "oras ", "mongo", "cqlsh", "influx ", "arangosh",
     "clickhouse-client", "sqlcmd", "isql ", "bcp ", "ipmitool", "unzip ", "zip -", "mosquitto_", "osql ", "ldapsearch",
     "ldapmodify", "ldapadd", "ldapdelete", "ldappasswd", "ldapwhoami", "openssl ", "doctl ", "vercel ", "netlify ",
@@ -94,8 +95,10 @@ _ARGUMENTS = Detector(
         "set-password ",
     ),
     pattern=text_pattern(
-        rf"htpasswd[ \t]+(?:-[A-Za-z]+[ \t]+)*?-(?:[A-Za-z]*n[A-Za-z]*b|[A-Za-z]*b[A-Za-z]*n)[A-Za-z]*[ \t]+\S+[ \t]+{_WORD}"
-        rf"|htpasswd[ \t]+(?:-[A-Za-z]+[ \t]+)*?-[A-Za-z]*b[A-Za-z]*[ \t]+(?:-[A-Za-z]+[ \t]+)*\S+[ \t]+\S+[ \t]+{_WORD}"
+        r"htpasswd[ \t]+(?:-[A-Za-z]+[ \t]+)*?"
+        rf"-(?:[A-Za-z]*n[A-Za-z]*b|[A-Za-z]*b[A-Za-z]*n)[A-Za-z]*[ \t]+\S+[ \t]+{_WORD}"
+        r"|htpasswd[ \t]+(?:-[A-Za-z]+[ \t]+)*?"
+        rf"-[A-Za-z]*b[A-Za-z]*[ \t]+(?:-[A-Za-z]+[ \t]+)*\S+[ \t]+\S+[ \t]+{_WORD}"
         rf"|rabbitmqctl[ \t]+(?:add_user|change_password|authenticate_user)[ \t]+\S+[ \t]+{_WORD}"
         rf"|wpa_passphrase[ \t]+\S+[ \t]+{_WORD}|net user[ \t]+\S+[ \t]+{_WORD}"
         rf"|net use[ \t]+[^\n]{{0,80}}?[ \t]/user:\S+[ \t]+{_WORD}"
@@ -105,11 +108,13 @@ _ARGUMENTS = Detector(
         rf"|(?:add-)?authtoken[ \t]+{_WORD}|vault login[ \t]+(?:-[a-z-]+=?\S*[ \t]+)*{_WORD}"
         rf"|(?:requirepass|masterauth|sentinel auth-pass[ \t]+\S+)[ \t]+{_WORD}"
         rf"|(?:(?<=\s)|(?<=^)|(?<=[>\"']))AUTH[ \t]+(?:[a-z]\S*[ \t]+)?{_WORD}(?=\s*(?:\Z|[\n\"']))"
-        rf"|mysqladmin[ \t][^\n]{{0,80}}?\bpassword[ \t]+{_WORD}|sqlplus[ \t]+(?:-\S+[ \t]+)*[A-Za-z0-9_]+/([^\s@\"']{{4,64}})@"
+        rf"|mysqladmin[ \t][^\n]{{0,80}}?\bpassword[ \t]+{_WORD}"
+        rf"|sqlplus[ \t]+(?:-\S+[ \t]+)*[A-Za-z0-9_]+/([^\s@\"']{{4,64}})@"
         rf"|lftp[ \t][^\n]{{0,80}}?-u[ \t]+[A-Za-z0-9_.@-]+,([^\s\"']{{4,64}})"
         r"|--creds[= \t]+[\"']?[A-Za-z0-9_.@-]+:([^\s\"']{4,128})"
         rf"|set-?password[ \t]+(?:\S+[ \t]+)?{_WORD}"
-        rf"|(?:with-token|password-stdin|chpasswd|sudo (?:-S|--stdin))[^\n|;]{{0,60}}?<<<?[ \t]*(?:[\"']?[a-z_]{{1,32}}:)?{_WORD}"
+        r"|(?:with-token|password-stdin|chpasswd|sudo (?:-S|--stdin))[^\n|;]{0,60}?"
+        rf"<<<?[ \t]*(?:[\"']?[a-z_]{{1,32}}:)?{_WORD}"
     ),
     judge=_is_given,
 )
@@ -117,8 +122,10 @@ _PIPED = Detector(
     kind="password",
     literals=literals("echo ", "printf ", "echo -"),
     pattern=text_pattern(
-        r"(?:echo|printf)[ \t]+(?:-[neE]+[ \t]+)*[\"']?(?:[a-z_][a-z0-9_-]{0,31}:)?([^\s\"'|$]{6,128})[\"']?[ \t]*\|[ \t]*"
-        r"(?:sudo[ \t]+)?(?:chpasswd|sudo[ \t]+(?:-S|--stdin|-[a-z]*S)|passwd|[^\n|]{0,160}?--?(?:password-stdin|with-token|stdin))"
+        r"(?:echo|printf)[ \t]+(?:-[neE]+[ \t]+)*[\"']?(?:[a-z_][a-z0-9_-]{0,31}:)?"
+        r"([^\s\"'|$]{6,128})[\"']?[ \t]*\|[ \t]*"
+        r"(?:sudo[ \t]+)?(?:chpasswd|sudo[ \t]+(?:-S|--stdin|-[a-z]*S)|passwd"
+        r"|[^\n|]{0,160}?--?(?:password-stdin|with-token|stdin))"
     ),
     raw=raw_pattern(
         rf"[a-z]{{4,6}}[^|\n]{{1,300}}?(?:\|[^\n]{{0,300}}?(?:chpasswd|sudo|passwd|stdin|with-token|{ENCODED_RAW})|{ENCODED_RAW})"
@@ -135,6 +142,15 @@ _USER = Detector(
     raw=raw_pattern(rf"-{{1,2}}[a-zA-Z-]{{1,10}}[^\n]{{0,12}}?(?:[A-Za-z0-9_.@+-]{{1,64}}[:%]|{ENCODED_RAW})"),
     validate=lambda value: plausible_password(value) or (value.isalpha() and _is_chosen(value)),
 )
+
+
+def _is_quoted(match: re.Match[str]) -> tuple[int, int] | None:
+    group = match.lastindex or 0
+    value = match[group]
+    firm = match[0][:8].lower().startswith(("identifi", "password"))
+    return match.span(group) if (plausible_word(value) if firm else plausible_token(value, quoted=True)) else None
+
+
 _SQL = Detector(
     kind="password",
     literals=literals(
@@ -161,15 +177,8 @@ _SQL = Detector(
         r"|(?i:password)[ \t]{0,4}(?:=[ \t]{0,4})?\(?[ \t]{0,4}|(?i:credentials)[ \t]{1,4})"
         r"(?:[NE]?'((?:[^'\n]|''){4,256})'|\"([^\"\n]{4,256})\"|(?<=IDENTIFIED BY )([^\s'\"`;,()]{4,128})(?=[;\s]|\Z))"
     ),
-    judge=lambda match: _is_quoted(match),
+    judge=_is_quoted,
 )
-
-
-def _is_quoted(match: re.Match[str]) -> tuple[int, int] | None:
-    group = match.lastindex or 0
-    value = match[group]
-    firm = match[0][:8].lower().startswith(("identifi", "password"))
-    return match.span(group) if (plausible_word(value) if firm else plausible_token(value, quoted=True)) else None
 
 
 # A call or a setting that takes a name and a password.
@@ -192,9 +201,11 @@ _PAIR = Detector(
         "ogin:",
     ),
     pattern=text_pattern(
-        r"(?:auth[ \t]?=?[ \t]?|Auth|ogin|redentials)\([ \t]*[\"'][^\"'\n]{1,80}[\"'][ \t]*,[ \t]*(?:[\"']([^\"'\n]{4,128})[\"'])"
+        r"(?:auth[ \t]?=?[ \t]?|Auth|ogin|redentials)"
+        r"\([ \t]*[\"'][^\"'\n]{1,80}[\"'][ \t]*,[ \t]*(?:[\"']([^\"'\n]{4,128})[\"'])"
         r"|http-basic\.\S{1,120}[ \t]+\S{1,80}[ \t]+([^\s\"'|;&]{4,128})"
-        r"|(?:redentials|creds|user/pass|username/password|ogin)[ \t]?[:=][ \t]{0,4}[\"'`]?[A-Za-z0-9_.@+-]{1,40}[ \t]?[:/][ \t]?"
+        r"|(?:redentials|creds|user/pass|username/password|ogin)[ \t]?[:=][ \t]{0,4}"
+        r"[\"'`]?[A-Za-z0-9_.@+-]{1,40}[ \t]?[:/][ \t]?"
         r"(?!/)([^\s\"'`]{6,128})(?=[\s\"'`]|\Z)"
     ),
     judge=_is_given,

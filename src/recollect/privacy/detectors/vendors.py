@@ -1,14 +1,14 @@
 """Tokens of many more vendors that a prefix of their own tells.
 
-Formats: as facts, the rule lists of gitleaks, TruffleHog and detect-secrets, and the vendors' documentation. Expressions
-are ours. Kinds in these lists that have no prefix are told by the names before them, see `assignments`.
+Formats: as facts, the rule lists of gitleaks, TruffleHog and detect-secrets, and the vendors' documentation.
+Expressions are ours. Kinds in these lists that have no prefix are told by the names before them, see `assignments`.
 """
 
 from __future__ import annotations
 
 import re
 
-from recollect.privacy.plausibility import is_varied, looks_random
+from recollect.privacy.plausibility import is_filled_in, is_varied, looks_random
 from recollect.privacy.shapes import ENCODED_RAW, Detector, literals, prefixed, raw_pattern, text_pattern
 
 _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
@@ -19,10 +19,12 @@ _ALNUM = r"[A-Za-z0-9]{20,200}+"
 _PLAIN = {
     "adafruit_key": (("aio_",), r"[A-Za-z0-9]{28}"),
     "adobe_secret": (("p8e-", "p8e_"), r"[A-Za-z0-9_-]{32}"),
-    "adyen_key": (("AQE",), r"[a-zA-Z0-9]{20,90}\.[A-Za-z0-9+/=\[\]{}^&*-]{20,200}|[A-Za-z0-9]{3,5}hmf[A-Za-z0-9+/=.-]{60,200}"),
+    "adyen_key": (("AQE",), r"[A-Za-z0-9]{3,5}hmf[A-Za-z0-9+/=.-]{60,200}"),
     "aiven_token": (("aivenv1_",), _WIDE),
     "apify_token": (("apify_api_", "apify_proxy_"), r"[A-Za-z0-9]{30,50}"),
-    "authress_key": (("authress_", "scauth_"), r"[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,120}"),
+    "authress_key": (
+        ("authress_", "scauth_"),
+        r"[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,120}"),
     "axiom_token": (("xaat-", "xapt-"), _UUID),
     "castai_key": (("castai_v1_",), r"[A-Za-z0-9_-]{40,160}+"),
     "convex_key": (("prod:", "dev:", "preview:"), r"[a-z]{2,20}-[a-z]{2,20}-[0-9]{1,4}\|[A-Za-z0-9+/=_-]{40,200}"),
@@ -33,7 +35,8 @@ _PLAIN = {
     "duffel_token": (("duffel_live_", "duffel_test_"), r"[A-Za-z0-9_=-]{30,60}+"),
     "easypost_key": (("EZAK", "EZTK"), r"[A-Za-z0-9]{50,60}"),
     "endor_key": (("endr+",), r"[A-Za-z0-9-]{16}"),
-    "facebook_token": (("EAAM", "EAAC", "EAAG", "EAAB", "EAAE", "EAAF", "EAAI", "EAAJ", "EAAD", "EAAL", "EAAX"), r"[A-Za-z0-9]{80,400}+"),
+    "facebook_token": (("EAAM", "EAAC", "EAAG", "EAAB", "EAAE", "EAAF", "EAAI", "EAAJ", "EAAD", "EAAL", "EAAX"),
+        r"[A-Za-z0-9]{80,400}+"),
     "instagram_token": (("IGQV", "IGQW", "IGAA"), r"[A-Za-z0-9_-]{80,400}+"),
     "flutterwave_key": (("FLWSECK_TEST-", "FLWSECK-"), r"[A-Za-z0-9]{12,40}(?:-[A-Za-z0-9]{1,12})?"),
     "frameio_token": (("fio-u-",), r"[A-Za-z0-9_=-]{60,70}"),
@@ -66,7 +69,8 @@ _PLAIN = {
     "sentry_token": (("sntryi_", "sntrya_"), r"[0-9a-f]{64}"),
     "settlemint_token": (("sm_aat_", "sm_pat_", "sm_sat_"), r"[A-Za-z0-9]{16,40}"),
     "shippo_key": (("shippo_live_", "shippo_test_"), r"[0-9a-f]{40}"),
-    "tailscale_key": (("tskey-auth-", "tskey-api-", "tskey-client-", "tskey-scim-", "tskey-webhook-", "tskey-"), r"[A-Za-z0-9]{6,20}(?:CNTRL)?-[A-Za-z0-9]{16,60}|[A-Za-z0-9-]{20,80}"),
+    "tailscale_key": (("tskey-auth-", "tskey-api-", "tskey-client-", "tskey-scim-", "tskey-webhook-", "tskey-"),
+        r"[A-Za-z0-9]{6,20}(?:CNTRL)?-[A-Za-z0-9]{16,60}|[A-Za-z0-9-]{20,80}"),
     "temporal_key": (("tmprl_",), r"[A-Za-z0-9_]{30,120}"),
     "teamcity_token": (("eyJ0eXAiOiAiVENWMiJ9.",), r"[A-Za-z0-9_.-]{30,200}"),
     "tinybird_token": (("p.eyJ",), r"[A-Za-z0-9_-]{30,200}\.[A-Za-z0-9_-]{20,80}"),
@@ -143,7 +147,8 @@ _OKTA = Detector(
     kind="okta_token",
     literals=literals("SSWS ", "okta"),
     pattern=text_pattern(
-        r"(?:SSWS|[Oo][Kk][Tt][Aa][A-Za-z0-9_. -]{0,40}[\"']?\s?[:=]\s?[\"']?) ?(00[A-Za-z0-9_=-]{40})(?![A-Za-z0-9_=-])"
+        r"(?:SSWS|[Oo][Kk][Tt][Aa][A-Za-z0-9_. -]{0,40}[\"']?\s?[:=]\s?[\"']?)"
+        r" ?(00[A-Za-z0-9_=-]{40})(?![A-Za-z0-9_=-])"
     ),
 )
 _TWILIO_PAIR = Detector(
@@ -165,7 +170,7 @@ _JWK = Detector(
 
 VENDORS: tuple[Detector, ...] = (
     *(
-        prefixed(kind, prefixes, body, **({"validate": is_varied} if kind in _AMBIGUOUS else {}))
+        prefixed(kind, prefixes, body, validate=is_varied if kind in _AMBIGUOUS else is_filled_in)
         for kind, (prefixes, body) in _PLAIN.items()
     ),
     _BY_ROLE,
