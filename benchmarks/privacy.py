@@ -1,4 +1,4 @@
-"""What redaction finds and costs: recall of planted secrets by kind, findings in real transcripts, share of ingest.
+"""What redaction finds and costs: planted secrets by kind and surroundings, false redactions, share of ingest.
 
 python -m benchmarks privacy --dry
 """
@@ -26,9 +26,11 @@ from benchmarks.support.places import Places, parser, places
 from benchmarks.support.results import Section, publish
 from recollect.config import Config, DistillConfig, EmbeddingConfig
 from recollect.privacy import Redactor
-from tests.privacy.planted_secrets import drawn, planted
+from tests.privacy.planted_secrets import SURROUNDINGS, drawn, is_readable, planted
 
-SEEDS = 200
+SEEDS = 40
+WORDS = 20_000
+"""False redactions are counted by this many words."""
 ROUNDS = 3
 MUST_SHARE = 0.25
 KEY = b"a key for benchmarks"
@@ -48,32 +50,35 @@ def measure(at: Places, options: argparse.Namespace) -> list[Section]:
     return [Section("privacy/redaction", "Secrets: what is found, and what looking costs", figures, render(figures))]
 
 
-def _surroundings(written: str) -> dict[str, Any]:
-    return {
-        "prose": f"and then {written} was it",
-        "quoted": f'the value "{written}" of it',
-        "list in JSON in JSON": json.dumps({"command": [written]}),
-        "code block": f"```\n{written}\n```\n",
-        "key of an object": {written: 1},
-    }
-
-
 def _recall(redactor: Redactor) -> dict[str, Any]:
-    """Return the share of planted secrets that are found, wherever they stand, and what is missed by kind."""
+    """Return the share of planted secrets that no longer can be read, by surroundings, and what is missed by kind."""
     tried: Counter[str] = Counter()
+    readable: Counter[str] = Counter()
     missed: Counter[str] = Counter()
     for seed in range(SEEDS):
         for kind, (written, secret) in planted(drawn(seed)).items():
-            for value in _surroundings(written).values():
-                tried[kind] += 1
-                found, _ = redactor.redact_value(value)
-                missed[kind] += secret in str(found)
+            for name, surround in SURROUNDINGS.items():
+                tried[name] += 1
+                if is_readable(secret, redactor.redact_text(surround(written))[0]):
+                    readable[name] += 1
+                    missed[kind] += 1
     total = sum(tried.values())
+    kinds = len(planted(drawn(0)))
+    by_surroundings = {
+        name: {
+            "found": round(1 - readable[name] / tried[name], 4),
+            "readable_of_each_set": round(readable[name] / SEEDS, 1),
+        }
+        for name in SURROUNDINGS
+    }
     return {
-        "kinds": len(tried),
+        "kinds": kinds,
         "tried": total,
         "recall": round(1 - sum(missed.values()) / total, 5),
-        "missed_share": {kind: round(n / tried[kind], 4) for kind, n in missed.most_common() if n},
+        "surroundings": by_surroundings,
+        "missed_share": {
+            kind: round(n / (SEEDS * len(SURROUNDINGS)), 4) for kind, n in missed.most_common() if n * 1000 > SEEDS
+        },
     }
 
 
@@ -94,10 +99,14 @@ def _values(path: Path, redactor: Redactor) -> Iterator[Any]:
 
 
 def _findings(redactor: Redactor, files: Sequence[Path]) -> dict[str, Any]:
-    """Return findings of each kind in real transcripts, and how fast records are told that may hold one."""
+    """Return findings of each kind in real transcripts, and how fast records are told that may hold one.
+
+    Each finding is printed, for a person to judge.
+    """
     kinds: Counter[str] = Counter()
+    judged: Counter[str] = Counter()
     seconds = 0.0
-    size = 0
+    size = words = 0
     for path in files:
         data = path.read_bytes()
         ends = [len(data)]
@@ -105,16 +114,43 @@ def _findings(redactor: Redactor, files: Sequence[Path]) -> dict[str, Any]:
         redactor.suspects(data, ends)
         seconds += time.process_time() - started
         size += len(data)
+        words += len(data.split())
         for value in _values(path, redactor):
-            kinds.update(finding.kind for finding in redactor.redact_value(value)[1])
+            redacted, found = redactor.redact_value(value)
+            kinds.update(finding.kind for finding in found)
+            judged.update(_shown(value, redacted) if found else ())
+    for shown, count in judged.most_common():  # for a person to judge
+        print(f"{count:5} {shown}", file=sys.stderr)
     megabytes = max(size / 1e6, 1e-9)
     return {
         "files": len(files),
         "bytes": size,
+        "words": words,
+        "per_20000_words": round(sum(kinds.values()) * WORDS / max(words, 1), 3),
         "sieve_ms_per_mb": round(seconds * 1000 / megabytes, 2),
         "per_mb": {kind: round(count / megabytes, 3) for kind, count in kinds.most_common()},
         "counts": dict(kinds.most_common()),
     }
+
+
+def _shown(value: Any, redacted: Any) -> Iterator[str]:
+    """Yield each string in which something was replaced, from shortly before its first difference."""
+    for before, after in zip(_strings(value), _strings(redacted), strict=True):
+        if before != after:
+            same = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), len(before))
+            yield repr(before[max(0, same - 40) : same + 60])
+
+
+def _strings(value: Any) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            waiting += [*item.keys(), *item.values()]
+        elif isinstance(item, list):
+            waiting += item
 
 
 def _cost(at: Places, corpus: Corpus) -> dict[str, Any]:
@@ -156,10 +192,22 @@ def render(figures: dict[str, Any]) -> str:
     recall, found, cost = figures["recall"], figures["findings"], figures["cost"]
     missed = ", ".join(f"{kind} {share:.1%}" for kind, share in recall["missed_share"].items()) or "none"
     kinds = ", ".join(f"{kind} {count}" for kind, count in found["counts"].items()) or "none"
+    rows = [
+        f"| {name} | {row['found']:.2%} | {row['readable_of_each_set']} of {recall['kinds']} |"
+        for name, row in recall["surroundings"].items()
+    ]
     return "\n".join(
         [
-            f"{recall['tried']:,} planted secrets of {recall['kinds']} kinds, drawn at random: {recall['recall']:.2%} "
-            f"found. Share missed, by kind: {missed}.",
+            f"{recall['tried']:,} planted secrets of {recall['kinds']} kinds, drawn at random, in "
+            f"{len(recall['surroundings'])} surroundings: {recall['recall']:.2%} found. "
+            f"Share missed, by kind: {missed}.",
+            "",
+            "| surroundings | found | readable on average |",
+            "|---|--:|--:|",
+            *rows,
+            "",
+            f"In {found['words']:,} words of real transcripts {sum(found['counts'].values())} redactions, which is "
+            f"{found['per_20000_words']} in {WORDS:,} words (must be below 1, if all of them were false).",
             "",
             f"{found['bytes'] / 1e6:.0f} MB of transcripts of every agent: {kinds}. Telling which records may hold one "
             f"takes {found['sieve_ms_per_mb']} ms of CPU a MB.",

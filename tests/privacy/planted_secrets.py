@@ -6,9 +6,14 @@ Each is (what is written, the part that must not be seen again). None was ever v
 from __future__ import annotations
 
 import base64
+import html
+import json
 import random
+import re
 import string
+from collections.abc import Callable
 from typing import NamedTuple
+from urllib.parse import quote
 
 Planted = dict[str, tuple[str, str]]
 _DASHES = "-" * 5
@@ -245,9 +250,226 @@ def _places(b: Body) -> Planted:
     }
 
 
+PASSWORD = "Tr0ub4" + "dor&3xyz"
+"""A password that a person chose, with a sign that other rules take for its end."""
+WORD = "sun" + "flower"
+"""A password that is an ordinary word: told where nothing but a password can stand."""
+
+
+def _headers(b: Body) -> Planted:
+    """Headers of requests and answers."""
+    return {
+        "x_api_key": ("X-API-Key: " + b.mixed(32), b.mixed(32)),
+        "x_auth_token": ("X-Auth-Token: " + b.hex[:40], b.hex[:40]),
+        "private_token": ("PRIVATE-TOKEN: " + b.mixed(20), b.mixed(20)),
+        "subscription_key": ("Ocp-Apim-Subscription-Key: " + b.hex[:32], b.hex[:32]),
+        "dd_api_key": ("DD-API-KEY: " + b.hex[:32], b.hex[:32]),
+        "apikey_header": ("apikey: " + b.mixed(36), b.mixed(36)),
+        "authorization_of_any_scheme": ("Authorization: GenieKey " + b.mixed(36), b.mixed(36)),
+        "authorization_bare": ("Authorization: " + b.mixed(40), b.mixed(40)),
+        "proxy_authorization": ("Proxy-Authorization: Basic " + b.login, b.login),
+        "security_token": ("x-amz-security-token: " + b.sts, b.sts),
+        "x_auth_key": ("X-Auth-Key: " + b.hex[:37], b.hex[:37]),
+    }
+
+
+def _assignments(b: Body) -> Planted:
+    """Names and values in configuration, code and environments."""
+    short, key = b.mixed(14), b.mixed(32)
+    return {
+        "stripe_key_env": ("STRIPE_KEY=" + key, key),
+        "secret_key_base": ("SECRET_KEY_BASE=" + b.hex, b.hex),
+        "laravel": ("APP_KEY=base64:" + b.mixed(43) + "=", b.mixed(43)),
+        "exported": ("export SLACK_SIGNING_SECRET=" + b.hex[:32], b.hex[:32]),
+        "some_pass": ("SMTP_PASS=" + PASSWORD, PASSWORD),
+        "some_pwd": ("ADMIN_PWD=" + short, short),
+        "api_key_of_two_words": ("API key: " + key, key),
+        "apikey_member": ('"APIKey": "' + key + '"', key),
+        "pass_member": ("pass: " + PASSWORD, PASSWORD),
+        "password_with_signs": ("password=" + PASSWORD, PASSWORD),
+        "password_word_in_json": ('{"password": "' + WORD + '"}', WORD),
+        "password_word_in_yaml": ('db:\n  password: "' + WORD + '"', WORD),
+        "kubernetes_env": ("- name: DB_PASSWORD\n  value: " + PASSWORD, PASSWORD),
+        "kubernetes_env_json": ('{"name": "API_TOKEN", "value": "' + key + '"}', key),
+        "xml_element": ("<password>" + WORD + "</password>", WORD),
+        "xml_attribute": ('<add key="ApiKey" value="' + key + '" />', key),
+        "xml_own_attribute": ('<user name="fay" password="' + WORD + '"/>', WORD),
+        "plist": ("<key>password</key>\n<string>" + WORD + "</string>", WORD),
+        "kubeconfig": ("client-key-data: " + b.mixed(96) * 2, b.mixed(96)),
+        "jwk": ('{"kty": "EC", "crv": "P-256", "d": "' + b.mixed(43) + '"}', b.mixed(43)),
+        "ruby_hash": (":api_key => '" + key + "'", key),
+        "typed_code": ('password: str = "' + short + '"', short),
+        "define": ("define('DB_PASSWORD', '" + short + "');", short),
+        "subscript": ('os.environ["API_TOKEN"] = "' + key + '"', key),
+        "dockerfile": ("ENV ACCESS_TOKEN " + key, key),
+        "java_properties": ("spring.datasource.password=" + short, short),
+        "terraform": ('db_password = "' + PASSWORD + '"', PASSWORD),
+        "odbc": ("Driver={x};Server=h;Uid=fay;Pwd=" + short + ";", short),
+        "wp_salt": ("define('AUTH_SALT', '" + key + "');", key),
+        "ini_secret": ("client_secret = " + key, key),
+        "args_in_json": ('["serve", "--api-key", "' + key + '"]', key),
+        "yaml_next_line": ("Your token:\n\n  " + b.mixed(40), b.mixed(40)),
+        "environment_suffix": ("GITHUB_TOKEN_CI=" + b.hex[:40], b.hex[:40]),
+        "gradle": ("signing.keyPassword=" + short, short),
+        "passphrase": ('passphrase: "copper lantern drift meadow"', "copper lantern drift meadow"),
+    }
+
+
+def _statements(b: Body) -> Planted:
+    """SQL and configuration of servers."""
+    short = b.mixed(14)
+    return {
+        "sql_identified": ("CREATE USER 'fay'@'%' IDENTIFIED BY '" + WORD + "';", WORD),
+        "sql_password": ("ALTER ROLE fay WITH LOGIN PASSWORD '" + WORD + "';", WORD),
+        "sql_server": ("CREATE LOGIN fay WITH PASSWORD = N'" + PASSWORD + "';", PASSWORD),
+        "redis_conf": ("requirepass " + short, short),
+        "pgpass": ("db.example.invalid:5432:shop:fay:" + short, short),
+        "wireguard_psk": ("PresharedKey = " + b.mixed(43) + "=", b.mixed(43)),
+    }
+
+
+def _commands(b: Body) -> Planted:
+    """Options and arguments of programs, and what they print."""
+    short, key = b.mixed(14), b.mixed(40)
+    return {
+        "redis_cli": ("redis-cli -h h -a " + short + " ping", short),
+        "docker_login": ("docker login -u fay -p " + short + " r.example.invalid", short),
+        "mysql_word": ("mysql -u fay -p" + WORD + " shop", WORD),
+        "htpasswd_b": ("htpasswd -b /etc/pw fay " + short, short),
+        "aws_configure": ("aws configure set aws_secret_access_key " + b.mixed(40), b.mixed(40)),
+        "aws_prompt": ("AWS Secret Access Key [None]: " + b.mixed(30) + "/fake+9/AB", b.mixed(30) + "/fake+9/AB"),
+        "from_literal": ("kubectl create secret generic x --from-literal=password=" + short, short),
+        "curl_signs": ("curl -u fay:" + PASSWORD + " https://h.example.invalid", PASSWORD),
+        "curl_token": ("curl -H 'X-Token: " + key + "' h", key),
+        "long_option": ("tool --client-secret=" + key, key),
+        "openssl": ("openssl rsa -passin pass:" + short + " -in k", short),
+        "mongo": ("mongosh -u fay -p " + short, short),
+        "chpasswd": ("echo 'fay:" + short + "' | chpasswd", short),
+        "sudo": ("echo " + short + " | sudo -S id", short),
+        "prompt": ("Password for user fay: " + short, short),
+        "kubeadm": ("kubeadm join h:6443 --token 4f9q2z." + b.hex[:16], b.hex[:16]),
+        "ngrok": ("ngrok config add-authtoken " + key, key),
+        "minio": ("mc alias set store https://h.example.invalid fay " + short, short),
+        "sqlcmd": ("sqlcmd -S h -U fay -P " + short, short),
+        "ldap": ("ldapsearch -D cn=fay -w " + short + " x", short),
+    }
+
+
+def _told(b: Body) -> Planted:
+    """What people and tables say."""
+    short, key = b.mixed(14), b.mixed(32)
+    return {
+        "prose_password": ("the staging password is hunter2-" + b.mixed(5), "hunter2-" + b.mixed(5)),
+        "prose_token": ("my token is " + key + " for now", key),
+        "prose_markdown": ("**Password:** `" + short + "`", short),
+        "cell": ("| DB_PASSWORD | " + short + " |", short),
+        "columns": ("API_TOKEN        " + key, key),
+        "any_scheme": ("amqp+ssl://fay:" + WORD + "@mq.example.invalid/x", WORD),
+        "url_password_with_at": ("smtp://fay:p@ss" + short + "@mail.example.invalid", short),
+        "url_token": ("https://" + b.hex[:40] + "@git.example.invalid/x.git", b.hex[:40]),
+        "query": ("https://h.example.invalid/x?access_token=" + key + "&page=2", key),
+    }
+
+
+def _more_vendors(b: Body) -> Planted:
+    """More tokens that a prefix tells."""
+    letters = "".join(c for c in b.mixed(96) if c.isalpha())[:24].lower().ljust(24, "k")
+    return {
+        "stripe_of_letters": _bare("sk_" + "live_" + letters),
+        "webhook_secret": _bare("wh" + "sec_" + letters),
+        "adafruit": _bare("ai" + "o_" + b.mixed(28)),
+        "tailscale": _bare("ts" + "key-auth-" + b.mixed(11) + "-" + b.mixed(32)),
+        "razorpay": _bare("rz" + "p_live_" + b.mixed(14)),
+        "octopus": _bare("AP" + "I-" + b.mixed(27).upper()),
+        "openshift": _bare("sha" + "256~" + b.mixed(43)),
+        "prefect": _bare("pn" + "u_" + b.mixed(36)),
+        "readme": _bare("rd" + "me_" + b.hex + b.hex[:6]),
+        "easypost": _bare("EZ" + "AK" + b.mixed(54)),
+        "shippo": _bare("shippo_" + "live_" + b.hex[:40]),
+        "langfuse": _bare("sk-" + "lf-0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0"),
+        "apify": _bare("apify_" + "api_" + b.mixed(36)),
+        "dropbox": _bare("s" + "l.u." + b.mixed(96) + b.mixed(40)),
+        "flutterwave": _bare("FLW" + "SECK-" + b.hex[:32] + "-X"),
+        "duffel": _bare("duffel_" + "live_" + b.mixed(43)),
+        "unlisted_live": _bare("zorb" + "_live_" + b.mixed(32)),
+        "unlisted_pat": _bare("quux" + "-pat-" + b.mixed(28)),
+        "facebook": _bare("EA" + "AG" + b.mixed(96) + b.mixed(60)),
+        "mailersend": _bare("ml" + "sn." + b.hex),
+        "polar": _bare("polar_" + "oat_" + b.mixed(43)),
+        "runpod": _bare("rp" + "a_" + b.mixed(42).upper()),
+    }
+
+
 def planted(b: Body) -> Planted:
     """Return a secret of every kind."""
-    return {**_first(b), **_clouds(b), **_models(b), **_services(b), **_forms(b), **_places(b)}
+    groups = (
+        _first, _clouds, _models, _services, _forms, _places,
+        _headers, _assignments, _statements, _commands, _told, _more_vendors,
+    )  # fmt: skip
+    return {kind: written for group in groups for kind, written in group(b).items()}
 
 
 PLANTED = planted(FIXED)
+
+
+def _coloured(written: str) -> str:
+    return f"\x1b[1;32m{written}\x1b[0m"
+
+
+def _escaped(written: str) -> str:
+    return json.dumps({"output": f"first\n{written}\nlast"})
+
+
+def _commented(mark: str, written: str) -> str:
+    return "\n".join(f"{mark}{line}" for line in written.split("\n"))
+
+
+SURROUNDINGS: dict[str, Callable[[str], str]] = {
+    "plain": lambda written: f"before {written} after",
+    "shell": lambda written: f"$ {written}\n$ echo done",
+    "JSON string": _escaped,
+    "JSON string in a JSON string": lambda written: json.dumps(_escaped(written)),
+    "coloured": _coloured,
+    "coloured in JSON": lambda written: json.dumps({"text": _coloured(written)}),
+    "URL-encoded": lambda written: "q=" + quote(f" {written} ", safe=""),
+    "HTML": lambda written: f"<pre>{html.escape(written)}</pre>",
+    "YAML": lambda written: "script: |\n" + _commented("    ", written) + "\n",
+    "diff line": lambda written: "@@ -1 +1 @@\n" + _commented("+", written) + "\n",
+    "log line": lambda written: f"2026-07-29T10:00:00Z INFO app[12]: {written}",
+    "table": lambda written: f"| 1 | {written} | yes |",
+    "Markdown": lambda written: f"- run `{written}` first",
+    "SQL": lambda written: f"-- {written}\nSELECT 1;",
+    ".env": lambda written: f"A=1\n{written}\nB=2",
+    "header": lambda written: f"HTTP/1.1 200 OK\r\n{written}\r\nX-B: 2\r\n",
+}
+"""What stands around a secret: where agents see one."""
+
+
+NEAR_MISSES = ("${SECRET_1}", "<your-secret-1>", "********", "xxxxxxxxxxxxxxxxxxxxxxxx", "your_key_here", "[...]")
+"""What stands for a secret in documentation and code."""
+
+
+_PREFIX = re.compile(r"(?:[A-Za-z]{1,8}[0-9]{0,2}[-_.~$|:]+){1,3}|[A-Z]{4}(?![a-z])")
+
+
+def near_misses(kind: str) -> list[str]:
+    """Return what is written where a secret of the kind would be, without one."""
+    written, secret = PLANTED[kind]
+    if _DASHES in written:  # of a private key only the header
+        return [written[: written.index("\n" if "\n" in written else "\\")] + f" {miss}" for miss in NEAR_MISSES]
+    prefix = _PREFIX.match(secret) if written == secret else None
+    return [written.replace(secret, (prefix[0] if prefix else "") + miss) for miss in NEAR_MISSES]
+
+
+FORMS_IN_TEXT: tuple[Callable[[str], str], ...] = (
+    lambda secret: secret,
+    lambda secret: quote(secret, safe=""),
+    html.escape,
+    lambda secret: json.dumps(secret)[1:-1],
+    lambda secret: json.dumps(json.dumps(secret)[1:-1])[1:-1],
+)
+
+
+def is_readable(secret: str, text: str) -> bool:
+    """Whether a secret can be read in a text, also from one of the ways in which surroundings write it."""
+    return any(form(secret) in text for form in FORMS_IN_TEXT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import accumulate
 from typing import Any
 
@@ -11,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.privacy import Redactor
+from recollect.privacy.views import SEAM, views_of
 from tests.examples import tried
-from tests.privacy.planted_secrets import PLANTED
+from tests.privacy.planted_secrets import PLANTED, SURROUNDINGS
 
 REDACTOR = Redactor(b"a key for tests")
 
@@ -31,8 +33,26 @@ PIECES = (
     "[REDACTED:jwt:0a1b2c3d]",
     "Bearer ",
 )
+CODES = (
+    "\x1b[1;32m",
+    "\x1b[0m",
+    "[0m",
+    "\x1b",
+    "\\n",
+    "\\t",
+    '\\"',
+    "\\\\",
+    "\\/",
+    "\\u003d",
+    "\\x1b[3m",
+    "%22",
+    "%3D",
+    "%2F",
+    "&quot;",
+    "&#39;",
+)
 CRUMBS = ("eyJ", " = ", ": ", "=", "\n", "\t", "é", "😀", "Zx9Kq7", "api_key", "\ud800")
-FRAGMENTS = st.sampled_from(WRITTEN + PIECES + CRUMBS)
+FRAGMENTS = st.sampled_from(WRITTEN + PIECES + CRUMBS + CODES + CODES)
 EDGES = st.sampled_from((" ", "\n", "\t", '"'))
 TEXTS = st.lists(st.text(max_size=8) | FRAGMENTS, max_size=8).map("".join)
 KEYS = TEXTS | st.sampled_from(["password", "API_KEY", "clientSecret", "authorization", "SecretAccessKey", "pwd"])
@@ -76,6 +96,44 @@ def test_redacting_redacted_text_finds_nothing(text: str) -> None:
     redacted, findings = REDACTOR.redact_text(text)
     assert REDACTOR.redact_text(redacted) == (redacted, ())
     assert findings or redacted == text
+
+
+@given(TEXTS)
+def test_the_text_around_what_is_replaced_is_kept_exactly(text: str) -> None:
+    redacted, findings = REDACTOR.redact_text(text)
+    around = re.split("|".join(re.escape(marker) for marker in {f.marker for f in findings}) or r"(?!)", redacted)
+    assert text.startswith(around[0])
+    assert text.endswith(around[-1])
+    at = 0
+    for piece in around:
+        found = text.find(piece, at)
+        assert found >= 0
+        at = found + len(piece)
+
+
+@given(TEXTS)
+def test_a_view_maps_every_span_to_the_text_that_it_came_from(text: str) -> None:
+    for view in views_of(text):
+        spans = [view.span(i, i + 1) for i in range(len(view.text))]
+        assert all(0 <= start < end <= len(text) for start, end in spans)
+        assert spans == sorted(spans)
+        for i, (start, end) in enumerate(spans):
+            if end - start == 1:
+                assert view.text[i] == text[start] or view.text[i] == SEAM
+            assert view.position(start) in (i, -1)
+
+
+@settings(max_examples=tried(300))
+@given(st.sampled_from(sorted(PLANTED)), st.lists(st.sampled_from(sorted(SURROUNDINGS)), min_size=1, max_size=2))
+def test_a_planted_secret_is_found_in_surroundings_of_surroundings(kind: str, around: list[str]) -> None:
+    written, secret = PLANTED[kind]
+    for name in around:
+        written = SURROUNDINGS[name](written)
+    redacted, findings = REDACTOR.redact_value([written])
+    for raw in _encodings([written]) if findings else ():
+        assert REDACTOR.suspects(raw, [len(raw)]) == [0]
+    if len(around) == 1:
+        assert secret not in redacted[0]
 
 
 @settings(max_examples=tried(300))

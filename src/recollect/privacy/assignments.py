@@ -1,176 +1,334 @@
 r"""Secrets that only their name gives away: `password = "…"`, `API_KEY=…`, `--token …`, JSON and YAML members.
 
-A name ends in one of the telling words, spelled `api_key`, `api-key`, `apikey`, `apiKey`, `ApiKey`, `Api-Key`,
-`API_KEY`, `API-KEY` or `APIKEY`; whatever stands before it (`DB_`, `my.`) does not matter. The value must then pass a
-rule of `plausibility`, which is where false alarms are kept out.
+A name ends in a telling word (`names`), in any spelling. What stands between it and its value says how certain it is
+that the value is meant: an assignment, a pair of `name:` and `value:`, a tag, a prompt, a cell of a table, prose. The
+value must then pass a rule of `plausibility` that is as strict as the place is doubtful.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from typing import Any, Final
 
-from recollect.privacy.plausibility import holds_login, holds_session, plausible_password, plausible_token
-from recollect.privacy.shapes import Detector, raw_pattern, text_pattern
-
-PASSWORD_NAMES = ("password", "passwd", "passphrase", "passcode", "pwd")
-_SHORT_PASSWORD_NAMES = ("_pass", "_PASS", "-pass")
-_SHORT_TOKEN_NAMES = ("_pat", "_PAT", "_jwt", "_JWT")
-TOKEN_NAMES = (
-    "secret",
-    "token",
-    "api key",
-    "access key",
-    "secret key",
-    "private key",
-    "auth key",
-    "encryption key",
-    "signing key",
-    "master key",
-    "credential",
-    "credentials",
-    "authorization",
+from recollect.privacy.names import PASSWORD_WORDS, SECRET_WORDS, TAIL, Strength, strength_of
+from recollect.privacy.plausibility import (
+    VALUE_MAX_CHARS,
+    holds_login,
+    holds_session,
+    is_phrase,
+    plausible_password,
+    plausible_secret,
+    plausible_token,
+    plausible_word,
+    stands_for_itself,
 )
-_RARER_TOKEN_NAMES = (
-    "app key",
-    "application key",
-    "account key",
-    "admin key",
-    "client key",
-    "consumer key",
-    "deploy key",
-    "hmac key",
-    "license key",
-    "private key id",
-    "recovery key",
-    "service key",
-    "session key",
-    "shared key",
-    "storage key",
-    "subscription key",
-    "webhook key",
+from recollect.privacy.shapes import AFTER_ENCODED, ENCODED_RAW, Detector, LatePattern, ended, raw_pattern, text_pattern
+
+AWS_SECRET_NAMES: Final = re.compile(r"(?:secret[-_ ]?access[-_ ]?key|aws[-_ ]?secret(?:[-_ ]?key)?)\Z", re.IGNORECASE)
+
+# What may follow a name at once, in text or in JSON bytes.
+_ENDINGS = (*"\"'`*)]}>=:|,< \t\n\r(/-_0123456789", *AFTER_ENCODED, "Base", "Data", "Value")
+_SHORT: Final = frozenset(("pw", "pat", "sas", "psk"))
+"""Words of so few letters end many others: what may follow them is fewer."""
+_SHORT_ENDINGS = ('"', "'", "`", "*", ")", "]", "}", ">", "<", "=", ":", "|", ",", " ", "\t", "\n", *AFTER_ENCODED)
+_CLOSE = r"[\"'`*\])}]{0,5}"
+_NAME_BEFORE = re.compile(r"(?:[A-Za-z]{2,16} ){0,3}[-A-Za-z0-9_.$@/]{0,64}\Z", re.ASCII)
+_PLACES = re.compile(
+    rf"""
+    (?P<assign> {_CLOSE}[ \t\xa0]{{0,40}}
+        (?: :[ \t]?[A-Za-z][A-Za-z0-9_.\[\]<>|?]{{0,30}}[ \t]?={{1,3}} | :=|=>|[?+]?={{1,3}} | ::?(?![/:]) )
+        \*{{0,2}}[ \t\xa0]{{0,40}} (?:\r?\n[ \t+|>]{{0,40}}(?:\r?\n[ \t+|>]{{0,40}})?(?P<below>))? )
+  | (?P<xml> </[A-Za-z]{{1,12}}>[\s+|-]{{0,40}}<[A-Za-z]{{1,12}}>\s{{0,8}} )
+  | (?P<pair> {_CLOSE}[ \t]{{0,8}}[,;]?[\s+|>-]{{0,60}}
+        (?: [\"']?(?:type|sensitive|secure|secret|description|required|enabled)[\"']?\s?[:=]\s?
+            [\"']?[A-Za-z]{{0,20}}[\"']?
+            [,;]?\s{{1,60}} ){{0,2}}
+        [\"'<]?(?:[Vv]alue|VALUE|val|[sS]ecretString|[sS]tringValue|plaintext|content)(?![A-Za-z])
+        [\"'>]?[ \t]{{0,8}}[:=>]?[ \t]{{0,8}} )
+  | (?P<tag> [\"']?(?:\s[A-Za-z:._-]{{1,24}}=[\"'][^\"'<>]{{0,80}}[\"']){{0,4}}\s?>\s{{0,20}}(?:<!\[CDATA\[)? )
+  | (?P<prompt> [ ]?(?: \[[^\]\n\"]{{0,40}}\] | \([^()\n\"]{{0,60}}\)
+        | (?:for|of|to|on)[ ](?: '[^'\n\"]{{1,120}}' | [^\n:\"]{{1,80}}? ) )[ ]?[:=][ \t]{{0,8}} )
+  | (?P<cell> {_CLOSE}(?: [ \t]{{0,60}}[|│┃║][ \t]{{0,8}} | \t{{1,8}} | [ ]{{2,60}} ) )
+  | (?P<prose> {_CLOSE}(?:[ \t]+(?:for|of|on|to|in|from|here|there|field|value)\b
+            (?:[ \t]+[A-Za-z0-9_./@:'-]{{1,40}}){{0,4}}?)?
+        [ \t]+(?:is|was|were|=|→|->|will[ ]be|should[ ]be|to|as|now)
+        (?:[ \t]+(?:generated|created|set|changed|reset)[ ](?:for|to|as)(?:[ ][^\s:]{{1,60}}:)?)?
+        (?:[ \t]+(?:now|set[ ]to|currently|still|called|just|also|actually|simply))?:?[ \t]+ )
+  | (?P<call> (?:[\"'][ \t]{{0,4}},[ \t]{{0,8}} | \([ \t]? )(?=[\"']) )
+  | (?P<blank> [ \t]{{1,4}} )
+    """,
+    re.ASCII | re.VERBOSE,
 )
-AWS_SECRET_NAMES = ("secret access key", "aws secret key", "aws secret")
-_FLAG_PREFIXES = ("--", "--db-", "--client-", "--auth-", "--access-", "--user-", "--admin-", "--root-", "--bot-")
-
-# What may stand between a name and its value: closing quotes (also escaped), blanks, one separator, opening quotes.
-_SEPARATOR = r"""[\\"'`]{0,8}\]?[ \t]{0,16}(?::=|=>|[:=])[ \t]{0,16}[\\"'`]{0,8}"""
-# What follows the name at once in every such text; a literal is a spelled name and one of these.
-_ENDINGS = ('"', "'", "\\", "`", "]", "=", ":", " =", " :", "  ", " \t", " \\", "\t")
-_VALUE = (
-    r"""((?<=")[^\x00-\x20"\\]{6,2048}+|(?<=')[^\x00-\x20"'\\]{6,2048}+|(?<=`)[^\x00-\x20"`\\]{6,2048}+"""
-    r"""|[^\x00-\x20"'`\\,;&|<>(){}\[\]]{6,2048}+(?![(\[{<]))"""
+_OPEN = re.compile(r"(?:[*_]{0,3}(?:[rbfuRBFU]{1,2}(?=[\"']))?([\"'`])|[*_]{0,3}(?:base64:)?)", re.ASCII)
+_QUOTED = {quote: re.compile(rf"((?:[^{quote}\\\r\n]|\\[^\r\n]){{1,{VALUE_MAX_CHARS}}}+){quote}") for quote in "\"'`"}
+_BARE = re.compile(rf"[^\x00-\x20\x7f\xa0\"'`]{{1,{VALUE_MAX_CHARS}}}")
+# Where a value without quotes ends though no blank does: at what begins the next one, in shells, addresses, lists,
+# connection strings, tags; at a code for such a sign.
+_NEXT = re.compile(
+    r"\\+[nrtu\"']|\\\Z|%(?:0[AaDd9]|2[026BbCc]|3[BbDdEe]|7[CcDd])|&(?:quot|lt|gt|apos|nbsp|amp|\#[0-9]{1,3});"
+    r"|[&;,|](?=\Z|[&;|]|[A-Za-z_][A-Za-z0-9_. -]{0,40}[=:]|[{\[])|<(?=[/A-Za-z!]|\Z)|>(?=\Z|[>&]?[0-9&/.])|[│┃║]"
 )
-# The same in JSON bytes: separators with their escapes, then a value; or a key of the record itself with
-# its value. What both rules of `plausibility` ask of any value is asked here too: a digit or, in letters alone, humps.
-# Five characters, not six: a value that begins with t may lose it to what looks like an escaped tab.
-_RAW_VALUE = (
-    r"""(?=(?:[^\x00-\x20"\\]|\\/|\\u[0-9A-Fa-f]{4}){5})"""
-    r"""(?:(?:[^\x00-\x20"\\0-9]++|\\/|\\u[0-9A-Fa-f]{4})*+[0-9]|(?:[a-z]*+[A-Z]++){4})"""
-)
-_RAW_MEMBER = r"""(?:(?:[^"\\\x00-\x200-9]++|\\.)*+[0-9]|(?:[a-z]*+[A-Z]++){4})"""
-_RAW_ASSIGNED = (
-    r"[A-Za-z_-]{3,32}+(?:"
-    rf"""(?:\\t|[\\"'`\] \t]){{0,64}}+(?::=|=>|[:=])(?:\\t|[\\"'` \t]){{0,64}}+{_RAW_VALUE}"""
-    rf"""|"[ \t\r\n]{{0,64}}:[ \t\r\n]{{0,64}}"{_RAW_MEMBER})"""
-)
-_RAW_FLAG = rf"""--[A-Za-z_-]{{3,40}}+(?:\\t|[\\"'` \t]){{1,64}}+{_RAW_VALUE}"""
+_TRAILING = re.compile(r"[.,;:?)\]}>*_|]+\Z")
+_OPEN_TAG = re.compile(r"<(?![/!?])[^<>]*\Z")
+_COMPOUND = re.compile(r"[a-z](?:Password|Passphrase)\Z")
+_SETTERS = frozenset(("requirepass", "masterauth", "storepass", "keypass", "authtoken"))
 
 
-def spellings(name: str) -> tuple[str, ...]:
-    """Return the ways a name of one or more words is written in code, sorted."""
-    words = name.split()
-    found = {words[0] + "".join(w.title() for w in words[1:])}
-    for joint in ("", "_", "-"):
-        found |= {joint.join(words), joint.join(words).upper(), joint.join(w.title() for w in words)}
-    return tuple(sorted(found))
+def _value_at(text: str, at: int) -> tuple[int, int, bool] | None:
+    """Return the span of the value that begins at `at`, and whether it is in quotes; None if there is none."""
+    opening = _OPEN.match(text, at)
+    start = opening.end() if opening else at
+    if opening and opening[1]:
+        quoted = _QUOTED[opening[1]].match(text, start)
+        if quoted:
+            return start, quoted.end(1), True
+    bare = _BARE.match(text, start)
+    if bare is None:
+        return None
+    end = bare.end()
+    cut = _NEXT.search(text, start, end)
+    if cut:
+        end = cut.start()
+    trailing = _TRAILING.search(text, start, end)
+    if trailing:
+        end = _balanced(text, start, trailing.start(), end)
+    return (start, end, False) if end > start else None
 
 
-def _usual_spellings(name: str) -> tuple[str, ...]:
-    """Return the ways most people write a name: every further one makes the matcher of each process slower to build."""
-    words = name.split()
-    snake = "_".join(words)
-    return (words[0] + "".join(w.title() for w in words[1:]), snake, snake.upper(), "-".join(w.title() for w in words))
+def _balanced(text: str, start: int, least: int, end: int) -> int:
+    """Return where a value ends that has signs at its end: a bracket that the value opens belongs to it."""
+    for opened, closed in ("()", "[]", "{}"):
+        if text[least] == closed and opened in text[start:least]:
+            return least + 1
+    return least
 
 
-def _spelled(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted({s for name in names for s in spellings(name)}))
+def _judge(match: re.Match[str]) -> tuple[Strength, int, int] | None:
+    """Return what a name and the place after it say of a value, and its span; None if it is no secret."""
+    text = match.string
+    before = _NAME_BEFORE.search(text, max(0, match.start() - 110), match.start())
+    first = before.start() if before else match.start()
+    place = _PLACES.match(text, match.end())
+    if place is None:
+        return None
+    name = text[first : match.end()]
+    strength = strength_of(name)
+    if name == "key" and text[first - 1 : first] in ("?", "&"):
+        strength = "key"
+    if not strength or name.endswith("publicKeyToken"):
+        return None
+    if match[0].lower() in _SHORT and text[match.start() - 1 : match.start()].isalnum():
+        return None
+    kind = place.lastgroup or ""
+    if kind in ("blank", "cell") and "$" in name:
+        return None
+    if place["below"] is not None:
+        if ":" not in place[0]:
+            return None
+        kind = "below"
+    value = _value_at(text, place.end())
+    if value is None or (kind == "tag" and not _OPEN_TAG.search(text, max(0, first - 120), match.start())):
+        return None
+    start, end, quoted = value
+    secret = text[start:end]
+    if _is_secret(secret, strength, kind, quoted, name):
+        return strength, start, end
+    if strength in ("password", "secret") and not quoted and _stands_alone(text, first, end, kind, place[0], name):
+        least = 6 if strength == "password" else 10
+        return (strength, start, end) if len(secret) >= least and _is_bare_word(secret) else None
+    return None
 
 
-def _any_of(names: Iterable[str]) -> str:
-    return "(?:" + "|".join(re.escape(n) for n in sorted(names, key=lambda n: (-len(n), n))) + ")"
+def _is_bare_word(secret: str) -> bool:
+    return stands_for_itself(secret) and plausible_word(secret)
 
 
-def _assigned(
-    kind: str, names: tuple[str, ...], *, value: str = _VALUE, validate: Callable[[str], bool] | None = None
-) -> Detector:
-    return Detector(
-        kind=kind,
-        literals=tuple((name + ending).encode("ascii") for name in names for ending in _ENDINGS),
-        pattern=text_pattern(rf"(?<!ublicKey){_any_of(names)}{_SEPARATOR}(?={value})"),
-        group=1,
-        raw=raw_pattern(_RAW_ASSIGNED),
-        validate=validate,
+def _stands_alone(text: str, first: int, end: int, kind: str, between: str, name: str) -> bool:
+    """Whether a bare word is a value, not a name in code: a line of configuration, `a=b` in a list, an option."""
+    following = text[end : end + 1]
+    if following not in ("", " ", "\n", "\r", "\t", ";", "&", '"', "'", "|", "<", "`"):
+        return False
+    if kind == "blank":
+        return name.rsplit(" ", 1)[-1].startswith("-")
+    if kind != "assign":
+        return False
+    if between == "=":
+        return True
+    line = text[max(0, first - 40) : first].rpartition("\n")[2]
+    return not line.strip(" \t+-|>") and following in ("", "\n", "\r") and between in (": ", " = ")
+
+
+def _is_secret(value: str, strength: Strength, kind: str, quoted: bool, name: str) -> bool:
+    word = name.rsplit(" ", 1)[-1]
+    option = word.startswith("-")
+    upper = (word.isupper() and "_" in word) or word.startswith("PG")
+    firm = kind in ("assign", "pair", "tag", "xml") or (
+        kind == "blank" and (option or upper or word in _SETTERS or _COMPOUND.search(word) is not None)
     )
+    if strength == "password":
+        return _is_password(value, kind, quoted, firm=firm, upper=upper, bare_name=word.lower() in ("pass", "pw"))
+    if not firm and kind not in ("prompt", "call") and not (kind == "cell" and upper):
+        return _stands_out(value)
+    if strength == "secret" and (quoted or upper or option or kind in ("tag", "pair", "prompt")):
+        return plausible_secret(value, quoted=quoted or upper) or (" " in value and is_phrase(value))
+    if strength == "key":
+        return len(value) >= 20 and _stands_out(value)
+    return plausible_token(value, quoted=quoted)
 
 
-def _flagged(kind: str, names: tuple[str, ...], validate: Callable[[str], bool]) -> Detector:
-    """Return the detector of `--password VALUE`: only whole options, because prose has blanks after names too."""
-    words = {name.replace(" ", joint) for name in names for joint in ("-", "_", "")}
-    options = tuple(sorted(prefix + word for prefix in _FLAG_PREFIXES for word in words))
-    return Detector(
-        kind=kind,
-        literals=tuple((option + blank).encode("ascii") for option in options for blank in (" ", "\t", "\\")),
-        pattern=text_pattern(rf"""{_any_of(options)}[ \t]{{1,4}}[\\"'`]{{0,8}}(?={_VALUE})"""),
-        group=1,
-        raw=raw_pattern(_RAW_FLAG),
-        validate=validate,
-    )
+def _is_password(value: str, kind: str, quoted: bool, *, firm: bool, upper: bool, bare_name: bool) -> bool:
+    if firm and (quoted or kind in ("tag", "xml")):
+        return plausible_word(value) or is_phrase(value)
+    if kind == "pair" or (firm and upper):
+        return plausible_word(value)
+    if kind == "blank" and not firm:
+        return plausible_token(value) or (quoted and plausible_password(value, quoted=True))
+    return plausible_password(value, quoted=quoted) and not (bare_name and len(value) < 8)
+
+
+def _stands_out(value: str) -> bool:
+    """Whether a value is so clearly drawn by a machine that a blank between it and its name is enough."""
+    return len(value) >= 16 and plausible_token(value) and not (value.islower() and "-" in value and len(value) < 30)
+
+
+def _judged(wanted: Callable[[Strength, str, str], bool]) -> Callable[[re.Match[str]], tuple[int, int] | None]:
+    def judge(match: re.Match[str]) -> tuple[int, int] | None:
+        found = _judge(match)
+        if found is None:
+            return None
+        strength, start, end = found
+        text = match.string
+        name = text[max(0, match.start() - 32) : match.end()]
+        return (start, end) if wanted(strength, name, text[start:end]) else None
+
+    return judge
+
+
+def _is_aws(name: str, value: str) -> bool:
+    return bool(AWS_SECRET_NAMES.search(name) and _AWS_VALUE.match(value)) and _is_aws_secret(value)
 
 
 def _is_aws_secret(value: str) -> bool:
     return any(c.islower() for c in value) and any(c.isupper() for c in value) and any(c.isdigit() for c in value)
 
 
-_PASSWORDS = _spelled(PASSWORD_NAMES) + _SHORT_PASSWORD_NAMES
-_TOKENS = (
-    *_spelled(TOKEN_NAMES),
-    *(spelling for name in _RARER_TOKEN_NAMES for spelling in _usual_spellings(name)),
-    *_SHORT_TOKEN_NAMES,
-)
+def _spelled(words: tuple[str, ...]) -> list[str]:
+    return sorted({spelling for word in words for spelling in (word, word.upper(), word.capitalize())})
 
-AWS_SECRET_KEY = _assigned(
-    "aws_secret_key",
-    _spelled(AWS_SECRET_NAMES),
-    value=r"([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
-    validate=_is_aws_secret,
+
+_RAW_CODE = (
+    r"\\+(?:[t/]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|033|e)|%(?:25){0,4}(?!3[AaDdEe]|7[Cc]|25)[0-9A-Fa-f]{2}"
+    r"|&(?:amp;){0,4}(?!gt;|#)[a-z]{2,5};|\x1b|\xc2[\x9b\xa0]"
+)
+_RAW_BESIDE = rf"(?:{_RAW_CODE}|\\+(?![nr])|[\"'`*\])}}\t (,_;<-]|\^?\[[0-9;]*[A-Za-z])"
+_RAW_JUNK = rf"(?:\\+[nr]|{_RAW_CODE}|\\+|[\"'`*\])}}\s(,_;<+-]|\^?\[[0-9;]*[A-Za-z])"
+"""What may stand between a name and its value but for the sign that assigns: on one line; on the next ones too."""
+_RAW_NEAR = rf"[\s\S]{{0,160}}?{ENCODED_RAW}"
+"""Something encoded soon after a name: what it hides is told from the decoded text."""
+_RAW_UNIT = r"(?:[^\"\\{}\n]|\\+[^\"\\])"
+_RAW_ASSIGNED = r"(?:[:=|>]|%(?:25){0,4}3[AaDdEe]|&(?:amp;){0,4}gt;|\xe2\x94|\xe2\x86)"
+_RAW_SAID = rf"(?:{_RAW_ASSIGNED}|(?:is|was|were|to|as|now|will be|should be)(?![A-Za-z]))"
+_RAW_BETWEEN = (
+    rf"{_RAW_BESIDE}{{0,60}}+(?:(?:for|of|on|to|in|from|here|there|field|value)(?![A-Za-z]){_RAW_UNIT}{{1,160}}?"
+    rf"|[^\"\\\n\])]{{1,60}}[\])]{_RAW_JUNK}{{0,20}}+)?{_RAW_SAID}(?:{_RAW_JUNK}|[:=>]){{0,200}}+"
+)
+"""What prose and prompts put between a name and its value."""
+_RAW_PAIR = (
+    rf"{_RAW_JUNK}{{0,200}}+(?:(?:type|sensitive|secure|secret|description|required|enabled)[\s\S]{{1,200}}?)?"
+    r"(?:[Vv]alue|VALUE|val[^a-z]|[sS]ecretString|[sS]tringValue|plaintext|content)|(?:<|&(?:amp;){0,4}lt;|%(?:25){0,4}3[Cc])\\*(?:/|%(?:25){0,4}2[Ff])"
+)
+"""Leads to a value of its own name."""
+
+
+def _raw_value(least: int, signs: str) -> str:
+    """Return a pattern of a value in bytes: so many characters, among them one of the signs, or case that jumps."""
+    return (
+        rf"(?=(?:[^\s\"\\]|\\+[^nrt\"\\]|\\+[\"']|\\{{2,}}[nrt]){{{least}}})(?:(?:[^\"\\\x00-\x20%&\[{signs}]|\\+/|\\{{2,}}[\s\S]){{0,300}}+(?:[{signs}]|{ENCODED_RAW})"
+        r"|[^\s\"]{300}|(?:[a-z]{0,20}+[A-Z]{1,20}+){4})"
+    )
+
+
+_RAW_NAME = rf"[A-Za-z]{{2,10}}(?:_key_id|_KEY_ID)?{TAIL}(?![A-Za-z0-9_])"
+_RAW = raw_pattern(
+    rf"{_RAW_NAME}(?:{_RAW_JUNK}{{0,200}}+{_RAW_ASSIGNED}(?:{_RAW_JUNK}|[:=>]){{0,200}}+"
+    rf"(?:[A-Za-z][A-Za-z0-9_.\[\]<>|?]{{0,30}}[ \t]?=(?:{_RAW_JUNK}|[:=>]){{0,200}}+)?{_raw_value(8, '0-9')}"
+    rf"|{_RAW_BESIDE}{{0,200}}+{_raw_value(12, '0-9')}|{_RAW_PAIR}|{_RAW_BETWEEN}{_raw_value(8, '0-9')}|{_RAW_NEAR})"
+)
+_RAW_OF_PASSWORD = raw_pattern(
+    rf"{_RAW_NAME}(?:{_RAW_JUNK}{{0,200}}+{_RAW_ASSIGNED}|{_RAW_BESIDE}{{0,200}}+{_raw_value(4, '0-9!@#$^*+?~.-')}"
+    rf"|{_RAW_PAIR}|{_RAW_BETWEEN}{_raw_value(6, '0-9!@#$^*+?~')}|{_RAW_NEAR})"
+)
+_AWS_VALUE = re.compile(r"[A-Za-z0-9/+]{40}\Z")
+
+
+def _named(
+    kind: str, words: tuple[str, ...], *, raw: LatePattern[bytes], wanted: Callable[[Strength, str, str], bool]
+) -> Detector:
+    spelled = _spelled(words)
+    heads = "|".join(sorted(spelled, key=len, reverse=True))
+    return Detector(
+        kind=kind,
+        literals=tuple(
+            literal.encode()
+            for word in spelled
+            for literal in ended((word,), _SHORT_ENDINGS if word.lower() in _SHORT else _ENDINGS)
+        ),
+        pattern=text_pattern(rf"(?:{heads}){TAIL}(?![A-Za-z0-9_])"),
+        raw=raw,
+        judge=_judged(wanted),
+    )
+
+
+AWS_SECRET_KEY = Detector(
+    kind="aws_secret_key",
+    literals=tuple(
+        f"{begin}{joint}{end}".encode()
+        for begin, end in (("ccess", "key"), ("ccess", "Key"), ("CCESS", "KEY"), ("ws", "secret"), ("WS", "SECRET"))
+        for joint in ("", "_", "-", " ")
+    ),
+    pattern=text_pattern(r"(?:ccess[-_ ]?[kK]ey|CCESS[-_ ]?KEY|(?i:ws[-_ ]?secret(?:[-_ ]?key)?))(?![A-Za-z0-9])"),
+    judge=_judged(lambda _, name, value: _is_aws(name, value)),
 )
 ASSIGNED = (
-    _assigned("password", _PASSWORDS, validate=plausible_password),
-    _flagged("password", PASSWORD_NAMES, plausible_password),
-    _assigned("secret", _TOKENS, validate=plausible_token),
-    _flagged("secret", TOKEN_NAMES, plausible_token),
+    _named("password", PASSWORD_WORDS, raw=_RAW_OF_PASSWORD, wanted=lambda strength, *_: strength == "password"),
+    _named("secret", SECRET_WORDS, raw=_RAW, wanted=lambda strength, *_: strength != "password"),
 )
 
-_PASSWORD_KEY = text_pattern(_any_of(_PASSWORDS) + r"\Z")
-_TOKEN_KEY = text_pattern(_any_of(_TOKENS) + r"\Z")
-_AWS_KEY = text_pattern(_any_of(_spelled(AWS_SECRET_NAMES)) + r"\Z")
-_AWS_VALUE = text_pattern(r"[A-Za-z0-9/+]{40}\Z")
-KEY_MAX_CHARS = 64
+KEY_MAX_CHARS: Final = 64
+JWK_MEMBERS: Final = frozenset(("d", "dp", "dq", "qi", "p", "q", "k"))
+"""Keys of what only the owner of a JSON Web Key knows."""
+VALUE_KEYS: Final = frozenset(
+    ("value", "Value", "VALUE", "val", "stringValue", "secretString", "SecretString", "default")
+)
+"""Keys whose value is named by another member of the object, or by the key of the object itself."""
+_NAMING_KEYS = ("name", "Name", "key", "Key", "keyName", "id", "variable", "parameter", "label", "field")
+
+
+def name_of_pair(source: dict[Any, Any]) -> str:
+    """Return the name that an object gives its own value (`{"name": "DB_PASSWORD", "value": "…"}`), or ""."""
+    if source.keys().isdisjoint(VALUE_KEYS):
+        return ""
+    names = (source.get(key) for key in _NAMING_KEYS)
+    return next((name for name in names if isinstance(name, str) and name and strength_of(name[:KEY_MAX_CHARS])), "")
 
 
 def kind_by_key(key: str, value: str) -> str:
     """Return the kind of secret that a whole string is under a telling key of a JSON object, or "" if it is none."""
     if not 0 < len(key) <= KEY_MAX_CHARS:
         return ""
-    if _AWS_KEY.search(key) and _AWS_VALUE.match(value) and _is_aws_secret(value):
+    strength = strength_of(key)
+    if strength == "password":
+        return "password" if plausible_word(value) or is_phrase(value) else ""
+    if strength and _is_aws(key, value):
         return AWS_SECRET_KEY.kind
-    if _PASSWORD_KEY.search(key):
-        return "password" if plausible_password(value) else ""
-    if _TOKEN_KEY.search(key):
-        return "secret" if plausible_token(value) else ""
     if key == "auth" and holds_login(value):
         return "stored_login"
+    if strength and _is_secret(_scheme.sub("", value), strength, "assign", quoted=True, name=key):
+        return "secret"
     if key.lower() in ("cookie", "set-cookie") and holds_session(value):
         return "cookie"
     return ""
+
+
+_scheme = re.compile(r"\A(?:[A-Za-z][A-Za-z-]{1,24} +)(?=\S+\Z)")

@@ -16,21 +16,52 @@ TOKEN_MIN_CHARS = 12
 VALUE_MAX_CHARS = 2048
 
 _REFERENCE = re.compile(
-    r"""\A(?:[$%{\[(<~]|\.{0,2}/[A-Za-z_.-]*(?:/|\Z)|\\|--)  # ${VAR}, %s, {name}, <password>, a path, the next option
-      | ://|\$[{(]|\{\{|[A-Za-z0-9_\])][(\[]|\(\)      # a URL, an interpolation, a call, an index
-      | ->|=>|==[^=]|!=|\|\||&&|::                          # an expression
+    r"""\A(?:\$(?:[{(]|[A-Za-z_][A-Za-z0-9_]*\Z|[0-9@*#]\Z)|[%{\[(<~]|\.{0,2}/[A-Za-z_.-]*(?:/|\Z)|\\|--)
+      | sha(?:1|256|512)[:-]|://|\$[{(]|\{\{                                 # a URL, an interpolation
       | \A[A-Za-z_]+\d{0,2}(?:\.[A-Za-z_]+\d{0,2})+\Z   # self.token2
-      | \A(?:process\.env|os\.environ|import\.meta|secrets\.|vault:|env:|file:|arn:|sha256:|[A-Za-z]:\\)
+      | \A(?:process\.env|os\.environ|import\.meta|secrets\.|vault:|env:|file:|arn:|[A-Za-z]:\\)
       | (?:Private|Public|Secret|Access|Api)Key(?:Types?)?\Z|[Kk]eyTypes?\Z   # a type: Ed25519PrivateKey
       | \.(?:py|js|ts|tsx|go|rs|json|ya?ml|md|txt|sh|toml|lock|html|css|pem|key|crt)\b
     """,
     re.ASCII | re.VERBOSE,
 )
+_EXPRESSION = re.compile(  # what code has where no quotes say that the value is a literal
+    r"[A-Za-z0-9_\])][(\[]|\(\)|->|=>|==[^=]|!=|\|\||&&|::|\A[A-Za-z_][A-Za-z0-9_]*\.[A-Za-z_]|\$[A-Z_]{3}|\?\.|,\s*\Z",
+    re.ASCII,
+)
+_MEASURE = re.compile(
+    r"\A(?:[v^~<>=]{0,2}\d+(?:[.:/-]\d+)+[A-Za-z0-9.+-]{0,16}|\d+(?:\.\d+)?(?:[a-zA-Z]{1,3}|%)|\d+(?:st|nd|rd|th)\b.*)\Z",
+    re.ASCII,
+)
 _PLACEHOLDER = re.compile(
     r"redacted|example|placeholder|change[-_]?(?:me|it|this)|your[-_ ]?(?:\w+[-_])?(?:api|key|token|secret|pass|own)"
-    r"|dummy|insert|replace[-_]?(?:me|with)|\*{3}|x{4,}|\.{3}|…|•|0{6,}|12345678|abcdef|(?:-|_|\b)here\b",
+    r"|dummy|insert|replace[-_]?(?:me|with)|\*{3}|x{4,}|\.{3}|…|•|(?:-|_|\b)here\b",
     re.IGNORECASE,
 )
+_MASK = re.compile(
+    r"([xX*.#])\1{4}|placeholder|your[-_]?(?:api|key|token|secret|own)|(?:[-_]|key|token)here\b|redacted|changeme",
+    re.IGNORECASE,
+)
+_SEQUENCE = re.compile(r"0{6,}|12345678|abcdef", re.IGNORECASE)
+_SEQUENCE_MAX_CHARS = 23
+"""Longer values may well hold such a run by chance."""
+_LABELS = frozenset(
+    """string text number boolean integer object array hidden required optional missing incorrect wrong empty blank
+    short long weak strong masked encrypted hashed plain plaintext enabled disabled unknown basic oauth input field
+    label forgot forgotten reset update confirm auto prompt never always random generated same different visible
+    changed expired locked value values given passed present absent default later data
+    info name type email username account credential credentials description title placeholder
+    header query body form cookie path digest ldap saml kerberos sha sha1 sha256 bcrypt argon2 scrypt interactive
+    manual store stored keyring keychain vault environment variable config settings delete remove create read write
+    undefined nullable varchar bytes buffer char function return protected private public static const this self
+    super-secret success failed failure error warning denied allowed accepted rejected matches mismatch""".split()
+)
+_STOP_WORDS = frozenset(
+    """the a an is to your must be and or for of not with enter please password passwords in at has have from this that
+    are was on it by as if can will should using use no do does did we you they""".split()
+)
+_SYMBOL = re.compile(r"[!@#$%^&*+?~]")
+_NAMES_ITSELF = re.compile(r"pass(?:word|wd|phrase|code)|pwd|secret|token|credential|\Akey|key\Z", re.IGNORECASE)
 _COOKIE_PAIR = re.compile(r"[^\s=;,]{1,128}=([^;\s]{8,4096})")
 _WORDS = re.compile(r"[A-Za-z]*\d{0,4}\Z", re.ASCII)
 _SPLIT = re.compile(r"[-_.:/@+=!#]")
@@ -75,34 +106,83 @@ def looks_random(value: str) -> bool:
     return any(not _WORDS.match(part) or len(_TURN.findall(part)) * 5 >= len(part) >= 8 for part in _SPLIT.split(value))
 
 
-def stands_for_itself(value: str) -> bool:
-    """Whether the value is a literal: no placeholder, no reference, no expression, no prose, no marker of ours."""
+def is_filled_in(token: str) -> bool:
+    """Whether a token after a vendor's prefix is one, rather than a mask or what a person is to write there."""
+    return _MASK.search(token) is None and len(set(token[-16:])) > 3
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether the value stands for one that a person is to write in its place."""
+    return (
+        _PLACEHOLDER.search(value) is not None
+        or _COMMON.match(value) is not None
+        or (len(value) <= _SEQUENCE_MAX_CHARS and _SEQUENCE.search(value) is not None)
+        or len(set(value)) < 4
+    )
+
+
+def stands_for_itself(value: str, *, quoted: bool = False) -> bool:
+    """Whether the value is a literal: no placeholder, reference, prose or marker, and no expression unless quoted."""
     return (
         len(value) <= VALUE_MAX_CHARS
         and not any(c <= " " for c in value)
         and not _REFERENCE.search(value)
-        and not _PLACEHOLDER.search(value)
-        and not _COMMON.match(value)
+        and (quoted or not _EXPRESSION.search(value))
+        and not is_placeholder(value)
     )
 
 
-def plausible_token(value: str) -> bool:
+def plausible_token(value: str, *, quoted: bool = False) -> bool:
     """Whether the value may be a machine-made key or token."""
-    return stands_for_itself(value) and looks_random(value)
+    return looks_random(value) and stands_for_itself(value, quoted=quoted)
 
 
-def plausible_password(value: str) -> bool:
+def plausible_secret(value: str, *, quoted: bool = False) -> bool:
+    """Whether the value may be a secret, drawn by a machine or chosen: eight characters, a letter and a digit."""
+    if plausible_token(value, quoted=quoted):
+        return True
+    return len(value) >= 8 and plausible_password(value, quoted=quoted)
+
+
+def plausible_password(value: str, *, quoted: bool = False) -> bool:
     """Whether the value may be a password, also one that a person chose: six characters with a letter and a digit."""
-    if len(value) < PASSWORD_MIN_CHARS or not stands_for_itself(value):
+    if len(value) < PASSWORD_MIN_CHARS or _MEASURE.match(value) or not stands_for_itself(value, quoted=quoted):
         return False
-    return has_letter_and_digit(value) or looks_random(value) or (value.isalpha() and jumps(value))
+    if has_letter_and_digit(value) or looks_random(value):
+        return True
+    return any(c.isalpha() for c in value) and bool(_SYMBOL.search(value) or (value.isalpha() and jumps(value)))
+
+
+def plausible_word(value: str) -> bool:
+    """Whether a literal that stands where only a password can stand is one: any word, but no label and no name."""
+    if len(value) < 4 or _MEASURE.match(value) or not stands_for_itself(value, quoted=True):
+        return False
+    if has_letter_and_digit(value) or _SYMBOL.search(value):
+        return True
+    words = re.split(r"[-_. ]", value.lower())
+    if any(word in _LABELS for word in words) or _NAMES_ITSELF.search(value):
+        return False
+    if value.isascii() and value.isalpha():
+        return value.islower() or jumps(value)
+    return value.islower() and "_" not in value and "." not in value
+
+
+def is_phrase(value: str) -> bool:
+    """Whether the value is a row of small words that make no sentence: a passphrase, the words of a wallet."""
+    words = value.split(" ")
+    return (
+        4 <= len(words) <= 25
+        and all(2 <= len(word) <= 12 and word.isascii() and word.isalpha() and word.islower() for word in words)
+        and not any(word in _STOP_WORDS for word in words)
+    )
 
 
 def holds_session(header: str) -> bool:
     """Whether one of a cookie's values, or the value given, looks drawn by a machine: a language is no secret."""
     if "=" not in header.rstrip("="):
-        return looks_random(header.rstrip("="))
-    return any(looks_random(found[1][:512].rstrip("=")) for found in _COOKIE_PAIR.finditer(header))
+        return looks_random(header.rstrip("=")) and header[0] not in "<[{$"
+    values = (found[1][:512].rstrip("=") for found in _COOKIE_PAIR.finditer(header))
+    return any(looks_random(value) and value[0] not in "<[{$" for value in values)
 
 
 def holds_login(value: str) -> bool:

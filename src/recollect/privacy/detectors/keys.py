@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from recollect.privacy.plausibility import has_letter_and_digit
-from recollect.privacy.shapes import LINE_END, Detector, prefixed, raw_pattern, text_pattern
+from recollect.privacy.shapes import LINE_END, Detector, literals, prefixed, text_pattern
 
 _PEM_BODY = re.compile(r"[A-Za-z0-9+/=]{32}", re.ASCII)
 _PEM_HEADER_MAX_CHARS = 240
@@ -22,48 +22,54 @@ def _holds_key_material(block: str) -> bool:
 
 _PRIVATE_KEY = Detector(
     kind="private_key",
-    literals=(b"-----BEGIN ",),
+    literals=literals("-----BEGIN "),
     # To the footer; where that is missing, on through base64, armour headers, blanks and literal \n.
     pattern=text_pattern(
         r"(-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
         r"(?:[^-]*+(?:-(?!----)[^-]*+)*+-----END (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
         r"|[A-Za-z0-9+/=\s\\:,|\"'→]*+(?:-(?!----)[A-Za-z0-9+/=\s\\:,|\"'→]*+)*+))"
     ),
-    group=1,
-    raw=raw_pattern(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY"),
     validate=_holds_key_material,
 )
 _PUTTY_KEY = Detector(
     kind="private_key",
-    literals=(b"Private-Lines: ",),
+    literals=literals("Private-Lines: "),
     pattern=text_pattern(
         rf"Private-Lines: [0-9]{{1,3}}{LINE_END}([A-Za-z0-9+/=]{{32,}}+(?:{LINE_END}[A-Za-z0-9+/=]{{16,}}+)*+)"
     ),
-    group=1,
-    raw=raw_pattern(r"Private-Lines: [0-9]"),
 )
 _JWT = Detector(
     kind="jwt",
     literals=(b".eyJ",),
     pattern=text_pattern(r"(?<![A-Za-z0-9_-])(eyJ[A-Za-z0-9_-]{6,}+\.eyJ[A-Za-z0-9_-]{6,}+\.[A-Za-z0-9_-]{10,}+)"),
-    group=1,
-    raw=raw_pattern(r"\.eyJ[A-Za-z0-9_-]{6}"),
     anchored=False,
 )
 _PASSWORD_HASH = Detector(
     kind="password_hash",
-    literals=(b"$2a$", b"$2b$", b"$2x$", b"$2y$", b"$apr1$", b"$1$", b"$5$", b"$6$", b"$y$", b"$argon2", b"{SSHA}"),
+    literals=literals(
+        "$2a$",
+        "$2b$",
+        "$2x$",
+        "$2y$",
+        "$apr1$",
+        "$1$",
+        "$5$",
+        "$6$",
+        "$y$",
+        "$argon2",
+        "$pbkdf2",
+        "pbkdf2_sha",
+        "scrypt:",
+        "$scrypt$",
+        "{SSHA",
+        "SCRAM-SHA-256$",
+    ),
     pattern=text_pattern(
         r"(\$2[abxy]\$[0-9]{2}\$[./A-Za-z0-9]{53}|\$(?:apr1|1)\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{22}"
         r"|\$[56]\$(?:rounds=[0-9]{1,9}\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{43,86}+"
         r"|\$y\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{1,86}\$[./A-Za-z0-9]{43}"
         r"|\$argon2(?:id|i|d)\$v=[0-9]{1,3}\$m=[0-9]{1,9},t=[0-9]{1,4},p=[0-9]{1,4}\$[A-Za-z0-9+/]{8,86}+\$[A-Za-z0-9+/]{16,172}+"
         r"|\{SSHA\}[A-Za-z0-9+/=]{28,}+)(?![./A-Za-z0-9])"
-    ),
-    group=1,
-    raw=raw_pattern(
-        r"\$2[abxy]\$[0-9]{2}\$(?:[.A-Za-z0-9]|\\?/){53}|\$(?:apr1|1|y)\$(?:[.A-Za-z0-9]|\\?/){1,86}\$(?:[.A-Za-z0-9]|\\?/){1}"
-        r"|\$[56]\$(?:[.A-Za-z0-9=$]|\\?/){44}|\$argon2(?:id|i|d)\$v=|\{SSHA\}"
     ),
     validate=has_letter_and_digit,
 )
