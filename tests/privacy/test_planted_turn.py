@@ -26,6 +26,7 @@ from recollect.agents.registry import adapters
 from recollect.pipeline.home import Home
 from recollect.pipeline.spool import clear_spool
 from recollect.testing.builders import ClaudeTranscript
+from recollect.upkeep.retention.clock import DAY_US, observe
 from tests.privacy.planted_secrets import PLANTED
 
 ALL = "\n".join(f"visible {written} words\n" for written, _ in PLANTED.values())
@@ -134,7 +135,8 @@ def test_no_surface_of_a_live_turn_shows_a_secret(isolated_home: Path, repo: Pat
     assert "[REDACTED:" in "".join(said)
     assert [(seen_in(text), text[:200]) for text in said if seen_in(text)] == []
     with Memory.open() as memory:
-        in_three_days = time.time_ns() // 1000 + 3 * 86_400_000_000
+        in_three_days = time.time_ns() // 1000 + 3 * DAY_US
+        observe(home, now_us=in_three_days - DAY_US)  # for another day the clock says so
         assert clear_spool(Home(home), memory.reader(), adapters().values(), os.environ, now_us=in_three_days) == 1
     assert list(no_file_of(home)) == []
     with Memory.open() as memory:

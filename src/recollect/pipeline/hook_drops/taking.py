@@ -14,6 +14,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,7 +22,7 @@ import msgspec
 from recollect.agents.base import Adapter
 from recollect.agents.kit.hooks.spelling import SESSION, event_of, first_text, payload_of
 from recollect.capture.decode import MAX_RECORD_BYTES
-from recollect.capture.hook_spool import BAD, drop_aside
+from recollect.capture.hook_spool import BAD, drop_aside, put_aside
 from recollect.model.timestamps import day_of
 from recollect.pipeline.hook_drops.aside import Aside, take_torn
 from recollect.pipeline.hook_drops.files import (
@@ -32,6 +33,7 @@ from recollect.pipeline.hook_drops.files import (
     write_taking,
     written_before,
 )
+from recollect.upkeep.retention.clock import doubt
 
 _NAME = re.compile(
     r"(?P<agent>[A-Za-z0-9_-]+)\.(?P<host>[A-Za-z0-9_-]+)\.\d+(?:\.[0-9a-f-]+)?\+*(?P<kind>\.json|\.lost)"
@@ -80,7 +82,8 @@ def take_drops(spool: str, known: Mapping[str, Adapter], *, now_us: int) -> list
         return []
     aside = Aside(spool, now_us=now_us)
     try:
-        drop_aside(spool, now_us=now_us)
+        if put_aside(spool) and not doubt(Path(spool).parent, now_us=now_us):
+            drop_aside(spool, now_us=now_us)
         take_torn(spool, aside, now_us=now_us)
         _finish_taking(spool, known, now_us=now_us)
         for batch in _batches(_drops_in(spool, aside, now_us=now_us)):
