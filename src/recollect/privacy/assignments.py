@@ -28,7 +28,7 @@ from recollect.privacy.shapes import AFTER_ENCODED, ENCODED_RAW, Detector, LateP
 AWS_SECRET_NAMES: Final = re.compile(r"(?:secret[-_ ]?access[-_ ]?key|aws[-_ ]?secret(?:[-_ ]?key)?)\Z", re.IGNORECASE)
 
 # What may follow a name at once, in text or in JSON bytes.
-_ENDINGS = (*"\"'`*)]}>=:|,< \t\n\r(/-_0123456789", *AFTER_ENCODED, "Base", "Data", "Value")
+_ENDINGS = (*"\"'`*)]}>=:|,< \t\n\r(-_0123456789", *AFTER_ENCODED, "Base", "Data", "Value")
 _SHORT: Final = frozenset(("pw", "pat", "sas", "psk"))
 """Words of so few letters end many others: what may follow them is fewer."""
 _SHORT_ENDINGS = ('"', "'", "`", "*", ")", "]", "}", ">", "<", "=", ":", "|", ",", " ", "\t", "\n", *AFTER_ENCODED)
@@ -221,17 +221,18 @@ _RAW_CODE = (
     r"\\+(?:[t/]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|033|e)|%(?:25){0,4}(?!3[AaDdEe]|7[Cc]|25)[0-9A-Fa-f]{2}"
     r"|&(?:amp;){0,4}(?!gt;|#)[a-z]{2,5};|\x1b|\xc2[\x9b\xa0]"
 )
-_RAW_BESIDE = rf"(?:{_RAW_CODE}|\\+(?![nr])|[\"'`*\])}}\t (,_;<-]|\^?\[[0-9;]*[A-Za-z])"
+_RAW_BESIDE = rf"(?:{_RAW_CODE}|\\+(?![nr])|[\"'`]\s?,|[\"'`*\])}}\t (_;<-]|\^?\[[0-9;]*[A-Za-z])"
 _RAW_JUNK = rf"(?:\\+[nr]|{_RAW_CODE}|\\+|[\"'`*\])}}\s(,_;<+-]|\^?\[[0-9;]*[A-Za-z])"
 """What may stand between a name and its value but for the sign that assigns: on one line; on the next ones too."""
-_RAW_NEAR = rf"[\s\S]{{0,160}}?{ENCODED_RAW}"
+_RAW_NEAR = rf"(?:[^\\%&\x1b\[^\xc2]{{1,48}}+|(?!{ENCODED_RAW})[\s\S]){{0,10}}+{ENCODED_RAW}"
 """Something encoded soon after a name: what it hides is told from the decoded text."""
-_RAW_UNIT = r"(?:[^\"\\{}\n]|\\+[^\"\\])"
 _RAW_ASSIGNED = r"(?:[:=|>]|%(?:25){0,4}3[AaDdEe]|&(?:amp;){0,4}gt;|\xe2\x94|\xe2\x86)"
-_RAW_SAID = rf"(?:{_RAW_ASSIGNED}|(?:is|was|were|to|as|now|will be|should be)(?![A-Za-z]))"
+_RAW_WORD = r"(?:is|was|were|to|as|now|will be|should be)(?![A-Za-z])"
 _RAW_BETWEEN = (
-    rf"{_RAW_BESIDE}{{0,60}}+(?:(?:for|of|on|to|in|from|here|there|field|value)(?![A-Za-z]){_RAW_UNIT}{{1,160}}?"
-    rf"|[^\"\\\n\])]{{1,60}}[\])]{_RAW_JUNK}{{0,20}}+)?{_RAW_SAID}(?:{_RAW_JUNK}|[:=>]){{0,200}}+"
+    rf"(?:[ ]?[\[(][^\"\\\n\])]{{0,60}}[\])][ ]?[:=]|{_RAW_BESIDE}{{0,60}}+(?:(?:for|of|on|to|in|from|here|there|field|value)(?![A-Za-z])"
+    rf"(?: '[^'\n\"]{{1,120}}'|[^\"\\\n:=]{{1,160}}+(?=[:=])|(?:[ \t]+[^\s\"\\]{{1,40}}){{0,4}}?[ \t]+(?={_RAW_WORD})))?"
+    rf"(?:[ ]?{_RAW_ASSIGNED}|{_RAW_WORD}(?: (?:generated|created|set|changed|reset|now|still|currently|called|just|also|actually"
+    rf"|simply|for|to|as) ?[^\s\"]{{0,60}}){{0,3}}))(?:{_RAW_JUNK}|[:=>]){{0,200}}+"
 )
 """What prose and prompts put between a name and its value."""
 _RAW_PAIR = (
@@ -244,8 +245,8 @@ _RAW_PAIR = (
 def _raw_value(least: int, signs: str) -> str:
     """Return a pattern of a value in bytes: so many characters, among them one of the signs, or case that jumps."""
     return (
-        rf"(?=(?:[^\s\"\\]|\\+[^nrt\"\\]|\\+[\"']|\\{{2,}}[nrt]){{{least}}})(?:(?:[^\"\\\x00-\x20%&\[{signs}]|\\+/|\\{{2,}}[\s\S]){{0,300}}+(?:[{signs}]|{ENCODED_RAW})"
-        r"|[^\s\"]{300}|(?:[a-z]{0,20}+[A-Z]{1,20}+){4})"
+        rf"(?=(?:[^\s\"\\]|\\+[^nrt\"\\]|\\+[\"']|\\{{2,}}[nrt]){{{least}}})(?:(?:[^\"\\\x00-\x20{signs}]|\\+/|\\{{2,}}[\s\S]){{0,300}}+(?:[{signs}]|{ENCODED_RAW})"
+        r"|[^\s\"]{300}|(?:[a-z]{0,20}+[A-Z]{1,20}+){3})"
     )
 
 
