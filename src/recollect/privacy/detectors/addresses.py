@@ -65,11 +65,10 @@ _URL_SIGNATURE = Detector(
         "X-Goog-Signature=",
         "X-Amz-Security-Token=",
         "sig=",
-        "signature=",
         "Signature=",
     ),
     pattern=text_pattern(
-        r"(?:X-(?:Amz|Goog)-(?:Signature|Security-Token)|(?<=[&?])sig|[Ss]ignature)=\"?(?=([A-Za-z0-9%/+=_~-]{32,1500}+))"
+        r"(?:X-(?:Amz|Goog)-(?:Signature|Security-Token)|(?<=[&?])sig|Signature)=\"?(?=([A-Za-z0-9%/+=_~-]{32,1500}+))"
     ),
     validate=has_letter_and_digit,
 )
