@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from string import ascii_letters, digits
 from typing import Any, Final
 
 from recollect.privacy.names import PASSWORD_WORDS, SECRET_WORDS, TAIL, Strength, strength_of
@@ -28,12 +29,12 @@ from recollect.privacy.shapes import AFTER_ENCODED, ENCODED_RAW, Detector, LateP
 AWS_SECRET_NAMES: Final = re.compile(r"(?:secret[-_ ]?access[-_ ]?key|aws[-_ ]?secret(?:[-_ ]?key)?)\Z", re.IGNORECASE)
 
 # What may follow a name at once, in text or in JSON bytes.
-_ENDINGS = (*"\"'`*)]}>=:|,< \t\n\r(/-_0123456789", *AFTER_ENCODED, "Base", "Data", "Value")
+_ENDINGS = (*"\"'`*)]}>=:|,< \t\n\r(-_0123456789", *AFTER_ENCODED, "Base", "Data", "Value")
 _SHORT: Final = frozenset(("pw", "pat", "sas", "psk"))
 """Words of so few letters end many others: what may follow them is fewer."""
 _SHORT_ENDINGS = ('"', "'", "`", "*", ")", "]", "}", ">", "<", "=", ":", "|", ",", " ", "\t", "\n", *AFTER_ENCODED)
 _CLOSE = r"[\"'`*\])}]{0,5}"
-_NAME_BEFORE = re.compile(r"(?:[A-Za-z]{2,16} ){0,3}[-A-Za-z0-9_.$@/]{0,64}\Z", re.ASCII)
+_NAME_CHARS: Final = ascii_letters + digits + "-_.$@/"
 _PLACES = re.compile(
     rf"""
     (?P<assign> {_CLOSE}[ \t\xa0]{{0,40}}
@@ -47,7 +48,7 @@ _PLACES = re.compile(
         [\"'<]?(?:[Vv]alue|VALUE|val|[sS]ecretString|[sS]tringValue|plaintext|content)(?![A-Za-z])
         [\"'>]?[ \t]{{0,8}}[:=>]?[ \t]{{0,8}} )
   | (?P<tag> [\"']?(?:\s[A-Za-z:._-]{{1,24}}=[\"'][^\"'<>]{{0,80}}[\"']){{0,4}}\s?>\s{{0,20}}(?:<!\[CDATA\[)? )
-  | (?P<prompt> [ ]?(?: \[[^\]\n\"]{{0,40}}\] | \([^()\n\"]{{0,60}}\)
+  | (?P<prompt> [ ]?(?: \[[^\]\n\"]{{0,40}}\] | (?<=[ ])\([^()\n\"]{{0,60}}\)
         | (?:for|of|to|on)[ ](?: '[^'\n\"]{{1,120}}' | [^\n:\"]{{1,80}}? ) )[ ]?[:=][ \t]{{0,8}} )
   | (?P<cell> {_CLOSE}(?: [ \t]{{0,60}}[|│┃║][ \t]{{0,8}} | \t{{1,8}} | [ ]{{2,60}} ) )
   | (?P<prose> {_CLOSE}(?:[ \t]+(?:for|of|on|to|in|from|here|there|field|value)\b
@@ -60,6 +61,13 @@ _PLACES = re.compile(
     """,
     re.ASCII | re.VERBOSE,
 )
+_NO_MORE = r"(?![A-Za-z0-9_]|\([A-Za-z_)])"
+"""After a name: neither more of it nor a call."""
+_NO_WORD = (
+    r"(?! (?!(?:is|was|were|to|as|now|will|should|for|of|on|in|from|here|there|field|value|val|type|sensitive|secure"
+    r"|secret|description|required|enabled|string|content|plaintext)\b)[a-z_]{1,40}(?:[\s,;.)]|\\[nrt]))"
+)
+"""After the name of a token: no plain word, which is what stands there most often."""
 _OPEN = re.compile(r"(?:[*_]{0,3}(?:[rbfuRBFU]{1,2}(?=[\"']))?([\"'`])|[*_]{0,3}(?:base64:)?)", re.ASCII)
 _QUOTED = {quote: re.compile(rf"((?:[^{quote}\\\r\n]|\\[^\r\n]){{1,{VALUE_MAX_CHARS}}}+){quote}") for quote in "\"'`"}
 _BARE = re.compile(rf"[^\x00-\x20\x7f\xa0\"'`]{{1,{VALUE_MAX_CHARS}}}")
@@ -104,11 +112,24 @@ def _balanced(text: str, start: int, least: int, end: int) -> int:
     return least
 
 
+def _name_start(text: str, at: int) -> int:
+    """Return where the name begins whose last word begins at `at`: with its prefix, and in prose three words before."""
+    rest = text[max(0, at - 110) : at]
+    begun = rest.rstrip(_NAME_CHARS)
+    for _ in range(3):
+        if begun[-1:] != " ":
+            break
+        word = begun[:-1].rstrip(ascii_letters)
+        if not 2 <= len(begun) - 1 - len(word) <= 16:
+            break
+        begun = word
+    return at - len(rest) + len(begun)
+
+
 def _judge(match: re.Match[str]) -> tuple[Strength, int, int] | None:
     """Return what a name and the place after it say of a value, and its span; None if it is no secret."""
     text = match.string
-    before = _NAME_BEFORE.search(text, max(0, match.start() - 110), match.start())
-    first = before.start() if before else match.start()
+    first = _name_start(text, match.start())
     place = _PLACES.match(text, match.end())
     if place is None:
         return None
@@ -221,17 +242,21 @@ _RAW_CODE = (
     r"\\+(?:[t/]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|033|e)|%(?:25){0,4}(?!3[AaDdEe]|7[Cc]|25)[0-9A-Fa-f]{2}"
     r"|&(?:amp;){0,4}(?!gt;|#)[a-z]{2,5};|\x1b|\xc2[\x9b\xa0]"
 )
-_RAW_BESIDE = rf"(?:{_RAW_CODE}|\\+(?![nr])|[\"'`*\])}}\t (,_;<-]|\^?\[[0-9;]*[A-Za-z])"
+_RAW_BESIDE = rf"(?:{_RAW_CODE}|\\+(?![nr])|[\"'`]\s?,|[\"'`*\])}}\t (_;<-]|\^?\[[0-9;]*[A-Za-z])"
 _RAW_JUNK = rf"(?:\\+[nr]|{_RAW_CODE}|\\+|[\"'`*\])}}\s(,_;<+-]|\^?\[[0-9;]*[A-Za-z])"
 """What may stand between a name and its value but for the sign that assigns: on one line; on the next ones too."""
-_RAW_NEAR = rf"[\s\S]{{0,160}}?{ENCODED_RAW}"
+_RAW_NEAR = rf"(?:[^\\%&\x1b\[^\xc2]{{1,48}}+|(?!{ENCODED_RAW})[\s\S]){{0,10}}+{ENCODED_RAW}"
 """Something encoded soon after a name: what it hides is told from the decoded text."""
-_RAW_UNIT = r"(?:[^\"\\{}\n]|\\+[^\"\\])"
 _RAW_ASSIGNED = r"(?:[:=|>]|%(?:25){0,4}3[AaDdEe]|&(?:amp;){0,4}gt;|\xe2\x94|\xe2\x86)"
-_RAW_SAID = rf"(?:{_RAW_ASSIGNED}|(?:is|was|were|to|as|now|will be|should be)(?![A-Za-z]))"
+_RAW_WORD = r"(?:is|was|were|to|as|now|will be|should be)(?![A-Za-z])"
 _RAW_BETWEEN = (
-    rf"{_RAW_BESIDE}{{0,60}}+(?:(?:for|of|on|to|in|from|here|there|field|value)(?![A-Za-z]){_RAW_UNIT}{{1,160}}?"
-    rf"|[^\"\\\n\])]{{1,60}}[\])]{_RAW_JUNK}{{0,20}}+)?{_RAW_SAID}(?:{_RAW_JUNK}|[:=>]){{0,200}}+"
+    rf"(?:[ ]?[\[(][^\"\\\n\])]{{0,60}}[\])][ ]?[:=]|{_RAW_BESIDE}{{0,60}}+"
+    r"(?:(?:for|of|on|to|in|from|here|there|field|value)(?![A-Za-z])"
+    rf"(?: '[^'\n\"]{{1,120}}'|[^\"\\\n:=]{{1,160}}+(?=[:=])"
+    rf"|(?:[ \t]+[^\s\"\\]{{1,40}}){{0,4}}?[ \t]+(?={_RAW_WORD})))?"
+    rf"(?:[ ]?{_RAW_ASSIGNED}|{_RAW_WORD}"
+    rf"(?: (?:generated|created|set|changed|reset|now|still|currently|called|just|also|actually"
+    rf"|simply|for|to|as) ?[^\s\"]{{0,60}}){{0,3}}))(?:{_RAW_JUNK}|[:=>]){{0,200}}+"
 )
 """What prose and prompts put between a name and its value."""
 _RAW_PAIR = (
@@ -244,19 +269,19 @@ _RAW_PAIR = (
 def _raw_value(least: int, signs: str) -> str:
     """Return a pattern of a value in bytes: so many characters, among them one of the signs, or case that jumps."""
     return (
-        rf"(?=(?:[^\s\"\\]|\\+[^nrt\"\\]|\\+[\"']|\\{{2,}}[nrt]){{{least}}})(?:(?:[^\"\\\x00-\x20%&\[{signs}]|\\+/|\\{{2,}}[\s\S]){{0,300}}+(?:[{signs}]|{ENCODED_RAW})"
-        r"|[^\s\"]{300}|(?:[a-z]{0,20}+[A-Z]{1,20}+){4})"
+        rf"(?=(?:[^\s\"\\]|\\+[^nrt\"\\]|\\+[\"']|\\{{2,}}[nrt]){{{least}}})(?:(?:[^\"\\\x00-\x20{signs}]|\\+/|\\{{2,}}[\s\S]){{0,300}}+(?:[{signs}]|{ENCODED_RAW})"
+        r"|[^\s\"]{300}|(?:[a-z]{0,20}+[A-Z]{1,20}+){3})"
     )
 
 
-_RAW_NAME = rf"[A-Za-z]{{2,10}}(?:_key_id|_KEY_ID)?{TAIL}(?![A-Za-z0-9_])"
+_RAW_NAME = rf"[A-Za-z]{{2,10}}(?:_key_id|_KEY_ID)?{TAIL}{_NO_MORE}"
 _RAW = raw_pattern(
-    rf"{_RAW_NAME}(?:{_RAW_JUNK}{{0,200}}+{_RAW_ASSIGNED}(?:{_RAW_JUNK}|[:=>]){{0,200}}+"
+    rf"{_RAW_NAME}{_NO_WORD}(?:{_RAW_JUNK}{{0,200}}+\??{_RAW_ASSIGNED}(?:{_RAW_JUNK}|[:=>]){{0,200}}+"
     rf"(?:[A-Za-z][A-Za-z0-9_.\[\]<>|?]{{0,30}}[ \t]?=(?:{_RAW_JUNK}|[:=>]){{0,200}}+)?{_raw_value(8, '0-9')}"
     rf"|{_RAW_BESIDE}{{0,200}}+{_raw_value(12, '0-9')}|{_RAW_PAIR}|{_RAW_BETWEEN}{_raw_value(8, '0-9')}|{_RAW_NEAR})"
 )
 _RAW_OF_PASSWORD = raw_pattern(
-    rf"{_RAW_NAME}(?:{_RAW_JUNK}{{0,200}}+{_RAW_ASSIGNED}|{_RAW_BESIDE}{{0,200}}+{_raw_value(4, '0-9!@#$^*+?~.-')}"
+    rf"{_RAW_NAME}(?:{_RAW_JUNK}{{0,200}}+\??{_RAW_ASSIGNED}|{_RAW_BESIDE}{{0,200}}+{_raw_value(4, '0-9!@#$^*+?~.-')}"
     rf"|{_RAW_PAIR}|{_RAW_BETWEEN}{_raw_value(6, '0-9!@#$^*+?~')}|{_RAW_NEAR})"
 )
 _AWS_VALUE = re.compile(r"[A-Za-z0-9/+]{40}\Z")
@@ -274,7 +299,7 @@ def _named(
             for word in spelled
             for literal in ended((word,), _SHORT_ENDINGS if word.lower() in _SHORT else _ENDINGS)
         ),
-        pattern=text_pattern(rf"(?:{heads}){TAIL}(?![A-Za-z0-9_])"),
+        pattern=text_pattern(rf"(?:{heads}){TAIL}{_NO_MORE}{_NO_WORD if kind == 'secret' else ''}"),
         raw=raw,
         judge=_judged(wanted),
     )

@@ -9,6 +9,7 @@ import base64
 import binascii
 import re
 from collections import Counter
+from itertools import pairwise
 from math import log2
 
 PASSWORD_MIN_CHARS = 6
@@ -92,6 +93,14 @@ def jumps(value: str) -> bool:
     return turns >= 4 and turns * 4 >= len(value) >= 10
 
 
+def _case_jumps(value: str) -> bool:
+    """Whether letters alone change their case as often as in what a machine draws; names in code have longer humps."""
+    if not (value.isascii() and value.isalpha()):
+        return False
+    changes = sum(a.isupper() != b.isupper() for a, b in pairwise(value))
+    return changes >= 5 and changes * 3 >= len(value)
+
+
 def is_varied(value: str) -> bool:
     """Whether what follows a telling prefix is rich in characters: a digit among letters, or case that jumps about."""
     return entropy_bits(value) >= 3.0 and (has_letter_and_digit(value) or jumps(value))
@@ -150,7 +159,7 @@ def plausible_password(value: str, *, quoted: bool = False) -> bool:
         return False
     if has_letter_and_digit(value) or looks_random(value):
         return True
-    return any(c.isalpha() for c in value) and bool(_SYMBOL.search(value) or (value.isalpha() and jumps(value)))
+    return any(c.isalpha() for c in value) and bool(_SYMBOL.search(value) or _case_jumps(value))
 
 
 def plausible_word(value: str) -> bool:
@@ -163,7 +172,7 @@ def plausible_word(value: str) -> bool:
     if any(word in _LABELS for word in words) or _NAMES_ITSELF.search(value):
         return False
     if value.isascii() and value.isalpha():
-        return value.islower() or jumps(value)
+        return value.islower() or _case_jumps(value)
     return value.islower() and "_" not in value and "." not in value
 
 

@@ -23,7 +23,9 @@ RAW_REACH_BYTES = 26_000
 LINE_END = r"(?:\s|\\{1,4}[nrt]){1,16}+"
 """Blanks between the lines of one secret, also as JSON inside a text writes them."""
 
-ENCODED_RAW = r"(?:\\+[^nrt\"\\]|%[0-7][0-9A-Fa-f]|&#|&[a-z]{2,4};|\x1b|\xc2\x9b|\^\[|\[[0-9]{1,3}[;m])"
+ENCODED_RAW = (
+    r"(?:\\+[^nrt\"\\]|%(?:[0-7][0-9A-Fa-f]|[\\&\x1b\[^%])|&#|&[a-z]{2,4};|\x1b|\xc2\x9b|\^\[|\[[0-9]{1,3}[;m])"
+)
 """Begins in bytes what a view decodes: where one stands inside a token, the token is told from the decoded text."""
 
 _SIGNS_AT_END = re.compile(r"[^-A-Za-z0-9_.]+\Z", re.ASCII)

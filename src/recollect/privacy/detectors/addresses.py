@@ -46,7 +46,8 @@ _URL_PASSWORD = Detector(
         r":/?/(?=[^\x00-\x20\"'`\\/@:<>(){}?#]{0,64}:([^\x00-\x20\"'`\\/<>{}]{3,256})@[A-Za-z0-9\[_$-])"
     ),
     raw=raw_pattern(
-        r"(?::|%3[Aa])(?:\\*/|%2[Ff]|\\*/|&#[x0-9A-Fa-f]{2,3};)(?:\\*/|%2[Ff]|&#[x0-9A-Fa-f]{2,3};)?[^\s\"/<>{}]{3,2000}?(?:@|%40|&#)"
+        r"(?::|%3[Aa])(?:\\*/|%2[Ff]|\\*/|&#[x0-9A-Fa-f]{2,3};)[^\s\"/]{0,24}?(?:\\*/|%2[Ff]|&#[x0-9A-Fa-f]{2,3};)?"
+        r"[^\s\"/<>{}]{3,2000}?(?:@|%40|&#)"
     ),
     validate=_is_url_password,
 )
@@ -64,11 +65,10 @@ _URL_SIGNATURE = Detector(
         "X-Goog-Signature=",
         "X-Amz-Security-Token=",
         "sig=",
-        "signature=",
         "Signature=",
     ),
     pattern=text_pattern(
-        r"(?:X-(?:Amz|Goog)-(?:Signature|Security-Token)|(?<=[&?])sig|[Ss]ignature)=\"?(?=([A-Za-z0-9%/+=_~-]{32,1500}+))"
+        r"(?:X-(?:Amz|Goog)-(?:Signature|Security-Token)|(?<=[&?])sig|Signature)=\"?(?=([A-Za-z0-9%/+=_~-]{32,1500}+))"
     ),
     validate=has_letter_and_digit,
 )

@@ -208,6 +208,7 @@ _PAIR = Detector(
         r"[\"'`]?[A-Za-z0-9_.@+-]{1,40}[ \t]?[:/][ \t]?"
         r"(?!/)([^\s\"'`]{6,128})(?=[\s\"'`]|\Z)"
     ),
+    raw=raw_pattern(rf"[^\n]{{4,24}}?(?:[\"':=]|http-basic|{ENCODED_RAW})[^\n]{{0,100}}?(?:[,:/]|{ENCODED_RAW})"),
     judge=_is_given,
 )
 

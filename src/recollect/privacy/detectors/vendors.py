@@ -81,16 +81,14 @@ _PLAIN = {
     "vk_token": (("vk1.a.",), r"[A-Za-z0-9_-]{60,300}"),
     "voiceflow_key": (("VF.DM.", "VF.WS."), r"[0-9a-f]{24}\.[A-Za-z0-9]{16}"),
     "volcengine_key": (("AKLT",), r"[A-Za-z0-9_-]{40,60}"),
-    "woocommerce_key": (("ck_", "cs_"), r"[0-9a-f]{40}"),
     "yandex_token": (("t1.", "y0_"), r"[A-Za-z0-9_-]{36,300}={0,2}(?:\.[A-Za-z0-9_-]{86}={0,2})?"),
-    "modal_token": (("ak-", "as-"), r"[A-Za-z0-9]{22}"),
     "mem0_key": (("m0-",), r"[A-Za-z0-9]{36,44}"),
     "brightdata_key": (("brd-customer-",), r"[A-Za-z0-9_-]{8,60}:[A-Za-z0-9]{8,40}"),
     "telnyx_key": (("KEY0",), r"[0-9A-F]{30,34}_[A-Za-z0-9]{20,24}"),
 }  # fmt: skip
 _AMBIGUOUS = frozenset(
-    """adyen_key gocardless_token yandex_token modal_token octopus_key scaleway_key brave_key mem0_key convex_key
-    nightfall_key woocommerce_key facebook_token instagram_token harness_key mercury_token volcengine_key
+    """adyen_key gocardless_token yandex_token octopus_key scaleway_key brave_key mem0_key convex_key
+    nightfall_key facebook_token instagram_token harness_key mercury_token volcengine_key
     dropbox_token""".split()
 )
 """Prefixes so short, or so like words, that what follows must look drawn by a machine as well."""
