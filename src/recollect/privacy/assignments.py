@@ -267,10 +267,10 @@ _RAW_PAIR = (
 
 
 def _raw_value(least: int, signs: str) -> str:
-    """Return a pattern of a value in bytes: so many characters, among them one of the signs, or case that jumps."""
+    """Return a pattern of a value in bytes: so many characters: with a sign, a long run of letters or jumping case."""
     return (
         rf"(?=(?:[^\s\"\\]|\\+[^nrt\"\\]|\\+[\"']|\\{{2,}}[nrt]){{{least}}})(?:(?:[^\"\\\x00-\x20{signs}]|\\+/|\\{{2,}}[\s\S]){{0,300}}+(?:[{signs}]|{ENCODED_RAW})"
-        r"|[^\s\"]{300}|(?:[a-z]{0,20}+[A-Z]{1,20}+){3})"
+        r"|[^\s\"]{300}|[a-z]{16}|(?:[a-z]{0,20}+[A-Z]{1,20}+){3})"
     )
 
 
