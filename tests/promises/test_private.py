@@ -22,7 +22,7 @@ from recollect.memory import ExportFormat, Memory
 from recollect.model.distilled.signals import SIGNAL_KINDS
 from recollect.store.distilled import NodeFilter
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
-from tests.privacy.planted_secrets import PLANTED
+from tests.privacy.planted_secrets import PLANTED, SURROUNDINGS
 
 SECRETS = tuple(secret for _, secret in PLANTED.values())
 FORMS: tuple[ExportFormat, ...] = ("events", "claude-jsonl", "markdown")
@@ -52,6 +52,10 @@ class Planted:
         one.assistant(f"I saw {written}")
         long = "long output\n" * 400
         one.tool("Bash", {"command": f"run '{written}'", "env": {"note": written}}, f"{long}{written}\n{long}")
+        around = "\n".join(
+            SURROUNDINGS[name](written) for name in ("coloured in JSON", "JSON string", "URL-encoded", "HTML")
+        )
+        one.tool("Bash", {"command": "cat log"}, around)
         one.tool("Write", {"file_path": "/w/demo/.env", "content": written}, "written", is_error=True)
         one.raw(json.dumps({"type": "ai-title", "sessionId": one.session, "aiTitle": written}).encode() + b"\n")
         one.raw(json.dumps({"type": "brand-new", "sessionId": one.session, "x": [written]}).encode() + b"\n")
