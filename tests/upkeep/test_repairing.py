@@ -73,6 +73,16 @@ def test_a_sync_archives_a_damaged_chunk_again_from_the_agents_file(machine: Mac
     assert b"".join(machine.memory.upkeep.export_bytes(machine.one.uid, format="raw")) == machine.one.path.read_bytes()
 
 
+def test_a_damaged_chunk_of_an_imported_file_comes_from_where_that_file_still_lies(machine: Machine) -> None:
+    one = ClaudeTranscript(machine.root / "elsewhere", "imported")
+    for number in range(6):
+        one.user(f"question {number} about the pelican")
+    machine.memory.take_in([one.path])
+    machine.damage(one)
+    assert machine.memory.sync().state == "done"
+    assert machine.memory.upkeep.verify().ok
+
+
 def test_what_was_archived_again_is_rebuilt_from_the_archive_alone(machine: Machine) -> None:
     before = machine.events(machine.one)
     machine.damage(machine.one)

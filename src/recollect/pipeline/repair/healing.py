@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 
 from recollect.archive.chunks import ChunkPlace, SealedChunk
 from recollect.archive.condition import JOURNAL
-from recollect.capture.files import ReadableSource
+from recollect.capture.files import ReadableSource, open_source
+from recollect.capture.records import is_rows
 from recollect.config import PrivacyConfig
 from recollect.errors import SourceError, StoreError
 from recollect.pipeline.forgetting.running import Opened
@@ -79,8 +82,16 @@ class Healing:
         self._damaged -= found.keys()
         self._healed += len(found)
 
+    def _take_imported(self) -> None:
+        """Look at files that no pass discovers, because they were imported: they may still lie where they lay."""
+        for row in self._opened.reader.sources() if self._damaged else ():
+            if row.source_id in self._sources and not is_rows(row.container) and os.path.isfile(row.path):
+                self.take(row, partial(open_source, row.path, is_compressed=row.path.endswith(".zst")))
+
     def tell(self) -> None:
         """Say what was put right, and what still stands."""
+        if not self._is_bounded:
+            self._take_imported()
         if self._healed:
             again = "chunk was" if self._healed == 1 else "chunks were"
             self._report.notes.append(f"{self._healed:,} damaged {again} archived again from the agents' files")
