@@ -83,6 +83,23 @@ def test_a_damaged_chunk_of_an_imported_file_comes_from_where_that_file_still_li
     assert machine.memory.upkeep.verify().ok
 
 
+def test_what_was_derived_up_to_the_damage_is_derived_whole_once_it_is_repaired(machine: Machine) -> None:
+    one = ClaudeTranscript(machine.root / "elsewhere", "imported")
+    for number in range(6):
+        one.user(f"question {number} about the pelican")
+    machine.memory.take_in([one.path])
+    before = machine.events(one)
+    machine.damage(one)
+    (machine.home / "memory.db").unlink()
+    hidden = one.path.rename(one.path.with_suffix(".hidden"))
+    machine.memory.sync()
+    assert one.uid not in {s.session_uid for s in machine.memory.sessions(sync=False).sessions}
+    hidden.rename(one.path)
+    assert machine.memory.upkeep.repair().ok
+    assert machine.events(one) == before
+    assert machine.memory.upkeep.verify().ok
+
+
 def test_what_was_archived_again_is_rebuilt_from_the_archive_alone(machine: Machine) -> None:
     before = machine.events(machine.one)
     machine.damage(machine.one)

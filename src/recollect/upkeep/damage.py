@@ -20,6 +20,7 @@ from recollect.archive.condition import JOURNAL
 from recollect.archive.journal import moving
 from recollect.archive.packs import pack_numbers, pack_path, scan
 from recollect.errors import ArchiveCorrupt, ArchiveError, KeyUnavailable
+from recollect.store.ports import SourceRow
 from recollect.store.sqlite.snapshots.holders import (
     Holder,
     chunks_after,
@@ -157,6 +158,19 @@ def heal(archive: Archive, writer: SqliteWriter, found: Sequence[tuple[ChunkPlac
     with writer.transaction():
         writer.removing.holes.move((old, new) for (old, _), new in zip(found, places, strict=True))
     archive.condition.set_damaged(remove=[old for old, _ in found])
+
+
+def begin_again(archive: Archive, writer: SqliteWriter, rows: Iterable[SourceRow]) -> None:
+    """Have those sources derived again that were derived up to a damaged chunk, if all of their chunks open by now.
+
+    The next pass does it, from the archive. Such a source has no mark of its beginning.
+    """
+    damaged = archive.condition.damaged
+    for row in rows:
+        places = [] if row.head_sha else [place for place, _ in writer.open_chunks(row.source_id, row.revision)]
+        if sum(place.plain for place in places) > row.committed_bytes and damaged.isdisjoint(places):
+            with writer.transaction():
+                writer.rewind(row.source_id)
 
 
 def elsewhere(archive: Archive, other: Archive, damaged: Iterable[ChunkPlace]) -> list[tuple[ChunkPlace, SealedChunk]]:

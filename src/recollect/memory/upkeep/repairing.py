@@ -27,7 +27,7 @@ from recollect.store.sqlite.snapshots.holders import chunks_of_packs, pack_ends
 from recollect.upkeep.completeness import behind, untold
 from recollect.upkeep.copies.restoring import Staged, look_at, stage
 from recollect.upkeep.copies.swapping import begin_staging, drop_staging
-from recollect.upkeep.damage import Damage, check, elsewhere, heal, known_damage, opens
+from recollect.upkeep.damage import Damage, begin_again, check, elsewhere, heal, known_damage, opens
 from recollect.upkeep.reports import Fix
 
 if TYPE_CHECKING:
@@ -286,6 +286,8 @@ def _archive_again(job: _Job) -> str:
         finally:
             other.close()
         notes = []
+    with job.memory.writing() as (writer, archive, _keys):
+        begin_again(archive, writer, list(job.memory.reader().sources()))
     job.memory.sync()  # what could not be derived of them before
     with job.archive() as archive:
         left = known_damage(home, archive)

@@ -16,7 +16,7 @@ from recollect.errors import SourceError, StoreError
 from recollect.pipeline.forgetting.running import Opened
 from recollect.pipeline.report import SyncReport
 from recollect.store.ports import SourceRow
-from recollect.upkeep.damage import SAMPLE_BYTES, heal, in_source, known_damage, look
+from recollect.upkeep.damage import SAMPLE_BYTES, begin_again, heal, in_source, known_damage, look
 
 SHORT_JOURNAL_BYTES = 4 << 20
 """As much of a journal is compared with the database while somebody waits for an answer."""
@@ -84,9 +84,11 @@ class Healing:
 
     def _take_imported(self) -> None:
         """Look at files that no pass discovers, because they were imported: they may still lie where they lay."""
-        for row in self._opened.reader.sources() if self._damaged else ():
-            if row.source_id in self._sources and not is_rows(row.container) and os.path.isfile(row.path):
-                self.take(row, partial(open_source, row.path, is_compressed=row.path.endswith(".zst")))
+        rows = [row for row in self._opened.reader.sources() if row.source_id in self._sources] if self._damaged else []
+        rows = [row for row in rows if not is_rows(row.container) and os.path.isfile(row.path)]
+        for row in rows:
+            self.take(row, partial(open_source, row.path, is_compressed=row.path.endswith(".zst")))
+        begin_again(self._opened.archive, self._opened.writer, rows)
 
     def tell(self) -> None:
         """Say what was put right, and what still stands."""
