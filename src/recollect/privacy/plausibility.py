@@ -117,7 +117,7 @@ def looks_random(value: str) -> bool:
 
 def is_filled_in(token: str) -> bool:
     """Whether a token after a vendor's prefix is one, rather than a mask or what a person is to write there."""
-    return _MASK.search(token) is None and len(set(token[-16:])) > 3
+    return _MASK.search(token) is None and len(set(token[-16:])) > 2
 
 
 def is_placeholder(value: str) -> bool:
