@@ -47,7 +47,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("doctor", "look after", "Check the health of the memory."),
     Verb("embed", "look after", "Make the vectors that searching by meaning needs."),
     Verb("verify", "look after", "Prove that every stored byte and record can be given back."),
-    Verb("repair", "look after", "Put right what is damaged in the memory."),
+    Verb("repair", "look after", "Repair what is damaged in the memory."),
     Verb("backup", "look after", "Copy the memory, as it is at one moment."),
     Verb("restore", "look after", "Let a backup take the memory's place."),
     Verb("evict", "look after", "Bring the memory within its bounds."),

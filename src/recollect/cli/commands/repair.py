@@ -15,7 +15,7 @@ from recollect.cli.terminal import console, write_json
 @click.option("--dry-run", "is_dry_run", is_flag=True, help="Say what is damaged and what would be done, no more.")
 @json_option
 def command(source: Path | None, is_dry_run: bool, as_json: bool) -> int:
-    """Put right what is damaged in the memory.
+    """Repair what is damaged in the memory.
 
     Opens every chunk of the archive, checks keys, journal and database, and says what is damaged before it does
     anything. Damaged parts of the archive are restored from your agents' files or, with --from, from a backup. A

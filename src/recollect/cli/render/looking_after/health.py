@@ -22,7 +22,7 @@ def print_fix(out: Console, step: Fix) -> None:
 
 
 def print_repair(out: Console, report: RepairReport) -> None:
-    """Print what became of each damage, and what is left."""
+    """Print what was repaired, and what is still damaged."""
     for step in report.steps:
         if step.state != "would":
             _print_done(out, step)
