@@ -363,7 +363,7 @@ STAGES = (
     ),
     Stage("adding a decision", ("decisions", "add", "We keep SQLite"), _taken_in, is_same=_assert_same_but_repeated),
     Stage("adding a fact", ("facts", "add", "shop", "runs_on", "heron"), _taken_in, expected=with_something("facts")),
-    Stage("removing documents", ("docs", "remove", "project"), _with_documents, codes=(0, 2)),
+    Stage("removing documents", ("docs", "remove", "{collection}"), _with_documents, codes=(0, 2)),
     Stage("mending the index", ("doctor", "--fix"), _without_an_index, codes=(0, 1, 3)),
     Stage("catching up with the archive", ("sync",), _with_an_older_database, is_whole=_is_searched),
     Stage("repairing", ("repair",), _without_a_journal, is_whole=_is_searched),

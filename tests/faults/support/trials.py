@@ -74,6 +74,7 @@ NAMES: dict[str, Callable[[Memory], str]] = {
     "{session}": lambda memory: memory.sessions(limit=1, sync=False).sessions[0].session_uid,
     "{learning}": lambda memory: memory.learn.learnings()[0].id,
     "{action}": lambda memory: memory.learn.actions()[0].id,
+    "{collection}": lambda memory: memory.documents.list()[0].name,
     "{batch}": lambda memory: memory.notes.batches.list()[0].id,
 }
 """What a word of a command may stand for: something that is in the home before it."""
