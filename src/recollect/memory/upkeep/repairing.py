@@ -59,7 +59,7 @@ class RepairWish(NamedTuple):
 
 
 class RepairReport(msgspec.Struct, frozen=True):
-    """What was damaged, and whether it was repaired. ok: nothing that is known of is damaged any more. left: what still is.
+    """What was damaged, and whether it was repaired. ok: no damage that is known is left. left: what is still damaged.
 
     steps: in their order; `does` says what is damaged and what is done about it.
     """
