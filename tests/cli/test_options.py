@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.cli.options import parse_when
-from recollect.model.timestamps import to_iso
+from recollect.model.time import to_iso
 
 NOW = datetime(2026, 8, 10, 15, 30, tzinfo=timezone(timedelta(hours=2)))
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from recollect.index.query.dates import parse_date, said_in_passing
 from recollect.index.query.grammar import Question, parse
 from recollect.index.query.patterns import from_regex, from_wildcard
-from recollect.model.timestamps import parse_iso
+from recollect.model.time import parse_iso
 from recollect.store.ports import EventFilter
 
 NOW_US = parse_iso("2026-08-12T10:00:00Z") or 0  # a Wednesday

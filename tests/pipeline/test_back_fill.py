@@ -10,7 +10,7 @@ import pytest
 
 from recollect.errors import UnknownName
 from recollect.memory import ForgetSelection, ImportWish, Memory, SyncReport
-from recollect.model.timestamps import parse_iso
+from recollect.model.time import parse_iso
 from recollect.store.sqlite import open_writer
 from recollect.testing.builders import ClaudeTranscript
 from tests.pipeline.conftest import World

@@ -9,7 +9,7 @@ from recollect.index.documents import DocumentBuilder
 from recollect.index.text_index import TextIndex
 from recollect.index.writer import IndexWriterSet
 from recollect.model.text import TextClass
-from recollect.model.timestamps import parse_iso
+from recollect.model.time import parse_iso
 from recollect.recall.answers import SearchAnswer
 from recollect.recall.search import Searcher
 from recollect.store.ports import EventFilter, HitText, IndexDoc, SessionKey

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import click
 
-from recollect.model.timestamps import parse_iso
+from recollect.model.time import parse_iso
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from recollect.model.distilled.nodes import Binding, Conversation, Decision, Episode, Link, Node, kind_of_node, node_id
-from recollect.model.timestamps import to_datetime
+from recollect.model.time import to_datetime
 
 Document = dict[str, Any]
 """A PROV-JSON document: {"prefix": …, "entity": {name: attributes}, "used": {name: …} …}; only what there is."""

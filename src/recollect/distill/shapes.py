@@ -14,7 +14,7 @@ import msgspec
 
 from recollect.model.distilled.nodes import Binding, Decision, DecisionState, Link
 from recollect.model.text import one_line
-from recollect.model.timestamps import to_datetime
+from recollect.model.time import to_datetime
 
 _TITLE_CHARS = 100
 

@@ -13,7 +13,7 @@ import msgspec
 from recollect.capture.decode import MAX_RECORD_BYTES
 from recollect.capture.otlp import Signal, request_of_json, request_of_protobuf, sift
 from recollect.errors import DiskFull, SourceRefused, StoreError
-from recollect.model.timestamps import day_of
+from recollect.model.time import day_of
 from recollect.pipeline.spool import part_of, part_path
 
 OTLP = "otlp"

@@ -11,7 +11,7 @@ import msgspec
 from recollect.model.own import without_own_blocks
 from recollect.model.payloads import Lifecycle, Payload, SessionStart, UserMessage
 from recollect.model.text import one_line
-from recollect.model.timestamps import day_of
+from recollect.model.time import day_of
 
 _WORKTREE = r"/\.(?:claude/)?worktrees(?:/|$)"
 Outcome = Literal["success", "fail", "abandoned", "unknown"]

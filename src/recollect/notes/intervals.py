@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.errors import UsageError
-from recollect.model.timestamps import to_iso
+from recollect.model.time import to_iso
 
 
 def check_interval(begin: int | None, end: int | None) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from recollect.model.learned.naming import normal_name
 from recollect.model.learned.notes import Fact
-from recollect.model.timestamps import to_iso
+from recollect.model.time import to_iso
 
 _DATE = "xsd:dateTime"
 CONTEXT: dict[str, Any] = {

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from recollect.agents.base import Adapter
-from recollect.model.timestamps import day_of
+from recollect.model.time import day_of
 from recollect.paths import spool_dir
 from recollect.pipeline.home import Home
 from recollect.pipeline.hook_drops.files import hooks_folder

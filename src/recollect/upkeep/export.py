@@ -27,7 +27,7 @@ from recollect.model.payloads import (
     UserMessage,
 )
 from recollect.model.sessions import Session
-from recollect.model.timestamps import to_iso
+from recollect.model.time import to_iso
 from recollect.store.distilled import DistilledReader, NodeFilter
 from recollect.store.ports import Reader, SourceRow
 from recollect.upkeep.removal.reading import lasting_pieces

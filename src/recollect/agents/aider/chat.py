@@ -27,7 +27,7 @@ from recollect.model.payloads import (
     ToolResult,
     UserMessage,
 )
-from recollect.model.timestamps import parse_iso
+from recollect.model.time import parse_iso
 
 AiderReading = Reading[BaseState]
 

@@ -12,7 +12,7 @@ from recollect.agents.kit.naming import content_sha256
 from recollect.agents.kit.reading import BaseState
 from recollect.model.payloads import Lifecycle
 from recollect.model.records import SourceInfo
-from recollect.model.timestamps import parse_iso
+from recollect.model.time import parse_iso
 
 _TYPED = re.compile(r"^# (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})?)[ \t]*\r?\n((?:\+.*(?:\n|\Z))+)", re.MULTILINE)
 

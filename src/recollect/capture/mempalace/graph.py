@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from recollect.capture.containers.sqlite import confine, open_connection
 from recollect.errors import SourceRefused
-from recollect.model.timestamps import parse_iso
+from recollect.model.time import parse_iso
 
 DAY_US = 86_400_000_000
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")

@@ -18,7 +18,7 @@ from recollect.cli.options import (
     repo_option,
 )
 from recollect.cli.terminal import results, write_json
-from recollect.model.timestamps import to_iso
+from recollect.model.time import to_iso
 
 
 class Filters(TimeRange):

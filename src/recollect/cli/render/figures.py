@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from recollect.model.timestamps import to_datetime
+from recollect.model.time import to_datetime
 
 LEAST_TIMED_BYTES = 1_000_000
 """Reading less takes as long as starting and ending do: a rate would say nothing."""

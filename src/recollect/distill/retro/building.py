@@ -47,7 +47,7 @@ from recollect.model.distilled.signals import (
     TestRun,
 )
 from recollect.model.sessions import Session
-from recollect.model.timestamps import day_of
+from recollect.model.time import day_of
 from recollect.model.usage import UsageReport, UsageTotals
 
 FIXES = 2

@@ -9,7 +9,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from recollect.model.timestamps import parse_iso, to_datetime
+from recollect.model.time import parse_iso, to_datetime
 
 _MICROSECOND = timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

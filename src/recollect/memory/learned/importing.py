@@ -28,7 +28,7 @@ from recollect.memory.learned.noting import Noting
 from recollect.memory.taking_in import make_home
 from recollect.model.learned.entries import EntryDraft
 from recollect.model.learned.notes import Batch, DiaryEntry, Fact
-from recollect.model.timestamps import parse_iso
+from recollect.model.time import parse_iso
 from recollect.notes.diary import NewEntry, checked_entry, made_entry
 from recollect.notes.facts import NewFact, add_fact, end_fact
 from recollect.privacy.configured import detectors_in_force

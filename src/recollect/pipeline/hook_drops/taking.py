@@ -23,7 +23,7 @@ from recollect.agents.base import Adapter
 from recollect.agents.kit.hooks.spelling import SESSION, event_of, first_text, payload_of
 from recollect.capture.decode import MAX_RECORD_BYTES
 from recollect.capture.hook_spool import BAD, drop_aside, put_aside
-from recollect.model.timestamps import day_of
+from recollect.model.time import day_of
 from recollect.pipeline.hook_drops.aside import Aside, take_torn
 from recollect.pipeline.hook_drops.files import (
     append,

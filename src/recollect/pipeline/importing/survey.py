@@ -16,7 +16,7 @@ from recollect.errors import UnknownName
 from recollect.model.ids import session_uid
 from recollect.model.payloads import KINDS
 from recollect.model.sessions import Session
-from recollect.model.timestamps import day_of
+from recollect.model.time import day_of
 from recollect.pipeline.importing.wish import ImportWish
 from recollect.pipeline.plan import Planned
 from recollect.pipeline.report import ImportedSession

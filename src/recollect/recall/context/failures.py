@@ -9,7 +9,7 @@ import msgspec
 
 from recollect.model.payloads import FileEdit, ToolCall, ToolResult
 from recollect.model.text import one_line, paths_in
-from recollect.model.timestamps import day_of
+from recollect.model.time import day_of
 from recollect.recall.context.commands import Command, command_of
 from recollect.recall.context.sources import SESSIONS, Asked, Candidate, Found, window
 from recollect.store.recent import RecentEvent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from recollect.model.timestamps import day_of
+from recollect.model.time import day_of
 from recollect.recall.answers import Hit, SearchAnswer
 from recollect.recall.context.sources import Asked, Candidate, Found
 

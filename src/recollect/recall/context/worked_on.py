@@ -7,7 +7,7 @@ import re
 from recollect.model.own import without_own_blocks
 from recollect.model.payloads import AssistantMessage
 from recollect.model.text import one_line
-from recollect.model.timestamps import day_of
+from recollect.model.time import day_of
 from recollect.recall.context.sources import Asked, Candidate, Found, window
 from recollect.store.recent import RecentSession
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from recollect.cli.render.figures import count, plural, stamp, usd
 from recollect.cli.terminal import safe_line
-from recollect.model.timestamps import to_iso
+from recollect.model.time import to_iso
 
 if TYPE_CHECKING:
     from recollect.memory import ErrorLine, Retro

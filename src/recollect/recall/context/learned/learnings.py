@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from recollect.model.learned.learnings import LearningKind
 from recollect.model.own import without_own_blocks
 from recollect.model.text import one_line
-from recollect.model.timestamps import day_of
+from recollect.model.time import day_of
 from recollect.recall.context.learned.person_files import said_as
 from recollect.recall.context.learned.scoring import scores
 from recollect.recall.context.sources import Asked, Candidate, Found

@@ -9,7 +9,7 @@ from recollect.model.events import Event
 from recollect.model.payloads import AssistantMessage, Compaction, UserMessage
 from recollect.model.sessions import Session
 from recollect.model.text import flatten, searchable
-from recollect.model.timestamps import to_datetime
+from recollect.model.time import to_datetime
 from recollect.serve.mcp.answering.pages import name, passage
 
 _TITLE_BYTES = 160

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from recollect.model.timestamps import to_datetime
+from recollect.model.time import to_datetime
 
 _PROBE = 1_000_000
 _CHECKED = re.compile(r"(?:as of|checked on|verified on) (20\d\d-\d\d-\d\d)")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from recollect.model.timestamps import day_of
+from recollect.model.time import day_of
 from recollect.model.usage import UsageReport, UsageRow, UsageTotals
 from recollect.store.ports import EventFilter, UsageBy
 from recollect.store.sqlite.readers.filters import int_array, session_condition

@@ -12,7 +12,7 @@ import msgspec
 from recollect.errors import BrokenInvariant
 from recollect.model.ids import session_uid
 from recollect.model.payloads import KINDS
-from recollect.model.timestamps import month_of
+from recollect.model.time import month_of
 from recollect.store.ports import SEQ_BITS, SessionPart
 from recollect.store.sqlite.event_ids import pack_text
 from recollect.store.sqlite.session_facts import (
