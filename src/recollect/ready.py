@@ -14,7 +14,8 @@ import json
 import os
 import stat
 import sys
-import time
+
+from recollect.clock import now_us
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def holds(block: Mapping[str, object], folder: str, *, is_repository: bool) -> b
     return (
         (block["folder"], block["is_repository"]) == (folder, is_repository)
         and isinstance(until, int)
-        and (not until or time.time_ns() // 1000 < until)
+        and (not until or now_us() < until)
         and isinstance(looked_at, dict)
         and isinstance(files, dict)
         and all(os.path.isdir(path) == was for path, was in looked_at.items())

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.index.query.dates import parse_date, said_in_passing
+from recollect.index.query.dates import said_in_passing
 from recollect.index.query.grammar import Question, parse
 from recollect.index.query.patterns import from_regex, from_wildcard
-from recollect.model.time import parse_iso
+from recollect.model.time import parse_iso, parse_time
 from recollect.store.ports import EventFilter
 
 NOW_US = parse_iso("2026-08-12T10:00:00Z") or 0  # a Wednesday
@@ -106,13 +106,13 @@ def test_dates_bound_the_time() -> None:
 
 
 def test_relative_dates_count_from_the_clock_given() -> None:
-    period = parse_date("7d", NOW_US)
+    period = parse_time("7d", NOW_US)
     assert period is not None
     assert period.start_us == us("2026-08-05T10:00:00Z")
-    week = parse_date("last week", NOW_US)
+    week = parse_time("last week", NOW_US)
     assert week is not None
     assert (week.start_us, week.end_us) == (us("2026-08-03"), us("2026-08-10"))
-    monday = parse_date("monday", NOW_US)
+    monday = parse_time("monday", NOW_US)
     assert monday is not None
     assert monday.start_us == us("2026-08-10")
 

@@ -12,10 +12,10 @@ import msgspec
 import pytest
 
 from recollect import __version__
+from recollect.clock import now_us
 from recollect.config import Config, PrivacyConfig
 from recollect.memory import Check
 from recollect.memory.presence.place import Card, Place
-from recollect.memory.taking_in import now_us
 from recollect.store.sqlite.audit import add_audit
 from recollect.upkeep.copies.last import LastBackup, remember
 from recollect.upkeep.health import home as health

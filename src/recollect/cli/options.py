@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-import time
 from collections.abc import Callable
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import click
 
-from recollect.model.time import parse_iso
+from recollect.cli.local_time import LOCAL
+from recollect.clock import now_us
+from recollect.model.time import TIME_FORMS, Period, parse_time
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,11 +17,6 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-WHEN_FORMS = "2026-08-01, 2026-08-01T09:00, today, yesterday, 12h, 3d, 2w, 6mo, 1y"
-_UNITS = {"min": 60, "h": 3600, "d": 86_400, "w": 604_800, "mo": 30 * 86_400, "y": 365 * 86_400}
-_SPAN = re.compile(r"(\d{1,6})\s*(min|mo|h|d|w|y)")
-_HAS_OFFSET = re.compile(r"(?:[Zz]|[+-]\d\d:?\d\d)\s*$")
 
 
 class NamedPath(click.Path):
@@ -35,40 +29,19 @@ class NamedPath(click.Path):
         return super().convert(value, param, ctx)
 
 
-def parse_when(text: str, now: datetime) -> int | None:
-    """Return UTC microseconds of what a person may write, or None.
-
-    `2026-08-01` and `2026-08-01T09:00` are in the zone of `now`, unless an offset is given; `today`,
-    `yesterday` are midnights; `30min`, `12h`, `3d`, `2w`, `6mo` (of 30 days), `1y` (of 365) are that long before now.
-    """
-    word = text.strip().lower()
-    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
-    if word in ("today", "yesterday"):
-        return _instant(midnight - timedelta(days=word == "yesterday"), now)
-    if span := _SPAN.fullmatch(word):
-        return int(now.timestamp() * 1_000_000) - int(span[1]) * _UNITS[span[2]] * 1_000_000
-    us = parse_iso(text.strip())
-    if us is None or _HAS_OFFSET.search(text):
-        return us
-    return _instant(datetime(1970, 1, 1) + timedelta(microseconds=us), now)
-
-
-def _instant(naive: datetime, now: datetime) -> int | None:
-    """Return UTC microseconds of a local time; the zone's own rules decide the offset where `now` has none fixed."""
-    try:
-        return int((naive.astimezone() if now.tzinfo is None else naive.replace(tzinfo=now.tzinfo)).timestamp() * 1e6)
-    except (OverflowError, OSError, ValueError):
-        return None
+def period_of(text: str) -> Period | None:
+    """Return the period that a person means, or None."""
+    return parse_time(text, now_us(), LOCAL)
 
 
 def _when(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    """Turn an option's text into UTC microseconds. Fails with the forms that are understood."""
+    """Return where the period of an option's text begins, UTC microseconds. Fails with the forms that are accepted."""
     if value is None:
         return None
-    us = parse_when(value, datetime.now())
-    if us is None:
-        raise click.BadParameter(f"{value!r} is not a time; write one of {WHEN_FORMS}", ctx=ctx, param=param)
-    return us
+    period = period_of(value)
+    if period is None:
+        raise click.BadParameter(f"{value!r} is not a time; write one of {TIME_FORMS}", ctx=ctx, param=param)
+    return period.start_us
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -99,7 +72,7 @@ class TimeRange(TypedDict):
 def range_options(command: Command) -> Command:
     """Add `--after` and `--before`."""
     command = click.option("--before", metavar="WHEN", callback=_when, help="Only before this time.")(command)
-    text = f"Only from this time on: {WHEN_FORMS}."
+    text = f"Only from this time on: {TIME_FORMS}."
     return click.option("--after", metavar="WHEN", callback=_when, help=text)(command)
 
 
@@ -131,9 +104,4 @@ def open_memory(home: Path | None = None) -> Memory:
     """Open the user's memory: of `home`, `RECOLLECT_HOME`, else the platform's data directory. Close it (`with`)."""
     from recollect.memory import Memory
 
-    return Memory.open(home)
-
-
-def now_us() -> int:
-    """Return the time now in UTC microseconds, for showing how long ago something was."""
-    return time.time_ns() // 1000
+    return Memory.open(home, zone=LOCAL)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-import time
 
 from recollect import ready
+from recollect.clock import now_us
 from recollect.paths import config_text
 
 TYPE_CHECKING = False
@@ -69,7 +69,7 @@ def ready_block(
 
 def log_firing(home: str, agent: str, given: Ready, *, took_us: int) -> None:
     """Leave in the spool that a block was given. Where it cannot be kept, it is lost, as the log of a full disk is."""
-    at, values = time.time_ns() // 1000, given.values
+    at, values = now_us(), given.values
     firing = [
         at, agent, given.session, "start", values["repo"], values["citations"], values["identifiers"],
         values["tokens"], values["left_out"], took_us, "",

@@ -20,7 +20,6 @@ from tantivy import Occur, Query
 from recollect.index.clauses import OUTPUT_KIND, UnitClauses, asked_besides, either, has_one_form, term_query
 from recollect.index.engine import DamagedShard, engine_errors
 from recollect.index.query.confining import Confinement, times, unscored
-from recollect.index.query.dates import Period
 from recollect.index.schema import (
     INSTRUCTIONS,
     KEY,
@@ -35,6 +34,7 @@ from recollect.index.schema import (
 )
 from recollect.index.text_index import Shard, total_of
 from recollect.index.units import Unit
+from recollect.model.time import Period
 from recollect.store.ports import SEQ_BITS
 
 POOL = 100

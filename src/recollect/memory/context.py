@@ -6,13 +6,13 @@ A session's start waits for this: it loads neither the search engine nor the arc
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from recollect.clock import now_us
 from recollect.errors import RecollectError
 from recollect.recall.context.building import ContextBlock, block_of, block_of_files, build, room_of
 from recollect.recall.context.folders import folder_of
@@ -88,8 +88,7 @@ class ContextFacet:
             return ContextBlock(notes=(_code(error),))
         try:
             folder = folder_of(cwd, self._env)
-            now_us = time.time_ns() // 1000
-            asked = Asked(reader, folder, session, room=room_of(budget), agent=agent, now_us=now_us)
+            asked = Asked(reader, folder, session, room=room_of(budget), agent=agent, now_us=now_us())
             if event == "prompt":
                 return self._about_prompt(asked, prompt, budget)
             return block_of(asked, event=event, budget=budget, files=self._files)
@@ -104,7 +103,7 @@ class ContextFacet:
         Straight to the database, without the ingest lock; where that is locked, read-only or gone, into the spool.
         """
         firing = Firing(
-            time.time_ns() // 1000, agent, session, event, block.repo, block.citations, block.identifiers,
+            now_us(), agent, session, event, block.repo, block.citations, block.identifiers,
             block.tokens if block.text else 0, block.left_out, took_us, block.notes[0] if block.notes else "",
         )  # fmt: skip
         from recollect.store.sqlite.firings import append_firings

@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import UTC, tzinfo
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import msgspec
 
+from recollect.clock import now_us
 from recollect.config import Config, load_config
 from recollect.errors import IndexUnavailable, StoreLocked, UnknownName
 from recollect.index.text_index import TextIndex
 from recollect.memory.lazily import LazyArchive, LazyRedactor
 from recollect.memory.learned.facets import HoldsLearned
 from recollect.memory.names import hide_secret_names
-from recollect.memory.taking_in import make_home, now_us
+from recollect.memory.taking_in import make_home
 from recollect.paths import RESTORE_FOLDER, RESTORE_READY, config_file, home_dir, home_of_store
 from recollect.recall.answers import AgentStats, SearchAnswer, SessionPage, Stats, StorageStats, Timeline, TimelineEntry
 from recollect.recall.coverage import partly, unsearched
@@ -63,12 +65,18 @@ class Memory(HoldsLearned):
 
     @classmethod
     def open(
-        cls, home: str | Path | None = None, *, config: Config | None = None, env: Mapping[str, str] | None = None
+        cls,
+        home: str | Path | None = None,
+        *,
+        config: Config | None = None,
+        env: Mapping[str, str] | None = None,
+        zone: tzinfo = UTC,
     ) -> Memory:
         """Open the memory of a home folder; without one, that of `RECOLLECT_HOME` or the platform's default.
 
         Nothing is read or written before it is needed. env stands for the process environment (agents'
-        own variables, the user's home). Raises ConfigError for a configuration that cannot be used.
+        own variables, the user's home). zone: in which dates count, see
+        `model.time`. Raises ConfigError for a configuration that cannot be used.
         """
         values = os.environ if env is None else env
         folder = home_dir(values) if home is None else Path(home)
@@ -85,6 +93,7 @@ class Memory(HoldsLearned):
             define(formats)
         memory = cls(folder.absolute(), config, values)
         memory.config_path = read_from
+        memory.zone = zone
         return memory
 
     def __enter__(self) -> Self:
@@ -341,7 +350,7 @@ class Memory(HoldsLearned):
 
     def _ask(self, query: str, limit: int) -> SearchAnswer:
         try:
-            return self._searcher().search(query, limit=limit, now_us=now_us())
+            return self._searcher().search(query, limit=limit, now_us=now_us(), zone=self.zone)
         except IndexUnavailable as error:
             note = f"the search index cannot be read, so nothing was searched ({error}); run `recollect doctor --fix`"
             return SearchAnswer(query, (), 0, "none", 0, (note,), False, 0.0)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from recollect.config import Config
-from recollect.errors import UnknownName, UsageError
-from recollect.index.query.dates import parse_date
+from recollect.errors import UnknownName
 from recollect.index.query.grammar import parse
 from recollect.model.sessions import Session
+from recollect.model.time import required_time
 from recollect.recall.context.folders import folder_of
 from recollect.recall.coverage import Coverage
 from recollect.recall.learned.showing import EntryView, entry_view
@@ -22,8 +23,6 @@ from recollect.store.sqlite.session_facts import SessionFacts, repo_of
 if TYPE_CHECKING:
     from recollect.memory.agents import AgentsFacet
     from recollect.pipeline.report import SyncReport
-
-DATE_FORMS = "2026-08-01, 2026-08, yesterday, monday, last week, 24h, 7d, 2w"
 
 
 class Confined(NamedTuple):
@@ -40,6 +39,7 @@ class OpenMemory(Protocol):
     config: Config
     env: Mapping[str, str]
     last_sync: SyncReport | None
+    zone: tzinfo
 
     def reader(self) -> Reader: ...
     def session(self, uid: str) -> Session: ...
@@ -56,13 +56,12 @@ class RecallFacet:
 
     def confined(self, filters: str) -> Confined:
         """Understand filters of the query language (docs/query-language.md), where there are no words to look for."""
-        question = parse(filters, self._now_us)
+        question = parse(filters, self._now_us, self._memory.zone)
         return Confined(question.where, question.after_us, question.before_us)
 
     def check_date(self, text: str, *, name: str) -> None:
-        """Raise UsageError where a date is none that people write."""
-        if parse_date(text, self._now_us) is None:
-            raise UsageError(f"{name}: {text!r} is no date I know; write one like {DATE_FORMS}")
+        """Raise UsageError where a text names no time."""
+        required_time(text, self._now_us, self._memory.zone, name=name)
 
     def overview(self, uid: str) -> Overview:
         """Return what a session was about. Raises UnknownName."""

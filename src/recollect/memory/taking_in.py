@@ -7,11 +7,13 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from recollect.clock import now_us
 from recollect.config import Config
 from recollect.errors import IndexUnavailable, RecollectError, SchemaTooNew, SourceUnavailable, StoreError, StoreLocked
 from recollect.index.text_index import TextIndex
@@ -58,6 +60,8 @@ class TakesIn(ABC):
         self.stale: tuple[str, ...] = ()
         """What the last refresh could not take in: until it can, no answer claims that something does not exist."""
         """What the last refresh on read of this process found."""
+        self.zone: tzinfo = UTC
+        """The zone in which dates of questions and of what is noted count."""
         self.keeper: Callable[[], tuple[str, ...]] | None = None
         """In the daemon's own process: how a read waits for what was noticed; None elsewhere."""
         self._folders = Home(home)
@@ -455,8 +459,3 @@ def make_home(folder: Path) -> None:
         raise StoreError(
             f"cannot make the memory's folder {folder}: {error.strerror}", hint="set RECOLLECT_HOME to another place"
         ) from error
-
-
-def now_us() -> int:
-    """Return the time, UTC microseconds: the one clock of a memory."""
-    return time.time_ns() // 1000

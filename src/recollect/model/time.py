@@ -1,11 +1,25 @@
-"""Time as UTC microseconds. Pure: nothing here reads a clock."""
+"""Instants as UTC microseconds, and the one grammar of the times that people and agents write.
+
+Pure: nothing here reads a clock. Whoever asks passes the instant that relative words start from and the zone that
+calendar words count in: the zone of the machine for people, UTC for programs.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from datetime import UTC, datetime, timedelta, timezone
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from typing import NamedTuple
 
+from recollect.errors import UsageError
+
+TIME_FORMS = "2026-08-01, 2026-08-01T09:00, 2026-08, today, monday, last week, 30min, 12h, 3d, 2w, 6mo, 1y"
+"""What `parse_time` understands, for help and messages."""
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_CALENDAR = r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?"
+_LENGTH = r"(\d{1,6})\s*(min|minute|h|hour|d|day|w|week|m|mo|month|y|year)s?(?:\s+ago)?"
+_MINUTES = {"min": 1, "h": 60, "d": 60 * 24, "w": 60 * 24 * 7, "m": 60 * 24 * 30, "y": 60 * 24 * 365}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|z|[+-]\d\d:?\d\d)?)?\s*"
@@ -73,3 +87,125 @@ def day_of(us: int, offset_minutes: int = 0) -> str:
 def month_of(us: int) -> str:
     """Return the UTC month `YYYY-MM`."""
     return to_datetime(us).strftime("%Y-%m")
+
+
+class Period(NamedTuple):
+    """A stretch of time: start_us <= t < end_us."""
+
+    start_us: int
+    end_us: int
+
+
+def parse_time(text: str, now_us: int, zone: tzinfo = UTC) -> Period | None:
+    """Return the period that a text names, or None.
+
+    - `2026`, `2026-08`, `2026-08-01`, `today`, `yesterday`, `monday` (the last one before today), `last week`,
+      `this month`, `last year`: from its first instant to its last, in the calendar of `zone`.
+    - `2026-08-01T09:00`, `now`: one microsecond. A time with an offset means that offset, one without it `zone`.
+    - `30min`, `12h`, `3d`, `2w`, `6mo` or `6m`, `1y`, also `3 days ago`: from that long ago until now. A month is 30
+      days, a year 365.
+
+    Who asks for what came after a period means its start, who asks for what came before it means its start, too; who
+    asks what held at it or until it means its end.
+    """
+    word = " ".join(text.lower().replace("_", " ").split())
+    found = re.fullmatch(_CALENDAR, word)
+    if found is not None:
+        year, month, day = found.groups()
+        return calendar_period(int(year), int(month or 0), int(day or 0), zone)
+    found = re.fullmatch(_LENGTH, word)
+    if found is not None:
+        unit = found[2] if found[2].startswith("min") else found[2][0]
+        us = int(found[1]) * _MINUTES[unit[:3]] * 60_000_000
+        return Period(max(now_us - us, _MIN_US), now_us)
+    instant = _instant(text.strip(), zone)
+    if instant is not None:
+        return Period(instant, instant + 1)
+    return relative_period(word.replace("-", " "), now_us, zone)
+
+
+def required_time(text: str, now_us: int, zone: tzinfo, *, name: str) -> Period:
+    """Return the period that a text names. Raises UsageError, which calls it by `name`."""
+    period = parse_time(text, now_us, zone)
+    if period is None:
+        raise UsageError(f"{name}: {text!r} is not a time", hint=f"write one of {TIME_FORMS}")
+    return period
+
+
+def last_moment(period: Period, now_us: int) -> int:
+    """Return the instant that is meant by "at" a period: its last one; for `7d` the one so long ago."""
+    return period.start_us if period.end_us == now_us else period.end_us - 1
+
+
+def end_of(period: Period, now_us: int) -> int:
+    """Return the exclusive end that is meant by "until" a period: a day is included whole, an instant is itself."""
+    is_instant = period.end_us - period.start_us == 1 or period.end_us == now_us
+    return period.start_us if is_instant else period.end_us
+
+
+def calendar_period(year: int, month: int = 0, day: int = 0, zone: tzinfo = UTC) -> Period | None:
+    """Return a year, a month of it (1 to 12), or a day of that, in the calendar of a zone; None where there is none."""
+    try:
+        start = datetime(year, month or 1, day or 1)
+        if day:
+            end = start + timedelta(days=1)
+        elif month:
+            end = datetime(year + month // 12, month % 12 + 1, 1)
+        else:
+            end = datetime(year + 1, 1, 1)
+    except (ValueError, OverflowError):
+        return None
+    return _period(start, end, zone)
+
+
+def relative_period(word: str, now_us: int, zone: tzinfo = UTC) -> Period | None:
+    """Return what `now`, `today`, `yesterday`, a weekday, `last week` and the like name, or None."""
+    if word == "now":
+        return Period(now_us, now_us + 1)
+    today = _midnight(now_us, zone)
+    day = timedelta(days=1)
+    try:
+        if word in ("today", "yesterday"):
+            start = today if word == "today" else today - day
+            return _period(start, start + day, zone)
+        if word in _WEEKDAYS:
+            start = today - day * ((today.weekday() - _WEEKDAYS.index(word)) % 7 or 7)
+            return _period(start, start + day, zone)
+        which, _, unit = word.partition(" ")
+        if which not in ("last", "this"):
+            return None
+        if unit == "week":
+            start = today - day * (today.weekday() + (7 if which == "last" else 0))
+            return _period(start, start + day * 7, zone)
+        if unit == "month":
+            first = today.replace(day=1) - day if which == "last" else today
+            return calendar_period(first.year, first.month, zone=zone)
+        if unit == "year":
+            return calendar_period(today.year - (which == "last"), zone=zone)
+    except OverflowError:  # before the first day of the calendar
+        return None
+    return None
+
+
+def _instant(text: str, zone: tzinfo) -> int | None:
+    us = parse_iso(text.upper())
+    if us is None or re.search(r"(?:Z|[+-]\d\d:?\d\d)\s*$", text.upper()):
+        return us
+    return _to_us(to_datetime(us).replace(tzinfo=None), zone)
+
+
+def _midnight(now_us: int, zone: tzinfo) -> datetime:
+    """Return the day of an instant in a zone, as its midnight without a zone."""
+    at = to_datetime(now_us)
+    with suppress(OverflowError, OSError, ValueError):  # the first and last day of the calendar have no time elsewhere
+        at = at.astimezone(zone)
+    return at.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
+
+
+def _period(start: datetime, end: datetime, zone: tzinfo) -> Period:
+    return Period(_to_us(start, zone), _to_us(end, zone))
+
+
+def _to_us(wall: datetime, zone: tzinfo) -> int:
+    """Return the instant of a time on the wall. Twice an hour in autumn: the first one."""
+    return (wall.replace(tzinfo=zone) - _EPOCH) // timedelta(microseconds=1)

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
 from hashlib import blake2b
 from typing import NamedTuple, Protocol
 
@@ -92,16 +93,16 @@ class Searcher:
         self._glossary = glossary
         self._unsearched = unsearched
 
-    def search(self, query: str, *, limit: int = 10, now_us: int) -> SearchAnswer:
+    def search(self, query: str, *, limit: int = 10, now_us: int, zone: tzinfo = UTC) -> SearchAnswer:
         """Answer a query. Any text is a query; no text raises.
 
-        limit: hits wanted, 1 to 200. now_us: resolves relative dates and recency.
+        limit: hits wanted, 1 to 200. now_us, zone: of its dates, see `model.time`.
 
         Raises:
             IndexUnavailable: the index cannot be read at all; a damaged shard is only a note.
         """
         started = _clock_ms()
-        question = parse(query, now_us)
+        question = parse(query, now_us, zone)
         while True:
             try:
                 answer = self._answer(question, max(1, min(limit, MAX_LIMIT)), now_us)

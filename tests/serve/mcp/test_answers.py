@@ -229,7 +229,7 @@ def test_an_event_is_opened_with_its_neighbours(small: Asked) -> None:
         ("search", {"query": "x", "limit": 10**9}, UsageError, "`limit`"),
         ("search", {"query": "x", "limit": "many"}, UsageError, "`limit`"),
         ("search", {"query": "x", "scope": "world"}, UsageError, "`scope`"),
-        ("search", {"query": "x", "after": "whenever"}, UsageError, "no date I know"),
+        ("search", {"query": "x", "after": "whenever"}, UsageError, "is not a time"),
         ("search", {"query": "x", "nested": {"a": [1] * 40_000}}, UsageError, "larger"),
         ("search", {"query": "x", "max_bytes": 10}, UsageError, "`max_bytes`"),
         ("search", {"query": "x\ud800"}, UsageError, "not text"),

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 
 from recollect.cli.learned.listing import ALL, STATES, place_of, show, states_of
-from recollect.cli.options import json_option, limit_option, now_us, open_memory
+from recollect.cli.options import json_option, limit_option, open_memory
+from recollect.clock import now_us
 from recollect.errors import UsageError
 from recollect.model.learned.learnings import GIVEN_STATES, Priority
 

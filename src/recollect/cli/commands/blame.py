@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.cli.options import json_option, no_sync_option, now_us, open_memory
+from recollect.cli.options import json_option, no_sync_option, open_memory
 from recollect.cli.terminal import console, write_json
+from recollect.clock import now_us
 from recollect.errors import UsageError
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.cli.options import json_option, now_us, open_memory
+from recollect.cli.options import json_option, open_memory
 from recollect.cli.terminal import console, write_json
+from recollect.clock import now_us
 
 if TYPE_CHECKING:
     from types import FrameType

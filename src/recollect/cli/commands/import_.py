@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 
 from recollect.cli.commands.sync import exit_code
-from recollect.cli.options import WHEN_FORMS, NamedPath, json_option, open_memory, when_option
+from recollect.cli.options import NamedPath, json_option, open_memory, when_option
 from recollect.cli.terminal import console, safe_line, write_json
 from recollect.errors import UsageError
+from recollect.model.time import TIME_FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +32,7 @@ class Wanted(TypedDict):
 @click.command()
 @click.argument("paths", nargs=-1, type=NamedPath(path_type=Path), metavar="[PATH]...")
 @click.option("--as", "agent", metavar="SLUG", help="Whose the files are, where their content doesn't tell.")
-@when_option("--since", f"Only sessions whose last message is of this time or later: {WHEN_FORMS}.")
+@when_option("--since", f"Only sessions whose last message is of this time or later: {TIME_FORMS}.")
 @click.option(
     "--min-messages",
     "least",

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.cli.options import json_option, no_sync_option, now_us, open_memory, repo_option, when_option
+from recollect.cli.options import json_option, no_sync_option, open_memory, repo_option, when_option
 from recollect.cli.terminal import write_bytes, write_json
+from recollect.clock import now_us
 from recollect.errors import SourceUnavailable, UsageError
 
 if TYPE_CHECKING:

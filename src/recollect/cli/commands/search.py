@@ -12,12 +12,12 @@ from recollect.cli.options import (
     json_option,
     limit_option,
     no_sync_option,
-    now_us,
     open_memory,
     range_options,
     repo_option,
 )
 from recollect.cli.terminal import results, write_json
+from recollect.clock import now_us
 from recollect.model.time import to_iso
 
 

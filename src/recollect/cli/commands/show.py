@@ -6,8 +6,9 @@ from itertools import islice
 
 import click
 
-from recollect.cli.options import json_option, limit_option, no_sync_option, now_us, open_memory
+from recollect.cli.options import json_option, limit_option, no_sync_option, open_memory
 from recollect.cli.terminal import console, write_json
+from recollect.clock import now_us
 from recollect.errors import UnknownName, UsageError
 
 NEIGHBOURS = 5

@@ -6,21 +6,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.cli.options import json_option, no_sync_option, now_us, open_memory, parse_when, repo_option, when_option
+from recollect.cli.options import json_option, no_sync_option, open_memory, repo_option, when_option
 from recollect.cli.terminal import console, write_json
+from recollect.clock import now_us
 from recollect.errors import UsageError
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
 
-SINCE = "7d"
+WEEK_US = 7 * 86_400_000_000
 
 
 @click.command()
 @click.argument(
     "what", required=False, type=click.Choice(["recall", "sessions", "storage"]), metavar="[recall|sessions|storage]"
 )
-@when_option("--since", f"sessions: begin with this time.  [default: {SINCE}]")
+@when_option("--since", "sessions: begin with this time.  [default: 7d]")
 @when_option("--until", "sessions: end before this time; by default now.")
 @repo_option
 @no_sync_option
@@ -87,15 +88,13 @@ def _show_storage(memory: Memory, *, as_json: bool) -> int:
 def _show_sessions(
     memory: Memory, span: tuple[int | None, int | None], repos: tuple[str, ...], *, as_json: bool, no_sync: bool
 ) -> int:
-    from datetime import datetime
-
     from recollect.cli.render.progress import StageLine
 
     since, until = span
-    begin = since if since is not None else parse_when(SINCE, datetime.now())
     with StageLine() as line:
-        end = until or now_us()
-        retro = memory.retro(since=begin or 0, until=end, repos=repos, sync=not no_sync, tell=line.show)
+        end = now_us() if until is None else until
+        begin = now_us() - WEEK_US if since is None else since
+        retro = memory.retro(since=begin, until=end, repos=repos, sync=not no_sync, tell=line.show)
     if as_json:
         write_json(retro)
     else:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from recollect.cli.options import now_us, open_memory
+from recollect.cli.options import open_memory
 from recollect.cli.terminal import console, write_json
+from recollect.clock import now_us
 
 if TYPE_CHECKING:
     from recollect.cli.render.closing import UpReport

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
 
-from recollect.index.query.dates import Period, parse_date, said_in_passing
+from recollect.index.query.dates import said_in_passing
 from recollect.index.query.patterns import TermPattern, from_regex, from_wildcard
 from recollect.model.learned.entries import ENTRY_KINDS
 from recollect.model.learned.naming import tag_name
 from recollect.model.payloads import KINDS
+from recollect.model.time import TIME_FORMS, Period, parse_time
 from recollect.store.ports import EventFilter
 
 MAX_QUERY_CHARS = 10_000
@@ -103,14 +105,15 @@ class Question:
         return bool(self.where.sessions or self.where.repos)
 
 
-def parse(text: str, now_us: int) -> Question:
-    """Understand a query. now_us resolves relative dates."""
-    return _Reader(now_us).read(text)
+def parse(text: str, now_us: int, zone: tzinfo = UTC) -> Question:
+    """Understand a query. now_us, zone: what its dates are counted from and in, see `model.time`."""
+    return _Reader(now_us, zone).read(text)
 
 
 class _Reader:
-    def __init__(self, now_us: int) -> None:
+    def __init__(self, now_us: int, zone: tzinfo) -> None:
         self._now_us = now_us
+        self._zone = zone
         self._groups: list[list[Clause]] = []
         self._not: list[Clause] = []
         self._values: dict[tuple[str, bool], list[str]] = {}
@@ -156,7 +159,7 @@ class _Reader:
                 return None, text
             if any(token[name] is not None for name in ("field", "phrase", "regex")):
                 plain[token.start() : token.end()] = "\0" * (token.end() - token.start())
-        said = said_in_passing("".join(plain), self._now_us)
+        said = said_in_passing("".join(plain), self._now_us, self._zone)
         return (said.period, f"{text[: said.start]} {text[said.end :]}") if said is not None else (None, text)
 
     def _take(self, token: re.Match[str]) -> None:
@@ -227,9 +230,9 @@ class _Reader:
             self._values.setdefault((name, is_not), []).extend(values)
 
     def _take_date(self, name: str, value: str, *, is_not: bool) -> None:
-        period = parse_date(value, self._now_us)
+        period = parse_time(value, self._now_us, self._zone)
         if period is None or (is_not and name == "on"):
-            self._note(f"{name}:{value} is no date I know (2026-08-01, 2026-08, 7d, yesterday …); left out")
+            self._note(f"{name}:{value} is not a time ({TIME_FORMS}); left out")
             return
         if name == "on":
             self._after, self._before = period.start_us, period.end_us

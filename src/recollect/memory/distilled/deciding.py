@@ -7,6 +7,7 @@ import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,12 +15,11 @@ import msgspec
 
 from recollect.config import Config
 from recollect.errors import StoreError, UsageError
-from recollect.index.query.dates import parse_date
 from recollect.memory.lazily import LazyRedactor
-from recollect.memory.recalling import DATE_FORMS
 from recollect.model.distilled.nodes import Decision, Evidence, Option, node_id
 from recollect.model.events import SourceLocation
 from recollect.model.sessions import Session, gone_among
+from recollect.model.time import last_moment, required_time
 from recollect.ready import withdraw
 from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, DecisionView, ask_decisions, cited
 from recollect.store.ports import EventFilter
@@ -41,6 +41,7 @@ class OpenMemory(Protocol):
     home: Path
     config: Config
     env: Mapping[str, str]
+    zone: tzinfo
 
     def reader(self) -> Reader: ...
     def distilled(self) -> DistilledReader: ...
@@ -88,10 +89,7 @@ class DecisionsFacet:
         That is the end of a day, month or year; for `7d` so long ago. Raises UsageError, which calls it by `name`.
         """
         now = self._now_us()
-        period = parse_date(text, now)
-        if period is None:
-            raise UsageError(f"{name}: {text!r} is no date I know; write one like {DATE_FORMS}")
-        return period.start_us if period.end_us == now else period.end_us - 1
+        return last_moment(required_time(text, now, self._memory.zone, name=name), now)
 
     def add(self, new: NewDecision) -> DecisionView:
         """Keep a decision that was taken elsewhere. Secrets in it are redacted.

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recollect.clock import now_us
 from recollect.config import Config
-from recollect.memory.taking_in import TakesIn, now_us
+from recollect.memory.taking_in import TakesIn
 from recollect.store.sqlite import has_database
 
 if TYPE_CHECKING:

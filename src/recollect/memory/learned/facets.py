@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from recollect.clock import now_us
 from recollect.errors import RecollectError
 from recollect.memory.distilled.telling import TellsMeaning
 from recollect.memory.presence.place import is_alive
-from recollect.memory.taking_in import now_us
 
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive

@@ -150,8 +150,7 @@ class FactsFacet:
 
     def instant(self, text: str, *, name: str) -> int:
         """Return the moment that is asked about: the last one of a day, month or year; an instant is itself."""
-        period = self._noting.period(text, name=name)
-        return self._noting.end(text, name=name) - (period.end_us - period.start_us > 1)
+        return self._noting.moment(text, name=name)
 
     def _clean(self, new: NewFact) -> NewFact:
         clean = self._noting.clean

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from recollect.config import Config
-from recollect.errors import StoreError, UsageError
-from recollect.index.query.dates import Period, parse_date
+from recollect.errors import StoreError
 from recollect.memory.lazily import LazyRedactor
-from recollect.memory.recalling import DATE_FORMS
 from recollect.model.sessions import Session
+from recollect.model.time import end_of, last_moment, required_time
 from recollect.store.sqlite import has_database
 from recollect.store.sqlite.notes.opening import SqliteNoteReader, SqliteNotes, SqliteNoteWriter
 
@@ -28,6 +28,7 @@ class OpenMemory(Protocol):
     home: Path
     config: Config
     env: Mapping[str, str]
+    zone: tzinfo
 
     @property
     def learn(self) -> LearnFacet: ...
@@ -67,22 +68,19 @@ class Noting:
                 pass
         return self._redactor.redact_text(text)[0]
 
-    def period(self, text: str, *, name: str) -> Period:
-        """Return the stretch of time that a date of the query language names. Raises UsageError, which names it."""
-        period = parse_date(text, self.now_us())
-        if period is None:
-            raise UsageError(f"{name}: {text!r} is no date I know; write one like {DATE_FORMS}")
-        return period
-
     def begin(self, text: str, *, name: str) -> int:
-        """Return when a date begins, UTC microseconds."""
-        return self.period(text, name=name).start_us
+        """Return when a date begins, UTC microseconds. Raises UsageError, which calls the date by `name`."""
+        return required_time(text, self.now_us(), self.memory.zone, name=name).start_us
 
     def end(self, text: str, *, name: str) -> int:
         """Return the exclusive end of a date: a day is included whole; an instant, or so long ago, is itself."""
-        period = self.period(text, name=name)
-        is_instant = period.end_us - period.start_us == 1 or period.end_us == self.now_us()
-        return period.start_us if is_instant else period.end_us
+        now = self.now_us()
+        return end_of(required_time(text, now, self.memory.zone, name=name), now)
+
+    def moment(self, text: str, *, name: str) -> int:
+        """Return the last moment of a date; an instant, or so long ago, is itself."""
+        now = self.now_us()
+        return last_moment(required_time(text, now, self.memory.zone, name=name), now)
 
     def session_uid(self, name: str) -> str:
         """Return the session that is meant: its uid, a beginning of it, or a citation. Raises UnknownName."""

@@ -20,10 +20,11 @@ from recollect.archive.keys import load_keys
 from recollect.archive.sealing import Sealer
 from recollect.archive.wrapping.changing import change_wrapping
 from recollect.archive.wrapping.envelope import read_envelope
+from recollect.clock import now_us
 from recollect.config import Config
 from recollect.errors import ArchiveError, KeyUnavailable, StoreError, StoreLocked, UsageError
 from recollect.memory.presence.place import FOLDER, LOCK_NAME
-from recollect.memory.taking_in import make_home, now_us
+from recollect.memory.taking_in import make_home
 from recollect.pipeline.forgetting.running import Opened, apply_tombstones
 from recollect.pipeline.home import Home
 from recollect.pipeline.rebuild import rebuild_all, rebuild_index_of, revisions_of

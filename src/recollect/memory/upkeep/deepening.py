@@ -12,11 +12,11 @@ import msgspec
 
 from recollect.archive.archive import Archive
 from recollect.archive.keys import HomeKeys, load_keys
+from recollect.clock import now_us
 from recollect.config import Config
 from recollect.errors import IndexUnavailable, StoreCorrupt
 from recollect.memory.embedders import embedder_of
 from recollect.memory.lazily import LazyArchive, LazyRedactor
-from recollect.memory.taking_in import now_us
 from recollect.model.distilled.nodes import kind_of_node
 from recollect.pipeline.entries.indexing import entry_documents, in_batches
 from recollect.pipeline.home import Home

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import msgspec
 
+from recollect.clock import now_us
 from recollect.config import Config
 from recollect.errors import ArchiveError, RecollectError, SettingsError, StoreError
 from recollect.memory.embedding import EmbeddingFacet
@@ -19,7 +20,7 @@ from recollect.memory.learned.learning.health import learning_health
 from recollect.memory.presence.asking import ask_status
 from recollect.memory.presence.place import CARD_NAME, FOLDER, LOCK_NAME, SOCKET_NAME, is_alive, read_card
 from recollect.memory.setup import SetupFacet
-from recollect.memory.taking_in import make_home, now_us
+from recollect.memory.taking_in import make_home
 from recollect.memory.upkeep.repairing import RepairWish, repair
 from recollect.pipeline.report import SyncReport
 from recollect.store.ports import Reader

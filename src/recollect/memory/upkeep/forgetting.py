@@ -13,8 +13,8 @@ import msgspec
 
 from recollect.archive.archive import Archive
 from recollect.archive.keys import HomeKeys, load_keys
+from recollect.clock import now_us
 from recollect.errors import RecollectError, StoreLocked, UsageError
-from recollect.memory.taking_in import now_us
 from recollect.model.sessions import Session
 from recollect.pipeline.distill.running import DistillReport
 from recollect.pipeline.forgetting.running import Opened, Reasons, choosing_of, forget, has_text, resume

@@ -12,9 +12,9 @@ import msgspec
 
 from recollect.archive.archive import Archive
 from recollect.archive.keys import HomeKeys, load_keys
+from recollect.clock import now_us
 from recollect.config import Config
 from recollect.errors import ArchiveError, KeyUnavailable, RecollectError, SchemaTooNew, StoreError
-from recollect.memory.taking_in import now_us
 from recollect.pipeline.forgetting.running import Opened
 from recollect.pipeline.home import Home
 from recollect.pipeline.repair.in_step import bring_in_step

@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from recollect.clock import now_us
 from recollect.config import Config
 from recollect.errors import IndexUnavailable, StoreLocked, UsageError
 from recollect.memory.distilled.running import Wanted, distill
-from recollect.memory.taking_in import now_us
 from recollect.model.sessions import Session
 from recollect.pipeline.home import Home
 from recollect.store.distilled import DistilledReader

@@ -15,9 +15,9 @@ from recollect.archive.chunks import ChunkPlace
 from recollect.archive.keys import load_keys
 from recollect.archive.wrapping.changing import KeyChange, KeyStatus, change_wrapping, key_status
 from recollect.archive.wrapping.envelope import KeyPlace, read_envelope
+from recollect.clock import now_us
 from recollect.config import Config
 from recollect.errors import KeyUnavailable, StoreError, UsageError
-from recollect.memory.taking_in import now_us
 from recollect.model.events import Event, SourceLocation
 from recollect.pipeline.home import Home
 from recollect.store.ports import Reader

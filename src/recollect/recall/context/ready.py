@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import secrets
-import time
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from recollect import ready
+from recollect.clock import now_us
 from recollect.config import Config, ContextConfig, parse_config
 from recollect.errors import ConfigError, StoreLocked
 from recollect.paths import HOME_VARIABLE, config_text
@@ -126,11 +126,11 @@ class ReadyBlocks:
             return b""
         files = person_files(self._home, self._env, soul=settings.soul_file, user=settings.user_file)
         heads = {file.path: ready.head_of(file.path) for file in files}
-        now_us = time.time_ns() // 1000
+        now = now_us()
         reader.looked_at.clear()
-        block, until = self._block(reader, folder, files, agent=NO_AGENT, now_us=now_us)
-        own = [a for a in reader.agents_told_apart(folder, now_us=now_us) if a != NO_AGENT]
-        variants = {a: _told(self._block(reader, folder, files, agent=a, now_us=now_us)[0]) for a in own[:MAX_VARIANTS]}
+        block, until = self._block(reader, folder, files, agent=NO_AGENT, now_us=now)
+        own = [a for a in reader.agents_told_apart(folder, now_us=now) if a != NO_AGENT]
+        variants = {a: _told(self._block(reader, folder, files, agent=a, now_us=now)[0]) for a in own[:MAX_VARIANTS]}
         uids = reader.uids_in(folder)
         is_changed = any(ready.head_of(path) != head for path, head in heads.items())
         if len(reader.looked_at) > MAX_LOOKED_AT or len(own) > MAX_VARIANTS or is_changed:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import BinaryIO, NamedTuple
 
 import msgspec
 
+from recollect import clock
 from recollect.archive.chunks import ChunkPlace
 from recollect.archive.files import make_private_folder, sync_folder, write_all
 from recollect.archive.sealing import Sealer
@@ -38,7 +38,7 @@ class Wish(NamedTuple):
     """What is asked for. with_key: the wrapping key goes along; now_us: the clock."""
 
     with_key: bool = True
-    now_us: Callable[[], int] = lambda: time.time_ns() // 1000
+    now_us: Callable[[], int] = clock.now_us
     progress: Progress | None = None
 
 

@@ -1,0 +1,10 @@
+"""The clock: the one place that reads the time of day."""
+
+from __future__ import annotations
+
+import time
+
+
+def now_us() -> int:
+    """Return the time now, UTC microseconds since 1970."""
+    return time.time_ns() // 1000

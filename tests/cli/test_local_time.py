@@ -1,0 +1,101 @@
+"""What people write and read is in the local time zone, by the rules of the machine at that date."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.cli.local_time import LOCAL
+
+WEST = "America/Los_Angeles"
+needs_tzset = pytest.mark.skipif(
+    not hasattr(time, "tzset"), reason="the zone of a process is set with TZ on POSIX only"
+)
+
+
+@pytest.fixture
+def west(monkeypatch: pytest.MonkeyPatch) -> Iterator[ZoneInfo]:
+    monkeypatch.setenv("TZ", WEST)
+    time.tzset()
+    yield ZoneInfo(WEST)
+    monkeypatch.undo()
+    time.tzset()
+
+
+@needs_tzset
+def test_the_local_zone_has_summer_and_winter_time(west: ZoneInfo) -> None:
+    for day in (
+        datetime(2026, 1, 15, 9),
+        datetime(2026, 7, 15, 9),
+        datetime(2026, 3, 8, 12),
+        datetime(2026, 11, 1, 12),
+    ):
+        assert day.replace(tzinfo=LOCAL).utcoffset() == day.replace(tzinfo=west).utcoffset()
+
+
+@given(st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30)))
+def test_any_instant_comes_back_from_its_local_time(at: datetime) -> None:
+    instant = at.replace(tzinfo=UTC)
+    local = instant.astimezone(LOCAL)
+    assert abs(local.astimezone(UTC) - instant) < timedelta(days=1)
+    if 1971 <= at.year < 2100:
+        assert local.astimezone(UTC) == instant
+
+
+def run(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    env = {
+        **os.environ,
+        "HOME": str(tmp_path),
+        "RECOLLECT_HOME": str(tmp_path / "memory"),
+        "TZ": WEST,
+        "CLAUDE_CONFIG_DIR": str(tmp_path / ".claude"),
+    }
+    command = [sys.executable, "-m", "recollect", *arguments]
+    return subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", check=False)
+
+
+@needs_tzset
+def test_a_fact_begins_on_the_day_that_was_written(tmp_path: Path) -> None:
+    added = run(tmp_path, "facts", "add", "shop-api", "runs_on", "Python 3.12", "--from", "2026-03-01")
+    assert added.returncode == 0, added.stderr
+    assert "2026-03-01" in added.stdout
+    assert "2026-02-28" not in added.stdout
+    [fact] = json.loads(run(tmp_path, "facts", "--json").stdout)["facts"]
+    assert fact["valid_from"] == round(datetime(2026, 3, 1, tzinfo=ZoneInfo(WEST)).timestamp() * 1e6)
+
+
+@needs_tzset
+def test_a_query_and_an_option_mean_the_same_day(tmp_path: Path) -> None:
+    project = tmp_path / ".claude" / "projects" / "-w"
+    project.mkdir(parents=True)
+    for number, hour in enumerate(("2026-03-01T07:59:59Z", "2026-03-01T08:00:00Z")):  # midnight in winter: 08:00 UTC
+        record = {
+            "type": "user", "uuid": f"0000000{number}-0000-4000-8000-000000000000", "timestamp": hour, "cwd": "/w",
+            "sessionId": f"1111111{number}-0000-4000-8000-000000000000", "parentUuid": None, "isSidechain": False,
+            "userType": "external", "version": "2.0.0", "message": {"role": "user", "content": f"lighthouse {number}"},
+        }  # fmt: skip
+        (project / f"1111111{number}-0000-4000-8000-000000000000.jsonl").write_text(json.dumps(record) + "\n", "utf-8")
+    assert run(tmp_path, "sync").returncode == 0
+    by_query = json.loads(run(tmp_path, "search", "--json", "lighthouse after:2026-03-01").stdout)["hits"]
+    by_option = json.loads(run(tmp_path, "search", "--json", "lighthouse", "--after", "2026-03-01").stdout)["hits"]
+    assert [hit["session_uid"] for hit in by_query] == [hit["session_uid"] for hit in by_option]
+    assert len(by_query) == 1
+
+
+@pytest.mark.parametrize("when", ["monday", "2026-11", "last week", "3m", "3mo", "3 days ago", "now"])
+def test_every_form_is_accepted_wherever_a_time_is(when: str, tmp_path: Path) -> None:
+    for command in (("timeline", "--after"), ("sessions", "--before"), ("retro", "--since"), ("decisions", "--at")):
+        done = run(tmp_path, *command, when)
+        assert "is not a time" not in done.stderr, done.stderr
+        assert done.returncode in (0, 1), done.stderr

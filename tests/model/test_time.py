@@ -1,0 +1,121 @@
+"""One grammar of times: what people and agents may write, in any zone."""
+
+from __future__ import annotations
+
+from datetime import UTC, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.errors import UsageError
+from recollect.model.time import Period, end_of, last_moment, parse_iso, parse_time, required_time, to_datetime, to_iso
+
+EAST = timezone(timedelta(hours=2))
+LOS_ANGELES = ZoneInfo("America/Los_Angeles")
+NOW = parse_iso("2026-08-10T13:30:00Z") or 0  # a Monday
+FORMS = (
+    "2026", "2026-11", "2026-11-03", "2026-11-03T09:00", "2026-11-03 09:00:30Z", "now", "today", "yesterday", "monday",
+    "last week", "this week", "last month", "this month", "last year", "this year", "last-week", "last_week",
+    "30min", "12h", "3d", "2w", "3m", "3mo", "1y", "3 days ago", "1 month", "2 weeks ago", "45 minutes", "TODAY",
+)  # fmt: skip
+
+zones = st.one_of(
+    st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes))),
+    st.sampled_from(["America/Los_Angeles", "Europe/Berlin", "America/Sao_Paulo", "Pacific/Apia"]).map(ZoneInfo),
+)
+instants = st.integers(parse_iso("1990-01-01") or 0, parse_iso("2060-01-01") or 0)
+
+
+def named(text: str, now_us: int = NOW, zone: tzinfo = UTC) -> Period:
+    period = parse_time(text, now_us, zone)
+    assert period is not None, text
+    return period
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("2026", "2025-12-31T22:00", "2026-12-31T22:00"),
+        ("2026-12", "2026-11-30T22:00", "2026-12-31T22:00"),
+        ("2026-8-1", "2026-07-31T22:00", "2026-08-01T22:00"),
+        ("2026-08-01T09:00:00.000001", "2026-08-01T07:00:00.000001", "2026-08-01T07:00:00.000002"),
+        ("2026-08-01T09:00Z", "2026-08-01T09:00", "2026-08-01T09:00:00.000001"),
+        ("2026-08-01T09:00:00+05:30", "2026-08-01T03:30", "2026-08-01T03:30:00.000001"),
+        ("today", "2026-08-09T22:00", "2026-08-10T22:00"),
+        ("Yesterday", "2026-08-08T22:00", "2026-08-09T22:00"),
+        ("monday", "2026-08-02T22:00", "2026-08-03T22:00"),
+        ("last week", "2026-08-02T22:00", "2026-08-09T22:00"),
+        ("this month", "2026-07-31T22:00", "2026-08-31T22:00"),
+        ("last year", "2024-12-31T22:00", "2025-12-31T22:00"),
+        ("30min", "2026-08-10T13:00", "2026-08-10T13:30"),
+        ("3 days ago", "2026-08-07T13:30", "2026-08-10T13:30"),
+        ("2 w", "2026-07-27T13:30", "2026-08-10T13:30"),
+        ("2y", "2024-08-10T13:30", "2026-08-10T13:30"),
+    ],
+)
+def test_a_text_names_a_period_in_the_zone_that_is_passed(text: str, start: str, end: str) -> None:
+    assert named(text, zone=EAST) == (parse_iso(start), parse_iso(end))
+
+
+def test_m_and_mo_are_months_and_min_are_minutes() -> None:
+    assert named("3m") == named("3mo") == named("3 months") == named("90d")
+    assert named("3min").end_us - named("3min").start_us == 180_000_000
+
+
+@pytest.mark.parametrize("text", ["", "soon", "3", "2026-13-01", "2026-02-30", "2026-08-01T25:00", "-3d", "last day"])
+def test_what_is_no_time_is_refused_with_the_forms(text: str) -> None:
+    assert parse_time(text, NOW) is None
+    with pytest.raises(UsageError, match=r"--at: .* is not a time") as refused:
+        required_time(text, NOW, UTC, name="--at")
+    assert "last week" in (refused.value.hint or "")
+
+
+def test_a_day_is_as_long_as_the_zone_has_it() -> None:
+    hours = [
+        (period.end_us - period.start_us) / 3_600_000_000
+        for period in (named(day, zone=LOS_ANGELES) for day in ("2026-03-08", "2026-03-09", "2026-11-01"))
+    ]
+    assert hours == [23, 24, 25]
+
+
+def test_the_end_of_a_period_is_what_at_and_until_mean() -> None:
+    day, week, instant = named("2026-08-01"), named("7d"), named("2026-08-01T09:00")
+    assert (to_iso(last_moment(day, NOW)), to_iso(end_of(day, NOW))) == (
+        "2026-08-01T23:59:59.999Z", "2026-08-02T00:00:00.000Z",
+    )  # fmt: skip
+    assert last_moment(week, NOW) == end_of(week, NOW) == week.start_us
+    assert last_moment(instant, NOW) == end_of(instant, NOW) == instant.start_us
+
+
+@given(st.sampled_from(FORMS), instants, zones)
+def test_any_accepted_form_names_a_period_that_begins_before_it_ends(text: str, now_us: int, zone: tzinfo) -> None:
+    period = named(text, now_us, zone)
+    assert period.start_us < period.end_us
+
+
+@given(st.sampled_from(FORMS), instants, instants, zones)
+def test_a_later_now_never_names_an_earlier_period(text: str, one: int, other: int, zone: tzinfo) -> None:
+    early, late = sorted((one, other))
+    assert named(text, early, zone).start_us <= named(text, late, zone).start_us
+
+
+@given(instants, zones)
+def test_any_local_day_that_is_shown_names_the_day_of_that_instant(us: int, zone: tzinfo) -> None:
+    shown = to_datetime(us).astimezone(zone)
+    for form in ("%Y", "%Y-%m", "%Y-%m-%d"):
+        period = named(shown.strftime(form), zone=zone)
+        assert period.start_us <= us < period.end_us
+
+
+@given(st.text(max_size=30) | st.from_regex(r"[0-9]{1,4}-[0-9]{1,2}(-[0-9]{1,2})?(T\d\d:\d\d)?", fullmatch=True), zones)
+def test_any_text_is_a_time_or_none(text: str, zone: tzinfo) -> None:
+    period = parse_time(text, NOW, zone)
+    assert period is None or period.start_us <= period.end_us
+
+
+@given(st.sampled_from(["0001-01-01", "0001", "9999-12-30", "9998-12", "99999y", "last year"]), zones)
+def test_the_ends_of_the_calendar_raise_nothing(text: str, zone: tzinfo) -> None:
+    parse_time(text, NOW, zone)
+    parse_time(text, -62_135_596_800_000_000, zone)
