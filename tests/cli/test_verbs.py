@@ -143,6 +143,37 @@ def test_several_agents_are_alternatives(filled: Path, recollect: Recollect) -> 
     assert {h["agent"] for h in recollect(*argv).data["hits"]} == {"codex", "claude"}
 
 
+@pytest.mark.parametrize("name", ["cc", "claude-code", "claude_code", "Claude Code", "CLAUDE"])
+def test_an_agent_is_named_alike_in_queries_options_and_commands(filled: Path, recollect: Recollect, name: str) -> None:
+    hits = recollect("search", f'test agent:"{name}"', "--limit", "50", "--json").data["hits"]
+    assert {h["agent"] for h in hits} == {"claude"}
+    assert recollect("search", "test", "--agent", name, "--limit", "50", "--json").data["hits"] == hits
+    others = recollect("search", f'test -agent:"{name}"', "--limit", "50", "--json").data["hits"]
+    assert {h["agent"] for h in others} == {"codex"}
+    assert {s["agent"] for s in recollect("sessions", "--agent", name, "--json").data["sessions"]} == {"claude"}
+    assert recollect("usage", "--agent", name, "--by", "agent", "--json").data["rows"][0]["key"] == "claude"
+    assert recollect("sync", "--agent", name).code == 0
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("search", "test agent:claud-code"), ("search", "test", "--agent", "claud-code"),
+        ("sessions", "--agent", "claud-code"), ("usage", "--agent", "claud-code"), ("sync", "--agent", "claud-code"),
+        ("setup", "claud-code", "--dry-run"), ("parse", "nowhere.jsonl", "--as", "claud-code"),
+    ],
+)  # fmt: skip
+def test_an_unknown_agent_is_an_error_that_names_the_nearest(
+    filled: Path, recollect: Recollect, argv: tuple[str, ...]
+) -> None:
+    if argv[0] == "parse":
+        argv = ("parse", str(next(filled.rglob("*.jsonl"))), *argv[2:])
+    result = recollect(*argv)
+    assert result.code == 2
+    assert "claud-code" in result.err
+    assert "did you mean claude" in result.err
+
+
 def test_sessions_are_filtered_and_paged(filled: Path, recollect: Recollect) -> None:
     page = recollect("sessions", "--agent", "codex", "--limit", "3", "--json").data
     rest = recollect("sessions", "--agent", "codex", "--offset", "3", "--json").data

@@ -35,7 +35,6 @@ def test_the_documented_forms() -> None:
     assert json.loads(answer_with("copilot", "start", "text")) == {"additionalContext": "text"}
     for agent in ("kimi", "opencode", "pi"):
         assert answer_with(agent, "prompt", "text") == b"text"
-    assert answer_with("claude-code", "start", "text") == answer_with("claude", "start", "text")
 
 
 def test_agents_that_read_no_context_get_none() -> None:

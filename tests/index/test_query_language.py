@@ -55,9 +55,7 @@ def test_options_of_commands_and_numbers_are_not_exclusions() -> None:
 
 
 def test_filters_are_read_with_their_aliases() -> None:
-    question = ask(
-        'agent:Claude-Code,codex repo:web session:codex:1f kind:user tool:Bash path:"my dir/a.py" branch:main'
-    )
+    question = ask('agent:Claude,codex repo:web session:codex:1f kind:user tool:Bash path:"my dir/a.py" branch:main')
     assert question.where == EventFilter(
         agents=("claude", "codex"), repos=("web",), sessions=("codex:1f",), branches=("main",)
     )

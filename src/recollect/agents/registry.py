@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import glob
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -265,15 +266,33 @@ def failures(formats: Iterable[str] | None = None) -> tuple[Failure, ...]:
 
 
 def adapter(name: str, known: Mapping[str, Adapter] | None = None) -> Adapter:
-    """Return an adapter by slug or by another spelling, of all or of those given. Raises UnknownName."""
+    """Return an adapter by slug, name or alias, of all or of those given; case, spaces and signs don't count.
+
+    Where two agents have the same name, a slug goes before a name, and our own agents before those of packages.
+    Raises UnknownName, which names the nearest.
+    """
     known = adapters() if known is None else known
-    wanted = name.strip().lower()
-    for a in known.values():
-        if wanted == a.facts.slug or wanted in a.facts.aliases:
-            return a
-    spellings = {spelling: a.facts.slug for a in known.values() for spelling in (a.facts.slug, *a.facts.aliases)}
-    near = tuple(dict.fromkeys(spellings[found] for found in difflib.get_close_matches(wanted, spellings)))
+    if name in known:
+        return known[name]
+    names = names_of(known)
+    wanted = _letters(name)
+    if wanted in names:
+        return known[names[wanted]]
+    near = tuple(dict.fromkeys(names[found] for found in difflib.get_close_matches(wanted, names)))
     raise UnknownName("agent", name, nearest=near, hint="`recollect agents --all` lists them")
+
+
+def names_of(known: Mapping[str, Adapter]) -> dict[str, str]:
+    """Return the slugs of agents by every name that they have, in letters and digits alone."""
+    names = {_letters(slug): slug for slug in known}
+    for slug, a in known.items():
+        for name in (a.facts.name, *a.facts.aliases):
+            names.setdefault(_letters(name), slug)
+    return names
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name.lower())
 
 
 def strangers(configured: Iterable[str], known: Mapping[str, Adapter]) -> dict[str, str]:

@@ -84,12 +84,11 @@ FORMS: dict[str, Form] = {
     "windsurf": Form({}, source="Windsurf, Cascade hooks: no context in answers"),
 }
 _UNKNOWN = Form({}, source="an agent without a documented answer gets none")
-_NAMES = {"claude-code": "claude", "gemini-cli": "gemini", "qwen-code": "qwen", "copilot-cli": "copilot"}
 
 
 def form_of(agent: str) -> Form:
-    """Return the form of an agent; of one that is not known, a form that says nothing."""
-    return FORMS.get(_NAMES.get(agent, agent), _UNKNOWN)
+    """Return the form of an agent, named by its slug; of one that is not known, a form that says nothing."""
+    return FORMS.get(agent, _UNKNOWN)
 
 
 def takes_context(agent: str, event: str) -> bool:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from recollect.agents.registry import adapters_with
+from recollect.agents.registry import adapter, adapters_with
 from recollect.capture.discover import roots_of
 from recollect.config import Config
+from recollect.errors import UnknownName
 from recollect.model.capabilities import Capabilities
-from recollect.store.ports import DriftRow, Reader
+from recollect.store.ports import DriftRow, EventFilter, Reader
 
 
 class AgentView(msgspec.Struct, frozen=True):
@@ -37,6 +38,23 @@ class AgentsFacet:
         self._config = config
         self._env = env
 
+    def slug(self, name: str) -> str:
+        """Return the slug of an agent by any of its names. Raises UnknownName, which names the nearest.
+
+        What is stored of an agent whose package is gone is found by its slug.
+        """
+        try:
+            return adapter(name, adapters_with(self._config.formats())).facts.slug
+        except UnknownName:
+            stored = name.strip().lower()
+            if stored in {a.agent for a in self._reader().stats().agents}:
+                return stored
+            raise
+
+    def in_filter(self, where: EventFilter) -> EventFilter:
+        """Return a filter whose agents are named by their slugs. Raises UnknownName."""
+        return msgspec.structs.replace(where, agents=tuple(map(self.slug, where.agents))) if where.agents else where
+
     def drift(self) -> tuple[DriftRow, ...]:
         """Return what agents wrote that no parser knows, by agent and version, the most frequent first."""
         return self._reader().stats().drift
@@ -45,14 +63,14 @@ class AgentsFacet:
         """Return every known agent with its folders and what is stored of it."""
         counts = {a.agent: a for a in self._reader().stats().agents}
         views = []
-        for slug, adapter in adapters_with(self._config.formats()).items():
-            is_looked_for = not adapter.facts.is_import_only
-            roots = [r.path for r in roots_of(adapter, self._config, self._env)] if is_looked_for else []
+        for slug, known in adapters_with(self._config.formats()).items():
+            is_looked_for = not known.facts.is_import_only
+            roots = [r.path for r in roots_of(known, self._config, self._env)] if is_looked_for else []
             count = counts.get(slug)
             views.append(
                 AgentView(
                     slug=slug,
-                    name=adapter.facts.name,
+                    name=known.facts.name,
                     enabled=self._config.agent(slug).enabled,
                     roots=tuple(r for r in roots if os.path.isdir(r)),
                     absent_roots=tuple(r for r in roots if not os.path.isdir(r)),
@@ -60,7 +78,7 @@ class AgentsFacet:
                     events=count.events if count else 0,
                     sources=count.sources if count else 0,
                     source_bytes=count.source_bytes if count else 0,
-                    capabilities=adapter.facts.capabilities,
+                    capabilities=known.facts.capabilities,
                 )
             )
         return tuple(views)

@@ -120,7 +120,7 @@ class Memory(HoldsLearned):
         """Answer a query (see docs/query-language.md). Any text is a valid query.
 
         sync: take in what has changed first. An index that cannot be read gives an answer without hits whose
-        notes say so.
+        notes say so. Raises UnknownName for an agent.
         """
         notes = self.refresh() if sync else ()
         wanted = limit if limit is not None else self.config.search.limit
@@ -135,10 +135,10 @@ class Memory(HoldsLearned):
         self, *, where: EventFilter | None = None, after: int | None = None, before: int | None = None,
         limit: int = 20, offset: int = 0, sync: bool = True,
     ) -> SessionPage:  # fmt: skip
-        """Return sessions, newest first. after/before: UTC microseconds, [after, before)."""
+        """Return sessions, newest first. after/before: UTC microseconds, [after, before). Raises UnknownName."""
         notes = self.refresh() if sync else ()
         page, total = self.reader().sessions(
-            where or EventFilter(), after=after, before=before, limit=limit, offset=offset
+            self.agents.in_filter(where or EventFilter()), after=after, before=before, limit=limit, offset=offset
         )
         return SessionPage(page, total, notes)
 
@@ -222,7 +222,7 @@ class Memory(HoldsLearned):
         """Tokens and cost."""
         from recollect.memory.usage import UsageFacet
 
-        return UsageFacet(self.reader)
+        return UsageFacet(self.reader, self.agents)
 
     @property
     def agents(self) -> AgentsFacet:
@@ -350,7 +350,7 @@ class Memory(HoldsLearned):
 
     def _ask(self, query: str, limit: int) -> SearchAnswer:
         try:
-            return self._searcher().search(query, limit=limit, now_us=now_us(), zone=self.zone)
+            return self._searcher().search(query, limit=limit, now_us=now_us(), zone=self.zone, agent=self.agents.slug)
         except IndexUnavailable as error:
             note = f"the search index cannot be read, so nothing was searched ({error}); run `recollect doctor --fix`"
             return SearchAnswer(query, (), 0, "none", 0, (note,), False, 0.0)

@@ -55,8 +55,11 @@ class RecallFacet:
         self._now_us = now_us
 
     def confined(self, filters: str) -> Confined:
-        """Understand filters of the query language (docs/query-language.md), where there are no words to look for."""
-        question = parse(filters, self._now_us, self._memory.zone)
+        """Understand filters of the query language (docs/query-language.md), where there are no words to look for.
+
+        Raises UnknownName for an agent.
+        """
+        question = parse(filters, self._now_us, self._memory.zone, agent=self._memory.agents.slug)
         return Confined(question.where, question.after_us, question.before_us)
 
     def check_date(self, text: str, *, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from recollect.memory.agents import AgentsFacet
 from recollect.model.usage import UsageReport
 from recollect.store.ports import EventFilter, Reader, UsageBy
 
@@ -11,8 +12,9 @@ from recollect.store.ports import EventFilter, Reader, UsageBy
 class UsageFacet:
     """Token totals and cost over responses counted once each."""
 
-    def __init__(self, reader: Callable[[], Reader]) -> None:
+    def __init__(self, reader: Callable[[], Reader], agents: AgentsFacet) -> None:
         self._reader = reader
+        self._agents = agents
 
     def report(
         self,
@@ -26,4 +28,6 @@ class UsageFacet:
 
         after/before: UTC microseconds, [after, before). Forks, replays and repeated lines count once.
         """
-        return self._reader().usage(by=by, where=where or EventFilter(), after=after, before=before)
+        return self._reader().usage(
+            by=by, where=self._agents.in_filter(where or EventFilter()), after=after, before=before
+        )

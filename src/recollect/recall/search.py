@@ -93,16 +93,18 @@ class Searcher:
         self._glossary = glossary
         self._unsearched = unsearched
 
-    def search(self, query: str, *, limit: int = 10, now_us: int, zone: tzinfo = UTC) -> SearchAnswer:
-        """Answer a query. Any text is a query; no text raises.
+    def search(
+        self, query: str, *, limit: int = 10, now_us: int, zone: tzinfo = UTC, agent: Callable[[str], str] = str.lower
+    ) -> SearchAnswer:
+        """Answer a query. Any text is a query; no text raises, but what `agent` raises for a name.
 
-        limit: hits wanted, 1 to 200. now_us, zone: of its dates, see `model.time`.
+        limit: hits wanted, 1 to 200. now_us, zone, agent: see `index.query.grammar.parse`.
 
         Raises:
             IndexUnavailable: the index cannot be read at all; a damaged shard is only a note.
         """
         started = _clock_ms()
-        question = parse(query, now_us, zone)
+        question = parse(query, now_us, zone, agent=agent)
         while True:
             try:
                 answer = self._answer(question, max(1, min(limit, MAX_LIMIT)), now_us)

@@ -229,6 +229,8 @@ def test_an_event_is_opened_with_its_neighbours(small: Asked) -> None:
         ("search", {"query": "x", "limit": 10**9}, UsageError, "`limit`"),
         ("search", {"query": "x", "limit": "many"}, UsageError, "`limit`"),
         ("search", {"query": "x", "scope": "world"}, UsageError, "`scope`"),
+        ("search", {"query": "x", "agent": "claud-code"}, UnknownName, "no agent"),
+        ("list_sessions", {"agent": "claud-code"}, UnknownName, "no agent"),
         ("search", {"query": "x", "after": "whenever"}, UsageError, "is not a time"),
         ("search", {"query": "x", "nested": {"a": [1] * 40_000}}, UsageError, "larger"),
         ("search", {"query": "x", "max_bytes": 10}, UsageError, "`max_bytes`"),
@@ -250,6 +252,12 @@ def test_what_cannot_be_asked_is_a_clear_error(
 ) -> None:
     with pytest.raises(error, match=re.escape(says)):
         small(tool, **arguments)
+
+
+def test_an_agent_is_known_by_any_of_its_names(small: Asked) -> None:
+    by_slug = small("search", query="checkout", agent="claude")
+    assert small("search", query="checkout", agent="cc") == small("search", query="checkout", agent="Claude Code")
+    assert by_slug == small("search", query="checkout", agent="claude_code")
 
 
 def test_numbers_as_text_nulls_and_empty_texts_are_understood(small: Asked) -> None:

@@ -8,6 +8,7 @@ The page for people is docs/query-language.md.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 
@@ -24,10 +25,6 @@ MAX_CLAUSES = 64
 _PASTED_SIGNS = "\"'`()[]{}<>,;:!?=*|+-"
 """Words and clauses beyond this are left out, and said so."""
 
-_AGENT_ALIASES = {
-    "claude-code": "claude", "claudecode": "claude", "gemini-cli": "gemini", "codex-cli": "codex", "grok-cli": "grok",
-    "open-code": "opencode", "copilot-chat": "vscode", "copilot-cli": "copilot",
-}  # fmt: skip
 _KIND_ALIASES = {
     "user": "user_message", "human": "user_message", "prompt": "user_message", "assistant": "assistant_message",
     "reply": "assistant_message", "call": "tool_call", "result": "tool_result", "output": "tool_result",
@@ -105,15 +102,19 @@ class Question:
         return bool(self.where.sessions or self.where.repos)
 
 
-def parse(text: str, now_us: int, zone: tzinfo = UTC) -> Question:
-    """Understand a query. now_us, zone: what its dates are counted from and in, see `model.time`."""
-    return _Reader(now_us, zone).read(text)
+def parse(text: str, now_us: int, zone: tzinfo = UTC, *, agent: Callable[[str], str] = str.lower) -> Question:
+    """Understand a query. Raises only what `agent` raises.
+
+    now_us, zone: what its dates are counted from and in, see `model.time`. agent: gives the slug of a named agent.
+    """
+    return _Reader(now_us, zone, agent).read(text)
 
 
 class _Reader:
-    def __init__(self, now_us: int, zone: tzinfo) -> None:
+    def __init__(self, now_us: int, zone: tzinfo, agent: Callable[[str], str]) -> None:
         self._now_us = now_us
         self._zone = zone
+        self._agent = agent
         self._groups: list[list[Clause]] = []
         self._not: list[Clause] = []
         self._values: dict[tuple[str, bool], list[str]] = {}
@@ -259,7 +260,7 @@ class _Reader:
             must=tuple(must),
             must_not=tuple(self._not),
             where=EventFilter(
-                agents=self._names("agent", is_not=False),
+                agents=self._agents(is_not=False),
                 repos=self._named("repo", is_not=False),
                 sessions=self._named("session", is_not=False),
                 branches=self._named("branch", is_not=False),
@@ -267,7 +268,7 @@ class _Reader:
                 is_subagent=self._subagent,
             ),
             where_not=(
-                *(EventFilter(agents=(v,)) for v in self._names("agent", is_not=True)),
+                *(EventFilter(agents=(v,)) for v in self._agents(is_not=True)),
                 *(EventFilter(repos=(v,)) for v in self._named("repo", is_not=True)),
                 *(EventFilter(sessions=(v,)) for v in self._named("session", is_not=True)),
                 *(EventFilter(branches=(v,)) for v in self._named("branch", is_not=True)),
@@ -288,9 +289,8 @@ class _Reader:
     def _named(self, name: str, *, is_not: bool) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self._values.get((name, is_not), ())))
 
-    def _names(self, name: str, *, is_not: bool) -> tuple[str, ...]:
-        values = (v.lower() for v in self._named(name, is_not=is_not))
-        return tuple(dict.fromkeys(_AGENT_ALIASES.get(v, v) for v in values))
+    def _agents(self, *, is_not: bool) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self._agent(v) for v in self._named("agent", is_not=is_not)))
 
     def _tags(self, *, is_not: bool) -> tuple[str, ...]:
         return tuple(dict.fromkeys(tag_name(v) for v in self._named("tag", is_not=is_not)))

@@ -21,8 +21,10 @@ import msgspec
 
 from recollect.agents.base import Adapter
 from recollect.agents.kit.hooks.spelling import SESSION, event_of, first_text, payload_of
+from recollect.agents.registry import adapter as find_adapter
 from recollect.capture.decode import MAX_RECORD_BYTES
 from recollect.capture.hook_spool import BAD, drop_aside, put_aside
+from recollect.errors import UnknownName
 from recollect.model.time import day_of
 from recollect.pipeline.hook_drops.aside import Aside, take_torn
 from recollect.pipeline.hook_drops.files import (
@@ -181,10 +183,13 @@ def _told(drop: _Drop, known: Mapping[str, Adapter]) -> _Told | str:
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return "not_json"
     payload = payload_of(value)
-    slug = _host_of(drop, payload)
-    adapter = known.get(slug)
-    if adapter is None or adapter.facts.hooks is None:
+    try:
+        adapter = find_adapter(_host_of(drop, payload), known)
+    except UnknownName:
         return "unknown_agent"
+    if adapter.facts.hooks is None:
+        return "unknown_agent"
+    slug = adapter.facts.slug
     session = first_text(payload, SESSION)
     if not session or len(session) > 1000:
         return "no_session" if payload else "not_json"
