@@ -377,7 +377,7 @@ def test_more_documents_than_are_held_in_memory_are_left_out_and_told(
         desk.write(f"{number}.md", f"{number}\n")
     report = desk.run()
     assert (report.state, report.new) == ("done", 3)
-    assert report.notes == ["2 files beyond the first 3 were left out"]
+    assert report.notes == ["left out: 2 files beyond the first 3"]
     desk.write("00.md", "first\n")
     assert desk.run().removed == 1
     assert set(desk.found()) == {"0.md", "00.md", "1.md"}
