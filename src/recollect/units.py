@@ -21,8 +21,9 @@ _SIZE_UNITS: dict[str, int] = {
     unit.lower(): base**power for base, units in ((1000, _DECIMAL), (1024, _BINARY)) for power, unit in enumerate(units)
 }
 _AMOUNT = r"((?:\d{1,3}(?:,\d{3}){1,5}|\d{1,18})(?:\.\d{1,9})?)"
-_SIZE = re.compile(rf"{_AMOUNT}\s*([A-Za-z]*)", re.ASCII)
-_DURATION = re.compile(rf"{_AMOUNT}\s*({'|'.join(DURATION_UNITS)})(?:\s+|\Z|(?=\d))", re.ASCII)
+# Compiled when first used: this is imported at every start, and few starts read a size or a length of time.
+_SIZE = rf"{_AMOUNT}\s*([A-Za-z]*)"
+_DURATION = rf"{_AMOUNT}\s*({'|'.join(DURATION_UNITS)})(?:\s+|\Z|(?=\d))"
 
 
 def count(number: int) -> str:
@@ -49,7 +50,7 @@ def size(count_bytes: float, *, binary: bool = False) -> str:
 
 def parse_size(text: str) -> int:
     """Return a number of bytes. Upper and lower case mean the same. Raises ValueError, which says what is accepted."""
-    found = _SIZE.fullmatch(text.strip())
+    found = re.fullmatch(_SIZE, text.strip(), re.ASCII)
     unit = _SIZE_UNITS.get(found[2].lower() or "b") if found else None
     if found is None or unit is None:
         raise ValueError(f"{text!r} is not a size: write {SIZE_FORMS}")
@@ -75,7 +76,8 @@ def parse_duration(text: str, *, unit: str = "") -> float:
     if unit and re.fullmatch(_AMOUNT, word, re.ASCII):
         word += unit
     at, total = 0, 0.0
-    while found := _DURATION.match(word, at):
+    part = re.compile(_DURATION, re.ASCII)
+    while found := part.match(word, at):
         total += _number(found[1]) * DURATION_UNITS[found[2]]
         at = found.end()
     if not word or at < len(word):
