@@ -24,7 +24,6 @@ from recollect.model.payloads import (
     Unknown,
     UserMessage,
 )
-from recollect.units import plural
 
 TextClass = Literal["talk", "thinking", "tool_input", "tool_output", "instructions", "other"]
 TEXT_CLASSES: tuple[TextClass, ...] = ("talk", "thinking", "tool_input", "tool_output", "instructions", "other")
@@ -181,7 +180,7 @@ _SUMMARY: dict[type, Callable[[Any], str]] = {
     FileEdit: _edit_gist,
     TokenUsage: _usage_gist,
     Compaction: lambda p: one_line(f"compaction {p.trigger} {p.summary}"),
-    Rewind: lambda p: "rewind" + (f" {plural(p.turns_dropped, 'turn')}" if p.turns_dropped else ""),
+    Rewind: lambda p: "rewind" + (f" {p.turns_dropped} turns" if p.turns_dropped else ""),
     Lifecycle: _lifecycle_gist,
     SessionStart: lambda p: one_line(f"session in {p.cwd}" if p.cwd else "session start"),
     SessionEnd: lambda p: one_line(f"session end {p.reason}"),
