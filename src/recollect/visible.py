@@ -18,8 +18,6 @@ _UNSAFE_IN_JSON = (
     rb"\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2(?:\x80[\x8e\x8f\xa8-\xae]|\x81[\xa6-\xa9])|\xef\xbb\xbf"
     rb"|\xf3\xa0[\x80\x81][\x80-\xbf]"
 )
-MARKER = re.compile(r"\[REDACTED:[a-z0-9_]{1,40}:[0-9a-f]{8}\]")
-"""What stands in redacted text in the place of a secret."""
 _hidden: dict[str, str] = {}
 """Secrets in names that are kept exactly (an id, a path), and the markers that are shown instead."""
 _text = re.compile(_UNSAFE)
@@ -29,13 +27,6 @@ _json = re.compile(_UNSAFE_IN_JSON)
 def hide(names: Mapping[str, str]) -> None:
     """Have whatever is shown by this process hold a marker where a secret in a name stands."""
     _hidden.update(names)
-
-
-def secrets_of(text: str, redacted: str) -> dict[str, str]:
-    """Return what of a text was replaced in its redacted spelling, and by which marker."""
-    pattern = "(.+?)".join(re.escape(part) for part in MARKER.split(redacted))
-    found = re.fullmatch(pattern, text, re.DOTALL)
-    return dict(zip(found.groups(), MARKER.findall(redacted), strict=True)) if found is not None else {}
 
 
 def hide_nothing() -> None:

@@ -178,11 +178,19 @@ CONTAINERS = 'one of "jsonl", "snapshot", "sqlite", "text"'
         ("[agents.a.format]\npatterns = [1]", "agents.a.format.patterns", "a list, each item a string in quotes"),
         ("[agents.a]\nformat = 3", "agents.a.format", "a table"),
         ("[agents.a.variables]\nX = 1", "agents.a.variables.X", "a string in quotes"),
-        ("[distill]\nidle_seconds = -1", "distill.idle_seconds", "a whole number from 0 to 604800"),
+        (
+            "[distill]\nidle_seconds = -1",
+            "distill.idle_seconds",
+            'a whole number from 0 to 604800, or a text with a unit such as "30 s"',
+        ),
         ("[learning]\nsession_budget_usd = -0.01", "learning.session_budget_usd", "a number from 0 to 100"),
         ("[learning]\nsession_budget_usd = true", "learning.session_budget_usd", "a number from 0 to 100"),
         ("[learning]\nday_budget_usd = inf", "learning.day_budget_usd", "a number from 0 to 10000"),
-        ("[learning]\nday_budget_usd = 0.5\ntimeout_s = 0", "learning.timeout_s", "a whole number from 1 to 600"),
+        (
+            "[learning]\nday_budget_usd = 0.5\ntimeout_s = 0",
+            "learning.timeout_s",
+            'a whole number from 1 to 600, or a text with a unit such as "30 s"',
+        ),
         ("[learning]\nday_budget_tokens = -1", "learning.day_budget_tokens", "a whole number from 0"),
         (
             '[learning]\ninput_usd_per_million = "free"',

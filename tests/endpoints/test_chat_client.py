@@ -17,6 +17,7 @@ from recollect.endpoints.chat.messages import Messages
 from recollect.endpoints.chat.target import ANTHROPIC_MODEL, ANTHROPIC_URL, OLLAMA_URL, OPENAI_MODEL, OPENAI_URL
 from recollect.endpoints.posting import Manner, Poster
 from recollect.errors import ConfigError, EndpointError, EndpointRefused, EndpointUnavailable, EndpointUnusable
+from recollect.units import size
 from tests.docs.pages import blocks
 from tests.endpoints import model_server as server
 from tests.endpoints.model_server import Said, Shown, speaking
@@ -222,7 +223,7 @@ def test_a_server_that_never_answers_is_too_slow() -> None:
 def test_an_answer_without_end_is_given_up() -> None:
     error, _ = failed(server.HUGE)
     assert isinstance(error, EndpointUnusable)
-    assert f"{MAX_ANSWER_BYTES // 1024 // 1024} MB" in str(error)
+    assert size(MAX_ANSWER_BYTES, binary=True) in str(error)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

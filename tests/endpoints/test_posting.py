@@ -111,7 +111,7 @@ def test_nobody_listens(waits: Waits) -> None:
 
 def test_a_silent_server_is_too_slow(waits: Waits) -> None:
     never = threading.Event()
-    with pytest.raises(EndpointUnavailable, match=r"longer than 0\.05 s"):
+    with pytest.raises(EndpointUnavailable, match="longer than 50 ms"):
         post(always(Answer(body=b"{}", pause=never)), waits, timeout_s=0.05)
 
 
@@ -130,8 +130,8 @@ def test_an_answer_that_breaks_off_is_asked_for_again(waits: Waits) -> None:
 
 
 def test_an_answer_without_end_is_cut_off(waits: Waits) -> None:
-    with pytest.raises(EndpointUnusable, match="more than"):
-        post(always(Answer(body=b" " * 50_000)), waits, manner=Manner(max_answer_bytes=10_000))
+    with pytest.raises(EndpointUnusable, match="more than 10 KiB"):
+        post(always(Answer(body=b" " * 50_000)), waits, manner=Manner(max_answer_bytes=10 * 1024))
     assert waits == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -316,3 +317,13 @@ def test_a_repository_says_nothing_of_agents_that_write_into_repositories(world:
     assert {slug: line.warnings for slug, line in again.agents.items() if line.warnings} == {}
     (repository / ".aider.chat.history.md").write_text("# aider chat started at 2026-01-02 03:04:05\n\n#### hi\n")
     assert world.memory.sync().agents["aider"].found == 1
+
+
+def test_what_a_bounded_sync_leaves_for_later_is_told_in_the_unit_that_fits(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.memory.taking_in.REFRESH_BYTES", 100)
+    for name in ("one", "two"):
+        world.claude(name).user("a vixen " * 100)
+    notes = world.memory.search("vixen").notes
+    assert any(re.search(r"\d kB are not taken in yet", note) for note in notes), notes

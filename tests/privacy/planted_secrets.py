@@ -15,6 +15,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import quote
 
+from recollect.model.marker import SECRET_MARKER, parts_of_marker
+
 Planted = dict[str, tuple[str, str]]
 _DASHES = "-" * 5
 
@@ -473,3 +475,8 @@ FORMS_IN_TEXT: tuple[Callable[[str], str], ...] = (
 def is_readable(secret: str, text: str) -> bool:
     """Whether a secret can be read in a text, also from one of the ways in which surroundings write it."""
     return any(form(secret) in text for form in FORMS_IN_TEXT)
+
+
+def kinds_in(text: str) -> set[str]:
+    """Return the kinds of secrets that the markers of a text name."""
+    return {parts_of_marker(marker)[0] for marker in SECRET_MARKER.findall(text)}

@@ -27,7 +27,7 @@ from recollect.pipeline.home import Home
 from recollect.pipeline.spool import clear_spool
 from recollect.testing.builders import ClaudeTranscript
 from recollect.upkeep.retention.clock import DAY_US, observe
-from tests.privacy.planted_secrets import PLANTED
+from tests.privacy.planted_secrets import PLANTED, kinds_in
 
 ALL = "\n".join(f"visible {written} words\n" for written, _ in PLANTED.values())
 MAX_PAGES = 20
@@ -132,7 +132,7 @@ def test_no_surface_of_a_live_turn_shows_a_secret(isolated_home: Path, repo: Pat
 
     said += [run("sync"), run("embed"), run("context", "--cwd", str(repo)), run("retro"), run("decisions")]
     said += anyio.run(ask_every_tool, servers["recollect"], repo, now.uid)
-    assert "[REDACTED:" in "".join(said)
+    assert kinds_in("".join(said))
     assert [(seen_in(text), text[:200]) for text in said if seen_in(text)] == []
     with Memory.open() as memory:
         in_three_days = time.time_ns() // 1000 + 3 * DAY_US
@@ -169,6 +169,6 @@ def test_patterns_of_ones_own_hold_on_every_way_in_and_out(isolated_home: Path, 
         ("sync",), ("search", "use", "--json"), ("show", one.uid, "--json"), ("parse", str(one.path)),
         ("redact", str(one.path)), ("decisions",), ("context", "--cwd", str(repo)),
     )]  # fmt: skip
-    assert sum("[REDACTED:acme_key:" in text for text in said) >= 4
+    assert sum("acme_key" in kinds_in(text) for text in said) >= 4
     assert [text for text in said if secret in text] == []
     assert [path for path in home.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()] == []

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recollect.model.marker import PRIVATE_MARKER, marker_of
 from recollect.privacy import Redactor
 from recollect.privacy.views import SEAM, views_of
 from tests.examples import tried
@@ -30,7 +31,8 @@ PIECES = (
     "a:",
     "@",
     "-----BEGIN ",
-    "[REDACTED:jwt:0a1b2c3d]",
+    marker_of("jwt", "0a1b2c3d"),
+    PRIVATE_MARKER,
     "Bearer ",
 )
 CODES = (

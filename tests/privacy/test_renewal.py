@@ -19,7 +19,7 @@ from recollect.privacy.detectors import DEFAULT
 from recollect.store.distilled import NodeFilter
 from recollect.store.sqlite.removing.redacting import SqliteRedacting
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
-from tests.privacy.planted_secrets import PLANTED
+from tests.privacy.planted_secrets import PLANTED, kinds_in
 
 SECRET = "acme-7qx2lm9zt4vw8rb3kd6h"
 """A key of a house whose keys only its own pattern tells."""
@@ -116,7 +116,7 @@ def test_a_new_pattern_takes_the_secret_out_of_everything_that_is_derived(home: 
     assert home.holding() == []
     said = home.said(OWN)
     assert SECRET not in said
-    assert "[REDACTED:acme_key:" in said
+    assert "acme_key" in kinds_in(said)
     assert home.finds(OWN, SECRET) == home.finds(OWN, SECRET.split("-")[1]) == 0
     assert home.finds(OWN, "goodbye") == 1
     assert home.take_in(OWN) == home.take_in(OWN)  # and nothing is left to do
@@ -137,7 +137,7 @@ def test_better_detectors_find_what_older_ones_missed(home: Home, monkeypatch: p
     configured.redactor_of.cache_clear()
     home.take_in(PrivacyConfig())
     assert home.holding(secret) == []
-    assert "[REDACTED:discord_token:" in home.said(PrivacyConfig())
+    assert "discord_token" in kinds_in(home.said(PrivacyConfig()))
 
 
 def test_what_is_allowed_can_be_read_again(home: Home) -> None:
@@ -173,7 +173,7 @@ def test_what_an_evicted_session_left_is_redacted_where_it_stands(home: Home) ->
     assert home.holding() == []
     said = home.said(OWN)
     assert SECRET not in said
-    assert "[REDACTED:acme_key:" in said
+    assert "acme_key" in kinds_in(said)
 
 
 class Killed(BaseException):

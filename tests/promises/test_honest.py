@@ -324,7 +324,7 @@ AILMENTS = (
     Ailment("database room", "warn", "free pages", _much_free_room),
     Ailment("detectors", "warn", "other detectors", _other_detectors),
     Ailment("excluded repositories", "warn", "", _stored_though_excluded),
-    Ailment("clock", "warn", "240.0 hours", _clock_was_ahead),
+    Ailment("clock", "warn", "240 h from now", _clock_was_ahead),
     Ailment("failures", "warn", "store_locked (1)", _kept_failing),
     Ailment("failures", "fail", "", _audit_gone),
     Ailment("losses", "warn", "1 time", _lost_data),

@@ -151,7 +151,7 @@ def test_damage_of_one_source_keeps_nothing_else_from_being_derived_again(machin
     machine.two.user("and a later question about the pelican")
     report = machine.memory.sync()
     assert (report.state, report.events) == ("degraded", 1)
-    assert "1 sources were derived anew from the archive by a newer parser" in report.notes
+    assert "1 source was derived anew from the archive by a newer parser" in report.notes
     assert machine.events(machine.one) == before[0]
     assert machine.events(machine.two)[:-1] == before[1]
 
@@ -278,7 +278,7 @@ def test_what_was_forgotten_stays_so_when_the_database_is_lost(machine: Machine)
     machine.memory.close()
     (machine.home / "memory.db").unlink()
     report = machine.memory.sync()
-    assert any("rebuilt from the archive: 1 sessions are back" in note for note in report.notes)
+    assert any("rebuilt from the archive: 1 session is back" in note for note in report.notes)
     assert [s.session_uid for s in machine.memory.sessions().sessions] == [machine.two.uid]
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.model.events import Event, SourceLocation
+from recollect.model.marker import PRIVATE_MARKER, SECRET_MARKER, marker_of, parts_of_marker
 from recollect.model.payloads import UserMessage
-from recollect.privacy.findings import MARKER
 from recollect.privacy.redact import Redactor
 from recollect.upkeep.revealing import reveal, secrets_of
 from tests.privacy.planted_secrets import PLANTED
@@ -63,8 +63,8 @@ def test_another_record_gives_only_what_has_the_same_fingerprint(text: str, othe
     known = secrets_of(json.dumps({"text": other}).encode(), REDACTOR, KEY)
     for marker in left:
         assert marker in shown
-    for marker in set(MARKER.findall(redacted)) - set(left):
-        assert known[marker.rsplit(":", 1)[1][:-1]] in other
+    for marker in set(SECRET_MARKER.findall(redacted)) - set(left):
+        assert known[parts_of_marker(marker)[1]] in other
 
 
 @pytest.mark.parametrize("name", PLANTED)
@@ -73,6 +73,12 @@ def test_every_kind_of_secret_is_found_again(name: str) -> None:
     record = json.dumps({"text": f"before {written} after"}).encode()
     assert revealed(f"before {written} after", record) == (f"before {written} after", ())
     assert any(secret in found or found in written for found in secrets_of(record, REDACTOR, KEY).values())
+
+
+def test_a_secret_behind_a_private_span_comes_back() -> None:
+    secret = PLANTED["github_classic"][0]
+    text = f"<private>my words</private> and {secret}"
+    assert revealed(text, json.dumps({"text": text}).encode()) == (f"{PRIVATE_MARKER} and {secret}", ())
 
 
 def test_a_value_that_is_secret_because_of_its_key_is_found_again() -> None:
@@ -85,10 +91,11 @@ def test_a_value_that_is_secret_because_of_its_key_is_found_again() -> None:
 
 
 def test_a_marker_that_an_agent_wrote_itself_stays_as_it_is() -> None:
-    text = "[REDACTED:jwt:01234567] and more"
+    marker = marker_of("jwt", "01234567")
+    text = f"{marker} and more"
     shown, left = revealed(text, json.dumps({"text": text}).encode())
     assert shown == text
-    assert left == ("[REDACTED:jwt:01234567]",)
+    assert left == (marker,)
 
 
 def test_records_without_markers_are_not_read() -> None:

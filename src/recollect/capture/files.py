@@ -11,6 +11,7 @@ from typing import BinaryIO, Protocol
 
 import zstandard
 
+from recollect import units
 from recollect.errors import SourceChanged, SourceRefused, SourceUnavailable
 from recollect.model.records import ZSTD_SUFFIXES
 
@@ -60,7 +61,8 @@ class SourceFile:
 
     def _read_decompressed(self, offset: int, length: int) -> bytes:
         if offset + length > MAX_DECOMPRESSED_BYTES:
-            raise SourceRefused(f"{self._path} decompresses to more than 8 GiB", reason="too large")
+            limit = units.size(MAX_DECOMPRESSED_BYTES, binary=True)
+            raise SourceRefused(f"{self._path} decompresses to more than {limit}", reason="too large")
         if self._stream is None or offset < self._stream_at:
             self._handle.seek(0)
             reader = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES)

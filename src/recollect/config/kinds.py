@@ -22,6 +22,11 @@ from msgspec.inspect import (
     VarTupleType,
 )
 
+from recollect.units import DURATION_UNITS, parse_duration, parse_size
+
+_SECONDS = {"s": 1, "seconds": 1, "days": DURATION_UNITS["d"]}
+"""By the last word of a key: the seconds in what it counts."""
+
 
 def tables_in(kind: Type) -> StructType | None:
     """Return the type of the tables in a list of tables, None for anything else."""
@@ -83,6 +88,23 @@ def members(value: Any, info: Type) -> Iterator[tuple[str, Any, Type]]:
     elif isinstance(value, list) and (table := tables_in(info)) is not None:
         for number, item in enumerate(value, 1):
             yield str(number), item, table
+
+
+def with_unit(key: str, text: str) -> float | None:
+    """Return the number that a key counts of a text with a unit, such as `4 GiB` or `6 w`; None for another text."""
+    counted = key.rpartition("_")[2]
+    try:
+        number = parse_size(text) if counted == "bytes" else parse_duration(text) / _SECONDS[counted]
+    except (ValueError, KeyError):
+        return None
+    return int(number) if number == int(number) else number
+
+
+def allowed_at(key: str, info: Type) -> str:
+    """Return in words what may stand at a key."""
+    counted = key.rpartition("_")[2]
+    example = "4 MiB" if counted == "bytes" else {1: "30 s", DURATION_UNITS["d"]: "6 w"}.get(_SECONDS.get(counted, 0))
+    return allowed_in_words(info) + (f", or a text with a unit such as {literal(example)}" if example else "")
 
 
 def allowed_in_words(info: Type) -> str:

@@ -25,7 +25,7 @@ from msgspec.inspect import (
     type_info,
 )
 
-from recollect.config.kinds import allowed_in_words, dotted, kinds_of, members, plain, shown
+from recollect.config.kinds import allowed_at, dotted, kinds_of, members, plain, shown, with_unit
 from recollect.config.retention import RetentionConfig
 from recollect.config.settings import Config, PrivacyConfig
 from recollect.errors import ConfigError
@@ -69,6 +69,7 @@ def parse_config(table: dict[str, Any], *, where: str = "the configuration") -> 
             allowed=known,
             hint=f"known here: {', '.join(known)}",
         )
+    table = _in_numbers(table, info)
     try:
         config = msgspec.convert(table, Config, strict=True)
     except msgspec.ValidationError as error:
@@ -126,6 +127,17 @@ def _unknown_keys(value: Any, info: Type, path: tuple[str, ...]) -> Iterator[tup
         yield from _unknown_keys(item, kind, (*path, key))
 
 
+def _in_numbers(value: Any, info: Type, key: str = "") -> Any:
+    """Return a value in which each text with a unit is the number that its key counts, if that number is allowed."""
+    if isinstance(value, dict):
+        known = {name: kind for name, _, kind in members(value, info)}
+        return {name: _in_numbers(item, known[name], name) if name in known else item for name, item in value.items()}
+    if not isinstance(value, str) or _fits(value, info):
+        return value
+    number = with_unit(key, value)
+    return number if number is not None and _fits(number, info) else value
+
+
 def _wrong_value(value: Any, info: Type) -> tuple[tuple[str, ...], Any, str]:
     """Return (path, value, what is allowed) of the innermost part of a table that doesn't fit its type."""
     path: tuple[str, ...] = ()
@@ -135,7 +147,7 @@ def _wrong_value(value: Any, info: Type) -> tuple[tuple[str, ...], Any, str]:
                 path, value, info = (*path, key), item, kind
                 break
         else:
-            return path, value, allowed_in_words(info)
+            return path, value, allowed_at(path[-1] if path else "", info)
 
 
 def _fits(value: Any, info: Type) -> bool:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.inspect import DictType, StructType, type_info
 
-from recollect.config.kinds import allowed_in_words, bare, literal, plain, tables_in
+from recollect.config.kinds import allowed_at, bare, literal, plain, tables_in
 from recollect.config.settings import DEFAULT_AGENT, Config
 
 
@@ -42,7 +42,7 @@ def _table(name: str, value: msgspec.Struct, with_docs: bool) -> list[str]:
     lines = [f"[{name}]"]
     inner: list[str] = []
     for key, hint in get_type_hints(type(value), include_extras=True).items():
-        docs = _doc_lines(hint) if with_docs else []
+        docs = _doc_lines(hint, key) if with_docs else []
         field = getattr(value, key)
         kind = plain(type_info(hint))
         tables = tables_in(kind)
@@ -76,14 +76,14 @@ def _as_comments(lines: list[str]) -> list[str]:
     return [line if line.startswith("#") else f"# {line}" for line in lines]
 
 
-def _doc_lines(hint: Any) -> list[str]:
+def _doc_lines(hint: Any, key: str = "") -> list[str]:
     """Return the comment lines of a field: its text, then what is allowed."""
     info = type_info(hint)
     text = next((m.description or "" for m in getattr(hint, "__metadata__", ()) if isinstance(m, Meta)), "")
     inner = plain(info)
     is_table = isinstance(inner, StructType) or tables_in(inner) is not None
     if not is_table and not (isinstance(inner, DictType) and isinstance(inner.value_type, StructType)):
-        text += f" Allowed: {allowed_in_words(inner)}."
+        text += f" Allowed: {allowed_at(key, inner)}."
     words, lines = text.split(), ["#"]
     for word in words:
         if len(lines[-1]) + 1 + len(word) > 110:

@@ -14,6 +14,7 @@ import msgspec
 
 from recollect.endpoints.failing import Asked, failure
 from recollect.errors import EndpointUnavailable, EndpointUnusable
+from recollect.units import duration, size
 
 if TYPE_CHECKING:
     import httpx2
@@ -125,14 +126,14 @@ class Poster:
         for piece in response.iter_bytes():
             found += piece
             if len(found) > most:
-                raise EndpointUnusable(f"{self._url} answered more than {most // 1024 // 1024} MB")
+                raise EndpointUnusable(f"{self._url} answered more than {size(most, binary=True)}")
             if self._clock.now() > ends_at:
                 raise self._slow()
         return bytes(found)
 
     def _slow(self) -> EndpointUnavailable:
         return EndpointUnavailable(
-            f"{self._url} took longer than {self._timeout_s:g} s",
+            f"{self._url} took longer than {duration(self._timeout_s)}",
             kind="slow",
             hint=f"see `timeout_s` in [{self._manner.section}]",
         )

@@ -11,10 +11,11 @@ from pathlib import Path
 import msgspec
 
 from recollect.config import PrivacyConfig
+from recollect.model.marker import replaced_by_markers
 from recollect.store.ports import TextRedactor
 from recollect.store.sqlite.readers.names import NAME_KINDS, NameKind, names_above, names_of
 from recollect.store.sqlite.removing.policy import read_mark, write_mark
-from recollect.visible import hide, secrets_of
+from recollect.visible import hide
 
 _MARK = "secret_names"
 
@@ -53,7 +54,7 @@ def hide_secret_names(home: Path) -> None:
     if spelled:
         shown: dict[str, str] = {}
         for name in names_of(home, spelled):
-            shown.update(secrets_of(name.text, spelled[name.kind, name.number]))
+            shown.update(replaced_by_markers(name.text, spelled[name.kind, name.number]))
         hide(shown)
 
 

@@ -15,6 +15,7 @@ from recollect.capture.otlp import Signal, request_of_json, request_of_protobuf,
 from recollect.errors import DiskFull, SourceRefused, StoreError
 from recollect.model.time import day_of
 from recollect.pipeline.spool import part_of, part_path
+from recollect.units import size
 
 OTLP = "otlp"
 MAX_SPOOL_BYTES = 512 * 1024 * 1024
@@ -60,7 +61,7 @@ class SpoolFacet:
             is_as_sent = is_json and not sifted.rejected
             line = msgspec.json.format(body, indent=-1) if is_as_sent else msgspec.json.encode(sifted.request)
             if len(line) > MAX_RECORD_BYTES:
-                limit = f"{MAX_RECORD_BYTES // 1024**2} MiB"
+                limit = size(MAX_RECORD_BYTES, binary=True)
                 raise SourceRefused(f"as JSON the request is larger than {limit}", reason="too large")
             self._append(self.otlp_folder, line)
         return Spooled(sifted.accepted, sifted.rejected, sifted.reason)
@@ -74,14 +75,14 @@ class SpoolFacet:
                 raise (DiskFull(message) if error.errno in _NO_SPACE else StoreError(message)) from error
 
 
-def _path_for(folder: Path, day: str, size: int) -> Path:
+def _path_for(folder: Path, day: str, length: int) -> Path:
     """Return the file for a line of a day. Raises StoreError when the spool is full."""
     sizes = {}
     if folder.exists():
         with os.scandir(folder) as entries:
             sizes = {entry.name: entry.stat(follow_symlinks=False).st_size for entry in entries}
-    if sum(sizes.values()) + size > MAX_SPOOL_BYTES or len(sizes) >= MAX_SPOOL_FILES:
-        limit = f"{MAX_SPOOL_BYTES // 1024**2} MiB"
+    if sum(sizes.values()) + length > MAX_SPOOL_BYTES or len(sizes) >= MAX_SPOOL_FILES:
+        limit = size(MAX_SPOOL_BYTES, binary=True)
         raise StoreError(f"the spool is full ({limit} wait for a sync)", hint="run `recollect sync`")
     part = max((part_of(name) for name in sizes if name.startswith(f"{day}.")), default=1)
     if sizes.get(part_path(folder, day, part).name, 0) >= MAX_PART_BYTES:

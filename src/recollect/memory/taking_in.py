@@ -22,6 +22,7 @@ from recollect.memory.names import hide_secret_names, note_secret_names
 from recollect.paths import HOME_VARIABLE
 from recollect.pipeline.home import Home
 from recollect.store.ports import Reader
+from recollect.units import plural
 
 # A search must start quickly: what only taking in needs is imported there.
 if TYPE_CHECKING:
@@ -332,9 +333,9 @@ class TakesIn(ABC):
         sessions = sum(agent.sessions for agent in count.agents)
         add_audit(self.home, "recover", {"sessions": sessions}, at=now_us())
         return [
-            f"{error}. It was rebuilt from the archive: {sessions:,} sessions are back. Notes, facts, diaries, pins "
-            "and decisions that you added were in the database alone: `recollect repair --from BACKUP` brings them "
-            "back",
+            f"{error}. It was rebuilt from the archive: {plural(sessions, 'session is', 'sessions are')} back. Notes, "
+            "facts, diaries, pins and decisions that you added were in the database alone: "
+            "`recollect repair --from BACKUP` brings them back",
             *rebuilt.lost,
         ]
 
@@ -399,7 +400,7 @@ class TakesIn(ABC):
                     count = mend_index(writer, self.reader(), index)
         except RecollectError as error:
             return f"the search index could not be mended: {error}"
-        return f"a damaged part of the search index was made anew: {count:,} events"
+        return f"a damaged part of the search index was made anew: {plural(count, 'event')}"
 
     def _hide_names(self) -> None:
         """Have secrets in new ids and paths shown as markers, here and by whoever opens the memory later."""

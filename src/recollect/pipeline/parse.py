@@ -21,6 +21,7 @@ from recollect.config import PrivacyConfig
 from recollect.errors import SourceRefused
 from recollect.model.events import Event, Role, SourceLocation, TsQuality
 from recollect.model.ids import record_event_id, session_uid, source_id
+from recollect.model.marker import replaced_by_markers
 from recollect.model.payloads import KINDS, Payload
 from recollect.model.records import ZSTD_SUFFIXES, Defect, SourceInfo
 from recollect.model.text import summary_of
@@ -30,7 +31,7 @@ from recollect.privacy.redact import Redactor
 from recollect.store.blocks import BlockEntry, decode_block
 from recollect.store.bodies import hydrate
 from recollect.store.ports import FLAG_SIDECHAIN, EventDraft, RecordPlace
-from recollect.visible import hide, secrets_of
+from recollect.visible import hide
 
 SHIPPED = PrivacyConfig()
 """What is looked for where no configuration says more."""
@@ -170,7 +171,7 @@ class FileParser:
         payload = hydrate(entry.body, partial(bytes, raw), self._redact)
         seq = self._seq[uid]
         if not seq:
-            hide(secrets_of(uid, self._redact(uid)))
+            hide(replaced_by_markers(uid, self._redact(uid)))
         self._seq[uid] += 1
         return Event(
             session_uid=uid,

@@ -48,6 +48,7 @@ from recollect.pipeline.work.stages import OtherThreads, StageTimer
 from recollect.pipeline.work.tasks import TaskAnswer
 from recollect.store.ports import Reader, SourceRow, Writer
 from recollect.store.sqlite.writer import SqliteWriter
+from recollect.units import plural, size
 from recollect.upkeep.forgetting.repositories import excluded_repos
 from recollect.upkeep.forgetting.tombstones import Forgotten
 
@@ -200,7 +201,8 @@ def _rederive_stale(
         report.notes += lost
         report.state = "degraded"
     if count:
-        report.notes.append(f"{count} sources were derived anew from the archive by a newer parser")
+        derived = plural(count, "source was", "sources were")
+        report.notes.append(f"{derived} derived anew from the archive by a newer parser")
 
 
 def _mend(writer: Writer, reader: Reader, index: IndexWriterSet, report: SyncReport) -> None:
@@ -211,7 +213,7 @@ def _mend(writer: Writer, reader: Reader, index: IndexWriterSet, report: SyncRep
         report.notes.append(f"the search index could not be mended: {error}")
         return
     if mended:
-        report.notes.append(f"the search index was brought in step: {mended} events added")
+        report.notes.append(f"the search index was brought in step: {plural(mended, 'event')} added")
 
 
 def _take_documents(home: Home, keys: HomeKeys, request: SyncRequest, report: SyncReport) -> None:
@@ -336,7 +338,7 @@ def _plan_and_touch(
     # A session's authority comes before what only adds to it; within a lane the oldest first.
     planned.sort(key=lambda p: p.task.source.lane)
     if left:
-        report.notes.append(f"{left / 1e6:.0f} MB are not taken in yet; run `recollect sync`")
+        report.notes.append(f"{size(left)} are not taken in yet; run `recollect sync`")
     return planned
 
 
@@ -397,7 +399,7 @@ def _warn(line: AgentSync, planner: Planner, planned: list[Planned]) -> None:
             line.warnings.append("its folder is there but no session was found in it")
     new_bytes = sum(p.bytes for p in planned if p.task.source.agent == line.agent)
     if planner.known_bytes and new_bytes > _MANY_TIMES * max(planner.known_bytes, _USUAL_BYTES):
-        line.warnings.append(f"{new_bytes / 1e6:.0f} MB are new, far more than everything known so far")
+        line.warnings.append(f"{size(new_bytes)} are new, far more than everything known so far")
 
 
 def _bounded(planned: list[Planned], max_bytes: int | None) -> tuple[list[Planned], int]:
@@ -526,11 +528,11 @@ def _finish_report(report: SyncReport, ingester: Ingester, timer: StageTimer, th
     for line in report.agents.values():
         report.bytes += line.bytes
         if line.records and not line.events and not line.replays:
-            line.warnings.append(f"{line.records} records gave no event; its format may have changed")
+            line.warnings.append(f"{plural(line.records, 'record')} gave no event; its format may have changed")
         line.sessions = sum(1 for uid in ingester.touched_sessions if uid.startswith(f"{line.agent}:"))
     failures = sum(s.is_failure for line in report.agents.values() for s in line.skipped)
     if failures:
-        report.notes.append(f"{failures} source{'s' * (failures > 1)} could not be read; the next sync tries again")
+        report.notes.append(f"{plural(failures, 'source')} could not be read; the next sync tries again")
         if report.state == "done":
             report.state = "degraded"
     report.stage_seconds = dict(timer.seconds)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from recollect.model.marker import PRIVATE_MARKER
+
 PRIVATE_KIND: Final = "private"
 """How findings and counts name such a span."""
-PRIVATE_MARKER: Final = "[PRIVATE]"
-"""What stands in the place of a span. Two spans look the same: a fingerprint of a person's words could be guessed."""
 PRIVATE_LITERALS: Final = (b"<private", b"<Private", b"<PRIVATE")
 """Of which one is in the bytes of every text that `strip_private` changes, unless they are written as escapes."""
 PRIVATE_RAW: Final = re.compile(rb"<(?:private|Private|PRIVATE)(?:>|\s|\\[fnrtu])")

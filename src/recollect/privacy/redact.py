@@ -11,9 +11,10 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
+from recollect.model.marker import SECRET_MARKER
 from recollect.privacy.assignments import JWK_MEMBERS, VALUE_KEYS, kind_by_key, name_of_pair
 from recollect.privacy.detectors import DEFAULT
-from recollect.privacy.findings import MARKER, Finding, finding_of
+from recollect.privacy.findings import Finding, finding_of
 from recollect.privacy.matcher import Claim, matcher_of
 from recollect.privacy.private_spans import PRIVATE_KIND, strip_private
 from recollect.privacy.shapes import Detector
@@ -123,8 +124,7 @@ class Redactor:
             claims.append(Claim(0, len(text), self._rank_by_kind[whole_kind], text))
         if claims and self._allowed:
             claims = [c for c in claims if not self._allows(c.secret) and not self._allows(text[c.start : c.end])]
-        if claims and "[REDACTED:" in text:
-            markers = [match.span() for match in MARKER.finditer(text)]
+        if claims and (markers := [match.span() for match in SECRET_MARKER.finditer(text)]):
             claims = [claim for claim in claims if not _touches(claim, markers)]
         return sorted(claims)
 

@@ -11,6 +11,7 @@ import msgspec
 from recollect.recall.answers import SearchAnswer
 from recollect.store.entries import EntryReader
 from recollect.store.ports import ChangeRange, SessionKey
+from recollect.units import plural
 
 NOTHING = "nothing found"
 NOT_INDEXED = "nothing has been indexed yet"
@@ -78,7 +79,7 @@ def _of(shard: str) -> str:
 
 
 def _events(count: int) -> str:
-    return f"{count:,} event{' was' if count == 1 else 's were'}"
+    return plural(count, "event was", "events were")
 
 
 class Coverage(msgspec.Struct, frozen=True):

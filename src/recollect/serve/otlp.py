@@ -21,6 +21,7 @@ from recollect.errors import SourceRefused, StoreError
 from recollect.memory import Signal, Spooled, SpoolFacet
 from recollect.serve.loopback import stranger
 from recollect.serve.token import is_token
+from recollect.units import size
 
 MAX_BYTES = 16 * 1024 * 1024
 """Of a request, as sent and unpacked."""
@@ -131,7 +132,7 @@ def _unpacked(body: bytes, encoding: str) -> bytes:
 
 
 def _too_large() -> _Refused:
-    return _Refused(413, f"the request is larger than {MAX_BYTES // 1024**2} MiB")
+    return _Refused(413, f"the request is larger than {size(MAX_BYTES, binary=True)}")
 
 
 def _success(signal: Signal, kept: Spooled, *, is_json: bool) -> Response:

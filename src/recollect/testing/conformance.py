@@ -12,6 +12,7 @@ from recollect.agents.guard import unguarded
 from recollect.model.events import Draft
 from recollect.model.payloads import Json, kind_of
 from recollect.model.records import Record, SourceInfo
+from recollect.units import size
 
 HEAD_BYTES = 64 * 1024
 MAX_STATE_BYTES = 1 << 20
@@ -82,7 +83,8 @@ def check_records(adapter: Adapter, info: SourceInfo, records: Sequence[Record])
     for record in records:
         state = adapter.parse(record, state).state
         if len(msgspec.msgpack.encode(state)) > MAX_STATE_BYTES:
-            problems.append(f"the state after record {record.index} is larger than 1 MiB")
+            most = size(MAX_STATE_BYTES, binary=True)
+            problems.append(f"the state after record {record.index} is larger than {most}")
             break
     for index, drafts in enumerate(whole.events):
         if any((draft.ts is None) != (draft.ts_quality == "missing") for draft in drafts):

@@ -30,6 +30,7 @@ from recollect.store.sqlite.snapshots.holders import (
     still_there,
 )
 from recollect.store.sqlite.writer import SqliteWriter
+from recollect.units import plural, size
 
 Progress = Callable[[int, int], None]
 """(bytes read, bytes to read)"""
@@ -52,8 +53,7 @@ class Damage(msgspec.Struct, frozen=True):
             return ""
         named = ", ".join(source.path for source in self.sources[:shown])
         more = f" and {len(self.sources) - shown:,} more" if len(self.sources) > shown else ""
-        chunks = "chunk" if self.chunks == 1 else "chunks"
-        return f"{self.chunks:,} {chunks} of the archive ({self.bytes:,} bytes) cannot be read: {named}{more}"
+        return f"{plural(self.chunks, 'chunk')} of the archive ({size(self.bytes)}) cannot be read: {named}{more}"
 
 
 def known_damage(home: Path, archive: Archive) -> Damage:

@@ -12,6 +12,7 @@ import msgspec
 from recollect.config import NotifyConfig
 from recollect.errors import StoreError
 from recollect.store.sqlite.removing.policy import read_mark, write_mark
+from recollect.units import duration
 
 NoticeName = Literal["session_memory.data_loss", "session_memory.distilled_cap", "session_memory.failure"]
 _MARK = "notified"
@@ -50,7 +51,7 @@ def notify(home: Path, config: NotifyConfig, notice: Notice, *, now_us: int) -> 
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return f"`[notify] command` took longer than {config.timeout_seconds} s and was ended"
+        return f"`[notify] command` took longer than {duration(config.timeout_seconds)} and was ended"
     except (OSError, ValueError) as error:
         return f"`[notify] command` could not be run: {error}"
     return f"`[notify] command` ended with {done.returncode}" if done.returncode else ""

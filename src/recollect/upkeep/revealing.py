@@ -15,7 +15,9 @@ from typing import Any
 import msgspec
 
 from recollect.model.events import Event, SourceLocation
-from recollect.privacy.findings import MARKER, finding_of
+from recollect.model.marker import SECRET_MARKER, parts_of_marker
+from recollect.privacy.findings import finding_of
+from recollect.privacy.private_spans import strip_private
 from recollect.privacy.redact import Redactor
 
 _MAX_SECRET_CHARS = 16_384
@@ -52,13 +54,13 @@ def reveal(
     known: tuple[SourceLocation | None, dict[str, str]] = (None, {})
     for event in events:
         plain = msgspec.to_builtins(event.payload)
-        markers = set(MARKER.findall(" ".join(_strings(plain))))
+        markers = set(SECRET_MARKER.findall(" ".join(_strings(plain))))
         secrets: dict[str, str] = {}
         if markers:
             if known[0] != event.location:
                 record = read_record(event.location)
                 known = (event.location, secrets_of(record, redactor, marker_key))
-            secrets = {marker: known[1][_fingerprint(marker)] for marker in markers if _fingerprint(marker) in known[1]}
+            secrets = {m: known[1][name] for m in markers if (name := parts_of_marker(m)[1]) in known[1]}
         yield RevealedEvent(
             session_uid=event.session_uid,
             seq=event.seq,
@@ -103,7 +105,8 @@ def _pairs(record: bytes, redactor: Redactor) -> Iterator[tuple[str, str]]:
 
 def _aligned(original: str, redacted: str, marker_key: bytes) -> dict[str, str]:
     """Return what each marker of a redacted text stands for, by fingerprint: the text around markers is unchanged."""
-    marks = list(MARKER.finditer(redacted))
+    original, _ = strip_private(original)
+    marks = list(SECRET_MARKER.finditer(redacted))
     if not marks:
         return {}
     edges = [0, *(edge for mark in marks for edge in mark.span()), len(redacted)]
@@ -114,7 +117,7 @@ def _aligned(original: str, redacted: str, marker_key: bytes) -> dict[str, str]:
         secret = _secret_at(original, at, mark[0], following, marker_key)
         if secret is None:
             break
-        found[_fingerprint(mark[0])] = secret
+        found[parts_of_marker(mark[0])[1]] = secret
         at += len(secret) + len(following)
     return found
 
@@ -123,7 +126,7 @@ def _secret_at(original: str, start: int, marker: str, following: str, marker_ke
     """Return the text from `start` on that a marker stands for, None where none has its fingerprint."""
     if original.startswith(marker, start):  # the agent wrote the marker itself
         return marker
-    kind = marker.split(":")[1]
+    kind, _ = parts_of_marker(marker)
     stop, last = start, min(len(original), start + _MAX_SECRET_CHARS)
     while start < (stop := original.find(following, stop + 1)) <= last:
         secret = original[start:stop]
@@ -132,16 +135,12 @@ def _secret_at(original: str, start: int, marker: str, following: str, marker_ke
     return None
 
 
-def _fingerprint(marker: str) -> str:
-    return marker.rsplit(":", 1)[1].rstrip("]")
-
-
 def _replaced(value: Any, secrets: dict[str, str]) -> Any:
     """Return a payload with the secrets in it."""
     if not secrets:
         return value
     if isinstance(value, str):
-        return MARKER.sub(lambda match: secrets.get(match[0], match[0]), value)
+        return SECRET_MARKER.sub(lambda match: secrets.get(match[0], match[0]), value)
     if isinstance(value, dict):
         return {_replaced(key, secrets): _replaced(item, secrets) for key, item in value.items()}
     return [_replaced(item, secrets) for item in value] if isinstance(value, list | tuple) else value

@@ -34,14 +34,14 @@ def closing(example: SearchAnswer | None = None, demo_home: str = "") -> str:
 def test_it_shows_what_is_in_the_memory_and_how_fast_it_came() -> None:
     text = closing()
     assert "in the memory: 1.0 MB of sources, kept in 6 B at /h\n" in text
-    assert "this time: 40 new events from 1.0 MB in 0.5 s, 2.0 MB/s\n" in text
+    assert "this time: 40 new events from 1.0 MB in 500 ms, 2.0 MB/s\n" in text
 
 
 def test_a_rate_that_says_nothing_is_left_out() -> None:
     sync = SyncReport({"codex": AgentSync("codex", events=4)}, 0.5, 1_000, 400)
     report = msgspec.structs.replace(REPORT, sync=sync)
     text = screen(lambda out: print_closing(out, report, now_us=NOW_US))
-    assert "this time: 4 new events from 1.0 kB in 0.5 s\n" in text
+    assert "this time: 4 new events from 1.0 kB in 500 ms\n" in text
 
 
 def test_it_shows_one_search_with_its_cited_hits() -> None:

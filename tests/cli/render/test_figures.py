@@ -1,4 +1,4 @@
-"""Times, sizes and counts as people read them."""
+"""Times, speeds and prices as people read them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.cli.render.figures import ago, clock, plural, size, speed, stamp, usd, when
+from recollect.cli.render.figures import ago, clock, speed, stamp, usd, when
 
 SECOND = 1_000_000
 
@@ -44,19 +44,6 @@ def test_no_time_is_said() -> None:
 @given(st.integers())
 def test_any_instant_can_be_shown(us: int) -> None:
     assert re.fullmatch(r"\d+-\d\d-\d\d \d\d:\d\d", stamp(us))
-
-
-@pytest.mark.parametrize(
-    ("count_bytes", "expected"),
-    [(0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (99_949, "99.9 kB"), (123_456, "123 kB"), (999_999, "1.0 MB"),
-     (4_200_000_000, "4.2 GB"), (7e15, "7000.0 TB")],
-)  # fmt: skip
-def test_sizes_are_decimal(count_bytes: float, expected: str) -> None:
-    assert size(count_bytes) == expected
-
-
-def test_one_is_singular() -> None:
-    assert [plural(n, "event") for n in (0, 1, 2, 1_000)] == ["0 events", "1 event", "2 events", "1,000 events"]
 
 
 def test_an_unknown_price_is_no_zero() -> None:

@@ -81,7 +81,7 @@ def test_a_sync_shows_a_line_per_agent_and_why_sources_were_skipped() -> None:
     assert ["codex", "14", "2", "0", "0", "0", "12", "0", "5", "1", "2.0 MB"] in [cells(x) for x in text.splitlines()]
     assert "skipped /x9: empty\nskipped 2 more of codex\n" in text
     assert "warning: codex: nothing new for ten days\n" in text
-    assert text.endswith("5 new events, 2.0 MB in, 700 kB stored, 0.5 s (4.0 MB/s)\n")
+    assert text.endswith("5 new events, 2.0 MB in, 700 kB stored, 500 ms (4.0 MB/s)\n")
 
 
 def test_a_busy_home_is_said_and_not_taken_for_an_empty_one() -> None:

@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recollect.cli.render.retro.document import Document, Row, Section, Table, document_of, duration, proof
+from recollect.cli.render.retro.document import Document, Row, Section, Table, document_of, proof
 from recollect.cli.render.retro.markdown import to_markdown
 from recollect.cli.render.retro.page import to_page
 from recollect.cli.render.retro.plots import COLOURS, MAX_BARS, draw, standing_alone
@@ -90,7 +90,3 @@ def test_a_plot_takes_its_colours_from_the_page_and_no_formula_from_a_path() -> 
     assert "#0102" not in "".join(plots.values())
     assert draw(retro) == (plots, why)
     assert "var(" not in standing_alone(plots["cost"])
-
-
-def test_durations_are_read_as_people_say_them() -> None:
-    assert [duration(s) for s in (0, 59.9, 60, 3600, 90_061)] == ["0 s", "59 s", "1 min", "1 h 0 min", "25 h 1 min"]

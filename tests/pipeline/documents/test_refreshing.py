@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from recollect.archive.keys import home_keys
 from recollect.config import Config
 from recollect.config.settings import PrivacyConfig, SecretPatternConfig
+from recollect.model.marker import PRIVATE_MARKER
 from recollect.pipeline.documents import refreshing, taking
 from recollect.pipeline.documents.refreshing import Bounds, DocumentDesk, is_due, refresh
 from recollect.pipeline.documents.report import CollectionReport
@@ -140,7 +141,7 @@ def test_secrets_and_private_spans_are_replaced_before_the_text_is_cut(desk: Des
     text = desk.found()["a.md"]
     assert SECRET not in text
     assert "nobody" not in text
-    assert "[PRIVATE] this" in text
+    assert f"{PRIVATE_MARKER} this" in text
     everything = b"".join(path.read_bytes() for path in desk.home.rglob("*") if path.is_file())
     assert SECRET.encode()[:30] not in everything
 
@@ -377,7 +378,7 @@ def test_more_documents_than_are_held_in_memory_are_left_out_and_told(
         desk.write(f"{number}.md", f"{number}\n")
     report = desk.run()
     assert (report.state, report.new) == ("done", 3)
-    assert report.notes == ["2 files beyond the first 3 were left out"]
+    assert report.notes == ["left out: 2 files beyond the first 3"]
     desk.write("00.md", "first\n")
     assert desk.run().removed == 1
     assert set(desk.found()) == {"0.md", "00.md", "1.md"}

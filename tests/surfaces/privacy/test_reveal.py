@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Outcome, recollect
-from tests.privacy.planted_secrets import PLANTED
+from tests.privacy.planted_secrets import PLANTED, kinds_in
 
 __all__ = ["recollect"]
 
@@ -110,7 +110,7 @@ def test_a_plain_export_is_redacted_and_lies_in_the_current_folder(
     assert recollect("export", UID).code == 0
     (name,) = set(os.listdir(tmp_path)) - before
     written = (tmp_path / name).read_text("utf-8")
-    assert "[REDACTED:" in written
+    assert kinds_in(written)
     assert TOKEN not in written
     assert KEY not in written
     assert recollect("reveal", "--log").code == 1

@@ -117,7 +117,7 @@ def test_documents_that_are_missing_or_too_many_are_named(memory: Memory) -> Non
         index.add([IndexDoc(999 << 24, 999, shard, '"kind":"user_message","text":"stray"}')])
     details = [d.detail for d in parts(memory)["index"].differences]
     assert f"documents of event key {other} should not be there" in details
-    assert "1 documents are of sessions that are not stored" in details
+    assert "1 document is of sessions that are not stored" in details
 
 
 def test_a_document_with_other_words_is_named(memory: Memory) -> None:

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from recollect.errors import KeyUnavailable
 from recollect.processes import own_command
+from recollect.units import duration
 
 SERVICE: Final = "recollect"
 """Under which service the keyring lists our keys; the name of an entry is `wrapping key <key id>`."""
@@ -94,7 +95,7 @@ def _ask(action: str, key_id: str, *, may_ask: bool, value: str = "") -> dict[st
         answer = json.loads(done.stdout) if done.returncode == 0 else {"problem": _last_line(done.stderr)}
     except subprocess.TimeoutExpired as error:
         raise KeyUnavailable(
-            f"the system's keyring did not answer within {error.timeout:.0f} s", hint="unlock it and try again"
+            f"the system's keyring did not answer within {duration(error.timeout)}", hint="unlock it and try again"
         ) from None
     except (OSError, ValueError) as error:
         raise KeyUnavailable(f"the system's keyring cannot be asked: {error}") from error

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from recollect import units
 from recollect.capture.decode import decode_record
 from recollect.errors import SourceChanged, SourceRefused, SourceUnavailable
 from recollect.model.rows import encode_row, text_cell
@@ -110,7 +111,8 @@ def _pieces(path: str) -> Iterator[tuple[int, bytes]]:
                         yield at, _bytes(text)
                     return
                 if len(text) > MAX_ELEMENT_BYTES:
-                    raise SourceRefused(f"{path} holds a conversation of more than 64 MiB", reason="too large")
+                    limit = units.size(MAX_ELEMENT_BYTES, binary=True)
+                    raise SourceRefused(f"{path} holds a conversation of more than {limit}", reason="too large")
                 # Twice as much each time, so that a long conversation is not scanned again and again.
                 step = handle.read(max(_STEP_BYTES, len(text)))
                 is_over = not step

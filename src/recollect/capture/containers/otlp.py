@@ -15,11 +15,13 @@ from typing import BinaryIO
 
 import msgspec
 
+from recollect import units
 from recollect.capture.otlp import json_of, says_all, signal_of
 from recollect.errors import SourceChanged, SourceRefused, SourceUnavailable
 from recollect.model.rows import Cell, encode_row
 
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+_LIMIT = units.size(MAX_MESSAGE_BYTES, binary=True)
 UNREADABLE = "unreadable"
 """The table of messages that are of no signal."""
 _LENGTH_BYTES = 4
@@ -54,14 +56,14 @@ def messages_in(handle: BinaryIO, path: str) -> Iterator[bytes]:
     head = handle.read(_LENGTH_BYTES + 1)
     if not _is_framed(head, size):
         if size > MAX_MESSAGE_BYTES:
-            raise SourceRefused(f"{path} is a message of more than 64 MiB", reason="too large")
+            raise SourceRefused(f"{path} is a message of more than {_LIMIT}", reason="too large")
         yield head + handle.read(MAX_MESSAGE_BYTES)
         return
     handle.seek(0)
     while len(prefix := handle.read(_LENGTH_BYTES)) == _LENGTH_BYTES:
         length = int.from_bytes(prefix, "big")
         if length > MAX_MESSAGE_BYTES:
-            raise SourceRefused(f"{path} holds a message of more than 64 MiB", reason="too large")
+            raise SourceRefused(f"{path} holds a message of more than {_LIMIT}", reason="too large")
         body = handle.read(length)
         if len(body) < length:
             return

@@ -12,6 +12,7 @@ from recollect.cli.options import json_option, no_sync_option, open_memory
 from recollect.cli.terminal import console, write_json
 from recollect.clock import now_us
 from recollect.errors import UsageError
+from recollect.units import size
 
 if TYPE_CHECKING:
     from recollect.memory import BlameQuestion
@@ -80,7 +81,7 @@ def _question(path: Path, number: int | None) -> BlameQuestion:
 def _lines(path: Path, shown: Path) -> list[str]:
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
-            raise UsageError(f"{shown} is larger than {MAX_FILE_BYTES // 1024 // 1024} MiB")
+            raise UsageError(f"{shown} is larger than {size(MAX_FILE_BYTES, binary=True)}")
         text = path.read_text("utf-8", "replace")
     except OSError as error:
         raise UsageError(

@@ -11,6 +11,7 @@ import click
 from recollect.cli.options import TimeRange, json_option, limit_option, open_memory, range_options
 from recollect.cli.terminal import console, write_json
 from recollect.errors import UsageError
+from recollect.units import size
 
 if TYPE_CHECKING:
     from recollect.model.learned.notes import DiaryEntry
@@ -123,5 +124,5 @@ def _standard_input() -> str:
         return ""
     data = sys.stdin.buffer.read(_MAX_STDIN_BYTES + 1)
     if len(data) > _MAX_STDIN_BYTES:
-        raise UsageError("an entry of a diary is smaller than 1 MiB")
+        raise UsageError(f"an entry of a diary is at most {size(_MAX_STDIN_BYTES, binary=True)}")
     return data.decode("utf-8", "replace")

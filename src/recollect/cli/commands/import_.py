@@ -137,7 +137,7 @@ def _print(report: SyncReport, paths: Sequence[Path]) -> None:
 
 def _print_dry_run(report: SyncReport) -> None:
     """Print which sessions would be taken in, which not and why, and the sum."""
-    from recollect.cli.render.figures import plural, size
+    from recollect.units import plural, size
 
     _print_sessions(report, all_of_them=True)
     out = console()
@@ -151,8 +151,8 @@ def _print_dry_run(report: SyncReport) -> None:
 def _print_sessions(report: SyncReport, *, all_of_them: bool = False) -> None:
     from rich.text import Text
 
-    from recollect.cli.render.figures import plural
     from recollect.cli.render.upkeep import SHOWN
+    from recollect.units import plural
 
     out = console()
     shown = report.imported if all_of_them else report.imported[:SHOWN]

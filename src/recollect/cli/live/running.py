@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from recollect.cli.options import open_memory
 from recollect.cli.terminal import console, safe_line, write_json
+from recollect.units import duration
 
 if TYPE_CHECKING:
     from recollect.serve.daemon.running import Started
@@ -60,7 +61,7 @@ def stop(*, as_json: bool) -> int:
     if as_json:
         write_json(stopped._asdict())
     elif stopped.pid:
-        console().print(f"stopped process {stopped.pid} in {stopped.seconds:.1f} s", highlight=False)
+        console().print(f"stopped process {stopped.pid} in {duration(stopped.seconds)}", highlight=False)
     else:
         console().print("no daemon is running", highlight=False)
     return 0 if stopped.pid else NOT_RUNNING

@@ -11,13 +11,14 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.render.figures import count, plural, size, speed
+from recollect.cli.render.figures import speed
 from recollect.cli.render.hits import print_answer
 from recollect.cli.render.notes import print_notes
 from recollect.cli.render.tables import plain_table
 from recollect.cli.terminal import safe_line
 from recollect.memory import SearchAnswer, Stats, SyncReport
 from recollect.model.sessions import Session
+from recollect.units import count, duration, plural, size
 
 EXAMPLE_WORDS = 3
 _WORD = re.compile(r"[^\W\d_]{4,24}")
@@ -104,7 +105,7 @@ def _print_memory(out: Console, report: UpReport) -> None:
         Text(f"in the memory: {size(stats.source_bytes)} of sources, kept in {stored} at {safe_line(stats.home)}"),
         soft_wrap=True,
     )
-    line = f"this time: {plural(sync.events, 'new event')} from {size(sync.bytes)} in {sync.seconds:.1f} s"
+    line = f"this time: {plural(sync.events, 'new event')} from {size(sync.bytes)} in {duration(sync.seconds)}"
     fast = speed(sync.bytes, sync.seconds)
     line += f", {fast}" if fast else ""
     out.print(Text(line), soft_wrap=True)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.render.figures import plural
 from recollect.cli.terminal import safe_line
 from recollect.testing.runner import ALL, Result
+from recollect.units import plural
 
 
 def print_conformance(console: Console, results: Sequence[Result]) -> None:

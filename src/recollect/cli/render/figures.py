@@ -1,10 +1,11 @@
-"""Times, sizes and counts as people read them: local zone, decimal units. Pure but for the local zone."""
+"""Times, speeds and prices as people read them. Pure but for the local zone."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
 from recollect.model.time import to_datetime
+from recollect.units import size
 
 LEAST_TIMED_BYTES = 1_000_000
 """Reading less takes as long as starting and ending do: a rate would say nothing."""
@@ -39,34 +40,9 @@ def when(us: int | None, now_us: int) -> str:
     return f"{relative} ({stamp(us)})" if relative else stamp(us)
 
 
-def size(count_bytes: float) -> str:
-    """Return `12.3 MB` (decimal units)."""
-    amount = float(count_bytes)
-    for unit in ("B", "kB", "MB", "GB"):
-        if abs(amount) < 999.5:
-            return f"{amount:.0f} {unit}" if unit == "B" or abs(amount) >= 99.95 else f"{amount:.1f} {unit}"
-        amount /= 1000
-    return f"{amount:.1f} TB"
-
-
 def speed(count_bytes: int, seconds: float) -> str:
     """Return `7.8 MB/s`; "" where it would say nothing."""
     return f"{size(count_bytes / seconds)}/s" if count_bytes >= LEAST_TIMED_BYTES and seconds > 0 else ""
-
-
-def count(number: int) -> str:
-    """Return `12,345`."""
-    return f"{number:,}"
-
-
-def plural(number: int, word: str) -> str:
-    """Return `1 event`, `2 events`."""
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
-
-
-def entries_of(number: int) -> str:
-    """Return `1 entry`, `2 entries`: of what was learned, noted and documented."""
-    return f"{number:,} entry" if number == 1 else f"{number:,} entries"
 
 
 def usd(amount: float | None) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from recollect.cli.render.figures import count, plural, when
+from recollect.cli.render.figures import when
 from recollect.cli.render.notes import print_notes
 from recollect.cli.terminal import Plain, put, safe_line
+from recollect.units import count, duration, plural
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -92,6 +93,6 @@ def footer(answer: SearchAnswer) -> str:
     how = "" if answer.match_level == "none" else f" · {answer.match_level}"
     shown = len(answer.hits)
     if not answer.total:
-        return f"{answer.took_ms:.0f} ms"
+        return duration(answer.took_ms / 1000)
     what = "hit" if any(hit.kind == "document" for hit in answer.hits) else "event"
-    return f"{count(shown)} of {plural(answer.total, what)}{how} · {answer.took_ms:.0f} ms"
+    return f"{count(shown)} of {plural(answer.total, what)}{how} · {duration(answer.took_ms / 1000)}"

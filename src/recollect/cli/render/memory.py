@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.render.figures import count, entries_of, plural, size, stamp, usd
+from recollect.cli.render.figures import stamp, usd
 from recollect.cli.render.notes import print_notes
 from recollect.cli.render.tables import plain_table
 from recollect.cli.terminal import safe_line
 from recollect.model.usage import UsageReport, UsageTotals
+from recollect.units import count, plural, size
 
 if TYPE_CHECKING:
     from recollect.memory import AgentView, RecallStats, Stats
@@ -57,7 +58,7 @@ def print_stats(out: Console, stats: Stats) -> None:
     if stats.vectors is not None:
         covered = f"vectors of {stats.vectors.covered:,} of {plural(stats.vectors.total, 'event')}"
         if stats.vectors.entries_total:
-            entries = entries_of(stats.vectors.entries_total)
+            entries = plural(stats.vectors.entries_total, "entry", "entries")
             covered += f" and {stats.vectors.entries_covered:,} of {entries}"
         problem = f" ({stats.vectors.problem})" if stats.vectors.problem else ""
         model = f", model {stats.vectors.model}, {size(stats.vectors.disk_bytes)}"

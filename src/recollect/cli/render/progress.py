@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from recollect.cli.render.figures import plural, size
 from recollect.cli.terminal import error_console, safe_line
+from recollect.units import plural, size
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -9,11 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from recollect.cli.render.blocks import print_block
-from recollect.cli.render.figures import clock, count, plural, stamp, when
+from recollect.cli.render.figures import clock, stamp, when
 from recollect.cli.render.notes import print_notes
 from recollect.cli.terminal import safe, safe_line
 from recollect.model.payloads import AssistantMessage, Compaction, Instructions, UserMessage
 from recollect.model.text import flatten, searchable
+from recollect.units import count, plural
 
 if TYPE_CHECKING:
     from recollect.cli.views import SessionView

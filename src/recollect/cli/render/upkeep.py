@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.render.figures import count, entries_of, plural, size, speed, stamp
+from recollect.cli.render.figures import speed, stamp
 from recollect.cli.render.notes import print_notes
 from recollect.cli.render.tables import plain_table
 from recollect.cli.terminal import safe_line
+from recollect.units import count, duration, plural, size
 
 if TYPE_CHECKING:
     from recollect.memory import (
@@ -83,10 +84,10 @@ def _sync_figures(a: AgentSync) -> tuple[str, ...]:
 
 
 def sync_line(report: SyncReport) -> str:
-    """Return the sum of a sync: `12 new events, 3.1 MB in, 900 kB stored, 0.4 s (7.8 MB/s)`."""
-    events = f"{report.events:,} new event{'' if report.events == 1 else 's'}"
+    """Return the sum of a sync: `12 new events, 3.1 MB in, 900 kB stored, 400 ms (7.8 MB/s)`."""
+    events = plural(report.events, "new event")
     fast = speed(report.bytes, report.seconds)
-    sums = f"{events}, {size(report.bytes)} in, {size(report.stored_bytes)} stored, {report.seconds:.1f} s"
+    sums = f"{events}, {size(report.bytes)} in, {size(report.stored_bytes)} stored, {duration(report.seconds)}"
     sums += f" ({fast})" if fast else ""
     if report.distilled_sessions:
         sums += f"; {plural(report.distilled_sessions, 'session')} distilled"
@@ -108,7 +109,7 @@ def print_verify(out: Console, report: VerifyReport) -> None:
     out.print(
         f"checked {plural(report.sources, 'source')}, {plural(report.revisions, 'revision')}, "
         f"{plural(report.chunks, 'chunk')}, {plural(report.records, 'record')}, {size(report.bytes)} "
-        f"in {report.seconds:.1f} s",
+        f"in {duration(report.seconds)}",
         soft_wrap=True,
     )
     out.print(
@@ -193,13 +194,13 @@ def print_exported(out: Console, files: Sequence[Exported]) -> None:
 def print_embedded(out: Console, report: EmbedReport) -> None:
     """Print what was made, with which model, and how much is covered."""
     if report.state in ("done", "interrupted") and report.embedder:
-        entries = f" and {entries_of(report.entries)}" if report.entries else ""
+        entries = f" and {plural(report.entries, 'entry', 'entries')}" if report.entries else ""
         of_what = f"{plural(report.events, 'event')}{entries}"
-        made = f"{plural(report.chunks, 'vector')} of {of_what} in {report.seconds:.1f} s"
+        made = f"{plural(report.chunks, 'vector')} of {of_what} in {duration(report.seconds)}"
         out.print(f"{made}, model {safe_line(report.embedder)}", soft_wrap=True, markup=False)
         covered = f"{report.covered:,} of {plural(report.total, 'event')}"
         if report.entries_total:
-            covered += f", {report.entries_covered:,} of {entries_of(report.entries_total)}"
+            covered += f", {report.entries_covered:,} of {plural(report.entries_total, 'entry', 'entries')}"
         out.print(f"{covered} covered", soft_wrap=True)
     if report.state == "interrupted":
         out.print("stopped; the next run goes on from here", soft_wrap=True)

@@ -15,6 +15,7 @@ from recollect.distill.signals.turns import Turn, turns_of
 from recollect.distill.stream import SessionEvents
 from recollect.model.distilled.signals import Signal, TestRun
 from recollect.model.sessions import Outcome
+from recollect.units import plural
 
 _GREETING = re.compile(
     r"(?:hi+|hello+|hey+|yo|hola|hallo|moin|bonjour|salut|olá|oi|ping|test(?:ing)?|warm-?up|привет|你好|こんにちは)"
@@ -80,7 +81,7 @@ def _success(turn: Turn, signals: Sequence[Signal]) -> Verdict:
         what = "closes the last request after its work" if turn.has_worked else "answers the last request"
         reasons.append(f"a reply {what}: {quote(turn.said)}")
     if turn.edits:
-        reasons.append(f"{turn.edits} edit{'s' if turn.edits > 1 else ''} applied in the last request")
+        reasons.append(f"{plural(turn.edits, 'edit')} applied in the last request")
     if turn.end is not None:
         said = getattr(turn.end.payload, "reason", "")
         reasons.append(f"the agent says that the session ended{f': {quote(said)}' if said else ''}")

@@ -20,6 +20,7 @@ from recollect.learn.asking.prompting import MAX_LEARNINGS
 from recollect.learn.identity import LONGEST_TEXT, bounded, confidence_of, learning_id
 from recollect.learn.safety import STEERING, judged, may_become
 from recollect.model.learned.learnings import Author, Learning, LearningEvidence, LearningKind, Priority, Scope
+from recollect.model.marker import names_marker
 
 MOST_CONFIDENCE: Final = 0.6
 """Of what only a model says; more needs other sessions or a person."""
@@ -205,7 +206,7 @@ def _text(item: _Item, author: Author) -> str:
     found = judged(item.text, author if author in ("tool", "web") else "assistant")
     if found.held_back:
         raise _Unusable(f"held back: {found.held_back}")
-    if "[REDACTED:" in found.text:
+    if names_marker(found.text):
         raise _Unusable("it names a secret's marker")
     if len(found.text) < _LEAST_TEXT_CHARS:
         raise _Unusable("hardly a text")

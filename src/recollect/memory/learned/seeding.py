@@ -17,6 +17,7 @@ from recollect.recall.decisions import DecisionQuestion, DecisionView, ask_decis
 from recollect.store.learned import LearningFilter
 from recollect.store.notes import FactFilter, NoteWriter
 from recollect.store.sqlite.notes.batches import new_batch
+from recollect.units import plural
 
 _Done = Literal["added", "known", "ended"]
 _ENDING = ("supersedes", "reverses")
@@ -54,7 +55,11 @@ class SeedingFacet:
         facts = [fact for item in decided for fact in facts_of_decision(item)] + learned
         sources = len(decided), len(learned)
         now = self._noting.now_us()
-        batch = new_batch("facts", started_at=now, about=f"seeded from {sources[0]} decisions, {sources[1]} learnings")
+        batch = new_batch(
+            "facts",
+            started_at=now,
+            about=f"seeded from {plural(sources[0], 'decision')}, {plural(sources[1], 'learning')}",
+        )
         with self._noting.writing() as notes:
             known = _of_seeds(notes, repo)
             wanted = {_key_of(new) for new in facts}

@@ -31,6 +31,7 @@ from recollect.model.events import Event
 from recollect.model.records import ZSTD_SUFFIXES, Defect
 from recollect.paths import BACKGROUND_VARIABLE
 from recollect.pipeline.parse import FileParser, Recognised, parse_file, pieces_of, recognise_file
+from recollect.units import size
 
 _SQLITE = b"SQLite format 3\x00"
 _HEAD_BYTES = 64 * 1024
@@ -197,7 +198,8 @@ class Growing:
         if is_end:
             self._take(is_end=True)
         if len(self._pending) > MAX_RECORD_BYTES:
-            raise SourceRefused(f"{self._path} has a line of more than 16 MiB", reason="too large")
+            limit = size(MAX_RECORD_BYTES, binary=True)
+            raise SourceRefused(f"{self._path} has a line of more than {limit}", reason="too large")
         events = self._current.events(self._parser.replaced)
         found = self._found
         return Reading(

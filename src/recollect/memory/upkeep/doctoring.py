@@ -27,6 +27,7 @@ from recollect.store.ports import Reader
 from recollect.store.sqlite import IngestLock
 from recollect.store.sqlite.audit import add_audit
 from recollect.store.sqlite.snapshots.space import give_back
+from recollect.units import plural
 from recollect.upkeep.health.desk import Asks, Desk
 from recollect.upkeep.health.doctor import diagnose
 from recollect.upkeep.health.home import left_behind, open_to_others
@@ -217,7 +218,7 @@ def _mend_index(memory: OpenHome) -> str:
 
 def _embed(memory: OpenHome) -> str:
     report = memory.embedding.run()
-    return f"{report.chunks:,} vectors made"
+    return f"{plural(report.chunks, 'vector')} made"
 
 
 def _set_up_again(memory: OpenHome) -> str:

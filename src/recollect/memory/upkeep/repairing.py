@@ -24,6 +24,7 @@ from recollect.store.sqlite import IngestLock, quick_check
 from recollect.store.sqlite.connection import has_archive
 from recollect.store.sqlite.firings import has_authored
 from recollect.store.sqlite.snapshots.holders import chunks_of_packs, pack_ends
+from recollect.units import plural
 from recollect.upkeep.completeness import behind, untold
 from recollect.upkeep.copies.restoring import Staged, look_at, stage
 from recollect.upkeep.copies.swapping import begin_staging, drop_staging
@@ -249,9 +250,9 @@ def _archive_damage(job: _Job) -> str:
         told_of = archive.sizes()
         lacking, broken = len(untold(told_of, rows)), archive.journal.damaged
         ahead = behind(told_of, reader.ledgers())
-    told = [f"{broken:,} entries of the journal are damaged"] * bool(broken)
-    told += [f"the journal does not tell of {lacking:,} revisions"] * bool(lacking)
-    told += [f"the database does not have {ahead:,} revisions that the archive has"] * bool(ahead)
+    told = [f"{plural(broken, 'entry of the journal is', 'entries of the journal are')} damaged"] * bool(broken)
+    told += [f"the journal does not tell of {plural(lacking, 'revision')}"] * bool(lacking)
+    told += [f"the database does not have {plural(ahead, 'revision')} that the archive has"] * bool(ahead)
     return ", ".join(told)
 
 

@@ -19,6 +19,7 @@ from recollect.store.ports import Reader
 from recollect.store.sqlite import has_database
 from recollect.store.sqlite.removing import policy
 from recollect.store.sqlite.removing.holdings import read_holdings, read_table_bytes
+from recollect.units import plural, size
 from recollect.upkeep.notifying import Notice, notify
 from recollect.upkeep.retention.cadence import is_due, swept, swept_at
 from recollect.upkeep.retention.clock import doubt, observe
@@ -36,7 +37,7 @@ SYNC_SECONDS = 30.0
 """How long a sync or the daemon stays at it; the next one goes on."""
 WORN_SHARE = 0.3
 """A shard of the index is made anew when at least so much of its documents was deleted."""
-_DISTILLED_CAP = "what was distilled takes {:,} bytes, more than `retention.distilled_cap_bytes` ({:,}); it is kept"
+_DISTILLED_CAP = "what was distilled takes {}, more than `retention.distilled_cap_bytes` ({}); it is kept"
 
 
 class RetainingHome(Protocol):
@@ -134,7 +135,7 @@ class RetentionFacet:
         if not doubted:
             return None
         waiting = len(self.preview().sessions)
-        notes = [f"{waiting} session{'s' * (waiting > 1)} would be evicted, but {doubted}"] if waiting else []
+        notes = [f"{plural(waiting, 'session')} would be evicted, but {doubted}"] if waiting else []
         return EvictReport("not_due", sessions=[], notes=notes)
 
     def tell(self, report: EvictReport) -> None:
@@ -222,11 +223,11 @@ class RetentionFacet:
         report.distilled_bytes = tables.distilled + tables.kept
         cap = memory.config.retention.distilled_cap_bytes
         if report.distilled_bytes > cap:
-            report.notes.append(_DISTILLED_CAP.format(report.distilled_bytes, cap))
+            report.notes.append(_DISTILLED_CAP.format(size(report.distilled_bytes), size(cap)))
         if report.data_loss:
             report.notes.append(
-                f"data loss: {report.data_loss} session(s) went without having been analysed, above the hard cap; "
-                "raise `retention.raw_hard_cap_bytes`, or see what fails with `recollect doctor`"
+                f"data loss: {plural(report.data_loss, 'session')} went without having been analysed, "
+                "above the hard cap; raise `retention.raw_hard_cap_bytes`, or see what fails with `recollect doctor`"
             )
         if report.state == "done":
             swept(memory.home, now_us=self._now_us())
@@ -251,8 +252,7 @@ def retain_after(memory: RetainingHome, opened: Opened, report: SyncReport) -> E
         return EvictReport("interrupted", sessions=[], notes=[])
     if done.sessions:
         report.notes.append(
-            f"retention: {len(done.sessions)} session{'s' * (len(done.sessions) > 1)} evicted, "
-            f"{done.freed_bytes / 1e6:.1f} MB given back"
+            f"retention: {plural(len(done.sessions), 'session')} evicted, {size(done.freed_bytes)} given back"
         )
     report.notes += done.notes
     return done

@@ -28,6 +28,7 @@ from recollect.pipeline.home import Home
 from recollect.privacy.configured import redactor_of
 from recollect.store.documents import Collection as DocumentCollection
 from recollect.store.documents import DocumentStore, StoredDocument, document_uid, path_mark
+from recollect.units import plural
 
 _GROUP_FILES = 200
 _GROUP_CHARS = 1_000_000
@@ -166,7 +167,7 @@ class _Pass:
                 break
         self._write()
         if self._beyond:
-            report.notes.append(f"{self._beyond:,} files beyond the first {MOST_DOCUMENTS:,} were left out")
+            report.notes.append(f"left out: {plural(self._beyond, 'file')} beyond the first {MOST_DOCUMENTS:,}")
         if is_whole:
             self._remove_gone()
             if report.failed or self._unlisted:

@@ -24,6 +24,7 @@ from recollect.store.ports import SessionPart, SliceResult
 from recollect.store.sqlite.removing.choosing import SqliteChoosing, StoredSession
 from recollect.store.sqlite.removing.forgetting import Tombstone
 from recollect.store.sqlite.removing.holes import WaitingCut
+from recollect.units import plural
 from recollect.upkeep.forgetting.finding import runs
 from recollect.upkeep.forgetting.reports import ForgetReport
 from recollect.upkeep.forgetting.repositories import is_excluded, is_of
@@ -137,7 +138,7 @@ class KeepingOut:
         late = self._late({uid for uid in touched if not self._was_there(uid)}) if self.is_needed else {}
         if late:
             self._forget(late)
-            notes.append(f"{len(late)} sessions of excluded repositories, or of forgotten sessions, were not kept")
+            notes.append(f"not kept: {plural(len(late), 'session')} of excluded repositories, or of forgotten sessions")
         if writer.removing.holes.waiting():
             make_promised(archive, writer, skip_damaged=True)
             self._give_back(first=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from recollect.errors import DiskFull, IndexUnavailable
 from recollect.index.engine import give_back_memory
 from recollect.privacy.configured import detectors_in_force
+from recollect.units import plural
 
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
@@ -71,7 +72,8 @@ def renew_redaction(
     with writer.transaction():
         redacting.set_detectors(wanted)
     give_back_memory()
-    report.notes.append(f"what is a secret is told otherwise than before: {count} sources were redacted anew")
+    redacted = plural(count, "source was", "sources were")
+    report.notes.append(f"what is a secret is told otherwise than before: {redacted} redacted anew")
 
 
 def _rewrite(writer: SqliteWriter, report: SyncReport) -> None:

@@ -16,6 +16,7 @@ from recollect.errors import SourceError, StoreError
 from recollect.pipeline.forgetting.running import Opened
 from recollect.pipeline.report import SyncReport
 from recollect.store.ports import SourceRow
+from recollect.units import plural
 from recollect.upkeep.damage import SAMPLE_BYTES, begin_again, heal, in_source, known_damage, look
 
 SHORT_JOURNAL_BYTES = 4 << 20
@@ -95,8 +96,8 @@ class Healing:
         if not self._is_bounded:
             self._take_imported()
         if self._healed:
-            again = "chunk was" if self._healed == 1 else "chunks were"
-            self._report.notes.append(f"{self._healed:,} damaged {again} archived again from the agents' files")
+            healed = plural(self._healed, "damaged chunk was", "damaged chunks were")
+            self._report.notes.append(f"{healed} archived again from the agents' files")
         if not self._damaged or self._is_bounded:
             return
         left = known_damage(self._opened.home.folder, self._opened.archive)

@@ -26,6 +26,7 @@ from recollect.pipeline.report import AgentSync, SyncReport
 from recollect.pipeline.work.stages import StageTimer
 from recollect.pipeline.work.trail import next_revision, same_revision
 from recollect.privacy.configured import redactor_of
+from recollect.units import plural
 from recollect.upkeep.damage import opens
 from recollect.upkeep.forgetting.tombstones import Forgotten
 from recollect.upkeep.removal.cutting import as_archived
@@ -204,7 +205,8 @@ def _forget_again(opened: Opened, notes: list[str], at: int) -> bool:
     report = apply_tombstones(opened, at=at)
     gone = report.whole_sessions + report.partial_sessions
     if gone:
-        notes.append(f"{gone:,} sessions that were forgotten had come back with an older database: forgotten again")
+        forgotten = plural(gone, "session that was", "sessions that were")
+        notes.append(f"{forgotten} forgotten had come back with an older database: forgotten again")
     return True
 
 
@@ -240,5 +242,6 @@ def _derive(opened: Opened, behind: list[ArchivedRevision], privacy: PrivacyConf
     ingester.flush()
     sessions = len(ingester.touched_sessions)
     if sessions:
-        notes.append(f"the database was behind its archive: {sessions:,} sessions were derived from the archive")
+        derived = plural(sessions, "session was", "sessions were")
+        notes.append(f"the database was behind its archive: {derived} derived from the archive")
     notes += lost

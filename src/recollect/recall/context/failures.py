@@ -13,6 +13,7 @@ from recollect.model.time import day_of
 from recollect.recall.context.commands import Command, command_of
 from recollect.recall.context.sources import SESSIONS, Asked, Candidate, Found, window
 from recollect.store.recent import RecentEvent
+from recollect.units import plural
 
 EVENTS = 300
 """Events looked at in each session, the newest calls, results and edits."""
@@ -209,7 +210,7 @@ def lines_of(failures: Sequence[Failure], asked: Asked, shown: int) -> Found:
 
 def _line(failure: Failure, root: str, worth: float) -> Candidate:
     day = day_of(failure.ts) if failure.ts is not None else "undated"
-    times = f" {failure.count} times" if failure.count > 1 else ""
+    times = f" {plural(failure.count, 'time')}" if failure.count > 1 else ""
     what = f"{day} `{one_line(failure.command.shown, COMMAND_CHARS)}` failed{times}: “{failure.reason}”"
     if not failure.passed:
         return Candidate(what, failure.citation, failure.ts, worth)

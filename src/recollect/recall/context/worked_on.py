@@ -10,6 +10,7 @@ from recollect.model.text import one_line
 from recollect.model.time import day_of
 from recollect.recall.context.sources import Asked, Candidate, Found, window
 from recollect.store.recent import RecentSession
+from recollect.units import plural
 
 TITLE_CHARS = 90
 LAST_WORDS_CHARS = 170
@@ -45,9 +46,9 @@ def _line(asked: Asked, session: RecentSession, newness: float) -> Candidate | N
     facts = [day_of(session.started_at) if session.started_at is not None else "undated", session.agent]
     if session.branch:
         facts.append(f"on {session.branch}")
-    counts = f"{session.turn_count} {'turn' if session.turn_count == 1 else 'turns'}"
+    counts = plural(session.turn_count, "turn")
     if edits:
-        counts += f", {edits} {'edit' if edits == 1 else 'edits'}"
+        counts += f", {plural(edits, 'edit')}"
     title = one_line(without_own_blocks(session.title), TITLE_CHARS)
     text = f"{' '.join(facts)}: “{title}” ({counts}); it ended with: “{words}”"
     return Candidate(text, f"{session.session_uid}#{last.seq}", session.started_at, 0.3 + 0.7 * newness)

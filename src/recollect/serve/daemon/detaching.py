@@ -15,6 +15,7 @@ from recollect.errors import StoreError
 from recollect.paths import HOME_VARIABLE
 from recollect.processes import own_command
 from recollect.serve.daemon.logs import DaemonLog
+from recollect.units import duration
 
 if TYPE_CHECKING:
     from recollect.memory import Card, Memory
@@ -70,7 +71,7 @@ def start_detached(memory: Memory, arguments: Sequence[str]) -> tuple[Card, bool
             why = said or "; ".join(log.last_lines(_LAST_LINES))
             raise StoreError(f"the daemon ended at once: {why or f'exit code {started.returncode}'}")
         time.sleep(_EVERY_S)
-    raise StoreError(f"the daemon did not begin within {START_S:.0f} s", hint=f"see {log.path}")
+    raise StoreError(f"the daemon did not begin within {duration(START_S)}", hint=f"see {log.path}")
 
 
 def stop(memory: Memory) -> Stopped:
@@ -90,7 +91,7 @@ def stop(memory: Memory) -> Stopped:
         raise StoreError(f"process {card.pid} is another user's") from error
     while memory.live.is_alive():
         if time.monotonic() - began > STOP_S:
-            raise StoreError(f"process {card.pid} did not end within {STOP_S:.0f} s", hint=f"kill -9 {card.pid}")
+            raise StoreError(f"process {card.pid} did not end within {duration(STOP_S)}", hint=f"kill -9 {card.pid}")
         time.sleep(_EVERY_S)
     return Stopped(card.pid, time.monotonic() - began)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from recollect.errors import RecollectError
+from recollect.units import duration
 
 PARALLEL = 4
 QUEUED = 16
@@ -56,7 +57,7 @@ class Admission:
             if future.done() and not future.cancelled():
                 return future.result()  # it ended at the last moment, or the call itself raised this
             raise DeadlineExceeded(
-                f"no answer within {self._deadline_s:g} s", hint="ask for less: a smaller limit, a narrower query"
+                f"no answer within {duration(self._deadline_s)}", hint="ask for less: a smaller limit, a narrower query"
             ) from error
 
     def close(self) -> None:

@@ -14,6 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from recollect.serve.web.admission import Visitors, private
+from recollect.units import count, plural, size
 from recollect.visible import encode_json
 
 if TYPE_CHECKING:
@@ -90,8 +91,7 @@ def ago(at_us: int | None, now_us: int) -> str:
     seconds = abs(now_us - at_us) // 1_000_000
     for unit, name in _UNITS:
         if seconds >= unit:
-            count = seconds // unit
-            text = f"{count} {name}{'s' * (count != 1)}"
+            text = plural(seconds // unit, name)
             break
     else:
         text = f"{seconds} s"
@@ -101,23 +101,3 @@ def ago(at_us: int | None, now_us: int) -> str:
 def instant(at_us: int) -> str:
     """Return an instant as people write it, in UTC."""
     return datetime.fromtimestamp(at_us / 1e6, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-def count(number: int) -> str:
-    """Return a number as people write it: `12,345`."""
-    return f"{number:,}"
-
-
-def plural(number: int, noun: str) -> str:
-    """Return `1 session` or `12 sessions`."""
-    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
-
-
-def size(number: int) -> str:
-    """Return bytes in the unit that fits (10^3)."""
-    value, units = float(number), ("B", "kB", "MB", "GB", "TB")
-    for unit in units[:-1]:
-        if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1000
-    return f"{value:.1f} {units[-1]}"

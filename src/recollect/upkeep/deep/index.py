@@ -13,6 +13,7 @@ import msgspec
 from recollect.errors import IndexUnavailable
 from recollect.index.checking.contents import ShardContents, open_contents
 from recollect.store.ports import IndexDoc, IndexEvent
+from recollect.units import plural
 from recollect.upkeep.deep.parts import PartCheck
 
 SAMPLE_EVERY = 50
@@ -38,7 +39,7 @@ def compare_index(folder: Path, events: Iterable[IndexEvent], documents_of: Docu
             seen[shard] += _Session(contents, session, check).compare(_documents(of_session, documents_of))
     for name, contents in shards.items():
         if contents is not None and contents.documents != seen[name]:
-            check.differs(name, f"{contents.documents - seen[name]:,} documents are of sessions that are not stored")
+            check.differs(name, f"{_documents_are(contents.documents - seen[name])} of sessions that are not stored")
     return check
 
 
@@ -52,7 +53,11 @@ def compare_entries(check: PartCheck, folder: Path, shard: str, documents: Itera
         for number, of_entry in groupby(documents, key=lambda document: document.session)
     )
     if contents.documents != seen:
-        check.differs(shard, f"{contents.documents - seen:,} documents are of entries that are not stored")
+        check.differs(shard, f"{_documents_are(contents.documents - seen)} of entries that are not stored")
+
+
+def _documents_are(number: int) -> str:
+    return plural(number, "document is", "documents are")
 
 
 def _open(folder: Path, shard: str, check: PartCheck) -> ShardContents | None:

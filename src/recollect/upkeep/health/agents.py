@@ -19,7 +19,8 @@ from recollect.capture.hook_spool import BAD, REASONS, hook_spool
 from recollect.errors import RecollectError
 from recollect.paths import expand
 from recollect.store.ports import Reader
-from recollect.upkeep.health.desk import Desk, counted
+from recollect.units import plural
+from recollect.upkeep.health.desk import Desk
 from recollect.upkeep.reports import Check
 from recollect.upkeep.setup.checks import setup_checks
 from recollect.upkeep.setup.finding import this_machine
@@ -40,7 +41,7 @@ def agent_checks(desk: Desk, reader: Reader | None) -> Iterator[Check]:
         if check is not None:
             yield check
     if off:
-        text = f"{counted(len(off), 'agent')} switched off in the configuration"
+        text = f"{plural(len(off), 'agent')} switched off in the configuration"
         yield Check("agents off", "ok", text, details=tuple(off), id="agent")
     for slug, note in strangers(desk.config.agents, desk.known).items():
         yield Check(f"agent {slug}", "warn", note, "`recollect agents --all` lists them", id="agent")
@@ -62,7 +63,7 @@ def silent_agents(reader: Reader) -> Iterator[Check]:
     events = {agent.agent: agent.events for agent in reader.stats().agents}
     for slug, number in sorted(records.items()):
         if number and not events.get(slug):
-            text = f"{counted(number, 'record')} were read and not one event came of them: its format may have changed"
+            text = f"{plural(number, 'record')} were read and not one event came of them: its format may have changed"
             hint = "see `recollect agents --drift`; a newer Recollect may read it"
             yield Check(f"agent {slug} gives nothing", "warn", text, hint, id="silent")
 
@@ -98,9 +99,9 @@ def hooks(desk: Desk) -> Check | None:
     if not found.is_writable:
         return Check("hooks", "fail", f"{spool} cannot be written: hooks keep nothing", f"chmod u+rwx {spool}")
     age_s = oldest_drop_s(spool, desk.now_us)
-    waiting = f"{counted(found.waiting, 'event')} of hooks waiting for the next sync"
+    waiting = f"{plural(found.waiting, 'event')} of hooks waiting for the next sync"
     if age_s > OLD_DROP_S:
-        text = f"{waiting}, the oldest for {age_s / 86_400:.0f} days: nothing takes them in"
+        text = f"{waiting}, the oldest for {plural(round(age_s / 86_400), 'day')}: nothing takes them in"
         return Check("hooks", "warn", text, "run `recollect sync`, or `recollect up --detach`")
     if not found.aside:
         return Check("hooks", "ok", waiting)
@@ -108,7 +109,7 @@ def hooks(desk: Desk) -> Check | None:
         f"{reason.replace('_', ' ')}: {number:,} ({REASONS.get(reason, 'of another version')})"
         for reason, number in sorted(found.aside.items())
     )
-    text = f"{waiting}; {counted(sum(found.aside.values()), 'event')} not taken in: {'; '.join(details)}"
+    text = f"{waiting}; {plural(sum(found.aside.values()), 'event')} not taken in: {'; '.join(details)}"
     return Check("hooks", "warn", text, f"what was put aside lies in {spool / BAD}; delete it to forget it", details)
 
 
@@ -134,12 +135,12 @@ def folder_of_files(desk: Desk, folder: str) -> Check:
     untaken = [*found.untaken, *unreadable]
     taken = len(sources) - len(unreadable)
     if not untaken:
-        return Check(name, "ok", counted(taken, "source"))
+        return Check(name, "ok", plural(taken, "source"))
     reasons: dict[str, int] = {}
     for refused in untaken:
         reasons[refused.reason] = reasons.get(refused.reason, 0) + 1
     why = ", ".join(f"{number} {reason}" for reason, number in sorted(reasons.items(), key=lambda r: -r[1]))
-    text = f"{counted(taken, 'source')}; {counted(len(untaken), 'file')} not taken: {why}"
+    text = f"{plural(taken, 'source')}; {plural(len(untaken), 'file')} not taken: {why}"
     details = tuple(f"{r.path}: {r.reason}" for r in untaken)
     return Check(name, "ok", text, "`recollect doctor --json` lists them", details)
 
@@ -158,9 +159,9 @@ def agent(desk: Desk, adapter: Adapter) -> Check | None:
     refused += [f"{p} cannot be read" for p in unreadable]
     if refused:
         more = f" and {len(refused) - 1} more" if len(refused) > 1 else ""
-        return Check(f"agent {slug}", "warn", f"{counted(len(found.sources), 'source')}; {refused[0]}{more}")
+        return Check(f"agent {slug}", "warn", f"{plural(len(found.sources), 'source')}; {refused[0]}{more}")
     if not found.sources and set(found.roots) <= shared_roots(desk.known.values(), desk.config, desk.env):
         return None
     if not found.sources:
         return Check(f"agent {slug}", "warn", f"{', '.join(found.roots)} holds no sessions")
-    return Check(f"agent {slug}", "ok", f"{counted(len(found.sources), 'source')} in {', '.join(found.roots)}")
+    return Check(f"agent {slug}", "ok", f"{plural(len(found.sources), 'source')} in {', '.join(found.roots)}")

@@ -48,8 +48,3 @@ class Asks:
         self.distilled = distilled
         self.learning = learning
         self.daemon = daemon
-
-
-def counted(number: int, word: str) -> str:
-    """Return `1 source`, `2 sources`."""
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

@@ -7,7 +7,8 @@ import os
 from recollect.errors import RecollectError
 from recollect.store.documents import Collection, DocumentCounts
 from recollect.store.sqlite.documents.storing import SqliteDocuments
-from recollect.upkeep.health.desk import Desk, counted
+from recollect.units import plural
+from recollect.upkeep.health.desk import Desk
 from recollect.upkeep.reports import Check
 
 _NOTHING = DocumentCounts(0, 0, 0, 0)
@@ -26,7 +27,7 @@ def documents(desk: Desk) -> list[Check]:
     if found:
         return found
     taken = sum(one.taken for one in counts.values())
-    text = f"{counted(taken, 'document')} in {counted(len(collections), 'collection')}"
+    text = f"{plural(taken, 'document')} in {plural(len(collections), 'collection')}"
     return [Check("documents", "ok", text)]
 
 
@@ -34,11 +35,11 @@ def _trouble(one: Collection, counts: DocumentCounts) -> Check | None:
     """Return what is wrong with a collection, as far as its folder shows now; None for nothing."""
     name = f"documents {one.name}"
     if one.folder and not os.path.isdir(one.folder):
-        text = f"{one.folder} is not there; {counted(counts.taken, 'document')} of it can still be found"
+        text = f"{one.folder} is not there; {plural(counts.taken, 'document')} of it can still be found"
         hint = f"mount it again, or `recollect docs remove {one.name}`"
         return Check(name, "warn", text, hint, id="documents")
     if counts.failed:
-        text = f"{counted(counts.failed, 'file')} could not be read"
+        text = f"{plural(counts.failed, 'file')} could not be read"
         return Check(name, "warn", text, f"`recollect docs show {one.name}` names them", id="documents")
     if not counts.taken:
         text = "nothing was found in it that is a document"

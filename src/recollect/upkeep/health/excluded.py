@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from recollect.store.ports import EventFilter, Reader
+from recollect.units import plural
 from recollect.upkeep.forgetting.repositories import excluded_repos, is_of
-from recollect.upkeep.health.desk import Desk, counted
+from recollect.upkeep.health.desk import Desk
 from recollect.upkeep.reports import Check
 
 _MANY_SESSIONS = 1_000_000
@@ -20,5 +21,5 @@ def excluded(desk: Desk, reader: Reader) -> Check:
     if not stored:
         return Check("excluded repositories", "ok", "nothing of them is stored", id="excluded")
     repos = sorted({s.repo for s in stored})
-    text = f"{counted(len(stored), 'session')} of them came before: {', '.join(repos[:5])}"
+    text = f"{plural(len(stored), 'session')} of them came before: {', '.join(repos[:5])}"
     return Check("excluded repositories", "warn", text, "`recollect forget --repo NAME` takes them out", id="excluded")

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from recollect.archive.wrapping.envelope import drafts
 from recollect.ready import PROGRAM
+from recollect.units import plural, size
 from recollect.upkeep.copies.last import last_backup
-from recollect.upkeep.health.desk import Desk, counted
+from recollect.upkeep.health.desk import Desk
 from recollect.upkeep.reports import Check
 
 OLDEST_PYTHON = (3, 11)
@@ -67,8 +68,8 @@ def disk(desk: Desk) -> Check:
         folder = folder.parent
     free = shutil.disk_usage(folder).free
     if free < _LOW_DISK_BYTES:
-        return Check("disk", "fail", f"{free / 1e6:.0f} MB free", "free some space; what is stored stays")
-    return Check("disk", "ok", f"{free / 1e9:.1f} GB free")
+        return Check("disk", "fail", f"{size(free)} free", "free some space; what is stored stays")
+    return Check("disk", "ok", f"{size(free)} free")
 
 
 def open_to_others(folder: Path) -> Iterator[Path]:
@@ -93,7 +94,7 @@ def permissions(desk: Desk) -> Check:
         return Check("permissions", "ok", "nothing in the home is open to others")
     keys = any("keys" in path.relative_to(desk.folder).parts for path in found)
     named = ", ".join(str(path.relative_to(desk.folder) or ".") for path in found[:_SHOWN])
-    text = f"{counted(len(found), 'place')} can be read by others: {named}"
+    text = f"{plural(len(found), 'place')} can be read by others: {named}"
     hint = "`recollect doctor --fix` closes them"
     return Check("permissions", "fail" if keys else "warn", text, hint, tuple(map(str, found)))
 
@@ -144,7 +145,7 @@ def backup(desk: Desk) -> Check | None:
     if last is None:
         return None
     days = (desk.now_us - last.made_at) / _DAY_US
-    text = f"the newest is {days:.0f} days old, in {last.target}"
+    text = f"the newest is {plural(round(days), 'day')} old, in {last.target}"
     if days > BACKUP_DAYS:
         return Check("backup", "warn", text, f"run `recollect backup {last.target}`")
     if not os.path.exists(last.target):

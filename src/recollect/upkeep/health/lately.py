@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from recollect.errors import RecollectError
 from recollect.store.sqlite.audit import read_audit
-from recollect.upkeep.health.desk import Desk, counted
+from recollect.units import plural, size
+from recollect.upkeep.health.desk import Desk
 from recollect.upkeep.reports import Check
 from recollect.upkeep.retention.sweeping import limits_of, look
 
@@ -34,7 +35,7 @@ def failures(desk: Desk) -> Check:
         return Check("failures", "ok", f"nothing went on failing in the last {FAILURES_DAYS} days")
     kinds = Counter(str(entry.value.get("code") or entry.value.get("what") or "unknown") for entry in found)
     named = ", ".join(f"{kind} ({number:,})" for kind, number in kinds.most_common())
-    text = f"{counted(len(found), 'failure')} in the last {FAILURES_DAYS} days: {named}"
+    text = f"{plural(len(found), 'failure')} in the last {FAILURES_DAYS} days: {named}"
     return Check("failures", "warn", text, "run `recollect sync` and see what it says")
 
 
@@ -47,7 +48,7 @@ def losses(desk: Desk) -> Check:
     found = [entry for entry in read_audit(desk.folder, actions=("data_loss",)) if entry.at >= since]
     if not found:
         return Check("losses", "ok", f"nothing was dropped before it was analysed in the last {LOSS_DAYS} days")
-    text = f"original text was dropped before it was analysed, {counted(len(found), 'time')} in {LOSS_DAYS} days"
+    text = f"original text was dropped before it was analysed, {plural(len(found), 'time')} in {LOSS_DAYS} days"
     return Check("losses", "warn", text, "raise [retention] raw_hard_cap_bytes, or free some room")
 
 
@@ -55,7 +56,7 @@ def caps(desk: Desk) -> Check:
     """Say how near what is kept is to its caps."""
     limits = limits_of(desk.config.retention)
     held = look(desk.folder, limits).raw_bytes
-    text = f"{held / 1e9:.2f} of {limits.soft_cap_bytes / 1e9:.2f} GB of original text"
+    text = f"{size(held)} of {size(limits.soft_cap_bytes)} of original text"
     if held > limits.hard_cap_bytes:
         return Check("retention", "fail", f"{text}, above the hard cap", "run `recollect evict`")
     if held > limits.soft_cap_bytes:

@@ -8,7 +8,8 @@ from recollect.errors import RecollectError
 from recollect.learn.queue.pausing import Pause, is_persistent
 from recollect.ready import head_of
 from recollect.recall.context.learned.person_files import person_files
-from recollect.upkeep.health.desk import Desk, counted
+from recollect.units import plural
+from recollect.upkeep.health.desk import Desk
 from recollect.upkeep.reports import Check, LearningHealth
 
 LONG_S = 24 * 3600
@@ -37,7 +38,7 @@ def learning_checks(desk: Desk) -> Iterator[Check]:
     if found.dead:
         yield given_up(found)
     if found.held_back:
-        text = f"{counted(found.held_back, 'text')} of a model's answers could not be used; none is given to an agent"
+        text = f"{plural(found.held_back, 'text')} of a model's answers could not be used; none is given to an agent"
         yield Check("learning held back", "ok", text, id="quarantine")
     check = own_files(desk)
     if check is not None:
@@ -48,29 +49,29 @@ def learning(found: LearningHealth) -> Check:
     """Say how much was learned, and whether sessions wait long."""
     if not found.enabled:
         return Check("learning", "ok", "switched off in the configuration")
-    text = f"{counted(found.learnings, 'learning')}; {counted(found.sessions_waiting, 'session')} waiting"
+    text = f"{plural(found.learnings, 'learning')}; {plural(found.sessions_waiting, 'session')} waiting"
     if found.waited_s > LONG_S:
-        text += f", the longest for {counted(round(found.waited_s / 86_400), 'day')}"
+        text += f", the longest for {plural(round(found.waited_s / 86_400), 'day')}"
         return Check("learning", "warn", text, "run `recollect sync`; its notes say what cannot be learned from")
     return Check("learning", "ok", text)
 
 
 def model(found: LearningHealth) -> Check:
     """Say whether the model that is configured answers, and what keeps it from being asked."""
-    waiting = f"{counted(found.turns_waiting + found.turns_parked, 'question')} waiting"
+    waiting = f"{plural(found.turns_waiting + found.turns_parked, 'question')} waiting"
     pause = found.pause
     if pause is None:
         return Check(MODEL, "ok", f"{found.provider}; {waiting}", id=MODEL)
     text = f"{found.provider} is not asked: {pause.message}; {waiting}"
     if not is_persistent(pause):
         return Check(MODEL, "ok", text, _hint(pause), id=MODEL)
-    failures = f", {counted(pause.failures, 'failure')} in a row" if pause.failures > 1 else ""
+    failures = f", {plural(pause.failures, 'failure')} in a row" if pause.failures > 1 else ""
     return Check(MODEL, "warn", text + failures, _hint(pause), id=MODEL)
 
 
 def given_up(found: LearningHealth) -> Check:
     """Say what was tried often enough and never worked."""
-    text = f"{counted(found.dead, 'piece')} of work given up after its last attempt"
+    text = f"{plural(found.dead, 'piece')} of work given up after its last attempt"
     hint = (
         "`recollect doctor --json` lists the newest with the reason; a new version, or a change of the session, retries"
     )

@@ -15,9 +15,10 @@ from recollect.store.ports import Reader
 from recollect.store.sqlite import IngestLock, quick_check
 from recollect.store.sqlite.migrations import SCHEMA_VERSION
 from recollect.store.sqlite.snapshots.space import Space, derived_under, space_of
+from recollect.units import duration, plural, size
 from recollect.upkeep.completeness import behind, untold
 from recollect.upkeep.damage import DOCTOR_BYTES, known_damage, look
-from recollect.upkeep.health.desk import Desk, counted
+from recollect.upkeep.health.desk import Desk
 from recollect.upkeep.health.excluded import excluded
 from recollect.upkeep.reports import Check
 from recollect.upkeep.retention.clock import doubt
@@ -81,12 +82,12 @@ def database(space: Space) -> Check:
 def room(space: Space) -> Check:
     """Say whether the database takes much more of the disk than it holds."""
     if space.log > LARGE_LOG_BYTES:
-        text = f"the write-ahead log has {space.log / 1e6:.0f} MB"
+        text = f"the write-ahead log has {size(space.log)}"
         return Check("database room", "warn", text, "`recollect doctor --fix` empties it", id="wal")
     if space.free > max(LARGE_FREE_BYTES, LARGE_FREE_SHARE * space.total):
-        text = f"{space.free / 1e6:.0f} of {space.total / 1e6:.0f} MB are free pages"
+        text = f"{size(space.free)} of {size(space.total)} are free pages"
         return Check("database room", "warn", text, "`recollect doctor --fix` gives them back", id="wal")
-    return Check("database room", "ok", f"{space.total / 1e6:.1f} MB, its log {space.log / 1e6:.1f} MB", id="wal")
+    return Check("database room", "ok", f"{size(space.total)}, its log {size(space.log)}", id="wal")
 
 
 def archive(desk: Desk, reader: Reader) -> Check:
@@ -110,17 +111,17 @@ def archive(desk: Desk, reader: Reader) -> Check:
         uids = tuple(uid for source in damage.sources for uid in source.sessions)
         return Check("archive", "fail", damage.told(), "run `recollect repair`", uids)
     if broken or lacking:
-        text = f"{counted(broken, 'damaged place')} in the journal" if broken else (
-            f"the journal does not tell of {lacking:,} of {counted(len(rows), 'revision')} that the database has"
+        text = f"{plural(broken, 'damaged place')} in the journal" if broken else (
+            f"the journal does not tell of {lacking:,} of {plural(len(rows), 'revision')} that the database has"
         )  # fmt: skip
         return Check("archive", "fail", text, "run `recollect sync`: it writes the journal again from the database")
     if ahead:
-        text = f"the database lacks {counted(ahead, 'revision')} that the archive has"
+        text = f"the database lacks {plural(ahead, 'revision')} that the archive has"
         state: Literal["warn", "fail"] = "warn" if _is_ingesting(desk) else "fail"
         return Check("archive", state, text, "run `recollect sync`: it derives them from the archive")
     gone = sum(hole.length for row in rows for hole in row.holes)
-    taken = f"; {gone / 1e6:,.1f} MB were taken away on purpose" if gone else ""
-    return Check("archive", "ok", f"{counted(entries, 'observation')} in the journal, what was opened is whole{taken}")
+    taken = f"; {size(gone)} were taken away on purpose" if gone else ""
+    return Check("archive", "ok", f"{plural(entries, 'observation')} in the journal, what was opened is whole{taken}")
 
 
 def _is_ingesting(desk: Desk) -> bool:
@@ -144,8 +145,8 @@ def index(desk: Desk, reader: Reader) -> Check:
         return Check("index", "fail", f"shards missing: {', '.join(missing)}", "run `recollect sync`")
     waiting = len(reader.changes_after("index")) + len(reader.entries.changes())
     if waiting:
-        return Check("index", "warn", f"{counted(waiting, 'change')} not indexed yet", "run `recollect sync`")
-    return Check("index", "ok", f"{counted(len(present), 'shard')}, in step with the database")
+        return Check("index", "warn", f"{plural(waiting, 'change')} not indexed yet", "run `recollect sync`")
+    return Check("index", "ok", f"{plural(len(present), 'shard')}, in step with the database")
 
 
 def meaning(desk: Desk) -> Check:
@@ -158,7 +159,7 @@ def meaning(desk: Desk) -> Check:
         return Check("vectors", "fail", str(error), error.hint)
     if found is None or entries is None:
         return Check("vectors", "ok", "switched off in the configuration")
-    covered = f"{found.covered:,} of {counted(found.total, 'event')}"
+    covered = f"{found.covered:,} of {plural(found.total, 'event')}"
     if entries.total:
         covered += f", {entries.covered:,} of {entries.total:,} learned, noted and documented"
     covered += " covered"
@@ -176,7 +177,7 @@ def parsers(desk: Desk, reader: Reader) -> Check:
     stale = [s for s in read if s.parser_version != known.get(s.agent, s.parser_version)]
     if stale:
         return Check(
-            "parsers", "warn", f"{counted(len(stale), 'source')} read by an older parser", "run `recollect sync`"
+            "parsers", "warn", f"{plural(len(stale), 'source')} read by an older parser", "run `recollect sync`"
         )
     return Check("parsers", "ok", "everything was read by the parsers of this version")
 
@@ -190,7 +191,7 @@ def drift(reader: Reader) -> Check:
     for row in found:
         by_agent[row.agent] = by_agent.get(row.agent, 0) + 1
     named = ", ".join(f"{agent} {number}" for agent, number in sorted(by_agent.items()))
-    text = f"{counted(len(found), 'thing')} that no parser knows ({named}); all of it is kept and searchable"
+    text = f"{plural(len(found), 'thing')} that no parser knows ({named}); all of it is kept and searchable"
     return Check("formats", "warn", text, "see `recollect agents --drift`; a newer Recollect may read more")
 
 
@@ -202,14 +203,13 @@ def analyses(desk: Desk) -> Check:
         found = desk.asks.distilled()
     except RecollectError as error:
         return Check("analyses", "fail", str(error), error.hint or "run `recollect rebuild`")
-    text = f"{counted(found.analysed, 'session')} analysed, {found.waiting:,} waiting"
+    text = f"{plural(found.analysed, 'session')} analysed, {found.waiting:,} waiting"
     text += f", {found.under_way:,} under way" if found.under_way else ""
     if found.unfit:
         text += f"; {found.unfit:,} by other rules than those in force"
         return Check("analyses", "warn", text, "run `recollect sync`: they are analysed again")
     if found.waited_s > LONG_S:
-        days = found.waited_s / 86_400
-        text += f"; the longest for {days:.0f} {'day' if round(days) == 1 else 'days'}"
+        text += f"; the longest for {plural(round(found.waited_s / 86_400), 'day')}"
         return Check("analyses", "warn", text, "run `recollect sync`; its notes say what cannot be analysed")
     return Check("analyses", "ok", text)
 
@@ -232,7 +232,7 @@ def clock(desk: Desk, reader: Reader) -> Check:
     newest = max((source.observed_at for source in reader.sources()), default=0)
     ahead_s = (newest - desk.now_us) / 1_000_000
     if ahead_s > CLOCK_SKEW_S:
-        text = f"something was taken in {ahead_s / 3600:.1f} hours from now: the clock was ahead then, or is behind now"
+        text = f"something was taken in {duration(ahead_s)} from now: the clock was ahead then, or is behind now"
         return Check("clock", "warn", text, "set the clock of this machine")
     if doubted := doubt(desk.folder, now_us=desk.now_us):
         hint = "check the date; if it is right, wait for a day or run `recollect evict --force`"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recollect.store.sqlite.removing.policy import newest_observation, read_mark, write_mark
+from recollect.units import plural
 
 HOUR_US = 3600 * 1_000_000
 DAY_US = 24 * HOUR_US
@@ -66,10 +67,10 @@ def _seen(home: Path, now_us: int) -> _Seen:
 def _said(seen: _Seen, now_us: int) -> str:
     if not seen.doubted_at:
         return ""
-    days = (now_us - seen.agreed_at) / DAY_US
+    days = round((now_us - seen.agreed_at) / DAY_US)
     last = datetime.fromtimestamp(seen.agreed_at / 1e6, UTC)
     direction = "later" if days > 0 else "earlier"
     return (
-        f"the clock is {abs(days):,.0f} days {direction} than when this memory last saw it ({last:%Y-%m-%d}); "
+        f"the clock is {plural(abs(days), 'day')} {direction} than when this memory last saw it ({last:%Y-%m-%d}); "
         "nothing is deleted for its age until the clock says so for another day"
     )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from recollect.store.holdings import Holding, Holdings
 from recollect.store.sqlite.removing.holdings import TableBytes
+from recollect.units import size
 from recollect.upkeep.retention.choosing import Limits
 from recollect.upkeep.retention.reports import StorageLine, StorageReport, TierBytes
 
@@ -44,7 +45,7 @@ def storage_of(
     index_per_event = disk.all_index / events
     notes = []
     if distilled > distilled_cap_bytes:
-        notes.append(f"what was distilled takes {distilled:,} bytes, more than `retention.distilled_cap_bytes`")
+        notes.append(f"what was distilled takes {size(distilled)}, more than `retention.distilled_cap_bytes`")
     return StorageReport(
         total_bytes=disk.archive + disk.all_index + database,
         tiers=tiers,

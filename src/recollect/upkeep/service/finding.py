@@ -14,6 +14,7 @@ from pathlib import Path
 from recollect.agents.registry import adapters
 from recollect.errors import UsageError
 from recollect.paths import CONFIG_NAME, HOME_VARIABLE, STORE_VARIABLE, home_dir, user_home
+from recollect.units import duration
 from recollect.upkeep.service import cron, launchd, schtasks, systemd
 from recollect.upkeep.service.shapes import Ask, Job, Live, ManagerName, Plan, ServiceEvery, ServiceKind
 from recollect.upkeep.setup.finding import this_machine
@@ -45,7 +46,7 @@ def asking(env: Mapping[str, str]) -> Ask:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return -1, f"did not end within {TIMEOUT_S} s"
+            return -1, f"did not end within {duration(TIMEOUT_S)}"
         except OSError as error:
             return -1, f"cannot be started: {error.strerror}"
         said = done.stdout if done.returncode == 0 else done.stderr or done.stdout

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recollect.errors import SettingsChanged, SettingsError, SettingsInvalid
+from recollect.units import size
 
 MAX_BYTES = 64 * 1024 * 1024
 _PRIVATE = 0o600
@@ -57,7 +58,7 @@ def read_settings(path: str) -> Settings:
         if not stat.S_ISREG(found.st_mode):
             raise SettingsError(f"{path} is not a file")
         if found.st_size > MAX_BYTES:
-            raise SettingsError(f"{path} is larger than {MAX_BYTES // 1024 // 1024} MiB")
+            raise SettingsError(f"{path} is larger than {size(MAX_BYTES, binary=True)}")
         data = Path(target).read_bytes()
     except FileNotFoundError:
         if os.path.islink(target):

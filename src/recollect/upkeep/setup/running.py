@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from recollect.model.own import INTERNAL_VARIABLE
+from recollect.units import duration
 
 TIMEOUT_S = 60
 _SHOWN_CHARACTERS = 300
@@ -32,7 +33,7 @@ def run_command(argv: Sequence[str], env: Mapping[str, str]) -> Ran:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Ran(False, f"did not end within {TIMEOUT_S} s")
+        return Ran(False, f"did not end within {duration(TIMEOUT_S)}")
     except OSError as error:
         return Ran(False, f"cannot be started: {error.strerror}")
     if done.returncode == 0:

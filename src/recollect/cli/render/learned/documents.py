@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.render.figures import count, plural, size, stamp
+from recollect.cli.render.figures import stamp
 from recollect.cli.render.notes import print_notes
 from recollect.cli.render.tables import plain_table
 from recollect.cli.terminal import safe_line
+from recollect.units import count, duration, plural, size
 
 if TYPE_CHECKING:
     from recollect.memory import CollectionFiles, CollectionRemoved, CollectionReport, CollectionView, DocumentProgress
@@ -71,7 +72,7 @@ def _sum(report: CollectionReport) -> str:
     if report.is_dry_run:
         return f"would be: {text}"
     undo = f"; `recollect undo {report.batch}` takes it out" if report.batch and report.new else ""
-    return f"{text}; {report.seconds:.1f} s{undo}"
+    return f"{text}; {duration(report.seconds)}{undo}"
 
 
 def print_collections(out: Console, views: Sequence[CollectionView]) -> None:

@@ -8,9 +8,10 @@ from rich.console import Console
 from rich.text import Text
 
 from recollect.cli.render.blocks import print_block
-from recollect.cli.render.figures import plural, when
+from recollect.cli.render.figures import when
 from recollect.cli.render.notes import print_notes
 from recollect.cli.terminal import safe, safe_line
+from recollect.units import plural
 
 if TYPE_CHECKING:
     from recollect.memory import EntryView

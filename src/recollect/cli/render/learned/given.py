@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.render.figures import count, stamp
+from recollect.cli.render.figures import stamp
 from recollect.cli.terminal import safe_line
+from recollect.units import count
 
 if TYPE_CHECKING:
     from recollect.memory import Begun, ShownBlock

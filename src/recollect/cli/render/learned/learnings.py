@@ -9,9 +9,10 @@ from rich.console import Console
 from rich.text import Text
 
 from recollect.cli.render.blocks import print_block
-from recollect.cli.render.figures import count, plural, stamp
+from recollect.cli.render.figures import stamp
 from recollect.cli.render.notes import print_notes
 from recollect.cli.terminal import safe, safe_line
+from recollect.units import count, plural
 
 if TYPE_CHECKING:
     from recollect.memory import AskPreview, HeldBack, LearnReport, LearnStatus, SeenEvidence, Why

@@ -8,10 +8,11 @@ from rich.console import Console
 from rich.text import Text
 
 from recollect.cli.render.blocks import print_block
-from recollect.cli.render.figures import count, plural, stamp
+from recollect.cli.render.figures import stamp
 from recollect.cli.render.tables import plain_table
 from recollect.cli.terminal import safe, safe_line
 from recollect.model.learned.notes import Batch, DiaryEntry, Fact
+from recollect.units import count, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,7 @@ def print_diary(out: Console, answer: DiaryAnswer) -> None:
     if not answer.entries:
         out.print("no diary entry found")
     elif answer.total > len(answer.entries):
-        shown = f"{count(len(answer.entries))} of {plural(answer.total, 'entry')}".replace("entrys", "entries")
+        shown = f"{count(len(answer.entries))} of {plural(answer.total, 'entry', 'entries')}"
         out.print(Text(shown, style="dim"))
 
 
@@ -128,13 +129,11 @@ def print_batches(out: Console, batches: Sequence[Batch]) -> None:
 
 def print_undone(out: Console, report: UndoReport) -> None:
     """Print what undoing a batch did."""
-    counts = {
-        "fact": report.facts,
-        "diary entry": report.diary,
-        "document": report.documents,
-        "learning": report.learnings,
-    }
-    done = ", ".join(plural(number, what).replace("entrys", "entries") for what, number in counts.items() if number)
+    counts = (
+        (report.facts, "fact", ""), (report.diary, "diary entry", "diary entries"), (report.documents, "document", ""),
+        (report.learnings, "learning", ""),
+    )  # fmt: skip
+    done = ", ".join(plural(number, one, many) for number, one, many in counts if number)
     if report.was_undone and not done:
         out.print(f"{report.batch.id} was undone {stamp(report.batch.undone_at)}; nothing is left of it")
         return

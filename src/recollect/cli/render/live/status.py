@@ -5,11 +5,12 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.render.figures import ago, count, plural, size
+from recollect.cli.render.figures import ago
 from recollect.cli.render.notes import print_notes
 from recollect.cli.terminal import safe_line
 from recollect.memory import LearningNow, LiveStatus
 from recollect.serve.daemon.asking import DaemonAnswer
+from recollect.units import count, plural, size
 
 _STYLES = {"running": "green", "failing": "red", "not answering": "red", "not running": "yellow"}
 
@@ -33,7 +34,7 @@ def print_status(out: Console, answer: DaemonAnswer) -> None:
 
 def _print_work(out: Console, status: LiveStatus, *, page: str) -> None:
     now, done = status.now, status.counters
-    passes = f"{count(done.passes)} pass{'' if done.passes == 1 else 'es'}"
+    passes = plural(done.passes, "pass", "passes")
     rows = [
         ("page", safe_line(page) if page else f"none: {safe_line(status.http)}"),
         ("phase", f"{status.phase}, {plural(status.waiting_paths, 'changed path')} waiting"),

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.render.figures import plural, size, stamp
+from recollect.cli.render.figures import stamp
 from recollect.cli.render.notes import print_notes
 from recollect.cli.terminal import safe_line
+from recollect.units import duration, plural, size
 
 if TYPE_CHECKING:
     from recollect.memory import BackupReport, RestoreReport
@@ -36,7 +37,7 @@ def print_backup(out: Console, report: BackupReport) -> None:
     out.print(f"read again: {plural(report.chunks, 'chunk')} opened, every hash as written", soft_wrap=True)
     out.print(_KEYS[report.key], soft_wrap=True)
     print_notes(out, report.notes)
-    out.print(Text(f"the memory as of {stamp(report.made_at)}, in {report.seconds:.1f} s", style="dim"))
+    out.print(Text(f"the memory as of {stamp(report.made_at)}, in {duration(report.seconds)}", style="dim"))
 
 
 def print_restored(out: Console, report: RestoreReport) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.render.figures import plural
 from recollect.cli.terminal import safe_line
+from recollect.units import plural
 
 if TYPE_CHECKING:
     from recollect.memory import DoctorReport, Fix, RepairReport

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.render.figures import count, plural, size, stamp
+from recollect.cli.render.figures import stamp
 from recollect.cli.render.notes import print_notes
 from recollect.cli.render.tables import plain_table
 from recollect.cli.terminal import safe_line
+from recollect.units import count, plural, size
 
 if TYPE_CHECKING:
     from recollect.memory import EvictReport, Pin, StorageLine, StorageReport

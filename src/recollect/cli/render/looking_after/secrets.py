@@ -8,12 +8,13 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.render.figures import plural, stamp
+from recollect.cli.render.figures import stamp
 from recollect.cli.render.notes import print_notes
 from recollect.cli.render.tables import plain_table
 from recollect.cli.terminal import safe, safe_line
 from recollect.model.payloads import Payload
 from recollect.model.text import flatten, searchable
+from recollect.units import plural
 
 if TYPE_CHECKING:
     from recollect.memory import AuditEntry, KeyChange, KeyStatus, RevealedEvent

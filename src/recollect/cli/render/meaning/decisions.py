@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.render.figures import count, plural, stamp
+from recollect.cli.render.figures import stamp
 from recollect.cli.render.notes import print_notes
 from recollect.cli.terminal import safe_line
+from recollect.units import count, plural
 
 if TYPE_CHECKING:
     from recollect.memory import DecisionsAnswer, DecisionView

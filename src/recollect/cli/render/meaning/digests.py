@@ -8,8 +8,9 @@ from rich.console import Console
 from rich.text import Text
 
 from recollect.cli.render.blocks import print_block
-from recollect.cli.render.figures import count, plural, stamp
+from recollect.cli.render.figures import stamp
 from recollect.cli.terminal import safe, safe_line
+from recollect.units import count, duration, plural
 
 if TYPE_CHECKING:
     from recollect.model.distilled.digests import Digest
@@ -47,10 +48,10 @@ def print_digest(out: Console, digest: Digest) -> None:
 def _cost(digest: Digest) -> str:
     cost = digest.cost
     tokens = f"{count(cost.input_tokens)} in, {count(cost.output_tokens)} out, {count(cost.cache_tokens)} cached"
-    took = f"{cost.wall_clock_s / 60:.1f} min" if cost.wall_clock_s >= 60 else f"{cost.wall_clock_s:.0f} s"
+    took = duration(cost.wall_clock_s)
     parts = [f"tokens: {tokens}", took, plural(cost.turns, "turn"), plural(digest.event_count, "event")]
     if cost.retries:
-        parts.append(f"{cost.retries:,} {'retry' if cost.retries == 1 else 'retries'}")
+        parts.append(plural(cost.retries, "retry", "retries"))
     return " · ".join(parts)
 
 

@@ -6,9 +6,10 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from recollect.cli.render.figures import count, plural, stamp, usd
+from recollect.cli.render.figures import stamp, usd
 from recollect.cli.terminal import safe_line
 from recollect.model.time import to_iso
+from recollect.units import count, duration, plural
 
 if TYPE_CHECKING:
     from recollect.memory import ErrorLine, Retro
@@ -355,11 +356,3 @@ def _sessions(retro: Retro) -> Section:
     )  # fmt: skip
     tables = _table(columns, rows, left_out=_left_out(retro, "sessions"))
     return Section("Sessions", () if tables else ("no sessions",), tables=tables)
-
-
-def duration(seconds: float) -> str:
-    """Return `3 h 12 min`, `12 min` or `40 s`."""
-    minutes, hours = int(seconds // 60), int(seconds // 3600)
-    if hours:
-        return f"{hours:,} h {minutes % 60} min"
-    return f"{minutes} min" if minutes else f"{int(seconds)} s"

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.render.figures import count, plural, stamp, usd
+from recollect.cli.render.figures import stamp, usd
 from recollect.cli.render.notes import print_notes
-from recollect.cli.render.retro.document import duration
 from recollect.cli.render.tables import plain_table
 from recollect.cli.terminal import safe_line
+from recollect.units import count, duration, plural
 
 if TYPE_CHECKING:
     from recollect.memory import Retro
@@ -49,7 +49,8 @@ def print_figures(out: Console, retro: Retro) -> None:
     decided, overhead = retro.decided, retro.overhead
     said = (
         f"{plural(t.sessions, 'session')}, {plural(t.turns, 'turn')}, {duration(t.wall_clock_s)}",
-        f"{plural(t.errors, 'error')} ({count(t.errors_fixed)} fixed in the session), {count(t.retries)} retries, "
+        f"{plural(t.errors, 'error')} ({count(t.errors_fixed)} fixed in the session), "
+        f"{plural(t.retries, 'retry', 'retries')}, "
         f"{plural(t.loops, 'loop')}, {plural(t.interventions, 'intervention')}, {plural(t.compactions, 'compaction')}",
         f"{plural(t.edits, 'edit')} in {plural(t.files, 'file')}, {plural(t.test_runs, 'test run')}",
         f"decisions: {count(decided.made)} made, {count(decided.superseded)} superseded, {count(decided.reversed)} "

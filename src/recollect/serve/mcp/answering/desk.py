@@ -36,6 +36,7 @@ from recollect.serve.mcp.arguments import (
     SessionArguments,
     read_arguments,
 )
+from recollect.units import plural
 
 MAX_HITS = 100
 """Every page of a search is cut from this many: what comes first depends on how many are asked for."""
@@ -91,7 +92,7 @@ class Desk:
             return self._nothing(asked, confines, found, learned)
         where = f" in {confines.words}" if confines.words else ""
         heading = (
-            f"{_count(found.total, 'event')} match{_s(found.total)} ({found.match_level}){where}{_from(start.offset)}."
+            f"{plural(found.total, 'event matches', 'events match')} ({found.match_level}){where}{_from(start.offset)}."
         )
         capped = f"only the best {MAX_HITS} are shown: use more telling words" if len(cites) == MAX_HITS else ""
         notes = (*found.notes, *self._notes, capped, _WIDEN if confines.is_default else "")
@@ -117,8 +118,8 @@ class Desk:
         if not lines:
             return self._nothing(asked, confines, found)
         where = f" in {confines.words}" if confines.words else ""
-        many = _count(len(ranked), "session")
-        heading = f"{many} match{_s(len(ranked))}{where}, each with its best event{_from(start.offset)}."
+        many = plural(len(ranked), "session matches", "sessions match")
+        heading = f"{many}{where}, each with its best event{_from(start.offset)}."
         notes = (*found.notes, *self._notes, _WIDEN if confines.is_default else "")
         page = fit(lines, Frame(heading, notes), max_bytes=asked.max_bytes)
         end = start.offset + page.shown
@@ -144,7 +145,7 @@ class Desk:
         if confines.filters:
             wide = self._ask(asked, Confines(), 1)
             elsewhere = (
-                f"{wide.total:,} {'event matches' if wide.total == 1 else 'events match'} elsewhere: "
+                f"{plural(wide.total, 'event matches', 'events match')} elsewhere: "
                 f'repeat with scope "all"{" and no repo" if asked.repo else ""}.'
                 if wide.hits
                 else "Nothing elsewhere either."
@@ -177,7 +178,7 @@ class Desk:
         words = f" in {confines.words}" if confines.words else ""
         if not sessions:
             return self._no_sessions(asked, confines)
-        heading = f"{_count(page.total, 'session')}{words}, newest first{_from(offset)}."
+        heading = f"{plural(page.total, 'session')}{words}, newest first{_from(offset)}."
         notes = (*self._notes, _WIDEN if confines.is_default else "")
         lines = [session_line(session) for session in sessions[: asked.limit]]
         shown = fit(lines, Frame(heading, notes), max_bytes=asked.max_bytes)
@@ -302,14 +303,6 @@ def _check(start: Position, shown: Sequence[str]) -> None:
     """Raise where what stood before a page is not what stood there when its cursor was made."""
     if start.offset and (start.offset > len(shown) or mark_of(*shown[: start.offset]) != start.mark):
         raise stale()
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def _s(count: int) -> str:
-    return "es" if count == 1 else ""
 
 
 def _from(offset: int) -> str:

@@ -11,6 +11,7 @@ from recollect.serve.mcp.answering.cursors import Cursors, Position, mark_of, st
 from recollect.serve.mcp.answering.lines import citation, when
 from recollect.serve.mcp.answering.pages import Frame, beginning, name, passage, size, whole, with_cursor
 from recollect.serve.mcp.arguments import OpenArguments, SessionArguments
+from recollect.units import plural
 
 LEARNED_HEADING = "Learned and noted:"
 _LINE_BYTES = 240
@@ -74,7 +75,7 @@ class EntryDesk:
         mark = mark_of(text)
         if start.offset and (start.mark != mark or start.offset >= len(text)):
             raise stale()
-        parts = f"{view.part_count} part{'s' * (view.part_count > 1)}"
+        parts = plural(view.part_count, "part")
         heading = f"{view.kind} {name(view.title, 160)}, {parts}, from character {start.offset + 1}."
         frame = Frame(heading, self._notes)
         room = asked.max_bytes - size(whole([], frame, max_bytes=asked.max_bytes)) - _ROOM_FOR_CURSOR

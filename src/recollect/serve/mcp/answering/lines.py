@@ -11,6 +11,7 @@ from recollect.model.sessions import Session
 from recollect.model.text import flatten, searchable
 from recollect.model.time import to_datetime
 from recollect.serve.mcp.answering.pages import name, passage
+from recollect.units import plural
 
 _TITLE_BYTES = 160
 _SNIPPET_BYTES = 330
@@ -47,7 +48,7 @@ def conversation_line(found: Conversation, session: Session | None) -> str:
     head = (
         citation(best.session_uid, best.seq),
         *_facts(best.agent, session),
-        f"{found.hits} hit{'' if found.hits == 1 else 's'}, best {best.kind}",
+        f"{plural(found.hits, 'hit')}, best {best.kind}",
     )
     title = f"\n{passage(best.title, _TITLE_BYTES)}" if best.title else ""
     return f"{_joined(head)}{title}\n{passage(best.snippet or best.summary, _SNIPPET_BYTES)}"
@@ -66,10 +67,10 @@ def session_facts(session: Session) -> str:
     head = (
         citation(session.session_uid, 0),
         *_facts(session.agent, session),
-        f"{'had ' if session.evicted_at is not None else ''}{session.event_count:,} events",
+        f"{'had ' if session.evicted_at is not None else ''}{plural(session.event_count, 'event')}",
         f"in {name(session.cwd, _TITLE_BYTES)}" if session.cwd else "",
         *(f"{how} {other}" for how, other in lineage if other),
-        f"{session.defect_count} unreadable records" if session.defect_count else "",
+        plural(session.defect_count, "unreadable record") if session.defect_count else "",
     )
     return f"{_joined(head)}\n{passage(session.title or '(no title)', _TITLE_BYTES)}"
 
@@ -117,7 +118,7 @@ def _facts(agent: str, session: Session | None) -> tuple[str, ...]:
     repo = name(session.repo)
     branch = f"@{name(session.git_branch)}" if session.git_branch else ""
     sub = f"subagent {name(session.agent_name)}".strip() if session.parent_session else ""
-    turns = f"{session.turn_count} turn{'' if session.turn_count == 1 else 's'}"
+    turns = plural(session.turn_count, "turn")
     return (_span(session), _who(agent, session), f"{repo}{branch}", turns, sub)
 
 

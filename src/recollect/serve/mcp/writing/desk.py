@@ -29,6 +29,7 @@ from recollect.serve.mcp.writing.tools import (
     FactInvalidateArguments,
     FactQueryArguments,
 )
+from recollect.units import plural
 
 EVERYBODY = "all"
 _ENTRY_BYTES = 1_500
@@ -99,7 +100,7 @@ class WritingDesk:
         found = self._memory.notes.diary.read(question, limit=None).entries
         lines = [_entry_line(entry) for entry in found]
         what = f"of {name(agent) if agent else 'everybody'}{_in(repo)}"
-        heading = f"{len(found):,} diary entr{'y' if len(found) == 1 else 'ies'} {what}, newest first."
+        heading = f"{plural(len(found), 'diary entry', 'diary entries')} {what}, newest first."
         if not found and agent:
             heading = f'No diary entry {what}. agent "{EVERYBODY}" reads everybody\'s.'
         return self._page("diary_read", asked, lines, [e.id for e in found], heading=heading, limit=asked.limit)
@@ -135,7 +136,7 @@ class WritingDesk:
         )
         found = facts.find(question, limit=None).facts
         held = "whatever became of them" if asked.history else f"at {passage(asked.at, 60)}" if asked.at else "now"
-        heading = f"{len(found):,} fact{'' if len(found) == 1 else 's'} ({held})."
+        heading = f"{plural(len(found), 'fact')} ({held})."
         lines = [_fact_line(fact) for fact in found]
         return self._page("fact_query", asked, lines, [f.id for f in found], heading=heading, limit=asked.limit)
 
@@ -229,7 +230,7 @@ def _fact_line(fact: Fact) -> str:
 
 def _against(added: FactAdded) -> str:
     number = len(added.contradictions)
-    return f" {number} contradict{'s' if number == 1 else ''} it." if number else ""
+    return f" {plural(number, 'contradicts', 'contradict')} it." if number else ""
 
 
 def _added_lines(added: FactAdded) -> list[str]:
