@@ -13,13 +13,13 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import NamedTuple
 
 from recollect.errors import UsageError
+from recollect.units import DURATION_UNITS
 
 TIME_FORMS = "2026-08-01, 2026-08-01T09:00, 2026-08, today, monday, last week, 30min, 12h, 3d, 2w, 6mo, 1y"
 """What `parse_time` understands, for help and messages."""
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _CALENDAR = r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?"
 _LENGTH = r"(\d{1,6})\s*(min|minute|h|hour|d|day|w|week|m|mo|month|y|year)s?(?:\s+ago)?"
-_MINUTES = {"min": 1, "h": 60, "d": 60 * 24, "w": 60 * 24 * 7, "m": 60 * 24 * 30, "y": 60 * 24 * 365}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|z|[+-]\d\d:?\d\d)?)?\s*"
@@ -115,8 +115,8 @@ def parse_time(text: str, now_us: int, zone: tzinfo = UTC) -> Period | None:
         return calendar_period(int(year), int(month or 0), int(day or 0), zone)
     found = re.fullmatch(_LENGTH, word)
     if found is not None:
-        unit = found[2] if found[2].startswith("min") else found[2][0]
-        us = int(found[1]) * _MINUTES[unit[:3]] * 60_000_000
+        unit = "min" if found[2].startswith("min") else "mo" if found[2].startswith("m") else found[2][0]
+        us = int(found[1]) * round(DURATION_UNITS[unit]) * 1_000_000
         return Period(max(now_us - us, _MIN_US), now_us)
     instant = _instant(text.strip(), zone)
     if instant is not None:
