@@ -63,12 +63,18 @@ def listen(port: int) -> socket.socket:
 
 
 def serve(
-    app: ASGIApp, bound: socket.socket, *, has_lifespan: bool = False, stopping: Callable[[], None] | None = None
+    app: ASGIApp,
+    bound: socket.socket,
+    *,
+    has_lifespan: bool = False,
+    stopping: Callable[[], None] | None = None,
+    is_stopped: Callable[[], bool] = lambda: False,
 ) -> None:
     """Serve until SIGINT or SIGTERM. Blocks; call it in the main thread.
 
     has_lifespan: the application has something that runs as long as it does. stopping: called at the signal, in its
-    handler; requests under way go on for a moment.
+    handler; requests under way go on for a moment. is_stopped: tells whether a signal came before this server listened
+    to signals; it then ends at once.
     """
     config = uvicorn.Config(
         app,
@@ -84,20 +90,24 @@ def serve(
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=GRACE_S,
     )
-    asyncio.run(_Server(config, stopping).serve(sockets=[bound]))
+    asyncio.run(_Server(config, stopping, is_stopped).serve(sockets=[bound]))
 
 
 class _Server(uvicorn.Server):
     """uvicorn's server ends with the signal it got; this one returns, so that the exit code says it went well."""
 
-    def __init__(self, config: uvicorn.Config, stopping: Callable[[], None] | None) -> None:
+    def __init__(
+        self, config: uvicorn.Config, stopping: Callable[[], None] | None, is_stopped: Callable[[], bool]
+    ) -> None:
         super().__init__(config)
         self._stopping = stopping
+        self._is_stopped = is_stopped
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Stop at the first signal, without waiting for requests at the second."""
         before = {number: signal.signal(number, self._stop) for number in _SIGNALS}
+        self.should_exit = self.should_exit or self._is_stopped()
         try:
             yield
         finally:

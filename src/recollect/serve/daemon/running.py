@@ -179,8 +179,7 @@ class _Daemon:
 
         with bound:
             app, close = _make_app(self._memory, self.status, lambda: self._begin(bound, tell))
-            if not self._ended.is_set():
-                serve(app, bound, has_lifespan=True, stopping=self._stopping)
+            serve(app, bound, has_lifespan=True, stopping=self._stopping, is_stopped=self._ended.is_set)
             close()
 
     def _guard(self) -> None:
