@@ -16,6 +16,8 @@ import stat
 import sys
 import time
 
+from recollect.files import sync_folder
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -136,12 +138,7 @@ def take_away(home: str) -> bytes:
         os.unlink(path)
     except (FileNotFoundError, NotADirectoryError):
         return b""
-    if os.name != "nt":  # Windows lets nobody open a folder
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    sync_folder(folder)
     return data
 
 

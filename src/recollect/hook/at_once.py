@@ -11,6 +11,7 @@ import os
 import time
 
 from recollect import ready
+from recollect.files import write_file
 from recollect.paths import config_text
 
 TYPE_CHECKING = False
@@ -75,14 +76,10 @@ def log_firing(home: str, agent: str, given: Ready, *, took_us: int) -> None:
         values["tokens"], values["left_out"], took_us, "",
     ]  # fmt: skip
     folder = os.path.join(home, "spool", FIRINGS)
-    name = f"{at}-{os.getpid()}.json"
-    half = os.path.join(folder, f".{name}")
+    path = os.path.join(folder, f"{at}-{os.getpid()}.json")
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(json.dumps(firing).encode())
-        os.rename(half, os.path.join(folder, name))
+        write_file(path, json.dumps(firing).encode(), durable=False)
     except OSError:
         return
 

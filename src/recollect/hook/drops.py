@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 
+from recollect.files import move, write_all
+
 INTERNAL_VARIABLE = "RECOLLECT_INTERNAL"
 """As `recollect.model.own`, which is too far to import from here."""
 HOST_VARIABLES = (("GROK_HOOK_EVENT", "grok"), ("CURSOR_VERSION", "cursor"))
@@ -50,7 +52,7 @@ def keep(spool: str, agent: str, payload: bytes) -> bool:
     try:
         _make_folders(spool)
         _write(partial, payload)
-        os.rename(partial, os.path.join(spool, name + WHOLE))
+        move(partial, os.path.join(spool, name + WHOLE), durable=False)
     except OSError:
         _remove(partial)
         _mark(os.path.join(spool, name + LOST))
@@ -90,9 +92,7 @@ def _write(path: str, payload: bytes) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(path, flags, 0o600)
     try:
-        view = memoryview(payload)
-        while view:
-            view = view[os.write(descriptor, view) :]
+        write_all(descriptor, payload)
     finally:
         os.close(descriptor)
 

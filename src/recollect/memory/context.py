@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from recollect.errors import RecollectError
+from recollect.files import write_file
 from recollect.recall.context.building import ContextBlock, block_of, block_of_files, build, room_of
 from recollect.recall.context.folders import folder_of
 from recollect.recall.context.learned.person_files import person_files
@@ -173,10 +174,7 @@ class ContextFacet:
             if not self._home.is_dir():
                 return False
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            name = f"{firing.at}-{os.getpid()}.json"
-            half = folder / f".{name}"
-            half.write_bytes(msgspec.json.encode(firing))
-            half.replace(folder / name)
+            write_file(folder / f"{firing.at}-{os.getpid()}.json", msgspec.json.encode(firing), durable=False)
         except OSError:
             return False
         return True

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from recollect.errors import StoreError, StoreLocked
+from recollect.files import write_file
 from recollect.paths import make_private
 from recollect.store.sqlite import IngestLock
 
@@ -56,12 +57,7 @@ class Place:
 
     def show(self, card: Card) -> None:
         """Say who is at work, whole or not at all, for the user alone."""
-        half = self._folder / f"{CARD_NAME}.half"
-        half.unlink(missing_ok=True)
-        descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(card))
-        half.replace(self._folder / CARD_NAME)
+        write_file(self._folder / CARD_NAME, msgspec.json.encode(card), durable=False)
 
     def is_mine(self) -> bool:
         """Tell whether the home is still the one that was taken: it may be deleted, and made anew for another."""

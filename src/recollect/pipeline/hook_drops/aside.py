@@ -9,6 +9,7 @@ from contextlib import suppress
 import msgspec
 
 from recollect.capture.hook_spool import BAD, COUNTS, is_older, put_aside
+from recollect.files import move, write_file
 
 MAX_BAD_BYTES = 64 * 1024 * 1024
 """Of what is put aside, the oldest goes first."""
@@ -48,7 +49,7 @@ class Aside:
         folder = os.path.join(self._folder, reason)
         os.makedirs(folder, mode=0o700, exist_ok=True)
         kept = os.path.join(folder, os.path.basename(path))
-        os.replace(path, kept)
+        move(path, kept, durable=False)
         os.utime(kept, ns=(self._now_us * 1000, self._now_us * 1000))  # from here on it has seven days
         self._count(reason)
 
@@ -63,9 +64,7 @@ class Aside:
         with suppress(OSError):  # a full disk: the drops themselves are told of again
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
             path = os.path.join(self._folder, COUNTS)
-            with open(f"{path}.new", "wb") as handle:
-                handle.write(msgspec.json.encode(self._counts))
-            os.replace(f"{path}.new", path)
+            write_file(path, msgspec.json.encode(self._counts), durable=True)
             self._bound()
 
     def _bound(self) -> None:

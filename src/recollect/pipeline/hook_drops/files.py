@@ -12,6 +12,7 @@ from contextlib import suppress
 import msgspec
 
 from recollect.capture.discover import FoundSource
+from recollect.files import write_all, write_file
 from recollect.model.capabilities import HOOK_PLACE
 
 SUFFIX = HOOK_PLACE.patterns[0].removeprefix("*")
@@ -57,9 +58,7 @@ def append(path: str, data: bytes) -> None:
     try:
         size = os.fstat(descriptor).st_size
         try:
-            view = memoryview(_end_of_torn_line(descriptor, size) + data)
-            while view:
-                view = view[os.write(descriptor, view) :]
+            write_all(descriptor, _end_of_torn_line(descriptor, size) + data)
             os.fsync(descriptor)
         except OSError:
             os.ftruncate(descriptor, size)
@@ -80,11 +79,7 @@ def write_taking(spool: str, targets: list[str]) -> None:
     os.makedirs(folder, mode=0o700, exist_ok=True)
     sizes = [Target(path, os.path.getsize(path) if os.path.exists(path) else 0) for path in targets]
     path = os.path.join(folder, _TAKING)
-    with open(f"{path}.new", "wb") as handle:
-        handle.write(msgspec.json.encode(sizes))
-        handle.flush()
-        os.fsync(handle.fileno())
-    os.replace(f"{path}.new", path)
+    write_file(path, msgspec.json.encode(sizes), durable=True)
 
 
 def forget_taking(spool: str) -> None:

@@ -17,6 +17,7 @@ import msgspec
 from recollect import ready
 from recollect.config import Config, ContextConfig, parse_config
 from recollect.errors import ConfigError, StoreLocked
+from recollect.files import write_file
 from recollect.paths import HOME_VARIABLE, config_text
 from recollect.store.sqlite.connection import DATABASE_NAME
 from recollect.store.sqlite.lock import IngestLock
@@ -246,9 +247,4 @@ def _is_concerned(reader: SqliteRecentReader, block: Mapping[str, object], numbe
 def _write(path: Path, data: bytes) -> None:
     """Write a file that is whole as soon as it has its name, for its user alone."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    half = path.with_suffix(".half")
-    half.unlink(missing_ok=True)
-    descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-    half.replace(path)
+    write_file(path, data, durable=False)

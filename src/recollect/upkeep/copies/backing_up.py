@@ -14,9 +14,10 @@ from pathlib import Path
 
 import msgspec
 
-from recollect.archive.files import make_private_folder, sync_folder, write_error
+from recollect.archive.files import make_private_folder, write_error
 from recollect.archive.sealing import Sealer
 from recollect.errors import BrokenInvariant, StoreError, UsageError
+from recollect.files import write_file
 from recollect.store.sqlite import DATABASE_NAME, IngestLock
 from recollect.store.sqlite.connection import is_lost, lost
 from recollect.upkeep.copies import manifest as m
@@ -94,9 +95,7 @@ def _check_target(target: Path) -> None:
 
 def _one_try(home: Path, target: Path, sealer: Sealer | None, wish: Wish) -> BackupReport:
     before = m.read_manifest(target)
-    (target / m.PARTIAL).unlink(missing_ok=True)
-    m.write_private(target / m.PARTIAL, b"")
-    sync_folder(target)
+    write_file(target / m.PARTIAL, b"", durable=True)
     made_at = wish.now_us()
     with present_moment(home) as moment:
         copying = Copying(target, before, moment, wish)

@@ -14,9 +14,10 @@ from typing import BinaryIO, NamedTuple
 import msgspec
 
 from recollect.archive.chunks import ChunkPlace
-from recollect.archive.files import make_private_folder, sync_folder, write_all
+from recollect.archive.files import make_private_folder
 from recollect.archive.sealing import Sealer
 from recollect.errors import BackupUnusable
+from recollect.files import sync_folder, write_all
 from recollect.ready import PROGRAM
 from recollect.store.sqlite import DATABASE_NAME
 from recollect.store.sqlite.snapshots.taking import open_copy

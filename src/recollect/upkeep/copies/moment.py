@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from recollect.archive.packs import pack_numbers, pack_path
 from recollect.errors import StoreError, StoreLocked
+from recollect.files import DRAFT_SUFFIX
 from recollect.store.sqlite import IngestLock
 from recollect.store.sqlite.snapshots.taking import Snapshot, take_snapshot
 
@@ -97,7 +98,7 @@ def _originals(home: Path) -> Iterator[Original]:
             if Path(root) == home / "spool":
                 folders[:] = [folder for folder in folders if folder not in _SPOOL_SKIPS]
             for file in sorted(names):
-                if not file.endswith((".tmp", ".lock", ".new")):
+                if not file.endswith((DRAFT_SUFFIX, ".tmp", ".lock", ".new")):
                     yield from _original(home, Path(root, file))
 
 
