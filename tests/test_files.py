@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import files
-from recollect.files import DRAFT_SUFFIX, create_file, move, write_file
+from recollect.files import DRAFT_SUFFIX, create_file, move, remove_drafts, write_file
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="POSIX files")
 
@@ -120,6 +120,18 @@ def test_a_killed_write_leaves_the_old_content_and_the_next_write_removes_its_dr
     assert names(tmp_path) == [f".a{DRAFT_SUFFIX}", "a"]
     write_file(path, b"newer", durable=False)
     assert (path.read_bytes(), names(tmp_path)) == (b"newer", ["a"])
+
+
+@POSIX
+def test_drafts_of_killed_writes_can_be_removed_without_writing_again(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "a")], check=False)
+
+    def meanwhile() -> None:
+        remove_drafts(tmp_path)
+        assert names(tmp_path) == [f".b{DRAFT_SUFFIX}"], "that of a writer at work stays"
+
+    write_file(tmp_path / "b", b"new", durable=False, before_replace=meanwhile)
+    assert names(tmp_path) == ["b"]
 
 
 @POSIX

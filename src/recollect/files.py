@@ -6,7 +6,8 @@ after that. Pass `durable=False` only for what can be made again or may be lost;
 keeps the list, with a reason for each.
 
 The new content goes to a draft beside the file, `.NAME.recollect-new`. A write that fails or is interrupted removes its
-draft. If the process is killed, the draft stays until the same file is written again. A draft that another process is
+draft. If the process is killed, the draft stays until the same file is written again, `remove_drafts` is called for its
+folder, or `recollect doctor --fix` finds it in the home. A draft that another process is
 still writing is never touched: the second writer uses another name. On Windows, where an open file cannot be renamed,
 that is only as certain as the system's refusal to delete an open file.
 
@@ -75,6 +76,13 @@ def move(source: AnyPath, target: AnyPath, *, durable: bool) -> None:
     _replace(os.fspath(source), os.fspath(target))
     if durable:
         sync_folder(os.path.dirname(target))
+
+
+def remove_drafts(folder: AnyPath) -> None:
+    """Remove the drafts that killed processes left in a folder."""
+    for name in os.listdir(folder):
+        if name.endswith(DRAFT_SUFFIX):
+            _remove_abandoned(os.path.join(folder, name))
 
 
 def sync_folder(folder: AnyPath) -> None:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from recollect.wire import WHOLE_SUFFIX
+
 BAD = "bad"
 """The folder in the spool for drops that cannot be taken, by reason."""
 COUNTS = "counts.json"
@@ -44,7 +46,7 @@ def hook_spool(spool: str) -> HookSpool | None:
     """Return what lies in a spool, None where there is none. Reads names and counts only."""
     try:
         with os.scandir(spool) as entries:
-            waiting = sum(entry.name.endswith(".json") for entry in entries)
+            waiting = sum(entry.name.endswith(WHOLE_SUFFIX) for entry in entries)
     except OSError:
         return HookSpool(0, {}, False) if os.path.isdir(spool) else None
     return HookSpool(waiting, put_aside(spool), os.access(spool, os.W_OK | os.X_OK))

@@ -13,13 +13,12 @@ import time
 from recollect import ready
 from recollect.files import write_file
 from recollect.paths import config_text
+from recollect.wire import firings_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FIRINGS = "firings"
-"""As `recollect.memory.context`, whose spool this is."""
 _SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/-")
 """An id of other characters is written otherwise in a uid, see `recollect.model.ids`."""
 
@@ -75,7 +74,7 @@ def log_firing(home: str, agent: str, given: Ready, *, took_us: int) -> None:
         at, agent, given.session, "start", values["repo"], values["citations"], values["identifiers"],
         values["tokens"], values["left_out"], took_us, "",
     ]  # fmt: skip
-    folder = os.path.join(home, "spool", FIRINGS)
+    folder = firings_folder(home)
     path = os.path.join(folder, f"{at}-{os.getpid()}.json")
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)

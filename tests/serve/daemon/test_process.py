@@ -253,13 +253,6 @@ def test_what_excludes_itself_is_refused(desk: Desk, arguments: tuple[str, ...])
     assert desk.run("up", *arguments).returncode == 2
 
 
-def test_the_hook_finds_it_where_it_stands() -> None:
-    from recollect.hook import daemon
-
-    assert (daemon.FOLDER, daemon.NAME) == (place.FOLDER, place.SOCKET_NAME)
-    assert Path(daemon.socket_path("home")) == Path("home") / place.FOLDER / place.SOCKET_NAME
-
-
 def _lives(pid: int) -> bool:
     try:
         os.kill(pid, 0)

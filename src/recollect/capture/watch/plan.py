@@ -12,7 +12,7 @@ from recollect.capture.containers.directory import glob_of
 from recollect.capture.discover import RootDir, roots_of
 from recollect.capture.watch.patterns import Pattern
 from recollect.config import Config
-from recollect.paths import expand
+from recollect.paths import SPOOL_FOLDER, expand
 
 _BESIDE_DATABASE = ("-wal", "-shm", "-journal")
 """What SQLite writes beside a database: a change of these is one of the database."""
@@ -53,7 +53,7 @@ class WatchPlan:
         repositories: Sequence[str] = (), home: str,
     ) -> None:  # fmt: skip
         self._home = home
-        self._spool = os.path.join(home, "spool")
+        self._spool = os.path.join(home, SPOOL_FOLDER)
         self._repositories = tuple(repositories)
         self._all = tuple(adapter.facts.slug for adapter in adapters)
         self._named = tuple(os.path.abspath(expand(folder, env)) for folder in config.ingest.folders)

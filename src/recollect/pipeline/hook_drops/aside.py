@@ -10,6 +10,7 @@ import msgspec
 
 from recollect.capture.hook_spool import BAD, COUNTS, is_older, put_aside
 from recollect.files import move, write_file
+from recollect.wire import PARTIAL_FOLDER
 
 MAX_BAD_BYTES = 64 * 1024 * 1024
 """Of what is put aside, the oldest goes first."""
@@ -21,7 +22,7 @@ _EMPTY = frozenset(("lost", "empty", "torn"))
 
 def take_torn(spool: str, aside: Aside, *, now_us: int) -> None:
     """Count the drops of hooks that were killed, and delete what there is of them."""
-    folder = os.path.join(spool, "tmp")
+    folder = os.path.join(spool, PARTIAL_FOLDER)
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
             info = entry.stat(follow_symlinks=False)

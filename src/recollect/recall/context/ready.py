@@ -18,8 +18,7 @@ from recollect import ready
 from recollect.config import Config, ContextConfig, parse_config
 from recollect.errors import ConfigError, StoreLocked
 from recollect.files import write_file
-from recollect.paths import HOME_VARIABLE, config_text
-from recollect.store.sqlite.connection import DATABASE_NAME
+from recollect.paths import DATABASE_NAME, HOME_VARIABLE, config_text
 from recollect.store.sqlite.lock import IngestLock
 
 # Every refresh settles, and finds nothing to do most of the time: what makes blocks is imported when one is made.

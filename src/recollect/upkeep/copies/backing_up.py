@@ -18,7 +18,8 @@ from recollect.archive.files import make_private_folder, write_error
 from recollect.archive.sealing import Sealer
 from recollect.errors import BrokenInvariant, StoreError, UsageError
 from recollect.files import write_file
-from recollect.store.sqlite import DATABASE_NAME, IngestLock
+from recollect.paths import DATABASE_NAME
+from recollect.store.sqlite import IngestLock
 from recollect.store.sqlite.connection import is_lost, lost
 from recollect.upkeep.copies import manifest as m
 from recollect.upkeep.copies.checking import Check, check_folder, places_by_pack

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from recollect.archive.packs import pack_numbers, pack_path
 from recollect.errors import StoreError, StoreLocked
 from recollect.files import DRAFT_SUFFIX
+from recollect.paths import SPOOL_FOLDER
 from recollect.store.sqlite import IngestLock
 from recollect.store.sqlite.snapshots.taking import Snapshot, take_snapshot
 
@@ -93,9 +94,9 @@ def _originals(home: Path) -> Iterator[Original]:
         yield from _original(home, pack_path(archive / "packs", number))
     for name in ("setup.json", "config.toml"):
         yield from _original(home, home / name)
-    for name in ("keys", "spool"):
+    for name in ("keys", SPOOL_FOLDER):
         for root, folders, names in os.walk(home / name):
-            if Path(root) == home / "spool":
+            if Path(root) == home / SPOOL_FOLDER:
                 folders[:] = [folder for folder in folders if folder not in _SPOOL_SKIPS]
             for file in sorted(names):
                 if not file.endswith((DRAFT_SUFFIX, ".tmp", ".lock", ".new")):

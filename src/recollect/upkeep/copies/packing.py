@@ -18,7 +18,7 @@ from recollect.archive.files import make_private_folder, write_error
 from recollect.archive.sealing import Sealer
 from recollect.errors import BackupUnusable, UsageError
 from recollect.files import move
-from recollect.store.sqlite import DATABASE_NAME
+from recollect.paths import DATABASE_NAME
 from recollect.upkeep.copies import manifest as m
 from recollect.upkeep.copies.checking import Check, Stream, check_folder, places_by_pack
 from recollect.upkeep.copies.copying import Copying, Wish, check_database, report_of, step, with_damage

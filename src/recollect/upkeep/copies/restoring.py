@@ -14,7 +14,7 @@ from recollect.archive.keys import HomeKeys, load_keys
 from recollect.archive.wrapping.envelope import WRAPPING_FILE
 from recollect.errors import ArchiveError, BackupUnusable, KeyUnavailable, SchemaTooNew
 from recollect.files import move, write_file
-from recollect.store.sqlite import DATABASE_NAME
+from recollect.paths import DATABASE_NAME
 from recollect.store.sqlite.migrations import SCHEMA_VERSION
 from recollect.store.sqlite.snapshots.taking import open_copy, take_snapshot
 from recollect.upkeep.copies import manifest as m

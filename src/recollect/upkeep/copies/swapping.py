@@ -15,9 +15,9 @@ from pathlib import Path
 
 from recollect.archive.files import make_private_folder
 from recollect.files import move, sync_folder, write_file
-from recollect.paths import RESTORE_FOLDER, RESTORE_READY
+from recollect.paths import DATABASE_NAME, RESTORE_FOLDER, RESTORE_READY, SPOOL_FOLDER
 from recollect.ready import withdraw
-from recollect.store.sqlite import DATABASE_NAME, IngestLock
+from recollect.store.sqlite import IngestLock
 
 FOLDER = RESTORE_FOLDER
 READY = RESTORE_READY
@@ -85,7 +85,7 @@ def finish_restored(home: Path) -> None:
     for name in _ONLY_WHERE_MISSING:
         if (new / name).exists() and not (home / name).exists():
             move(new / name, home / name, durable=False)
-    _merge(new / "spool", home / "spool")
+    _merge(new / SPOOL_FOLDER, home / SPOOL_FOLDER)
     if (new / DATABASE_NAME).exists():
         for suffix in ("-wal", "-shm"):
             (home / f"{DATABASE_NAME}{suffix}").unlink(missing_ok=True)

@@ -17,7 +17,7 @@ from recollect.capture.files import read_head
 from recollect.capture.folders import sort_out
 from recollect.capture.hook_spool import BAD, REASONS, hook_spool
 from recollect.errors import RecollectError
-from recollect.paths import expand
+from recollect.paths import SPOOL_FOLDER, expand
 from recollect.store.ports import Reader
 from recollect.upkeep.health.desk import Desk, counted
 from recollect.upkeep.reports import Check
@@ -91,7 +91,7 @@ def set_up(desk: Desk) -> Iterator[Check]:
 
 def hooks(desk: Desk) -> Check | None:
     """Say what hooks left that waits or could not be taken, and why; None where no hook ever left anything."""
-    spool = desk.folder / "spool"
+    spool = desk.folder / SPOOL_FOLDER
     found = hook_spool(str(spool))
     if found is None:
         return None

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recollect.errors import SettingsChanged, SettingsError, SettingsInvalid
-from recollect.files import PRIVATE, write_file
+from recollect.files import PRIVATE, remove_drafts, write_file
 
 MAX_BYTES = 64 * 1024 * 1024
 _ANYBODY_WRITES = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
@@ -118,6 +118,7 @@ def remove_empty(folders: tuple[str, ...]) -> None:
     """Remove those of the folders (the outermost first) that are empty."""
     for folder in reversed(folders):
         try:
+            remove_drafts(folder)
             os.rmdir(folder)
         except OSError:  # somebody else has something in it, or it is gone: either way it isn't ours any more
             return
