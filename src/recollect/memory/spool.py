@@ -16,8 +16,8 @@ from recollect.errors import DiskFull, SourceRefused, StoreError
 from recollect.files import is_no_room, sync_folder, write_all
 from recollect.model.time import day_of
 from recollect.pipeline.spool import part_of, part_path
+from recollect.wire import OTLP_FOLDER
 
-OTLP = "otlp"
 MAX_SPOOL_BYTES = 512 * 1024 * 1024
 """Of what waits for a sync. Behind it senders are told to come again."""
 MAX_SPOOL_FILES = 1000
@@ -44,7 +44,7 @@ class SpoolFacet:
     @property
     def otlp_folder(self) -> Path:
         """Where requests of OTLP are kept; made with the first of them."""
-        return self._folder / OTLP
+        return self._folder / OTLP_FOLDER
 
     def take_otlp(self, signal: Signal, body: bytes, *, is_json: bool) -> Spooled:
         """Keep a request of OTLP as a line of JSON, synced to the disk before this returns.

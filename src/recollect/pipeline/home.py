@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from recollect.paths import DATABASE_NAME, SPOOL_FOLDER
+from recollect.wire import IMPORT_FOLDER
 
 
 class Home:
@@ -21,7 +22,7 @@ class Home:
         self.keys = folder / "keys"
         self.rebuild = folder / "rebuild"
         self.spool = folder / SPOOL_FOLDER
-        self.unpacking = self.spool / "import"
+        self.unpacking = self.spool / IMPORT_FOLDER
 
     def archive_bytes(self) -> int:
         """Return the bytes of the archive on disk."""

@@ -8,9 +8,9 @@ from contextlib import suppress
 
 import msgspec
 
-from recollect.capture.hook_spool import BAD, COUNTS, is_older, put_aside
+from recollect.capture.hook_spool import COUNTS, is_older, put_aside
 from recollect.files import move, write_file
-from recollect.wire import PARTIAL_FOLDER
+from recollect.wire import BAD_FOLDER, PARTIAL_FOLDER
 
 MAX_BAD_BYTES = 64 * 1024 * 1024
 """Of what is put aside, the oldest goes first."""
@@ -35,7 +35,7 @@ class Aside:
 
     def __init__(self, spool: str, *, now_us: int) -> None:
         self._now_us = now_us
-        self._folder = os.path.join(spool, BAD)
+        self._folder = os.path.join(spool, BAD_FOLDER)
         self._counts = put_aside(spool)
         self._is_changed = False
 

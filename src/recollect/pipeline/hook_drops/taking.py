@@ -22,7 +22,7 @@ import msgspec
 from recollect.agents.base import Adapter
 from recollect.agents.kit.hooks.spelling import SESSION, event_of, first_text, payload_of
 from recollect.capture.decode import MAX_RECORD_BYTES
-from recollect.capture.hook_spool import BAD, drop_aside, put_aside
+from recollect.capture.hook_spool import drop_aside, put_aside
 from recollect.model.time import day_of
 from recollect.pipeline.hook_drops.aside import Aside, take_torn
 from recollect.pipeline.hook_drops.files import (
@@ -34,7 +34,16 @@ from recollect.pipeline.hook_drops.files import (
     written_before,
 )
 from recollect.upkeep.retention.clock import doubt
-from recollect.wire import LOST_SUFFIX, PARTIAL_FOLDER, WHOLE_SUFFIX
+from recollect.wire import (
+    BAD_FOLDER,
+    FIRINGS_FOLDER,
+    HOOKS_FOLDER,
+    IMPORT_FOLDER,
+    LOST_SUFFIX,
+    OTLP_FOLDER,
+    PARTIAL_FOLDER,
+    WHOLE_SUFFIX,
+)
 
 _NAME = re.compile(
     r"(?P<agent>[A-Za-z0-9_-]+)\.(?P<host>[A-Za-z0-9_-]+)\.\d+(?:\.[0-9a-f-]+)?\+*"
@@ -44,7 +53,7 @@ _AGAIN_US = 2_000_000
 """Equal payloads of one session within two seconds are one event that several hooks were run for."""
 _BATCH_BYTES = 16 * 1024 * 1024
 _MARGIN_BYTES = 4096
-_OTHERS = frozenset((PARTIAL_FOLDER, "hooks", "otlp", "import", BAD))
+_OTHERS = frozenset((PARTIAL_FOLDER, FIRINGS_FOLDER, HOOKS_FOLDER, OTLP_FOLDER, IMPORT_FOLDER, BAD_FOLDER))
 _HOSTS = (
     # An agent that runs hooks registered with another is known by how it writes; sources: `recollect.hook.answers`.
     ("grok", "hookEventName", ""),
