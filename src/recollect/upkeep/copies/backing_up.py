@@ -17,7 +17,7 @@ import msgspec
 from recollect.archive.files import make_private_folder, write_error
 from recollect.archive.sealing import Sealer
 from recollect.errors import BrokenInvariant, StoreError, UsageError
-from recollect.files import write_file
+from recollect.files import DRAFT_SUFFIX, write_file
 from recollect.paths import DATABASE_NAME
 from recollect.store.sqlite import IngestLock
 from recollect.store.sqlite.connection import is_lost, lost
@@ -89,7 +89,7 @@ def _check_target(target: Path) -> None:
         return
     if not target.is_dir():
         raise UsageError(f"{target} is not a folder", hint=f"name a folder, or a file that ends in {m.SUFFIX}")
-    names = {path.name for path in target.iterdir()} - {m.LOCK}
+    names = {path.name for path in target.iterdir() if not path.name.endswith(DRAFT_SUFFIX)} - {m.LOCK}
     if names and not names & {m.MANIFEST, m.PARTIAL}:
         raise UsageError(f"{target} holds something else than a backup", hint="name an empty or a new folder")
 

@@ -13,7 +13,7 @@ from recollect.archive.files import make_private_folder
 from recollect.archive.keys import HomeKeys, load_keys
 from recollect.archive.wrapping.envelope import WRAPPING_FILE
 from recollect.errors import ArchiveError, BackupUnusable, KeyUnavailable, SchemaTooNew
-from recollect.files import move, write_file
+from recollect.files import DRAFT_SUFFIX, move, write_file
 from recollect.paths import DATABASE_NAME
 from recollect.store.sqlite.migrations import SCHEMA_VERSION
 from recollect.store.sqlite.snapshots.taking import open_copy, take_snapshot
@@ -172,7 +172,7 @@ def _keys(folder: Path, keys_of: Path) -> HomeKeys:
     shutil.rmtree(own, ignore_errors=True)
     make_private_folder(own)
     for path in keys_of.iterdir():
-        if path.is_file():
+        if path.is_file() and not path.name.endswith(DRAFT_SUFFIX):
             write_file(own / path.name, path.read_bytes(), durable=True)
     return keys
 
