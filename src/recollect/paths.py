@@ -22,6 +22,8 @@ DATABASE_NAME = "memory.db"
 BACKGROUND_VARIABLE = "RECOLLECT_BACKGROUND"
 """Set to 0: nothing is started that outlives the command that starts it."""
 CONFIG_NAME = "config.toml"
+SPOOL_FOLDER = "spool"
+"""In the home: what hooks and senders leave for the next sync."""
 RESTORE_FOLDER = "restore"
 """In the home, while a backup takes the memory's place."""
 RESTORE_READY = "READY"
@@ -76,7 +78,7 @@ def home_of_store(values: Mapping[str, str]) -> str:
 
 def spool_dir(name: str, env: Mapping[str, str] | None = None) -> Path:
     """Return the folder of the memory's home in which a receiver of ours keeps what it was sent (`spool/otlp`)."""
-    return home_dir(env) / "spool" / name
+    return home_dir(env) / SPOOL_FOLDER / name
 
 
 def config_file(env: Mapping[str, str] | None = None) -> Path:

@@ -16,6 +16,8 @@ import stat
 import sys
 
 from recollect.clock import now_us
+from recollect.files import sync_folder
+from recollect.paths import DATABASE_NAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +29,6 @@ TRACE = "trace"
 """What whoever writes without the ingest lock leaves: another text each time, see `withdraw`."""
 FORMAT = 2
 """Of both files; a reader that does not know it takes no block."""
-DATABASE = "memory.db"
-"""As `store.sqlite.connection`, which is too far to import from here."""
 PROGRAM: str = sys.modules["recollect"].__version__
 """The version that made the blocks: an upgrade may say other things. (Our own package, which importing this loaded: the
 import table has no arrow back to it.)"""
@@ -72,7 +72,7 @@ def stamp_values(
         "format": FORMAT,
         "program": PROGRAM,
         "generation": generation,
-        "database": os.stat(os.path.join(home, DATABASE)).st_ino,
+        "database": os.stat(os.path.join(home, DATABASE_NAME)).st_ino,
         "settings": settings,
         "configs": configs,
     }
@@ -91,7 +91,7 @@ def read_stamp(home: str, *, data: bytes | None = None) -> Stamp | None:
             return None
         if values["trace"] != trace_of(home):
             return None
-        if values["database"] != os.stat(os.path.join(home, DATABASE)).st_ino:
+        if values["database"] != os.stat(os.path.join(home, DATABASE_NAME)).st_ino:
             return None
     except (OSError, ValueError, RecursionError, LookupError, TypeError):
         return None
@@ -137,12 +137,7 @@ def take_away(home: str) -> bytes:
         os.unlink(path)
     except (FileNotFoundError, NotADirectoryError):
         return b""
-    if os.name != "nt":  # Windows lets nobody open a folder
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    sync_folder(folder)
     return data
 
 

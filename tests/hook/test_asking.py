@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from recollect.hook import daemon
+from recollect import wire
 from tests.hook.processes import command, environment, run
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX") or os.name == "nt", reason="Unix sockets, signals")
@@ -38,12 +38,12 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextmanager
 def listening(home: Path, answer: Callable[[bytes], bytes | None], *, mode: int = 0o700) -> Iterator[list[bytes]]:
     """A daemon: answers one line with another. None: it keeps the connection and says nothing."""
-    folder = home / daemon.FOLDER
+    folder = home / wire.RUN_FOLDER
     folder.mkdir()
     folder.chmod(mode)
     heard: list[bytes] = []
     server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    server.bind(daemon.socket_path(str(home)))
+    server.bind(wire.socket_path(str(home)))
     server.listen()
     held: list[socket.socket] = []
 
@@ -117,7 +117,7 @@ def test_what_was_said_is_taken_in_before_it_is_asked_for(home: Path, event: str
     with listening(home, lambda _: b'{"version": 1, "text": ""}\n') as heard:
         run("claude", event, home, START, program(home, writes))
     assert json.loads(heard[0])["kind"] == kind
-    shutil.rmtree(home / daemon.FOLDER)
+    shutil.rmtree(home / wire.RUN_FOLDER)
     assert run("claude", event, home, START, program(home, writes)).stdout == b""
     said = _read_soon(home / "ran")
     assert said == f"sync --json in {os.sep}"
@@ -148,7 +148,7 @@ def test_what_is_no_answer_is_taken_for_none(home: Path, said: bytes | None) -> 
 def test_a_socket_without_a_listener_is_passed_over(home: Path) -> None:
     with listening(home, lambda _: b""):
         pass
-    assert os.path.exists(daemon.socket_path(str(home)))
+    assert os.path.exists(wire.socket_path(str(home)))
     done = run("claude", "start", home, START, program(home, f"print({CONTEXT!r})"))
     assert context_of(done.stdout) == "from the program"
 

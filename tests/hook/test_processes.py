@@ -17,11 +17,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.agents.installing import commands
-from recollect.hook import drops as dropping
 from recollect.hook.answers import FORMS, is_valid
 from recollect.hook.handling import main
-from recollect.model.own import INTERNAL_VARIABLE
+from recollect.wire import INTERNAL_VARIABLE, MAX_EVENT_BYTES
 from tests.hook.processes import HOOK, command, drops, environment, run
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and limits of POSIX")
@@ -33,11 +31,6 @@ def is_good(done: subprocess.CompletedProcess[bytes], agent: str, event: str) ->
     empty = b"" if event == "spool" else None
     said = done.stdout == empty if empty is not None else is_valid(agent, event, done.stdout)
     return done.returncode == 0 and done.stderr == b"" and said
-
-
-def test_the_shell_line_and_the_hook_agree_on_the_spool() -> None:
-    assert (dropping.HOST_VARIABLES, dropping.MAX_DROP_BYTES) == (commands.HOST_VARIABLES, commands.MAX_DROP_BYTES)
-    assert dropping.INTERNAL_VARIABLE == INTERNAL_VARIABLE
 
 
 @pytest.mark.parametrize("event", EVENTS)
@@ -89,7 +82,7 @@ def test_any_input_is_survived(tmp_path: Path, payload: bytes, event: str) -> No
 
 
 def test_what_is_too_large_is_read_to_its_end_and_counted(tmp_path: Path) -> None:
-    done = run("gemini", "start", tmp_path, b"x" * (dropping.MAX_DROP_BYTES + 1_000_000))
+    done = run("gemini", "start", tmp_path, b"x" * (MAX_EVENT_BYTES + 1_000_000))
     assert (done.returncode, done.stdout) == (0, b"{}")
     (lost,) = drops(tmp_path)
     assert lost.suffix == ".lost"
@@ -246,8 +239,8 @@ def test_it_imports_the_standard_library_only(tmp_path: Path) -> None:
     roots = {name.partition(".")[0] for name in names} - {"imported package"}
     assert {n for n in names if n.startswith("recollect.")} <= {
         "recollect.hook", "recollect.hook.handling", "recollect.hook.drops", "recollect.hook.answering",
-        "recollect.hook.answers", "recollect.hook.request", "recollect.hook.daemon", "recollect.hook.child",
-        "recollect.paths", "recollect.hook.at_once", "recollect.processes", "recollect.ready",
+        "recollect.hook.answers", "recollect.hook.request", "recollect.wire", "recollect.files", "recollect.hook.child",
+        "recollect.paths", "recollect.hook.at_once", "recollect.processes", "recollect.ready", "recollect.clock",
     }  # fmt: skip
     assert roots - set(sys.stdlib_module_names) == {"recollect"}
 

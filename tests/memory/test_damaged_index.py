@@ -119,7 +119,7 @@ def test_parts_of_words_are_found_where_their_list_cannot_be_written(memory: Mem
     (shard,) = (memory.home / "index" / "text").glob("*/")
     for name in ("terms.txt", "terms.json", "terms.new"):
         (shard / name).unlink(missing_ok=True)
-    (shard / "terms.tmp").mkdir()
+    (shard / "terms.txt").mkdir()
     with again(memory) as other:
         assert other.search("*ebr*", sync=False).hits
 

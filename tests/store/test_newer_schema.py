@@ -10,7 +10,7 @@ import pytest
 from recollect.config import Config
 from recollect.errors import SchemaTooNew
 from recollect.memory import Memory
-from recollect.store.sqlite import DATABASE_NAME
+from recollect.paths import DATABASE_NAME
 from recollect.store.sqlite.audit import add_audit
 from recollect.store.sqlite.firings import append_firings
 from recollect.store.sqlite.migrations import SCHEMA_VERSION

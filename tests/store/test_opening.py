@@ -10,8 +10,9 @@ import apsw
 import pytest
 
 from recollect.errors import BrokenInvariant, DiskFull, SchemaTooNew, StoreCorrupt, StoreError, StoreLocked
+from recollect.paths import DATABASE_NAME
 from recollect.store.ports import EventFilter, SliceResult
-from recollect.store.sqlite import DATABASE_NAME, IngestLock, SqliteWriter, open_reader, open_writer, quick_check
+from recollect.store.sqlite import IngestLock, SqliteWriter, open_reader, open_writer, quick_check
 from recollect.store.sqlite import connection as connecting
 from recollect.store.sqlite.connection import APPLICATION_ID, open_database
 from recollect.store.sqlite.migrations import MIGRATIONS, SCHEMA_VERSION
@@ -19,6 +20,7 @@ from tests.store.slices import Line, make_slices, write_all
 
 HOLD = """
 import pathlib, sys
+from recollect.paths import DATABASE_NAME
 from recollect.store.sqlite import IngestLock
 lock = IngestLock(pathlib.Path(sys.argv[1]))
 print("held", flush=True)

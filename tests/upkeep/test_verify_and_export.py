@@ -11,6 +11,7 @@ import pytest
 
 from recollect.config import Config
 from recollect.errors import UnknownName, UsageError
+from recollect.files import DRAFT_SUFFIX
 from recollect.memory import ExportFormat, Memory
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 
@@ -97,7 +98,7 @@ def test_raw_export_is_byte_exact_named_and_dated(memory: Memory, one: ClaudeTra
 
 @pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")
 def test_only_its_owner_can_read_a_raw_export(memory: Memory, one: ClaudeTranscript, tmp_path: Path) -> None:
-    (tmp_path / f"claude_{one.session}.jsonl.part").touch(mode=0o644)  # left by a run that was killed
+    (tmp_path / f".claude_{one.session}.jsonl{DRAFT_SUFFIX}").touch(mode=0o644)  # left by a run that was killed
     (written,) = memory.upkeep.export(one.uid, format="raw", out=tmp_path)
     assert Path(written.path).stat().st_mode & 0o777 == 0o600
 

@@ -6,7 +6,6 @@ A damaged chunk is remembered by its name and its place: the same name at anothe
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -14,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 from recollect.archive.chunks import ChunkPlace
-from recollect.archive.files import write_all
 from recollect.archive.packs import pack_numbers, pack_path
+from recollect.files import write_file
 
 NAME = "condition.json"
 JOURNAL = 0
@@ -133,16 +132,5 @@ class Condition:
         return self._note
 
     def _write(self, note: _Note, *, is_durable: bool = True) -> None:
-        draft = self._path.with_name(f"{NAME}.new")
-        try:
-            fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
-            try:
-                write_all(fd, msgspec.json.encode(note))
-                if is_durable:
-                    os.fsync(fd)
-            finally:
-                os.close(fd)
-            os.replace(draft, self._path)
-        except OSError:
-            with suppress(OSError):
-                draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            write_file(self._path, msgspec.json.encode(note), durable=is_durable)

@@ -5,24 +5,22 @@ The one place where the system's errors on writing become ours: no room is `Disk
 
 from __future__ import annotations
 
-import errno
 import os
 from pathlib import Path
 from typing import NoReturn
 
 from recollect.errors import ArchiveError, DiskFull, RecollectError
+from recollect.files import is_no_room, sync_folder, write_all
 from recollect.paths import make_private
 
 _BINARY = getattr(os, "O_BINARY", 0)
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0)
-# A file size limit (EFBIG) leaves no more room than a full disk does.
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)})
 
 
 def write_error(error: OSError, path: Path) -> RecollectError:
     """Return our error for a failed write to `path`."""
     reason = error.strerror or str(error)
-    if error.errno in _NO_ROOM:
+    if is_no_room(error):
         return DiskFull(
             f"no room to write {path.name}: {reason}",
             hint="make room; what was stored stays, and the next sync goes on",
@@ -38,38 +36,9 @@ def make_private_folder(path: Path) -> None:
         raise write_error(error, path) from error
 
 
-def sync_folder(path: Path) -> None:
-    """Make new names in a folder durable. Windows has no such call and needs none."""
-    if os.name == "nt":
-        return
-    fd = os.open(path, os.O_RDONLY | _CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
 def open_for_reading(path: Path) -> int:
     """Return a descriptor for reading. Raises OSError."""
     return os.open(path, os.O_RDONLY | _BINARY | _CLOEXEC)
-
-
-def write_durably(path: Path, data: bytes, *, is_new: bool) -> None:
-    """Write a whole private file and make its content durable. is_new: it must not exist yet. Raises OSError."""
-    flags = os.O_WRONLY | os.O_CREAT | (os.O_EXCL if is_new else os.O_TRUNC) | _BINARY | _CLOEXEC
-    fd = os.open(path, flags, 0o600)
-    try:
-        write_all(fd, data)
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def write_all(fd: int, data: bytes | memoryview) -> None:
-    """Write every byte; the system may take fewer at a time. Raises OSError."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
 
 
 class AppendFile:

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import msgspec
 
-BAD = "bad"
-"""The folder in the spool for drops that cannot be taken, by reason."""
+from recollect.wire import BAD_FOLDER, WHOLE_SUFFIX
+
 COUNTS = "counts.json"
-"""In it: how many drops were put aside or lost, ever, by reason."""
+"""In `bad`: how many drops were put aside or lost, ever, by reason."""
 REASONS = {
     "not_json": "no JSON object",
     "no_session": "names no session",
@@ -44,7 +44,7 @@ def hook_spool(spool: str) -> HookSpool | None:
     """Return what lies in a spool, None where there is none. Reads names and counts only."""
     try:
         with os.scandir(spool) as entries:
-            waiting = sum(entry.name.endswith(".json") for entry in entries)
+            waiting = sum(entry.name.endswith(WHOLE_SUFFIX) for entry in entries)
     except OSError:
         return HookSpool(0, {}, False) if os.path.isdir(spool) else None
     return HookSpool(waiting, put_aside(spool), os.access(spool, os.W_OK | os.X_OK))
@@ -59,7 +59,8 @@ def drop_aside(spool: str, *, now_us: int | None = None) -> int:
     """Delete what was put aside, all of it or (now_us) what has expired; return how many files. Raises OSError."""
     count = 0
     for reason in REASONS:
-        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(os.path.join(spool, BAD, reason)) as entries:
+        folder = os.path.join(spool, BAD_FOLDER, reason)
+        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
             for entry in entries:
                 info = entry.stat(follow_symlinks=False)
                 if now_us is None or is_older(info, KEPT_ASIDE_US, now_us=now_us):
@@ -70,6 +71,6 @@ def drop_aside(spool: str, *, now_us: int | None = None) -> int:
 
 def put_aside(spool: str) -> dict[str, int]:
     """Return how many drops were put aside or lost, by reason."""
-    with suppress(OSError, msgspec.MsgspecError), open(os.path.join(spool, BAD, COUNTS), "rb") as handle:
+    with suppress(OSError, msgspec.MsgspecError), open(os.path.join(spool, BAD_FOLDER, COUNTS), "rb") as handle:
         return msgspec.json.decode(handle.read(), type=dict[str, int])
     return {}

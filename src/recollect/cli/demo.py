@@ -10,6 +10,7 @@ from pathlib import Path
 
 from recollect.config import AgentConfig, Config, config_toml
 from recollect.errors import StoreError
+from recollect.files import write_file
 from recollect.paths import CONFIG_NAME
 
 
@@ -31,7 +32,7 @@ def lay_out(home: Path, agents: Iterable[str]) -> Config:
         for file in (path for path in sample.rglob("*") if path.is_file()):
             file.chmod(0o600)
         config = _config(sample, agents)
-        (home / CONFIG_NAME).write_text(config_toml(config), encoding="utf-8")
+        write_file(home / CONFIG_NAME, config_toml(config).encode(), durable=False)
     except OSError as error:
         raise StoreError(f"cannot write the demo into {home}: {error.strerror or error}") from error
     return config

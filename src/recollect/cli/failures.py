@@ -11,6 +11,7 @@ import click
 
 from recollect.cli.terminal import safe, write_json
 from recollect.errors import RecollectError, where_raised
+from recollect.files import move
 from recollect.paths import home_dir
 
 MAX_LOG_BYTES = 1_000_000
@@ -69,7 +70,7 @@ def _write_log(error: Exception) -> Path | None:
     try:
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if log.exists() and log.stat().st_size > MAX_LOG_BYTES:
-            log.replace(log.with_suffix(".old.log"))
+            move(log, log.with_suffix(".old.log"), durable=False)
         with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(f"{stamp} " + "caused by: ".join(seen) + "\n")
     except OSError:

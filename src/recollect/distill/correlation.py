@@ -12,13 +12,14 @@ from fnmatch import fnmatchcase
 
 from recollect.model.distilled.digests import Digest
 from recollect.model.tools import canonical_tool
+from recollect.paths import STORE_VARIABLE
 
 INFRA_PATTERNS: tuple[str, ...] = ("mcp__*", "mcp_*", "mcp.*", "*__*")
 """Names of tools that count as infrastructure, as shell patterns: MCP first."""
 INFRA_CANONICAL: tuple[str, ...] = ("mcp",)
 """Canonical tools that count as infrastructure whatever they are called."""
 VARIABLES: tuple[str, ...] = (
-    "HELIX_SESSION_UID", "HELIX_REPO", "HELIX_FLAVOR", "HELIX_TOKENS", "HELIX_INFRA_OVERHEAD_SHARE", "HELIX_STORE_DB",
+    "HELIX_SESSION_UID", "HELIX_REPO", "HELIX_FLAVOR", "HELIX_TOKENS", "HELIX_INFRA_OVERHEAD_SHARE", STORE_VARIABLE,
 )  # fmt: skip
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -38,7 +39,7 @@ def exported(
         "HELIX_FLAVOR": digest.flavor,
         "HELIX_TOKENS": str(digest.cost.input_tokens + digest.cost.output_tokens),
         "HELIX_INFRA_OVERHEAD_SHARE": f"{overhead_share(digest, calls_by_canonical, infra_buckets):.4f}",
-        "HELIX_STORE_DB": store_path,
+        STORE_VARIABLE: store_path,
     }
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 
+from recollect import wire
 from recollect.hook.answers import answer_with, empty_answer, form_of, is_valid, takes_context
 from recollect.hook.request import Request, request
 
@@ -17,10 +18,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_TAKING_IN = {"flush": "flush", "end": "ended"}
+_TAKING_IN = {"flush": wire.KIND_FLUSH, "end": wire.KIND_ENDED}
 """Events after which what was said is taken in, and what they are to the daemon."""
 _RESERVE_S = 0.1
 """What is left of the time for giving the answer after a child was stopped."""
+_CONNECT_S = 0.05
+"""A daemon that lives takes a connection at once."""
+_ANSWER_S = 0.5
+"""The budget of an answer is 0.15 s; a daemon that takes longer is busy, and the event goes on without."""
+_MAX_ANSWER_BYTES = 256 * 1024
 
 
 class Call:
@@ -81,17 +87,13 @@ def _take_ready(call: Call, said: Request, began: float) -> str | None:
 
 
 def _ask_daemon(call: Call, event: str, said: Request) -> str | None:
-    from recollect.hook import daemon
-
-    path = daemon.socket_path(call.home)
-    if not os.path.exists(path):
+    if not os.path.exists(wire.socket_path(call.home)):
         return None
-    kind = _TAKING_IN.get(event, "context")
     question = {
-        "version": daemon.VERSION, "kind": kind, "agent": call.agent, "event": event, "session": said.session,
+        "kind": _TAKING_IN.get(event, wire.KIND_CONTEXT), "agent": call.agent, "event": event, "session": said.session,
         "cwd": said.cwd, "source": said.source, "prompt": said.prompt,
     }  # fmt: skip
-    return daemon.ask(path, question)
+    return wire.ask(call.home, question, connect_s=_CONNECT_S, answer_s=_ANSWER_S, max_bytes=_MAX_ANSWER_BYTES)
 
 
 def _run_context(call: Call, event: str, seconds: float) -> bytes:

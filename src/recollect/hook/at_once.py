@@ -11,14 +11,14 @@ import os
 
 from recollect import ready
 from recollect.clock import now_us
+from recollect.files import write_file
 from recollect.paths import config_text
+from recollect.wire import firings_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FIRINGS = "firings"
-"""As `recollect.memory.context`, whose spool this is."""
 _SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/-")
 """An id of other characters is written otherwise in a uid, see `recollect.model.ids`."""
 
@@ -74,15 +74,11 @@ def log_firing(home: str, agent: str, given: Ready, *, took_us: int) -> None:
         at, agent, given.session, "start", values["repo"], values["citations"], values["identifiers"],
         values["tokens"], values["left_out"], took_us, "",
     ]  # fmt: skip
-    folder = os.path.join(home, "spool", FIRINGS)
-    name = f"{at}-{os.getpid()}.json"
-    half = os.path.join(folder, f".{name}")
+    folder = firings_folder(home)
+    path = os.path.join(folder, f"{at}-{os.getpid()}.json")
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(json.dumps(firing).encode())
-        os.rename(half, os.path.join(folder, name))
+        write_file(path, json.dumps(firing).encode(), durable=False)
     except OSError:
         return
 

@@ -1,8 +1,7 @@
 """A drop: one payload in a file of its own in the spool, whole or not at all. The next sync takes it in.
 
-`<agent>.<host>.<process>.<random>.json` is a payload as it came. The same with `.lost` is empty and stands for one that
-could not be kept. agent: whose hook was registered; host: who ran it, where its environment tells. Nothing is synced
-to the disk: a crash of the process loses nothing, one of the machine may lose the last seconds, which the
+Its name is in `recollect.wire`. agent: whose hook was registered; host: who ran it, if its environment tells. Nothing
+is synced to the disk: a crash of the process loses nothing. A crash of the machine may lose the last seconds, which the
 agent's own transcript still has.
 """
 
@@ -10,19 +9,13 @@ from __future__ import annotations
 
 import os
 
-INTERNAL_VARIABLE = "RECOLLECT_INTERNAL"
-"""As `recollect.model.own`, which is too far to import from here."""
-HOST_VARIABLES = (("GROK_HOOK_EVENT", "grok"), ("CURSOR_VERSION", "cursor"))
-MAX_DROP_BYTES = 32 * 1024 * 1024
-"""These two as in `recollect.agents.installing.commands`, whose shell line does the same."""
-WHOLE = ".json"
-LOST = ".lost"
-PARTIAL = "tmp"
-"""The folder in the spool where a drop is written before it is renamed."""
+from recollect.files import move, write_all
+from recollect.wire import HOST_VARIABLES, LOST_SUFFIX, MAX_EVENT_BYTES, PARTIAL_FOLDER, WHOLE_SUFFIX
+
 _STEP_BYTES = 1 << 16
 
 
-def read_input(limit: int = MAX_DROP_BYTES) -> bytes | None:
+def read_input(limit: int = MAX_EVENT_BYTES) -> bytes | None:
     """Return what comes on stdin; None when it cannot be read or is more than the limit. It is read to its end."""
     parts = []
     size = 0
@@ -46,14 +39,14 @@ def keep(spool: str, agent: str, payload: bytes) -> bool:
     if not payload:
         return False
     name = _name(agent)
-    partial = os.path.join(spool, PARTIAL, name)
+    partial = os.path.join(spool, PARTIAL_FOLDER, name)
     try:
         _make_folders(spool)
         _write(partial, payload)
-        os.rename(partial, os.path.join(spool, name + WHOLE))
+        move(partial, os.path.join(spool, name + WHOLE_SUFFIX), durable=False)
     except OSError:
         _remove(partial)
-        _mark(os.path.join(spool, name + LOST))
+        _mark(os.path.join(spool, name + LOST_SUFFIX))
         return False
     return True
 
@@ -64,7 +57,7 @@ def lose(spool: str, agent: str) -> None:
         _make_folders(spool)
     except OSError:
         return
-    _mark(os.path.join(spool, _name(agent) + LOST))
+    _mark(os.path.join(spool, _name(agent) + LOST_SUFFIX))
 
 
 def _name(agent: str) -> str:
@@ -79,7 +72,7 @@ def _plain(slug: str) -> str:
 
 
 def _make_folders(spool: str) -> None:
-    for folder in (spool, os.path.join(spool, PARTIAL)):
+    for folder in (spool, os.path.join(spool, PARTIAL_FOLDER)):
         try:
             os.mkdir(folder, 0o700)
         except FileExistsError:
@@ -90,9 +83,7 @@ def _write(path: str, payload: bytes) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(path, flags, 0o600)
     try:
-        view = memoryview(payload)
-        while view:
-            view = view[os.write(descriptor, view) :]
+        write_all(descriptor, payload)
     finally:
         os.close(descriptor)
 

@@ -71,10 +71,11 @@ def answer_to(arguments: Sequence[str]) -> bytes:
 
 def _handle(arguments: Sequence[str]) -> bytes:
     from recollect.hook import drops
+    from recollect.wire import INTERNAL_VARIABLE
 
     agent, event = arguments[0], arguments[1]
     spool = arguments[2] if len(arguments) > 2 else _spool()
-    is_ours = bool(os.environ.get(drops.INTERNAL_VARIABLE))
+    is_ours = bool(os.environ.get(INTERNAL_VARIABLE))
     payload = None
     try:
         _limit(READ_S)
@@ -104,9 +105,9 @@ def _empty(arguments: Sequence[str]) -> bytes:
 
 
 def _spool() -> str:
-    from recollect.paths import home_dir
+    from recollect.paths import SPOOL_FOLDER, home_text
 
-    return str(home_dir() / "spool")
+    return os.path.join(home_text(), SPOOL_FOLDER)
 
 
 def _print(said: bytes) -> None:

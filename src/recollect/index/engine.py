@@ -15,6 +15,7 @@ import msgspec
 import tantivy
 
 from recollect.errors import BrokenInvariant, IndexUnavailable
+from recollect.files import DRAFT_SUFFIX, move, write_file
 from recollect.index.schema import FORMAT_VERSION, register_analyzers, schema
 from recollect.paths import make_private
 
@@ -87,16 +88,14 @@ def prepare_folder(folder: Path) -> list[str]:
         removed = shard_names(folder)
         for name in removed:
             shutil.rmtree(folder / name, ignore_errors=True)
-    (folder / _FORMAT_FILE).write_text(FORMAT_VERSION, "utf-8")
+    write_file(folder / _FORMAT_FILE, FORMAT_VERSION.encode(), durable=False)
     return removed
 
 
 def note_making(folder: Path, names: Iterable[str]) -> None:
     """Note, durably, that shards are about to be made whole. Raises IndexUnavailable."""
-    with engine_errors("noting", _MAKING_FILE), (folder / _MAKING_FILE).open("w", encoding="utf-8") as file:
-        file.write("\n".join(sorted(names)))
-        file.flush()
-        os.fsync(file.fileno())
+    with engine_errors("noting", _MAKING_FILE):
+        write_file(folder / _MAKING_FILE, "\n".join(sorted(names)).encode(), durable=True)
 
 
 def note_made(folder: Path) -> None:
@@ -141,7 +140,7 @@ def open_unwritable(path: Path) -> tuple[tantivy.Index, TemporaryDirectory[str]]
     with engine_errors("opening", path.name):
         folder = TemporaryDirectory(prefix="recollect-", ignore_cleanup_errors=True)
         for file in path.iterdir():
-            if not file.is_file() or file.suffix in (".lock", ".txt", ".new", ".tmp"):
+            if not file.is_file() or file.suffix in (".lock", ".txt", ".new", ".tmp", DRAFT_SUFFIX):
                 continue
             mirrored = os.path.join(folder.name, file.name)
             try:
@@ -184,7 +183,7 @@ def set_aside(path: Path) -> None:
     target = path.with_name(path.name + _SET_ASIDE)
     shutil.rmtree(target, ignore_errors=True)
     with engine_errors("setting aside", path.name):
-        path.rename(target)
+        move(path, target, durable=False)
 
 
 def bound_heaps() -> None:

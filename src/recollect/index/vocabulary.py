@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
+from recollect.files import write_file
 from recollect.index.schema import IDENT, MAX_TERM_BYTES, PATHS, TEXT_FIELDS
 
 NEW_TERMS_BYTES = 4_000_000
@@ -87,16 +87,11 @@ class Vocabulary:
     def build(self, terms: TermsWithPrefix) -> bytes | None:
         """Make the files anew from the engine's terms; return the terms where they cannot be written, else None."""
         commit = commit_id(self._shard)
-        temporary = self._base.with_suffix(".tmp")
         try:
-            with temporary.open("wb") as out:
-                out.writelines(_listed(terms))
-            temporary.replace(self._base)
+            write_file(self._base, _listed(terms), durable=False)
             self._new.unlink(missing_ok=True)
             self._write_cover(0, commit)
         except OSError:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
             return b"".join(_listed(terms))
         return None
 
@@ -120,9 +115,7 @@ class Vocabulary:
 
     def _write_cover(self, new_bytes: int, commit: str = "") -> None:
         cover = _Cover(commit or commit_id(self._shard), new_bytes)
-        temporary = self._cover.with_suffix(".json.tmp")
-        temporary.write_bytes(msgspec.json.encode(cover))
-        temporary.replace(self._cover)
+        write_file(self._cover, msgspec.json.encode(cover), durable=False)
 
 
 def _listed(terms: TermsWithPrefix) -> Iterator[bytes]:

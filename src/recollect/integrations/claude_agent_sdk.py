@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.hook import drops
 from recollect.hook.answering import Call, answer
-from recollect.paths import home_dir
+from recollect.paths import SPOOL_FOLDER, home_dir
 from recollect.processes import own_command
+from recollect.wire import INTERNAL_VARIABLE, MAX_EVENT_BYTES
 
 if TYPE_CHECKING:
     from claude_agent_sdk import HookMatcher  # type: ignore[import-not-found]  # no dependency of ours
@@ -99,13 +100,13 @@ def make_callback(
 
 def _take(event: dict[str, Any], tool_use_id: str | None, home: str, seconds: float) -> dict[str, Any]:
     """Leave a drop, and return the answer to an event. seconds: for context; 0: none is wanted."""
-    if os.environ.get(drops.INTERNAL_VARIABLE):
+    if os.environ.get(INTERNAL_VARIABLE):
         return {}
     if tool_use_id and not event.get("tool_use_id") and "tool_name" in event:
         event["tool_use_id"] = tool_use_id
     payload = json.dumps(event, default=str).encode("utf-8", "surrogatepass")
-    spool = os.path.join(home, "spool")
-    if len(payload) > drops.MAX_DROP_BYTES:
+    spool = os.path.join(home, SPOOL_FOLDER)
+    if len(payload) > MAX_EVENT_BYTES:
         drops.lose(spool, _AGENT)
         return {}
     drops.keep(spool, _AGENT, payload)

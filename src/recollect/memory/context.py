@@ -14,13 +14,15 @@ import msgspec
 
 from recollect.clock import now_us
 from recollect.errors import RecollectError
+from recollect.files import write_file
+from recollect.paths import DATABASE_NAME
 from recollect.recall.context.building import ContextBlock, block_of, block_of_files, build, room_of
 from recollect.recall.context.folders import folder_of
 from recollect.recall.context.learned.person_files import person_files
 from recollect.recall.context.sources import Asked, ContextEvent
 from recollect.store.recent import Firing
-from recollect.store.sqlite.connection import DATABASE_NAME
 from recollect.store.sqlite.recent import SqliteRecentReader
+from recollect.wire import firings_folder
 
 if TYPE_CHECKING:
     from recollect.config import Config, ContextConfig
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 
 BUDGET_TOKENS = 1200
 """What `[context] budget_tokens` is where the configuration says nothing."""
-_SPOOL = "firings"
 DAMAGE = (RecollectError, msgspec.MsgspecError, OSError, ValueError)
 """All that a database, a file or a folder can do to a reader."""
 
@@ -167,15 +168,12 @@ class ContextFacet:
 
     def _spool(self, firing: Firing) -> bool:
         """Keep a firing as a file until it can be stored. A home that is not there is not made for it."""
-        folder = self._home / "spool" / _SPOOL
+        folder = Path(firings_folder(str(self._home)))
         try:
             if not self._home.is_dir():
                 return False
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            name = f"{firing.at}-{os.getpid()}.json"
-            half = folder / f".{name}"
-            half.write_bytes(msgspec.json.encode(firing))
-            half.replace(folder / name)
+            write_file(folder / f"{firing.at}-{os.getpid()}.json", msgspec.json.encode(firing), durable=False)
         except OSError:
             return False
         return True
@@ -183,7 +181,7 @@ class ContextFacet:
     def _spooled(self) -> list[tuple[Path, Firing]]:
         """Return what waits in the spool. A file that cannot be read is left where it is."""
         found: list[tuple[Path, Firing]] = []
-        for path in sorted((self._home / "spool" / _SPOOL).glob("*.json")):
+        for path in sorted(Path(firings_folder(str(self._home))).glob("*.json")):
             try:
                 found.append((path, msgspec.json.decode(path.read_bytes(), type=Firing)))
             except (OSError, ValueError):

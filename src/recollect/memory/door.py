@@ -20,7 +20,7 @@ from recollect.memory.lazily import LazyArchive, LazyRedactor
 from recollect.memory.learned.facets import HoldsLearned
 from recollect.memory.names import hide_secret_names
 from recollect.memory.taking_in import make_home
-from recollect.paths import RESTORE_FOLDER, RESTORE_READY, config_file, home_dir, home_of_store
+from recollect.paths import DATABASE_NAME, RESTORE_FOLDER, RESTORE_READY, config_file, home_dir, home_of_store
 from recollect.recall.answers import AgentStats, SearchAnswer, SessionPage, Stats, StorageStats, Timeline, TimelineEntry
 from recollect.recall.coverage import partly, unsearched
 from recollect.recall.meaning import Meaning
@@ -289,7 +289,7 @@ class Memory(HoldsLearned):
         with self._lock:
             if self._reader is None:
                 self._finish_restore()
-                if not (self.home / "memory.db").exists():
+                if not (self.home / DATABASE_NAME).exists():
                     from recollect.store.sqlite import open_writer
 
                     make_home(self.home)

@@ -13,17 +13,17 @@ import msgspec
 from recollect.capture.decode import MAX_RECORD_BYTES
 from recollect.capture.otlp import Signal, request_of_json, request_of_protobuf, sift
 from recollect.errors import DiskFull, SourceRefused, StoreError
+from recollect.files import is_no_room, sync_folder, write_all
 from recollect.model.time import day_of
 from recollect.pipeline.spool import part_of, part_path
 from recollect.units import size
+from recollect.wire import OTLP_FOLDER
 
-OTLP = "otlp"
 MAX_SPOOL_BYTES = 512 * 1024 * 1024
 """Of what waits for a sync. Behind it senders are told to come again."""
 MAX_SPOOL_FILES = 1000
 MAX_PART_BYTES = 32 * 1024 * 1024
 """A file this large gets no more lines: a sync deletes it as soon as it is archived."""
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT) if hasattr(errno, "EDQUOT") else (errno.ENOSPC,)
 
 
 class Spooled(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ class SpoolFacet:
     @property
     def otlp_folder(self) -> Path:
         """Where requests of OTLP are kept; made with the first of them."""
-        return self._folder / OTLP
+        return self._folder / OTLP_FOLDER
 
     def take_otlp(self, signal: Signal, body: bytes, *, is_json: bool) -> Spooled:
         """Keep a request of OTLP as a line of JSON, synced to the disk before this returns.
@@ -72,7 +72,7 @@ class SpoolFacet:
                 _append_line(_path_for(folder, day_of(self._now_us()), len(line)), line)
             except OSError as error:
                 message = f"cannot write into {folder}: {error.strerror}"
-                raise (DiskFull(message) if error.errno in _NO_SPACE else StoreError(message)) from error
+                raise (DiskFull(message) if is_no_room(error) else StoreError(message)) from error
 
 
 def _path_for(folder: Path, day: str, length: int) -> Path:
@@ -100,9 +100,7 @@ def _append_line(path: Path, line: bytes) -> None:
     try:
         size = os.fstat(descriptor).st_size
         try:
-            data = memoryview(_end_of_torn_line(descriptor, size) + line + b"\n")
-            while data:
-                data = data[os.write(descriptor, data) :]
+            write_all(descriptor, _end_of_torn_line(descriptor, size) + line + b"\n")
             os.fsync(descriptor)
         except OSError:
             os.ftruncate(descriptor, size)
@@ -112,7 +110,7 @@ def _append_line(path: Path, line: bytes) -> None:
     finally:
         os.close(descriptor)
     if is_new:
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
 
 
 def _end_of_torn_line(descriptor: int, size: int) -> bytes:
@@ -121,14 +119,3 @@ def _end_of_torn_line(descriptor: int, size: int) -> bytes:
         return b""
     os.lseek(descriptor, size - 1, os.SEEK_SET)
     return b"" if os.read(descriptor, 1) == b"\n" else b"\n"
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a new file's name durable. Windows does that by itself and lets nobody open a folder."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

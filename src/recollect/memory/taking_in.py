@@ -19,7 +19,7 @@ from recollect.errors import IndexUnavailable, RecollectError, SchemaTooNew, Sou
 from recollect.index.text_index import TextIndex
 from recollect.memory.lazily import LazyRedactor
 from recollect.memory.names import hide_secret_names, note_secret_names
-from recollect.paths import HOME_VARIABLE
+from recollect.paths import DATABASE_NAME, HOME_VARIABLE
 from recollect.pipeline.home import Home
 from recollect.store.ports import Reader
 from recollect.units import plural
@@ -94,7 +94,7 @@ class TakesIn(ABC):
         request = SyncRequest(self.config, agents=agents, env=self.env, progress=progress, now_us=now_us)
         try:
             recovered = self._recover()
-            if force and (self.home / "memory.db").exists() and not recovered:
+            if force and (self.home / DATABASE_NAME).exists() and not recovered:
                 return self.rebuild("all", request=request)
             with self.writing() as (writer, archive, keys):
                 report = sync(self._folders, writer, self.reader(), archive, keys, request)
@@ -224,7 +224,7 @@ class TakesIn(ABC):
 
     def is_behind(self) -> bool:
         """Tell whether something that was learned or noted cannot be searched yet. One look at the database."""
-        return (self.home / "memory.db").exists() and self.reader().entries.has_changes()
+        return (self.home / DATABASE_NAME).exists() and self.reader().entries.has_changes()
 
     def _index_entries(self) -> tuple[str, ...]:
         """Make searchable what was learned and noted since; return a note where that cannot be done now."""

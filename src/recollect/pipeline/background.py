@@ -9,8 +9,8 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-from recollect.model.own import INTERNAL_VARIABLE
 from recollect.processes import own_command
+from recollect.wire import INTERNAL_VARIABLE
 
 LOG_NAME = "embed.log"
 MAX_LOG_BYTES = 256_000

@@ -5,21 +5,24 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from recollect.paths import DATABASE_NAME, SPOOL_FOLDER
+from recollect.wire import IMPORT_FOLDER
+
 
 class Home:
     """Where the parts of a memory are (design, section 7)."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.database = folder / "memory.db"
+        self.database = folder / DATABASE_NAME
         self.archive = folder / "archive"
         self.index = folder / "index" / "text"
         self.vectors = folder / "index" / "vectors"
         self.logs = folder / "logs"
         self.keys = folder / "keys"
         self.rebuild = folder / "rebuild"
-        self.spool = folder / "spool"
-        self.unpacking = self.spool / "import"
+        self.spool = folder / SPOOL_FOLDER
+        self.unpacking = self.spool / IMPORT_FOLDER
 
     def archive_bytes(self) -> int:
         """Return the bytes of the archive on disk."""
@@ -35,7 +38,7 @@ class Home:
 
     def size_bytes(self) -> int:
         """Return the bytes on disk of database, archive and index."""
-        database = (self.folder / f"memory.db{suffix}" for suffix in ("", "-wal"))
+        database = (self.folder / f"{DATABASE_NAME}{suffix}" for suffix in ("", "-wal"))
         return self.archive_bytes() + self.index_bytes() + sum(_file_bytes(p) for p in database)
 
 

@@ -6,7 +6,6 @@ crash leaves the old ones. Slices come in the order of the journal, so events ke
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from recollect.archive.journal import MARK_BYTES, Tombstone
 from recollect.archive.keys import HomeKeys
 from recollect.config import Config
 from recollect.errors import StoreError
+from recollect.files import move, write_file
 from recollect.index.engine import give_back_memory
 from recollect.index.writer import IndexWriterSet
 from recollect.pipeline.home import Home
@@ -112,7 +112,7 @@ def rebuild_all(
         done.notes.extend(_keep_authored(home, new, authored))
         _keep_forgotten(new, buried)
         _check_closed(new)
-        (new.folder / READY).touch()
+        write_file(new.folder / READY, b"", durable=True)
         archive.condition.set_change(0)  # its change log begins again
         _finish_swap(home)
         give_back_memory()  # what two databases were read and written with is no part of what comes next
@@ -192,11 +192,11 @@ def _finish_swap(home: Home) -> None:
     if new.index.exists():
         shutil.rmtree(home.index, ignore_errors=True)
         home.index.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.replace(new.index, home.index)
+        move(new.index, home.index, durable=True)
     if new.database.exists():
         for suffix in ("-wal", "-shm"):
             home.database.with_name(home.database.name + suffix).unlink(missing_ok=True)
-        os.replace(new.database, home.database)
+        move(new.database, home.database, durable=True)
     (home.rebuild / READY).unlink()
     shutil.rmtree(home.rebuild, ignore_errors=True)
 

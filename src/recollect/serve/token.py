@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from pathlib import Path
 
 from recollect.errors import StoreError
+from recollect.files import create_file
 
 NAME = "http-token"
 OTLP_NAME = "otlp-token"
@@ -24,31 +24,13 @@ def home_token(home: Path, name: str = NAME) -> str:
     path = home / name
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if not path.exists():
-            _make(path)
+        create_file(path, f"{secrets.token_urlsafe(_BYTES)}\n".encode("ascii"), durable=True)
         token = path.read_text("ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"cannot read or make the token {path}: {error}") from error
     if len(token) < _MIN_CHARS:
         raise StoreError(f"{path} holds no token", hint="delete it; it is made anew")
     return token
-
-
-def _make(path: Path) -> None:
-    """Write a token whole under another name first, so that nobody reads half of one; the first to make it wins."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(secrets.token_urlsafe(_BYTES) + "\n")
-        if os.name == "nt":
-            os.rename(temporary, path)
-        else:
-            os.link(temporary, path)
-    except FileExistsError:
-        return
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def is_token(shown: str, token: str) -> bool:

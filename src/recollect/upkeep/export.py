@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
 from recollect.distill.prov import to_prov
-from recollect.errors import RecollectError, UnknownName, UsageError
+from recollect.errors import UnknownName, UsageError
+from recollect.files import write_file
 from recollect.model.distilled.signals import SIGNAL_KINDS
 from recollect.model.events import Event
 from recollect.model.ids import file_name, split_session_uid
@@ -131,26 +132,10 @@ def export(
 
 
 def _write(path: Path, pieces: Iterable[bytes], session: Session, *, mode: int = 0o666) -> int:
-    part = path.with_name(path.name + ".part")
-    part.unlink(missing_ok=True)  # a new file: what stood there keeps neither its mode nor where a link led
-    size = 0
-    try:
-        with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as handle:
-            size = _copy(handle, pieces)
-        if session.ended_at is not None:
-            ns = session.ended_at * 1000
-            os.utime(part, ns=(ns, ns))
-        os.replace(part, path)
-    except (OSError, RecollectError):
-        part.unlink(missing_ok=True)
-        raise
-    return size
-
-
-def _copy(handle: BinaryIO, pieces: Iterable[bytes]) -> int:
-    size = 0
-    for piece in pieces:
-        size += handle.write(piece)
+    size = write_file(path, pieces, durable=True, mode=mode)
+    if session.ended_at is not None:
+        ns = session.ended_at * 1000
+        os.utime(path, ns=(ns, ns))
     return size
 
 

@@ -17,6 +17,7 @@ import pytest
 from recollect.agents.installing import commands
 from recollect.agents.installing.commands import ANSWER_EVENTS, Program, answer_command, spool_command, spool_line
 from recollect.agents.registry import adapters
+from recollect.wire import MAX_EVENT_BYTES
 
 HOOK = Path(commands.__file__).parents[2] / "hook" / "__main__.py"
 PAYLOAD = b'{"hook_event_name":"PostToolUse","session_id":"s","tool_use_id":"t","tool_input":{"a":"%s"}}'
@@ -125,7 +126,7 @@ def test_more_than_a_pipe_holds_is_kept(tmp_path: Path) -> None:
 
 
 def test_what_is_too_large_is_read_to_its_end_and_counted(tmp_path: Path) -> None:
-    done = run_line(tmp_path, b"x" * (commands.MAX_DROP_BYTES + 3_000_000))  # communicate() fails on a broken pipe
+    done = run_line(tmp_path, b"x" * (MAX_EVENT_BYTES + 3_000_000))  # communicate() fails on a broken pipe
     assert is_silent(done)
     (lost,) = kept(tmp_path)
     assert lost.suffix == ".lost"

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from recollect.config import Config
+from recollect.files import DRAFT_SUFFIX
 from recollect.memory import DiaryQuestion, FactQuestion, Memory
 from recollect.store.distilled import NodeFilter
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
@@ -265,7 +266,7 @@ def leftovers(home: Path) -> list[str]:
     """Return files and folders of unfinished work."""
     names = ("rebuild", "compact", "staging", "incoming")
     tops = [name for name in names if (home / name).exists()]
-    parts = [p for p in home.rglob("*") if p.suffix in (".tmp", ".half", ".partial") and p.is_file()]
+    parts = [p for p in home.rglob("*") if p.suffix in (DRAFT_SUFFIX, ".partial") and p.is_file()]
     # A key's draft goes with the next rotation: before that nobody can tell whether its writer still lives.
     parts = [p for p in parts if p.parent != home / "keys"]
     return tops + [os.fspath(p.relative_to(home)) for p in parts]

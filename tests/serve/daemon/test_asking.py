@@ -15,16 +15,17 @@ import pytest
 from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
-from recollect.hook.daemon import ask, socket_path
 from recollect.memory.live.facet import CONFIGURATION_CHANGED
 from recollect.paths import config_file, home_dir
+from recollect.wire import ask, socket_path
 from tests.serve.daemon.conftest import Desk, wait_until
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="this system has no Unix sockets")
 
 
 def question(desk: Desk, kind: str, **texts: str) -> str | None:
-    return ask(socket_path(str(desk.home)), {"version": 1, "kind": kind, "agent": "claude", **texts})
+    asked = {"kind": kind, "agent": "claude", **texts}
+    return ask(str(desk.home), asked, connect_s=1, answer_s=5, max_bytes=1 << 20)
 
 
 def test_a_sessions_start_gets_what_the_memory_says(desk: Desk) -> None:

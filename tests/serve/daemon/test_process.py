@@ -14,7 +14,8 @@ import pytest
 
 from recollect import __version__
 from recollect.memory.presence import place
-from recollect.memory.presence.place import CARD_NAME, FOLDER, LOCK_NAME, SOCKET_NAME
+from recollect.memory.presence.place import CARD_NAME, LOCK_NAME
+from recollect.wire import RUN_FOLDER, SOCKET_NAME
 from tests.serve.daemon.conftest import Desk, wait_until
 
 unix_only = pytest.mark.skipif(sys.platform == "win32", reason="signals and modes of POSIX")
@@ -26,8 +27,8 @@ def test_a_signal_ends_it_well_and_leaves_nothing_behind(desk: Desk, number: int
     desk.claude("one").user("it begins")
     daemon = desk.up()
     assert daemon.end(number) == (0, "")
-    assert not (desk.home / FOLDER / CARD_NAME).exists()
-    assert not (desk.home / FOLDER / SOCKET_NAME).exists()
+    assert not (desk.home / RUN_FOLDER / CARD_NAME).exists()
+    assert not (desk.home / RUN_FOLDER / SOCKET_NAME).exists()
     assert desk.run("up", "--status").returncode == 1
 
 
@@ -46,8 +47,8 @@ def test_after_a_kill_the_next_one_starts_clean_and_nothing_is_lost_or_doubled(d
     killed = desk.up()
     talk.user("as it died: wombat")
     killed.end(signal.SIGKILL)
-    assert (desk.home / FOLDER / CARD_NAME).exists(), "this is what a crash leaves"
-    assert (desk.home / FOLDER / SOCKET_NAME).exists()
+    assert (desk.home / RUN_FOLDER / CARD_NAME).exists(), "this is what a crash leaves"
+    assert (desk.home / RUN_FOLDER / SOCKET_NAME).exists()
     told = json.loads(desk.run("up", "--status", "--json").stdout)
     assert told["state"] == "not running"
     desk.up()
@@ -129,12 +130,17 @@ def test_what_it_makes_is_for_its_user_alone(desk: Desk) -> None:
     desk.up()
     modes = {
         path.relative_to(desk.home).as_posix(): stat.S_IMODE(path.lstat().st_mode)
-        for path in [desk.home, desk.home / FOLDER, *(desk.home / FOLDER).iterdir(), *(desk.home / "logs").iterdir()]
+        for path in [
+            desk.home,
+            desk.home / RUN_FOLDER,
+            *(desk.home / RUN_FOLDER).iterdir(),
+            *(desk.home / "logs").iterdir(),
+        ]
     }
     assert modes.pop(".") == 0o700
-    assert modes.pop(FOLDER) == 0o700
+    assert modes.pop(RUN_FOLDER) == 0o700
     assert set(modes.values()) == {0o600}, modes
-    assert {f"{FOLDER}/{name}" for name in (CARD_NAME, LOCK_NAME, SOCKET_NAME)} <= modes.keys()
+    assert {f"{RUN_FOLDER}/{name}" for name in (CARD_NAME, LOCK_NAME, SOCKET_NAME)} <= modes.keys()
 
 
 @unix_only
@@ -147,10 +153,10 @@ def test_folders_above_a_home_that_it_makes_are_for_its_user_alone(desk: Desk) -
 
 @unix_only
 def test_an_open_folder_of_its_own_is_closed(desk: Desk) -> None:
-    (desk.home / FOLDER).mkdir(parents=True)
-    (desk.home / FOLDER).chmod(0o755)
+    (desk.home / RUN_FOLDER).mkdir(parents=True)
+    (desk.home / RUN_FOLDER).chmod(0o755)
     desk.up()
-    assert stat.S_IMODE((desk.home / FOLDER).stat().st_mode) == 0o700
+    assert stat.S_IMODE((desk.home / RUN_FOLDER).stat().st_mode) == 0o700
 
 
 @unix_only
@@ -251,13 +257,6 @@ def test_one_that_hangs_is_told_as_not_answering(desk: Desk) -> None:
 @pytest.mark.parametrize("arguments", [("--once", "--stop"), ("--detach", "--status"), ("--stop", "--port", "1")])
 def test_what_excludes_itself_is_refused(desk: Desk, arguments: tuple[str, ...]) -> None:
     assert desk.run("up", *arguments).returncode == 2
-
-
-def test_the_hook_finds_it_where_it_stands() -> None:
-    from recollect.hook import daemon
-
-    assert (daemon.FOLDER, daemon.NAME) == (place.FOLDER, place.SOCKET_NAME)
-    assert Path(daemon.socket_path("home")) == Path("home") / place.FOLDER / place.SOCKET_NAME
 
 
 def _lives(pid: int) -> bool:

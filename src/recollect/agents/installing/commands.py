@@ -10,8 +10,15 @@ from __future__ import annotations
 import shlex
 from typing import Literal, NamedTuple
 
-from recollect.model.own import INTERNAL_VARIABLE
 from recollect.processes import own_command
+from recollect.wire import (
+    HOST_VARIABLES,
+    INTERNAL_VARIABLE,
+    LOST_SUFFIX,
+    MAX_EVENT_BYTES,
+    PARTIAL_FOLDER,
+    WHOLE_SUFFIX,
+)
 
 AnswerEvent = Literal["start", "compact", "prompt", "flush", "end"]
 ANSWER_EVENTS: tuple[AnswerEvent, ...] = ("start", "compact", "prompt", "flush", "end")
@@ -19,13 +26,6 @@ ANSWER_EVENTS: tuple[AnswerEvent, ...] = ("start", "compact", "prompt", "flush",
 flush: a compaction is about to begin. end: it is over. There is nothing to answer then: the daemon is told, or a sync
 is started apart, so that what was said is there when it is asked for."""
 
-MAX_DROP_BYTES = 32 * 1024 * 1024
-"""A larger payload is not kept, only counted. It is twice the largest record that is ever decoded."""
-HOST_VARIABLES = (("GROK_HOOK_EVENT", "grok"), ("CURSOR_VERSION", "cursor"))
-"""By which variable an agent that runs another agent's hooks is known: it sets it for every hook. First match counts.
-
-Sources: Grok Build's page on hooks (it reads the files of Claude Code and Cursor); Cursor's page on hooks.
-"""
 _BLOCK_BYTES = 512
 """What POSIX counts `ulimit -f` in."""
 _BOOT_RANDOM = "/proc/sys/kernel/random/uuid"
@@ -60,16 +60,17 @@ def spool_line(program: Program, agent: str) -> str:
     never made: where it is gone, or within a program that Recollect runs, nothing is kept.
     """
     host = "".join(f"h=${{h:-${{{variable}:+{slug}}}}};" for variable, slug in HOST_VARIABLES)
+    partial, whole = f"$d/{PARTIAL_FOLDER}/$n", f"$d/$n{WHOLE_SUFFIX}"
     keep = (
         # A failed redirection of a special builtin would end the shell, hence the subshells.
-        f"(trap '' XFSZ;ulimit -f {MAX_DROP_BYTES // _BLOCK_BYTES};exec cat)>$d/tmp/$n"
-        "&&mv $d/tmp/$n $d/$n.json||{ rm -f $d/tmp/$n;(: >$d/$n.lost);cat;}"
+        f"(trap '' XFSZ;ulimit -f {MAX_EVENT_BYTES // _BLOCK_BYTES};exec cat)>{partial}"
+        f"&&mv {partial} {whole}||{{ rm -f {partial};(: >$d/$n{LOST_SUFFIX});cat;}}"
     )
     return (
         f"d={shlex.quote(program.spool)};h=;{host}n={agent}.${{h:-{agent}}}.$$;umask 077;set -Cf;IFS=;"
         f'{{ if [ "${INTERNAL_VARIABLE}" ];then cat;else read -r u<{_BOOT_RANDOM}&&n=$n.$u;'
-        "[ -d $d/tmp ]||mkdir $d $d/tmp;"
-        "while [ -e $d/$n.json ]||[ -e $d/tmp/$n ];do n=$n+;done;"
+        f"[ -d $d/{PARTIAL_FOLDER} ]||mkdir $d $d/{PARTIAL_FOLDER};"
+        f"while [ -e {whole} ]||[ -e {partial} ];do n=$n+;done;"
         f"{keep};fi;}}>/dev/null 2>&1;exit 0"
     )
 

@@ -10,7 +10,6 @@ finds no pack there instead of something else.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -19,16 +18,16 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.archive.chunks import ChunkPlace, SealedChunk
-from recollect.archive.files import sync_folder, write_durably, write_error
+from recollect.archive.files import write_error
 from recollect.archive.folding import ArchivedRevision, fold
 from recollect.archive.journal import Journal, JournalEntry, Tombstone, burying
 from recollect.archive.keys import HomeKeys
 from recollect.archive.packs import PackReader, PackWriter, entry_bytes, pack_numbers, pack_path
 from recollect.errors import ArchiveError, BrokenInvariant, RecollectError
+from recollect.files import move, sync_folder, write_file
 
 PLAN = "compaction.plan"
 NEW_JOURNAL = "journal.log.new"
-_PLAN_DRAFT = "compaction.plan.new"
 _COPY_BYTES = 8 << 20
 _PACK_START = 8
 """Bytes of a pack before its first entry."""
@@ -105,13 +104,10 @@ class Compaction:
         freed = before - sum(entry_bytes(place.length) for place in moving)
         freed += (self._folder / "journal.log").stat().st_size - (self._folder / NEW_JOURNAL).stat().st_size
         plan = Plan(list(moves.items()), sorted(packs), freed)
-        draft = self._folder / _PLAN_DRAFT
         try:
-            write_durably(draft, msgspec.msgpack.encode(plan), is_new=False)
-            os.replace(draft, self._folder / PLAN)
-            sync_folder(self._folder)
+            write_file(self._folder / PLAN, msgspec.msgpack.encode(plan), durable=True)
         except OSError as error:
-            raise write_error(error, draft) from error
+            raise write_error(error, self._folder / PLAN) from error
         return plan
 
     def plan(self) -> Plan | None:
@@ -135,8 +131,7 @@ class Compaction:
         if not new.exists():
             return
         try:
-            os.replace(new, self._folder / "journal.log")
-            sync_folder(self._folder)
+            move(new, self._folder / "journal.log", durable=True)
         except OSError as error:
             raise write_error(error, new) from error
 
@@ -158,11 +153,10 @@ class Compaction:
 
     def clear(self) -> None:
         """Remove what a compaction left that came to nothing. Not while there is a plan."""
-        for name in (NEW_JOURNAL, _PLAN_DRAFT):
-            try:
-                (self._folder / name).unlink(missing_ok=True)
-            except OSError as error:
-                raise write_error(error, self._folder / name) from error
+        try:
+            (self._folder / NEW_JOURNAL).unlink(missing_ok=True)
+        except OSError as error:
+            raise write_error(error, self._folder / NEW_JOURNAL) from error
 
     def _unlink(self, numbers: Iterable[int]) -> int:
         """Remove packs; return how many are gone. One that somebody reads stays on Windows for the time."""
@@ -223,7 +217,7 @@ class Compaction:
         finally:
             journal.close()
         if not journal.size_bytes():  # everything is forgotten
-            write_durably(self._folder / NEW_JOURNAL, b"", is_new=False)
+            write_file(self._folder / NEW_JOURNAL, b"", durable=True)
 
 
 def sorted_out(entries: Iterable[JournalEntry]) -> tuple[list[ArchivedRevision], list[JournalEntry], bool]:

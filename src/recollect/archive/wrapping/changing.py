@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from recollect.archive.files import make_private_folder, sync_folder, write_error
+from recollect.archive.files import make_private_folder, write_error
 from recollect.archive.wrapping import system_keyring
 from recollect.archive.wrapping.envelope import (
     DATA_FILE,
@@ -32,6 +32,7 @@ from recollect.archive.wrapping.envelope import (
     seal,
 )
 from recollect.errors import KeyUnavailable, RecollectError
+from recollect.files import move, sync_folder
 
 PENDING_FILE = "changing.json"
 
@@ -194,7 +195,7 @@ def _settle_file(keys_dir: Path, present: Envelope) -> None:
     """Give the wrapping key in force its usual name; the old one is gone by that."""
     incoming = next_file(keys_dir, present.wrapped_by)
     if present.kept == "file" and incoming.exists():
-        os.replace(incoming, keys_dir / WRAPPING_FILE)
+        move(incoming, keys_dir / WRAPPING_FILE, durable=True)
 
 
 def _take_away(keys_dir: Path, place: _Place) -> None:

@@ -6,11 +6,7 @@ place there are two of them, and the new one lies in a file of its own; readers 
 
 from __future__ import annotations
 
-import errno
-import os
 import secrets
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -18,9 +14,10 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from recollect.archive.files import sync_folder, write_durably, write_error
+from recollect.archive.files import write_error
 from recollect.archive.wrapping import system_keyring
 from recollect.errors import KeyUnavailable
+from recollect.files import DRAFT_SUFFIX, create_file, write_file
 
 KEY_BYTES = 32
 WRAPPING_FILE = "wrapping.key"
@@ -33,7 +30,6 @@ _VERSION_OF_KEYRING = 2
 """A Recollect that knows no keyring must say that it is too old, not that a file is damaged."""
 _READS = 5
 """A reader may meet a change of keys half-way: it reads again, at most so often."""
-_NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EACCES})
 _BOTH_FROM_BACKUP = "restore both files of the keys folder from the same backup"
 _FROM_BACKUP = "restore the keys folder from a backup of this home; until then what was derived can still be searched"
 
@@ -60,7 +56,6 @@ class Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
 
 _Kind = TypeVar("_Kind", WrappingKey, Envelope)
-_Put = Callable[[Path, Path], None]
 
 
 def new_wrapping_key() -> WrappingKey:
@@ -133,26 +128,24 @@ def read_key_file(path: Path, kind: type[_Kind]) -> _Kind:
 
 def publish_once(path: Path, value: msgspec.Struct) -> None:
     """Put `value` at `path`, whole and durable, unless something is there already. Raises DiskFull, ArchiveError."""
-    if not os.path.lexists(path):
-        _publish(path, value, path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp"), _move_if_absent)
+    try:
+        create_file(path, msgspec.json.encode(value), durable=True)
+    except OSError as error:
+        raise write_error(error, path) from error
 
 
 def replace(path: Path, value: msgspec.Struct) -> None:
-    """Put `value` at `path`, whole and durable, in place of what is there; one writer at a time.
-
-    Raises DiskFull, ArchiveError.
-    """
-    draft = path.with_name(f"{path.name}.tmp")
+    """Put `value` at `path`, whole and durable, in place of what is there. Raises DiskFull, ArchiveError."""
     try:
-        draft.unlink(missing_ok=True)
+        write_file(path, msgspec.json.encode(value), durable=True)
     except OSError as error:
-        raise write_error(error, draft) from error
-    _publish(path, value, draft, os.replace)
+        raise write_error(error, path) from error
 
 
 def drafts(keys_dir: Path) -> list[Path]:
-    """Return what a killed `replace` or `publish_once` left: it may be a copy of a key."""
-    return sorted((*keys_dir.glob("*.key*.tmp"), *keys_dir.glob("*.json.tmp")))
+    """Return what a killed write left, also one of an earlier version: it may be a copy of a key."""
+    patterns = (f"*{DRAFT_SUFFIX}", "*.key*.tmp", "*.json.tmp")
+    return sorted(path for pattern in patterns for path in keys_dir.glob(pattern))
 
 
 def _wrapping_key(keys_dir: Path, envelope: Envelope) -> WrappingKey:
@@ -185,34 +178,3 @@ def _checked(path: Path, value: _Kind) -> _Kind:
 
 def _associated(key_id: str) -> bytes:
     return f"recollect data key 1 {key_id}".encode()
-
-
-def _publish(path: Path, value: msgspec.Struct, draft: Path, put: _Put) -> None:
-    try:
-        write_durably(draft, msgspec.json.encode(value), is_new=True)
-        put(draft, path)
-        sync_folder(path.parent)
-    except OSError as error:
-        raise write_error(error, path) from error
-    finally:
-        with suppress(OSError):  # `drafts` finds it again
-            draft.unlink(missing_ok=True)
-
-
-def _move_if_absent(draft: Path, path: Path) -> None:
-    """Give `draft` its final name unless that is taken, without a moment in which the name holds half a file."""
-    if os.name == "nt":
-        with suppress(FileExistsError):
-            draft.rename(path)  # refuses an existing target there, unlike elsewhere
-        return
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        return
-    except OSError as error:
-        if error.errno not in _NO_HARD_LINKS:
-            raise
-        # A file system without hard links (FAT, some network mounts). Still never two winners; only, who reads in
-        # the moment between creating and writing finds a damaged file, and tries again.
-        with suppress(FileExistsError):
-            write_durably(path, draft.read_bytes(), is_new=True)

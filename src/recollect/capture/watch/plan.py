@@ -12,7 +12,8 @@ from recollect.capture.containers.directory import glob_of
 from recollect.capture.discover import RootDir, roots_of
 from recollect.capture.watch.patterns import Pattern
 from recollect.config import Config
-from recollect.paths import expand
+from recollect.paths import SPOOL_FOLDER, expand
+from recollect.wire import OTLP_FOLDER
 
 _BESIDE_DATABASE = ("-wal", "-shm", "-journal")
 """What SQLite writes beside a database: a change of these is one of the database."""
@@ -53,7 +54,7 @@ class WatchPlan:
         repositories: Sequence[str] = (), home: str,
     ) -> None:  # fmt: skip
         self._home = home
-        self._spool = os.path.join(home, "spool")
+        self._spool = os.path.join(home, SPOOL_FOLDER)
         self._repositories = tuple(repositories)
         self._all = tuple(adapter.facts.slug for adapter in adapters)
         self._named = tuple(os.path.abspath(expand(folder, env)) for folder in config.ingest.folders)
@@ -91,7 +92,7 @@ class WatchPlan:
         looked_at: set[str] = set()
         takes_spool = False
         for path in paths:
-            if _is_in(path, self._spool) and not _is_in(path, os.path.join(self._spool, "otlp")):
+            if _is_in(path, self._spool) and not _is_in(path, os.path.join(self._spool, OTLP_FOLDER)):
                 # What was taken out of the spool changed it too, and means nothing.
                 is_drop = os.path.dirname(path) == self._spool and os.path.isfile(path)
                 takes_spool = takes_spool or path == self._spool or is_drop

@@ -12,6 +12,7 @@ from recollect.cli.options import json_option, no_sync_option, open_memory, repo
 from recollect.cli.terminal import write_bytes, write_json
 from recollect.clock import now_us
 from recollect.errors import SourceUnavailable, UsageError
+from recollect.files import write_file
 
 if TYPE_CHECKING:
     from recollect.memory import Retro
@@ -89,7 +90,7 @@ def _write(out: Path, retro: Retro, cache: Path) -> list[Path]:
         files.update((images[name], standing_alone(svg)) for name, svg in plots.items())
     try:
         for path, text in files.items():
-            path.write_text(text, "utf-8", errors="backslashreplace", newline="\n")
+            write_file(path, text.encode("utf-8", "backslashreplace"), durable=True, mode=0o666)
     except OSError as error:
         where = os.fspath(error.filename or out)
         raise SourceUnavailable(f"cannot write {where}: {error.strerror}") from error

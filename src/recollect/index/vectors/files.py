@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recollect.errors import IndexUnavailable
+from recollect.files import write_file
 from recollect.paths import make_private
 
 FORMAT = 1
@@ -137,12 +138,7 @@ class Files:
             "dimensions": generation.dimensions,
             "generation": generation.path.name,
         }
-        new = self.folder / "manifest.new"
-        with new.open("wb") as file:
-            file.write(json.dumps(manifest, indent=1).encode())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(new, self.folder / "manifest.json")
+        write_file(self.folder / "manifest.json", json.dumps(manifest, indent=1).encode(), durable=True)
         for path in self.folder.glob("g*"):
             if path != generation.path:
                 shutil.rmtree(path, ignore_errors=True)

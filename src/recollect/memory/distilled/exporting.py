@@ -8,7 +8,7 @@ from pathlib import Path
 from recollect.distill.correlation import counts_as_infra, exported
 from recollect.model.distilled.digests import Digest
 from recollect.model.payloads import ToolCall
-from recollect.store.sqlite.connection import DATABASE_NAME
+from recollect.paths import DATABASE_NAME
 from recollect.store.sqlite.distilled.feeding import SqliteSessionFeed
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from recollect.config import Config
 from recollect.errors import ArchiveError, StoreError, StoreLocked
+from recollect.paths import DATABASE_NAME
 from recollect.pipeline.distill.running import DistillReport
 from recollect.pipeline.home import Home
 from recollect.upkeep.reports import DistillHealth
@@ -63,7 +64,7 @@ class DistillingFacet:
         max_seconds: after this time the next run goes on. stages: in place of those that ship. While another process
         is ingesting, returns at once with state "busy". Raises ConfigError for a rule that cannot be used, StoreError.
         """
-        if not (self._memory.home / "memory.db").exists():
+        if not (self._memory.home / DATABASE_NAME).exists():
             return DistillReport(notes=["nothing is stored yet"])
         ends_at = None if max_seconds is None else time.monotonic() + max_seconds
 

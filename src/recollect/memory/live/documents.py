@@ -19,6 +19,7 @@ from recollect.capture.project_documents.walking import walk, walk_rules
 from recollect.capture.watch.plan import Watched
 from recollect.capture.watch.watcher import Watcher
 from recollect.memory.presence.status import WatchedPlace
+from recollect.paths import DATABASE_NAME
 from recollect.store.sqlite.documents.storing import SqliteDocuments
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class DocumentWatch:
         return {relative} if is_document else set()
 
     def _read(self) -> dict[str, str]:
-        if not (self._home / "memory.db").exists():
+        if not (self._home / DATABASE_NAME).exists():
             return {}
         with SqliteDocuments(self._home, "read") as store:
             return {one.name: one.folder for one in store.collections() if one.folder}

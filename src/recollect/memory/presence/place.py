@@ -10,14 +10,13 @@ from pathlib import Path
 import msgspec
 
 from recollect.errors import StoreError, StoreLocked
+from recollect.files import write_file
 from recollect.paths import make_private
 from recollect.store.sqlite import IngestLock
+from recollect.wire import RUN_FOLDER, SOCKET_NAME
 
-FOLDER = "run"
 LOCK_NAME = "daemon.lock"
 CARD_NAME = "daemon.json"
-SOCKET_NAME = "hook.sock"
-"""These as in `recollect.hook.daemon`, which stands too high to be imported from here."""
 LOCK_TRIES_S = 0.3
 """Who asks whether a daemon lives holds its lock for an instant; one that starts tries again for so long."""
 
@@ -41,7 +40,7 @@ class Place:
     """
 
     def __init__(self, home: Path) -> None:
-        self._folder = home / FOLDER
+        self._folder = home / RUN_FOLDER
         _make_own(self._folder)
         self._lock = _locked(self._folder)
         self._identity = _identity(self._folder / LOCK_NAME)
@@ -56,12 +55,7 @@ class Place:
 
     def show(self, card: Card) -> None:
         """Say who is at work, whole or not at all, for the user alone."""
-        half = self._folder / f"{CARD_NAME}.half"
-        half.unlink(missing_ok=True)
-        descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(card))
-        half.replace(self._folder / CARD_NAME)
+        write_file(self._folder / CARD_NAME, msgspec.json.encode(card), durable=False)
 
     def is_mine(self) -> bool:
         """Tell whether the home is still the one that was taken: it may be deleted, and made anew for another."""
@@ -81,14 +75,14 @@ def read_card(home: Path) -> Card | None:
     if not is_alive(home):
         return None
     try:
-        return msgspec.json.decode((home / FOLDER / CARD_NAME).read_bytes(), type=Card)
+        return msgspec.json.decode((home / RUN_FOLDER / CARD_NAME).read_bytes(), type=Card)
     except (OSError, ValueError):
         return None
 
 
 def is_alive(home: Path) -> bool:
     """Tell whether a daemon is at work for a home: the system holds its lock exactly as long as it lives."""
-    folder = home / FOLDER
+    folder = home / RUN_FOLDER
     if not (folder / LOCK_NAME).exists():
         return False
     try:

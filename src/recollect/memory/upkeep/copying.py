@@ -23,13 +23,14 @@ from recollect.archive.wrapping.envelope import read_envelope
 from recollect.clock import now_us
 from recollect.config import Config
 from recollect.errors import ArchiveError, KeyUnavailable, StoreError, StoreLocked, UsageError
-from recollect.memory.presence.place import FOLDER, LOCK_NAME
+from recollect.memory.presence.place import LOCK_NAME
 from recollect.memory.taking_in import make_home
+from recollect.paths import DATABASE_NAME
 from recollect.pipeline.forgetting.running import Opened, apply_tombstones
 from recollect.pipeline.home import Home
 from recollect.pipeline.rebuild import rebuild_all, rebuild_index_of, revisions_of
 from recollect.store.documents import path_mark
-from recollect.store.sqlite import DATABASE_NAME, IngestLock, SqliteReader, open_reader, open_writer
+from recollect.store.sqlite import IngestLock, SqliteReader, open_reader, open_writer
 from recollect.store.sqlite.audit import add_audit
 from recollect.store.sqlite.firings import copy_authored
 from recollect.store.sqlite.removing.written.taking_away import Keeping
@@ -40,6 +41,7 @@ from recollect.upkeep.copies.last import LastBackup, remember
 from recollect.upkeep.copies.reports import BackupReport, RestoreReport
 from recollect.upkeep.copies.restoring import Loss, Staged, look_at, loss, stage
 from recollect.upkeep.copies.swapping import aside_name, begin_staging, drop_staging, swap
+from recollect.wire import RUN_FOLDER
 
 SHOWN_LOSSES = 100
 EXCLUDED = "excluded"
@@ -137,9 +139,9 @@ def restore(memory: ClosableHome, source: Path, wish: RestoreWish) -> RestoreRep
 def _nobody_at_work(home: Path) -> Iterator[None]:
     """Hold what a daemon and an ingester hold. Raises StoreLocked naming who does."""
     with ExitStack() as held:
-        if (home / FOLDER).is_dir():
+        if (home / RUN_FOLDER).is_dir():
             try:
-                daemon = IngestLock(home / FOLDER, name=LOCK_NAME, work="serving")
+                daemon = IngestLock(home / RUN_FOLDER, name=LOCK_NAME, work="serving")
             except StoreLocked as error:
                 raise StoreLocked(str(error), hint="stop it first: `recollect up --stop`") from error
             held.callback(daemon.release)

@@ -18,6 +18,7 @@ from recollect.errors import IndexUnavailable, StoreCorrupt
 from recollect.memory.embedders import embedder_of
 from recollect.memory.lazily import LazyArchive, LazyRedactor
 from recollect.model.distilled.nodes import kind_of_node
+from recollect.paths import DATABASE_NAME
 from recollect.pipeline.entries.indexing import entry_documents, in_batches
 from recollect.pipeline.home import Home
 from recollect.pipeline.ingest import Ingester, Sinks
@@ -86,7 +87,7 @@ def _told(name: str, look: Callable[[], DeepPart]) -> DeepPart:
         return look()
     except StoreCorrupt as error:
         check = PartCheck(name)
-        check.differs("memory.db", str(error))
+        check.differs(DATABASE_NAME, str(error))
         return check.part()
 
 

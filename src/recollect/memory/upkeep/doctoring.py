@@ -18,10 +18,11 @@ from recollect.errors import ArchiveError, RecollectError, SettingsError, StoreE
 from recollect.memory.embedding import EmbeddingFacet
 from recollect.memory.learned.learning.health import learning_health
 from recollect.memory.presence.asking import ask_status
-from recollect.memory.presence.place import CARD_NAME, FOLDER, LOCK_NAME, SOCKET_NAME, is_alive, read_card
+from recollect.memory.presence.place import CARD_NAME, LOCK_NAME, is_alive, read_card
 from recollect.memory.setup import SetupFacet
 from recollect.memory.taking_in import make_home
 from recollect.memory.upkeep.repairing import RepairWish, repair
+from recollect.paths import DATABASE_NAME
 from recollect.pipeline.report import SyncReport
 from recollect.store.ports import Reader
 from recollect.store.sqlite import IngestLock
@@ -34,6 +35,7 @@ from recollect.upkeep.health.home import left_behind, open_to_others
 from recollect.upkeep.reports import Check, DaemonSeen, DistillHealth, DoctorReport, Fix
 from recollect.upkeep.service.work import Service
 from recollect.upkeep.setup.manifest import load_manifest
+from recollect.wire import RUN_FOLDER, SOCKET_NAME
 
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
@@ -91,7 +93,7 @@ def daemon_seen(home: Path) -> DaemonSeen:
         told = ask_status(home) if not card.port else None
         no_http = told.http if told is not None and not told.url else ""
         return DaemonSeen(card.pid, card.version, no_http=no_http, no_socket=card.no_socket)
-    return DaemonSeen(is_stale=(home / FOLDER / CARD_NAME).exists() and not is_alive(home))
+    return DaemonSeen(is_stale=(home / RUN_FOLDER / CARD_NAME).exists() and not is_alive(home))
 
 
 class Remedy(NamedTuple):
@@ -142,7 +144,7 @@ def _done(memory: OpenHome, remedy: Remedy, step: Fix) -> Fix:
 
 def _note(memory: OpenHome, fixes: list[Fix]) -> None:
     """Keep what was done. Where there is no database that could keep it, the report has it all the same."""
-    if (memory.home / "memory.db").exists():
+    if (memory.home / DATABASE_NAME).exists():
         with suppress(StoreError):
             add_audit(memory.home, "fix", {"fixes": [[step.id, step.state] for step in fixes]}, at=now_us())
 
@@ -168,7 +170,7 @@ def _remove_leavings(memory: OpenHome) -> str:
                 path.unlink()
     finally:
         lock.release()
-    run = memory.home / FOLDER
+    run = memory.home / RUN_FOLDER
     if (run / CARD_NAME).exists() and not is_alive(memory.home):
         held = IngestLock(run, name=LOCK_NAME)
         try:

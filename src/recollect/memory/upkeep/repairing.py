@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from recollect.archive.keys import HomeKeys, load_keys
 from recollect.clock import now_us
 from recollect.config import Config
 from recollect.errors import ArchiveError, KeyUnavailable, RecollectError, SchemaTooNew, StoreError
+from recollect.files import write_file
 from recollect.pipeline.forgetting.running import Opened
 from recollect.pipeline.home import Home
 from recollect.pipeline.repair.in_step import bring_in_step
@@ -201,8 +201,7 @@ def _put_keys_back(job: _Job) -> str:
     for path in sorted((staged.folder / "keys").iterdir()):
         target = job.folders.keys / path.name
         target.parent.mkdir(mode=0o700, exist_ok=True)
-        shutil.copy2(path, target.with_name(f"{path.name}.tmp"))
-        target.with_name(f"{path.name}.tmp").replace(target)
+        write_file(target, path.read_bytes(), durable=True)
     load_keys(job.folders.keys)
     return "the keys of the backup open the archive"
 

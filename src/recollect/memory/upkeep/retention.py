@@ -13,6 +13,7 @@ from recollect.config import Config
 from recollect.errors import IndexUnavailable, StoreLocked, UsageError
 from recollect.memory.distilled.running import Wanted, distill
 from recollect.model.sessions import Session
+from recollect.paths import DATABASE_NAME
 from recollect.pipeline.home import Home
 from recollect.store.distilled import DistilledReader
 from recollect.store.ports import Reader
@@ -169,7 +170,7 @@ class RetentionFacet:
         folders = Home(m.home)
         archive = folders.archive_bytes()
         packs = sum(path.stat().st_size for path in (folders.archive / "packs").glob("*") if path.is_file())
-        log = sum(path.stat().st_size for path in m.home.glob("memory.db-wal"))
+        log = sum(path.stat().st_size for path in m.home.glob(f"{DATABASE_NAME}-wal"))
         disk = DiskBytes(archive, packs, folders.index_bytes(), folders.vectors_bytes(), log)
         return storage_of(
             read_holdings(m.home), read_table_bytes(m.home), disk, limits_of(m.config.retention),

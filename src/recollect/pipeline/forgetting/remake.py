@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from recollect.errors import IndexUnavailable
+from recollect.files import move
 from recollect.index.engine import shard_names
 from recollect.index.writer import IndexWriterSet
 from recollect.pipeline.entries.indexing import add_all_entries
@@ -59,7 +59,7 @@ def _put(new: Path | None, place: Path) -> None:
         shutil.rmtree(place)
     if new is not None:
         place.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(new, place)
+        move(new, place, durable=False)
 
 
 def _batches(reader: Reader, ranges: list[ChangeRange]) -> Iterator[list[IndexEvent]]:

@@ -16,9 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.upkeep.forgetting.finding import says
-
-_IMPORT = "import"
-"""Archives that are being taken in are unpacked there; the folder goes with the command that made it."""
+from recollect.wire import IMPORT_FOLDER
 
 
 class Meant(NamedTuple):
@@ -37,8 +35,8 @@ def clear_spooled(spool: Path, meant: Meant) -> int:
     count = 0
     needles = [msgspec.json.encode(native).strip(b'"') for native in meant.native_ids]
     for root, folders, names in os.walk(spool):
-        if Path(root) == spool and _IMPORT in folders:
-            folders.remove(_IMPORT)
+        if Path(root) == spool and IMPORT_FOLDER in folders:
+            folders.remove(IMPORT_FOLDER)
         for name in names:
             path = Path(root, name)
             if path.is_symlink() or not path.is_file():

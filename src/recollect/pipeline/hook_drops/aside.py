@@ -8,7 +8,9 @@ from contextlib import suppress
 
 import msgspec
 
-from recollect.capture.hook_spool import BAD, COUNTS, is_older, put_aside
+from recollect.capture.hook_spool import COUNTS, is_older, put_aside
+from recollect.files import move, write_file
+from recollect.wire import BAD_FOLDER, PARTIAL_FOLDER
 
 MAX_BAD_BYTES = 64 * 1024 * 1024
 """Of what is put aside, the oldest goes first."""
@@ -20,7 +22,7 @@ _EMPTY = frozenset(("lost", "empty", "torn"))
 
 def take_torn(spool: str, aside: Aside, *, now_us: int) -> None:
     """Count the drops of hooks that were killed, and delete what there is of them."""
-    folder = os.path.join(spool, "tmp")
+    folder = os.path.join(spool, PARTIAL_FOLDER)
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
             info = entry.stat(follow_symlinks=False)
@@ -33,7 +35,7 @@ class Aside:
 
     def __init__(self, spool: str, *, now_us: int) -> None:
         self._now_us = now_us
-        self._folder = os.path.join(spool, BAD)
+        self._folder = os.path.join(spool, BAD_FOLDER)
         self._counts = put_aside(spool)
         self._is_changed = False
 
@@ -48,7 +50,7 @@ class Aside:
         folder = os.path.join(self._folder, reason)
         os.makedirs(folder, mode=0o700, exist_ok=True)
         kept = os.path.join(folder, os.path.basename(path))
-        os.replace(path, kept)
+        move(path, kept, durable=False)
         os.utime(kept, ns=(self._now_us * 1000, self._now_us * 1000))  # from here on it has seven days
         self._count(reason)
 
@@ -63,9 +65,7 @@ class Aside:
         with suppress(OSError):  # a full disk: the drops themselves are told of again
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
             path = os.path.join(self._folder, COUNTS)
-            with open(f"{path}.new", "wb") as handle:
-                handle.write(msgspec.json.encode(self._counts))
-            os.replace(f"{path}.new", path)
+            write_file(path, msgspec.json.encode(self._counts), durable=True)
             self._bound()
 
     def _bound(self) -> None:

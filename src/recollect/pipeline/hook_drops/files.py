@@ -12,7 +12,9 @@ from contextlib import suppress
 import msgspec
 
 from recollect.capture.discover import FoundSource
+from recollect.files import write_all, write_file
 from recollect.model.capabilities import HOOK_PLACE
+from recollect.wire import HOOKS_FOLDER
 
 SUFFIX = HOOK_PLACE.patterns[0].removeprefix("*")
 _TAKING = "taking.json"
@@ -20,7 +22,7 @@ _TAKING = "taking.json"
 
 def hooks_folder(spool: str, slug: str) -> str:
     """Return the folder in which what an agent's hooks told waits for a sync."""
-    return os.path.join(spool, "hooks", slug)
+    return os.path.join(spool, HOOKS_FOLDER, slug)
 
 
 def sources_of_hooks(spool: str, slug: str) -> list[FoundSource]:
@@ -57,9 +59,7 @@ def append(path: str, data: bytes) -> None:
     try:
         size = os.fstat(descriptor).st_size
         try:
-            view = memoryview(_end_of_torn_line(descriptor, size) + data)
-            while view:
-                view = view[os.write(descriptor, view) :]
+            write_all(descriptor, _end_of_torn_line(descriptor, size) + data)
             os.fsync(descriptor)
         except OSError:
             os.ftruncate(descriptor, size)
@@ -76,25 +76,21 @@ class Target(msgspec.Struct, frozen=True):
 
 
 def write_taking(spool: str, targets: list[str]) -> None:
-    folder = os.path.join(spool, "hooks")
+    folder = os.path.join(spool, HOOKS_FOLDER)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     sizes = [Target(path, os.path.getsize(path) if os.path.exists(path) else 0) for path in targets]
     path = os.path.join(folder, _TAKING)
-    with open(f"{path}.new", "wb") as handle:
-        handle.write(msgspec.json.encode(sizes))
-        handle.flush()
-        os.fsync(handle.fileno())
-    os.replace(f"{path}.new", path)
+    write_file(path, msgspec.json.encode(sizes), durable=True)
 
 
 def forget_taking(spool: str) -> None:
     with suppress(FileNotFoundError):
-        os.unlink(os.path.join(spool, "hooks", _TAKING))
+        os.unlink(os.path.join(spool, HOOKS_FOLDER, _TAKING))
 
 
 def written_before(spool: str) -> set[str] | None:
     """Return the drops that were written when a crash came, None when none came. Cuts half a line off an end."""
-    path = os.path.join(spool, "hooks", _TAKING)
+    path = os.path.join(spool, HOOKS_FOLDER, _TAKING)
     if not os.path.exists(path):
         return None
     written: set[str] = set()

@@ -1,6 +1,6 @@
 """Takes the drops of hooks in: each becomes a line of the file of its session, which is then a source like others.
 
-A drop is a file in the spool, see `recollect.hook.drops`. Its line is written and synced before it goes. It goes to
+A drop is a file in the spool, see `recollect.wire`. Its line is written and synced before it goes. It goes to
 `hooks/<agent>/<day>.<session>.<drop>.hooks.jsonl` in the spool, which `pipeline.spool` deletes once the archive has
 it; no such name is ever used again. What cannot be taken (no JSON object, no session, too large, torn, foreign) is put
 aside in `bad/`, by reason, at most so many bytes of it for seven days, and counted: it is never read again and stops
@@ -23,7 +23,7 @@ from recollect.agents.base import Adapter
 from recollect.agents.kit.hooks.spelling import SESSION, event_of, first_text, payload_of
 from recollect.agents.registry import adapter as find_adapter
 from recollect.capture.decode import MAX_RECORD_BYTES
-from recollect.capture.hook_spool import BAD, drop_aside, put_aside
+from recollect.capture.hook_spool import drop_aside, put_aside
 from recollect.errors import UnknownName
 from recollect.model.time import day_of
 from recollect.pipeline.hook_drops.aside import Aside, take_torn
@@ -36,15 +36,26 @@ from recollect.pipeline.hook_drops.files import (
     written_before,
 )
 from recollect.upkeep.retention.clock import doubt
+from recollect.wire import (
+    BAD_FOLDER,
+    FIRINGS_FOLDER,
+    HOOKS_FOLDER,
+    IMPORT_FOLDER,
+    LOST_SUFFIX,
+    OTLP_FOLDER,
+    PARTIAL_FOLDER,
+    WHOLE_SUFFIX,
+)
 
 _NAME = re.compile(
-    r"(?P<agent>[A-Za-z0-9_-]+)\.(?P<host>[A-Za-z0-9_-]+)\.\d+(?:\.[0-9a-f-]+)?\+*(?P<kind>\.json|\.lost)"
+    r"(?P<agent>[A-Za-z0-9_-]+)\.(?P<host>[A-Za-z0-9_-]+)\.\d+(?:\.[0-9a-f-]+)?\+*"
+    rf"(?P<kind>{re.escape(WHOLE_SUFFIX)}|{re.escape(LOST_SUFFIX)})"
 )
 _AGAIN_US = 2_000_000
 """Equal payloads of one session within two seconds are one event that several hooks were run for."""
 _BATCH_BYTES = 16 * 1024 * 1024
 _MARGIN_BYTES = 4096
-_OTHERS = frozenset(("tmp", "hooks", "otlp", "import", BAD))
+_OTHERS = frozenset((PARTIAL_FOLDER, FIRINGS_FOLDER, HOOKS_FOLDER, OTLP_FOLDER, IMPORT_FOLDER, BAD_FOLDER))
 _HOSTS = (
     # An agent that runs hooks registered with another is known by how it writes; sources: `recollect.hook.answers`.
     ("grok", "hookEventName", ""),
@@ -119,7 +130,7 @@ def _problem(info: os.stat_result, name: re.Match[str] | None) -> str:
     """Return why a file in the spool cannot be taken, "" when it can."""
     if not stat.S_ISREG(info.st_mode) or name is None:
         return "foreign"
-    if name["kind"] == ".lost":
+    if name["kind"] == LOST_SUFFIX:
         return "lost"
     if not info.st_size:
         return "empty"

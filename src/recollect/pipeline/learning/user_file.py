@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
@@ -12,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from recollect.errors import StoreError
+from recollect.files import write_file
 from recollect.learn.user_file import (
     KEPT_STATES,
     Written,
@@ -98,23 +97,22 @@ def _read(path: Path) -> str | None:
         raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
+class _ChangedMeanwhileError(Exception):
+    """The file is not as it was read."""
+
+
 def _replace(path: Path, old: str, new: str, before_replacing: Callable[[], None]) -> bool:
     """Put a text in place of another one, unless that is another by now; tell whether it was."""
-    target = Path(os.path.realpath(path))  # a link stays one
-    half = target.with_name(f".{target.name}.{secrets.token_hex(4)}.half")
-    try:
-        mode = target.stat().st_mode & 0o777
-        descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(new.encode("utf-8", "surrogateescape"))
-            file.flush()
-            os.fsync(file.fileno())
+
+    def check() -> None:
         before_replacing()
         if _read(path) != old:
-            half.unlink()
-            return False
-        os.replace(half, target)
+            raise _ChangedMeanwhileError
+
+    try:
+        write_file(path, new.encode("utf-8", "surrogateescape"), durable=True, mode=None, before_replace=check)
+    except _ChangedMeanwhileError:
+        return False
     except OSError as error:
-        half.unlink(missing_ok=True)
         raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
     return True

@@ -17,8 +17,8 @@ from recollect import ready
 from recollect.clock import now_us
 from recollect.config import Config, ContextConfig, parse_config
 from recollect.errors import ConfigError, StoreLocked
-from recollect.paths import HOME_VARIABLE, config_text
-from recollect.store.sqlite.connection import DATABASE_NAME
+from recollect.files import write_file
+from recollect.paths import DATABASE_NAME, HOME_VARIABLE, config_text
 from recollect.store.sqlite.lock import IngestLock
 
 # Every refresh settles, and finds nothing to do most of the time: what makes blocks is imported when one is made.
@@ -246,9 +246,4 @@ def _is_concerned(reader: SqliteRecentReader, block: Mapping[str, object], numbe
 def _write(path: Path, data: bytes) -> None:
     """Write a file that is whole as soon as it has its name, for its user alone."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    half = path.with_suffix(".half")
-    half.unlink(missing_ok=True)
-    descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-    half.replace(path)
+    write_file(path, data, durable=False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import msgspec
 
+from recollect import wire
 from recollect.hook.answers import form_of, shortened, takes_context
 from recollect.memory import ContextBlock, ContextEvent, ContextFacet, Memory
 from recollect.model.ids import session_uid
@@ -30,11 +31,11 @@ class Answers:
     def by_kind(self) -> Mapping[str, Answer]:
         """Return what answers each kind of question."""
         return {
-            "context": self._context,
-            "flush": self._flush,
-            "ended": self._ended,
-            "settle": self._settle,
-            "status": self._tell_status,
+            wire.KIND_CONTEXT: self._context,
+            wire.KIND_FLUSH: self._flush,
+            wire.KIND_ENDED: self._ended,
+            wire.KIND_SETTLE: self._settle,
+            wire.KIND_STATUS: self._tell_status,
         }
 
     def _context(self, question: Mapping[str, str]) -> str:

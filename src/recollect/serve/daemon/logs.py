@@ -7,6 +7,8 @@ import threading
 import time
 from pathlib import Path
 
+from recollect.files import move
+
 NAME = "daemon.log"
 MAX_BYTES = 1_000_000
 KEPT = 3
@@ -49,7 +51,7 @@ class DaemonLog:
             older = self._numbered(number)
             newer = self._numbered(number - 1) if number > 1 else self.path
             if newer.exists():
-                newer.replace(older)
+                move(newer, older, durable=False)
 
     def _numbered(self, number: int) -> Path:
         return self.path.with_name(f"{NAME}.{number}")

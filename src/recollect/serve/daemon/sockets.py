@@ -1,12 +1,11 @@
 """The daemon's socket: hooks ask it for context and tell it of ends, reads wait for it, `up --status` asks how it is.
 
-The protocol is in `recollect.hook.daemon`: one line of JSON each way. Every kind that is not known gets an empty text.
+The protocol is in `recollect.wire`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import socket
 import threading
@@ -14,8 +13,8 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from recollect.hook.daemon import MAX_LINE_BYTES, VERSION
 from recollect.paths import SocketPath
+from recollect.wire import MAX_QUESTION_BYTES, encoded, texts_of
 
 PARALLEL = 8
 WAITING = 64
@@ -86,9 +85,9 @@ class AskSocket:
         with channel:
             try:
                 channel.settimeout(READ_S)
-                question = question_of(_read_line(channel))
+                question = texts_of(_read_line(channel))
                 text = self._text(question)
-                channel.sendall(json.dumps({"version": VERSION, "text": text}).encode() + b"\n")
+                channel.sendall(encoded({"text": text}))
             except OSError:
                 return  # whoever asked is gone, or never asked
 
@@ -103,20 +102,9 @@ class AskSocket:
             return ""
 
 
-def question_of(line: bytes) -> dict[str, str]:
-    """Return the texts of a question; of anything else, nothing."""
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    if not isinstance(value, dict) or value.get("version") != VERSION:
-        return {}
-    return {name: text for name, text in value.items() if isinstance(text, str)}
-
-
 def _read_line(channel: socket.socket) -> bytes:
     line = b""
-    while b"\n" not in line and len(line) <= MAX_LINE_BYTES:
+    while b"\n" not in line and len(line) <= MAX_QUESTION_BYTES:
         part = channel.recv(_STEP_BYTES)
         if not part:
             break

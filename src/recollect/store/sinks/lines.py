@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,11 +11,11 @@ from typing import Any
 import msgspec
 
 from recollect.errors import DiskFull, StoreCorrupt, StoreError, StoreLocked
+from recollect.files import is_no_room, write_all, write_file
 from recollect.store.sinks.contract import Given, Item, Offsets, encode_item, fingerprint, id_of_json, refuse_folder
 from recollect.store.sqlite.lock import IngestLock
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
-_NO_SPACE = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 class _Mark(msgspec.Struct, frozen=True):
@@ -82,7 +81,7 @@ class LinesSink:
         mark = _Mark(self._mark.bytes + len(data), {**self._mark.offsets, **offsets})
         with _file_errors(self._path):
             try:
-                _write_all(self._file, data)
+                write_all(self._file, data)
                 os.fsync(self._file)
                 self._replace_mark(mark)
             except BaseException:
@@ -119,14 +118,7 @@ class LinesSink:
         return mark
 
     def _replace_mark(self, mark: _Mark) -> None:
-        new = self._mark_path.with_name(self._mark_path.name + ".new")
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
-        try:
-            _write_all(descriptor, msgspec.json.encode(mark))
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.replace(new, self._mark_path)
+        write_file(self._mark_path, msgspec.json.encode(mark), durable=True)
 
 
 def _locked(path: Path) -> IngestLock:
@@ -144,11 +136,5 @@ def _file_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        kind = DiskFull if error.errno in _NO_SPACE else StoreError
+        kind = DiskFull if is_no_room(error) else StoreError
         raise kind(f"{path} cannot be written: {error.strerror}") from error
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]

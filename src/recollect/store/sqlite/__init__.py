@@ -9,14 +9,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recollect.store.sqlite.connection import DATABASE_NAME, has_database, is_lost, quick_check
+    from recollect.store.sqlite.connection import has_database, is_lost, quick_check
     from recollect.store.sqlite.feed import SqliteTextFeed
     from recollect.store.sqlite.lock import LOCK_NAME, IngestLock
     from recollect.store.sqlite.reader import SqliteReader, open_reader
     from recollect.store.sqlite.writer import SqliteWriter, open_writer
 
 _PLACES = {
-    "DATABASE_NAME": "connection",
     "has_database": "connection",
     "is_lost": "connection",
     "quick_check": "connection",
@@ -30,7 +29,6 @@ _PLACES = {
 }
 
 __all__ = [
-    "DATABASE_NAME",
     "LOCK_NAME",
     "IngestLock",
     "SqliteReader",

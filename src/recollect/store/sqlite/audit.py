@@ -11,7 +11,8 @@ import apsw
 import msgspec
 
 from recollect.errors import BrokenInvariant
-from recollect.store.sqlite.connection import BUSY_TIMEOUT_MS, DATABASE_NAME, open_database, refuse_newer, store_errors
+from recollect.paths import DATABASE_NAME
+from recollect.store.sqlite.connection import BUSY_TIMEOUT_MS, open_database, refuse_newer, store_errors
 
 AuditAction = Literal["data_loss", "evict", "forget", "reveal", "restore", "rotate", "fix", "failure", "recover"]
 ACTIONS: tuple[str, ...] = get_args(AuditAction)

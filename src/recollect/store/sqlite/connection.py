@@ -11,8 +11,8 @@ from typing import Any, Literal
 import apsw
 
 from recollect.errors import DiskFull, SchemaTooNew, StoreCorrupt, StoreError, StoreLocked, StoreLost
+from recollect.paths import DATABASE_NAME
 
-DATABASE_NAME = "memory.db"
 APPLICATION_ID = 0x5245_434C
 """`RECL`: tells `file` and other tools whose database this is."""
 SCHEMA_VERSION = 7

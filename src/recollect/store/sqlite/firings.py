@@ -13,9 +13,10 @@ import apsw
 import msgspec
 
 from recollect.model.payloads import KINDS
+from recollect.paths import DATABASE_NAME
 from recollect.store.recent import Firing, OwnCallCount
 from recollect.store.sqlite.bits import HIDDEN, KIND_MASK, OWN
-from recollect.store.sqlite.connection import DATABASE_NAME, open_database, refuse_newer, store_errors
+from recollect.store.sqlite.connection import open_database, refuse_newer, store_errors
 
 BUSY_MS = 50
 """A hook waits no longer for a writer; what cannot be written now is spooled by the caller."""

@@ -14,10 +14,12 @@ from pathlib import Path
 
 import msgspec
 
-from recollect.archive.files import make_private_folder, sync_folder, write_error
+from recollect.archive.files import make_private_folder, write_error
 from recollect.archive.sealing import Sealer
 from recollect.errors import BrokenInvariant, StoreError, UsageError
-from recollect.store.sqlite import DATABASE_NAME, IngestLock
+from recollect.files import DRAFT_SUFFIX, write_file
+from recollect.paths import DATABASE_NAME
+from recollect.store.sqlite import IngestLock
 from recollect.store.sqlite.connection import is_lost, lost
 from recollect.upkeep.copies import manifest as m
 from recollect.upkeep.copies.checking import Check, check_folder, places_by_pack
@@ -87,16 +89,14 @@ def _check_target(target: Path) -> None:
         return
     if not target.is_dir():
         raise UsageError(f"{target} is not a folder", hint=f"name a folder, or a file that ends in {m.SUFFIX}")
-    names = {path.name for path in target.iterdir()} - {m.LOCK}
+    names = {path.name for path in target.iterdir() if not path.name.endswith(DRAFT_SUFFIX)} - {m.LOCK}
     if names and not names & {m.MANIFEST, m.PARTIAL}:
         raise UsageError(f"{target} holds something else than a backup", hint="name an empty or a new folder")
 
 
 def _one_try(home: Path, target: Path, sealer: Sealer | None, wish: Wish) -> BackupReport:
     before = m.read_manifest(target)
-    (target / m.PARTIAL).unlink(missing_ok=True)
-    m.write_private(target / m.PARTIAL, b"")
-    sync_folder(target)
+    write_file(target / m.PARTIAL, b"", durable=True)
     made_at = wish.now_us()
     with present_moment(home) as moment:
         copying = Copying(target, before, moment, wish)

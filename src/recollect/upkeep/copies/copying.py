@@ -14,11 +14,12 @@ import msgspec
 
 from recollect import clock
 from recollect.archive.chunks import ChunkPlace
-from recollect.archive.files import make_private_folder, sync_folder, write_all
+from recollect.archive.files import make_private_folder
 from recollect.archive.sealing import Sealer
 from recollect.errors import BackupUnusable
+from recollect.files import sync_folder, write_all
+from recollect.paths import DATABASE_NAME
 from recollect.ready import PROGRAM
-from recollect.store.sqlite import DATABASE_NAME
 from recollect.store.sqlite.snapshots.taking import open_copy
 from recollect.upkeep.copies import manifest as m
 from recollect.upkeep.copies.checking import READ_BYTES, Stream

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import msgspec
 
 from recollect.archive.files import write_error
-from recollect.upkeep.copies.manifest import write_private
+from recollect.files import write_file
 
 NAME = "last-backup.json"
 
@@ -22,11 +21,8 @@ class LastBackup(msgspec.Struct, frozen=True):
 
 def remember(home: Path, backup: LastBackup) -> None:
     """Write down a backup. Raises DiskFull, ArchiveError."""
-    draft = home / f"{NAME}.new"
     try:
-        draft.unlink(missing_ok=True)
-        write_private(draft, msgspec.json.encode(backup) + b"\n")
-        os.replace(draft, home / NAME)
+        write_file(home / NAME, msgspec.json.encode(backup) + b"\n", durable=True)
     except OSError as error:
         raise write_error(error, home / NAME) from error
 

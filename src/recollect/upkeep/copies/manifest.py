@@ -8,15 +8,14 @@ backup.partial       a backup was begun here and did not end; what the manifest 
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
 import msgspec
 
-from recollect.archive.files import sync_folder, write_all
 from recollect.errors import BackupUnusable
+from recollect.files import write_file
 
 MANIFEST = "backup.json"
 PARTIAL = "backup.partial"
@@ -107,26 +106,12 @@ def read_manifest(folder: Path) -> BackupManifest | None:
 
 def write_manifest(folder: Path, manifest: BackupManifest) -> None:
     """Put the manifest in place, whole and durable: from now on the folder is this backup. Raises OSError."""
-    draft = folder / f"{MANIFEST}.new"
-    draft.unlink(missing_ok=True)
-    write_private(draft, encode_manifest(manifest))
-    os.replace(draft, folder / MANIFEST)
-    sync_folder(folder)
+    write_file(folder / MANIFEST, encode_manifest(manifest), durable=True)
 
 
 def encode_manifest(manifest: BackupManifest) -> bytes:
     """Return the manifest as it stands in a backup."""
     return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
-
-
-def write_private(path: Path, data: bytes) -> None:
-    """Write a new file, private to its owner and durable. Raises OSError."""
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-    try:
-        write_all(fd, data)
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def is_stored_name(name: str) -> bool:

@@ -11,14 +11,15 @@ from typing import NamedTuple
 
 from recollect.archive.packs import pack_numbers, pack_path
 from recollect.errors import StoreError, StoreLocked
+from recollect.files import DRAFT_SUFFIX
+from recollect.paths import SPOOL_FOLDER
 from recollect.store.sqlite import IngestLock
 from recollect.store.sqlite.snapshots.taking import Snapshot, take_snapshot
+from recollect.wire import IMPORT_FOLDER
 
 LOCK_WAIT_S = 3.0
 """A backup waits so long for the ingester to pause; then it goes on beside it."""
 _LOCK_POLL_S = 0.02
-_SPOOL_SKIPS = frozenset({"import"})
-"""Below `spool/`: where archives are unpacked for the time."""
 
 
 class Original(NamedTuple):
@@ -92,12 +93,12 @@ def _originals(home: Path) -> Iterator[Original]:
         yield from _original(home, pack_path(archive / "packs", number))
     for name in ("setup.json", "config.toml"):
         yield from _original(home, home / name)
-    for name in ("keys", "spool"):
+    for name in ("keys", SPOOL_FOLDER):
         for root, folders, names in os.walk(home / name):
-            if Path(root) == home / "spool":
-                folders[:] = [folder for folder in folders if folder not in _SPOOL_SKIPS]
+            if Path(root) == home / SPOOL_FOLDER:
+                folders[:] = [folder for folder in folders if folder != IMPORT_FOLDER]
             for file in sorted(names):
-                if not file.endswith((".tmp", ".lock", ".new")):
+                if not file.endswith((DRAFT_SUFFIX, ".tmp", ".lock", ".new")):
                     yield from _original(home, Path(root, file))
 
 

@@ -14,10 +14,11 @@ from typing import BinaryIO, cast
 
 import zstandard
 
-from recollect.archive.files import make_private_folder, sync_folder, write_error
+from recollect.archive.files import make_private_folder, write_error
 from recollect.archive.sealing import Sealer
 from recollect.errors import BackupUnusable, UsageError
-from recollect.store.sqlite import DATABASE_NAME
+from recollect.files import move
+from recollect.paths import DATABASE_NAME
 from recollect.upkeep.copies import manifest as m
 from recollect.upkeep.copies.checking import Check, Stream, check_folder, places_by_pack
 from recollect.upkeep.copies.copying import Copying, Wish, check_database, report_of, step, with_damage
@@ -56,8 +57,7 @@ def back_up_to_file(home: Path, target: Path, sealer: Sealer | None, wish: Wish)
             for name, stream in members:
                 check.take(name, stream)
         check.finish()
-        os.replace(packed, target)
-        sync_folder(target.parent)
+        move(packed, target, durable=True)
         return report_of(made, target, "tar.zst", copied=copying.copied_bytes, chunks=chunks, sealer=sealer)
     finally:
         shutil.rmtree(staged, ignore_errors=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -14,13 +13,14 @@ from recollect.archive.files import make_private_folder
 from recollect.archive.keys import HomeKeys, load_keys
 from recollect.archive.wrapping.envelope import WRAPPING_FILE
 from recollect.errors import ArchiveError, BackupUnusable, KeyUnavailable, SchemaTooNew
-from recollect.store.sqlite import DATABASE_NAME
+from recollect.files import DRAFT_SUFFIX, move, write_file
+from recollect.paths import DATABASE_NAME
 from recollect.store.sqlite.migrations import SCHEMA_VERSION
 from recollect.store.sqlite.snapshots.taking import open_copy, take_snapshot
 from recollect.upkeep.copies import manifest as m
 from recollect.upkeep.copies.checking import Stream
 from recollect.upkeep.copies.copying import Progress, check_database, copy_stream
-from recollect.upkeep.copies.manifest import BackupManifest, StoredFile, write_private
+from recollect.upkeep.copies.manifest import BackupManifest, StoredFile
 from recollect.upkeep.copies.packing import open_members
 
 
@@ -140,7 +140,7 @@ def _unpack(source: Path, folder: Path, progress: Progress | None) -> BackupMani
             raise BackupUnusable(f"{one.stored} in the backup is missing or damaged")
         path = folder / one.place
         make_private_folder(path.parent)
-        os.replace(unpacked / one.stored, path)
+        move(unpacked / one.stored, path, durable=True)
     shutil.rmtree(unpacked, ignore_errors=True)
     return manifest
 
@@ -159,7 +159,7 @@ def _keys(folder: Path, keys_of: Path) -> HomeKeys:
     wrapping = keys_of / WRAPPING_FILE
     if wrapping.is_file() and not (own / WRAPPING_FILE).exists():
         make_private_folder(own)
-        write_private(own / WRAPPING_FILE, wrapping.read_bytes())
+        write_file(own / WRAPPING_FILE, wrapping.read_bytes(), durable=True)
         with suppress(KeyUnavailable):
             return load_keys(own)
     try:
@@ -172,8 +172,8 @@ def _keys(folder: Path, keys_of: Path) -> HomeKeys:
     shutil.rmtree(own, ignore_errors=True)
     make_private_folder(own)
     for path in keys_of.iterdir():
-        if path.is_file():
-            write_private(own / path.name, path.read_bytes())
+        if path.is_file() and not path.name.endswith(DRAFT_SUFFIX):
+            write_file(own / path.name, path.read_bytes(), durable=True)
     return keys
 
 

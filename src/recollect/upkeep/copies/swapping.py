@@ -13,11 +13,11 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from recollect.archive.files import make_private_folder, sync_folder
-from recollect.paths import RESTORE_FOLDER, RESTORE_READY
+from recollect.archive.files import make_private_folder
+from recollect.files import move, sync_folder, write_file
+from recollect.paths import DATABASE_NAME, RESTORE_FOLDER, RESTORE_READY, SPOOL_FOLDER
 from recollect.ready import withdraw
-from recollect.store.sqlite import DATABASE_NAME, IngestLock
-from recollect.upkeep.copies.manifest import write_private
+from recollect.store.sqlite import IngestLock
 
 FOLDER = RESTORE_FOLDER
 READY = RESTORE_READY
@@ -53,9 +53,8 @@ def swap(home: Path, *, aside: str = "") -> None:
     call of `finish_restore` goes on then.
     """
     if aside:
-        write_private(home / FOLDER / KEEP, aside.encode())
-    write_private(home / FOLDER / READY, b"")
-    sync_folder(home / FOLDER)
+        write_file(home / FOLDER / KEEP, aside.encode(), durable=True)
+    write_file(home / FOLDER / READY, b"", durable=True)
     finish_restored(home)
 
 
@@ -80,17 +79,17 @@ def finish_restored(home: Path) -> None:
     for name in _FOLDERS:
         if (new / name).exists():
             if (home / name).exists() and not (old / name).exists():
-                os.replace(home / name, old / name)
+                move(home / name, old / name, durable=False)
             shutil.rmtree(home / name, ignore_errors=True)  # made by a reader in between
-            os.replace(new / name, home / name)
+            move(new / name, home / name, durable=False)
     for name in _ONLY_WHERE_MISSING:
         if (new / name).exists() and not (home / name).exists():
-            os.replace(new / name, home / name)
-    _merge(new / "spool", home / "spool")
+            move(new / name, home / name, durable=False)
+    _merge(new / SPOOL_FOLDER, home / SPOOL_FOLDER)
     if (new / DATABASE_NAME).exists():
         for suffix in ("-wal", "-shm"):
             (home / f"{DATABASE_NAME}{suffix}").unlink(missing_ok=True)
-        os.replace(new / DATABASE_NAME, home / DATABASE_NAME)
+        move(new / DATABASE_NAME, home / DATABASE_NAME, durable=False)
     sync_folder(home)
     _put_aside(home, restore, old)
     (restore / READY).unlink()
@@ -101,7 +100,7 @@ def _put_aside(home: Path, restore: Path, old: Path) -> None:
     with suppress(FileNotFoundError):
         name = (restore / KEEP).read_text("utf-8")
         if old.exists() and not (home / name).exists():
-            os.replace(old, home / name)
+            move(old, home / name, durable=False)
 
 
 def aside_name(now_us: int) -> str:
@@ -116,4 +115,4 @@ def _merge(source: Path, target: Path) -> None:
         for name in names:
             make_private_folder(folder)
             if not (folder / name).exists():
-                os.replace(Path(root, name), folder / name)
+                move(Path(root, name), folder / name, durable=False)

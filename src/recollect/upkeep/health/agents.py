@@ -15,9 +15,9 @@ from recollect.capture.discover import discover, roots_of, shared_roots
 from recollect.capture.expand import database_problems
 from recollect.capture.files import read_head
 from recollect.capture.folders import sort_out
-from recollect.capture.hook_spool import BAD, REASONS, hook_spool
+from recollect.capture.hook_spool import REASONS, hook_spool
 from recollect.errors import RecollectError
-from recollect.paths import expand
+from recollect.paths import SPOOL_FOLDER, expand
 from recollect.store.ports import Reader
 from recollect.units import plural
 from recollect.upkeep.health.desk import Desk
@@ -25,6 +25,7 @@ from recollect.upkeep.reports import Check
 from recollect.upkeep.setup.checks import setup_checks
 from recollect.upkeep.setup.finding import this_machine
 from recollect.upkeep.setup.manifest import NAME as MANIFEST
+from recollect.wire import BAD_FOLDER
 
 OLD_DROP_S = 24 * 3600
 """A hook's drop that waits for longer says that nothing takes it in."""
@@ -92,7 +93,7 @@ def set_up(desk: Desk) -> Iterator[Check]:
 
 def hooks(desk: Desk) -> Check | None:
     """Say what hooks left that waits or could not be taken, and why; None where no hook ever left anything."""
-    spool = desk.folder / "spool"
+    spool = desk.folder / SPOOL_FOLDER
     found = hook_spool(str(spool))
     if found is None:
         return None
@@ -110,7 +111,9 @@ def hooks(desk: Desk) -> Check | None:
         for reason, number in sorted(found.aside.items())
     )
     text = f"{waiting}; {plural(sum(found.aside.values()), 'event')} not taken in: {'; '.join(details)}"
-    return Check("hooks", "warn", text, f"what was put aside lies in {spool / BAD}; delete it to forget it", details)
+    return Check(
+        "hooks", "warn", text, f"what was put aside lies in {spool / BAD_FOLDER}; delete it to forget it", details
+    )
 
 
 def oldest_drop_s(spool: Path, now_us: int) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from recollect.errors import RecollectError
+from recollect.paths import DATABASE_NAME
 from recollect.store.ports import Reader
 from recollect.store.sqlite.connection import is_lost, lost
 from recollect.upkeep.health.agents import agent_checks, program
@@ -34,7 +35,7 @@ def _checks(desk: Desk) -> Iterator[Check]:
     if is_lost(desk.folder):
         error = lost(desk.folder)
         yield Check("database", "fail", str(error), error.hint)
-    elif not (desk.folder / "memory.db").exists():
+    elif not (desk.folder / DATABASE_NAME).exists():
         yield Check("memory", "warn", "nothing is stored yet", "run `recollect up --once`")
     else:
         sound = True

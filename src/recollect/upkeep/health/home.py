@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from recollect.archive.wrapping.envelope import drafts
+from recollect.files import DRAFT_SUFFIX
 from recollect.ready import PROGRAM
 from recollect.units import plural, size
 from recollect.upkeep.copies.last import last_backup
@@ -106,7 +107,7 @@ def left_behind(folder: Path) -> list[Path]:
     found = [path for path in found if path.is_dir() and not (path / "READY").exists()]
     found += sorted(text.glob("*.damaged")) if text.is_dir() else []
     found += [path for path in (folder / "memory.damaged.db",) if path.exists()]
-    return found + drafts(folder / "keys")
+    return found + sorted({*drafts(folder / "keys"), *folder.rglob(f"*{DRAFT_SUFFIX}")})
 
 
 def leftovers(desk: Desk) -> Check:

@@ -1,12 +1,11 @@
 """An agent's settings files: read, and written whole or not at all.
 
-A file is replaced by one written beside it and renamed (with fsync), with the same mode bits; a symbolic link stays,
-its target changes. A file that changed since it was read, or that its owner made read-only, is not written.
+A file keeps its mode and its owner; a symbolic link stays, its target changes. A file that changed since it was read,
+or that its owner made read-only, is not written.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import stat
@@ -14,11 +13,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recollect.errors import SettingsChanged, SettingsError, SettingsInvalid
+from recollect.files import PRIVATE, remove_drafts, write_file
 from recollect.units import size
 
 MAX_BYTES = 64 * 1024 * 1024
-_PRIVATE = 0o600
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _ANYBODY_WRITES = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -28,7 +26,7 @@ class Settings(NamedTuple):
     path: str
     target: str
     data: bytes | None
-    mode: int = _PRIVATE
+    mode: int = PRIVATE
 
     @property
     def sha256(self) -> str:
@@ -99,27 +97,12 @@ def replace_settings(before: Settings, data: bytes) -> None:
     Raises SettingsChanged when it is not as it was read, SettingsError when it cannot be written.
     """
     _check(before)
-    folder = os.path.dirname(before.target)
-    # Always the same name, so that a run after a crash takes away what the crash left.
-    temporary = os.path.join(folder, f".{os.path.basename(before.target)}.recollect-new")
     try:
         for one in missing_folders(before):
             os.mkdir(one, 0o700)
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        with os.fdopen(os.open(temporary, _NEW, _PRIVATE), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, before.mode)
-        _check(before)
-        os.replace(temporary, before.target)
-        _sync_folder(folder)
+        write_file(before.target, data, durable=True, mode=None, before_replace=lambda: _check(before))
     except OSError as error:
         raise SettingsError(f"{before.path} cannot be written: {error.strerror}") from error
-    finally:
-        with contextlib.suppress(OSError):  # gone if it went well
-            os.unlink(temporary)
 
 
 def delete_settings(before: Settings, folders: tuple[str, ...]) -> None:
@@ -136,6 +119,7 @@ def remove_empty(folders: tuple[str, ...]) -> None:
     """Remove those of the folders (the outermost first) that are empty."""
     for folder in reversed(folders):
         try:
+            remove_drafts(folder)
             os.rmdir(folder)
         except OSError:  # somebody else has something in it, or it is gone: either way it isn't ours any more
             return
@@ -149,13 +133,3 @@ def _check(before: Settings) -> None:
         raise SettingsChanged(
             f"{before.path} was changed by somebody else meanwhile", hint="run the same command again"
         )
-
-
-def _sync_folder(folder: str) -> None:
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

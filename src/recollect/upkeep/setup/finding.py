@@ -24,8 +24,8 @@ from recollect.agents.installing.contract import (
     Server,
 )
 from recollect.errors import UsageError
-from recollect.model.own import INTERNAL_VARIABLE
-from recollect.paths import HOME_VARIABLE, expand, home_dir
+from recollect.paths import HOME_VARIABLE, SPOOL_FOLDER, expand, home_dir
+from recollect.wire import INTERNAL_VARIABLE
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _VERSION = re.compile(r"\d+(?:\.\d+)+[-+.\w]*")
@@ -149,4 +149,4 @@ def _program(home: Path, env: Mapping[str, str]) -> Program:
             hint="install it so that it stays, for example with `uv tool install recollect`",
         )
     hook = Path(__file__).parents[2] / "hook" / "__main__.py"
-    return Program(os.path.abspath(script), sys.executable, str(hook), str(home / "spool"))
+    return Program(os.path.abspath(script), sys.executable, str(hook), str(home / SPOOL_FOLDER))

@@ -20,10 +20,11 @@ from recollect.agents.installing.contract import Given, Hooks, Mcp
 from recollect.agents.installing.editing.documents import load
 from recollect.agents.installing.editing.edits import AppendItem, SetKey
 from recollect.agents.installing.editing.values import named_as_in, value_at
-from recollect.model.own import INTERNAL_VARIABLE
+from recollect.paths import SPOOL_FOLDER
 from recollect.upkeep.reports import Check
 from recollect.upkeep.setup.files import read_settings
 from recollect.upkeep.setup.finding import Found, Machine, file_path, given_for
+from recollect.wire import INTERNAL_VARIABLE
 
 START_S = 30
 """A server that has not answered by then counts as not starting; agents wait 5 to 60 seconds."""
@@ -110,7 +111,7 @@ def probe_hook(found: Found, machine: Machine) -> Check:
     if not isinstance(hooks, Hooks):
         return Check(name, "ok", "the agent takes none")
     with tempfile.TemporaryDirectory(prefix="recollect-probe-") as folder:
-        spool = Path(folder, "home", "spool")
+        spool = Path(folder, "home", SPOOL_FOLDER)
         spool.mkdir(parents=True)
         probe = machine._replace(program=machine.program._replace(spool=str(spool)))
         given = given_for(found, probe)

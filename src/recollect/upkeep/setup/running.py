@@ -6,8 +6,8 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from recollect.model.own import INTERNAL_VARIABLE
 from recollect.units import duration
+from recollect.wire import INTERNAL_VARIABLE
 
 TIMEOUT_S = 60
 _SHOWN_CHARACTERS = 300

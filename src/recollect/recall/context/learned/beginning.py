@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from recollect.errors import StoreError
+from recollect.files import create_file
 from recollect.learn.user_file import render
 from recollect.recall.context.learned.person_files import SOUL, PersonFile
 
@@ -65,26 +65,7 @@ def _begin(file: PersonFile, *, is_dry_run: bool) -> BegunFile:
     text = SOUL_TEXT if file.name == SOUL else render(USER_TEXT, ())
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        is_new = _write_new(path, text.encode())
+        is_new = create_file(path, text.encode(), durable=True)
     except OSError as error:
         raise StoreError(f"{file.path} cannot be written: {error.strerror or error}") from error
     return BegunFile(file.name, file.path, "written" if is_new else "there")
-
-
-def _write_new(path: Path, data: bytes) -> bool:
-    """Write a file that is whole as soon as it has its name; return False where another one has it by then."""
-    half = path.with_name(f".{path.name}.{os.getpid()}.half")
-    descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(half, path)  # unlike a rename it takes no name that is there
-        except FileExistsError:
-            return False
-        return True
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            half.unlink()

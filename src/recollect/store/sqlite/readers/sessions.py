@@ -14,8 +14,8 @@ import apsw
 from recollect.model.capabilities import WITNESS_LANE
 from recollect.model.ids import session_uid
 from recollect.model.sessions import Session
+from recollect.paths import DATABASE_NAME
 from recollect.store.ports import AgentCounts, EventFilter, SessionKey, StoreStats
-from recollect.store.sqlite.connection import DATABASE_NAME
 from recollect.store.sqlite.event_ids import unpack_text
 from recollect.store.sqlite.readers.filters import find_sessions, int_array, session_condition
 from recollect.store.sqlite.readers.ledger import read_drift

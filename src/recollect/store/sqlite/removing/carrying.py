@@ -11,9 +11,10 @@ from typing import Any
 import apsw
 
 from recollect.errors import StoreError
+from recollect.paths import DATABASE_NAME
 from recollect.store.ports import SEQ_BITS
 from recollect.store.sqlite.bits import EVICTED, STALE
-from recollect.store.sqlite.connection import DATABASE_NAME, open_database, store_errors
+from recollect.store.sqlite.connection import open_database, store_errors
 
 _LAST = (1 << SEQ_BITS) - 1
 _OF_SESSION = f"BETWEEN carried.number << {SEQ_BITS} AND (carried.number << {SEQ_BITS}) + {_LAST}"

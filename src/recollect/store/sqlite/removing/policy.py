@@ -11,7 +11,8 @@ from typing import Any
 import apsw
 
 from recollect.model.capabilities import WITNESS_LANE
-from recollect.store.sqlite.connection import BUSY_TIMEOUT_MS, DATABASE_NAME, open_database, store_errors
+from recollect.paths import DATABASE_NAME
+from recollect.store.sqlite.connection import BUSY_TIMEOUT_MS, open_database, store_errors
 
 
 def read_pins(home: Path) -> list[tuple[str, int]]:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from recollect.store.sqlite.connection import DATABASE_NAME, open_database, store_errors
+from recollect.paths import DATABASE_NAME
+from recollect.store.sqlite.connection import open_database, store_errors
 
 Part = Literal["ledger", "usage", "blobs"]
 

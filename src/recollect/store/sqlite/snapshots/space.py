@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import apsw
 
-from recollect.store.sqlite.connection import DATABASE_NAME, open_database, refuse_newer, store_errors
+from recollect.paths import DATABASE_NAME
+from recollect.store.sqlite.connection import open_database, refuse_newer, store_errors
 
 
 class Space(NamedTuple):

@@ -11,7 +11,8 @@ import apsw
 
 from recollect.archive.chunks import HOLE_PACK, ChunkPlace
 from recollect.errors import StoreCorrupt
-from recollect.store.sqlite.connection import DATABASE_NAME, is_settled, store_errors, unchanging
+from recollect.paths import DATABASE_NAME
+from recollect.store.sqlite.connection import is_settled, store_errors, unchanging
 
 _STEP_PAGES = 2048
 _COPY_BUSY_MS = 30_000

@@ -12,8 +12,9 @@ from typing import Any, Literal, NamedTuple
 
 import apsw
 
+from recollect.paths import DATABASE_NAME
 from recollect.store.ports import SEQ_BITS
-from recollect.store.sqlite.connection import DATABASE_NAME, open_database, store_errors
+from recollect.store.sqlite.connection import open_database, store_errors
 from recollect.store.sqlite.session_facts import decode_counts
 from recollect.store.sqlite.writing.session_rows import SessionRow
 

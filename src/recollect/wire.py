@@ -1,0 +1,151 @@
+"""What separate processes must spell alike: the hook, the shell line that agents run, the daemon and the memory.
+
+Standard library only. A hook imports this before anything else, so what only the socket needs is imported when it is
+used.
+
+**Spooled events.** A hook writes each payload to `<home>/spool/tmp` and, when it is complete, moves it to
+`<home>/spool`: `<agent>.<host>.<process>[.<random>].json` is a payload as it came. The same name with `.lost` is an
+empty file for a payload that could not be kept.
+
+**The socket.** One line of JSON each way. Question: `{"version": 1, "kind", "agent", "event", "session", "cwd",
+"source", "prompt"}`; all are texts, "" if the payload did not say. Answer: `{"version": 1, "text": "…"}`, "" if there
+is nothing to say. A daemon answers a kind that it does not know with an empty text; whoever asks treats an answer that
+it does not understand as none.
+
+The socket is `<home>/run/hook.sock`. The folder and the socket belong to the user, and the folder is closed to others
+(0700). Otherwise nothing is sent: a prompt must not reach anybody else.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False  # importing `typing` takes longer than a hook may run
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from socket import socket
+
+INTERNAL_VARIABLE = "RECOLLECT_INTERNAL"
+"""Set to 1 in the environment of a program that Recollect itself runs: its sessions are not memories."""
+HOST_VARIABLES = (("GROK_HOOK_EVENT", "grok"), ("CURSOR_VERSION", "cursor"))
+"""The variable by which an agent that runs another agent's hooks is recognized: it sets it for every hook. The first
+match counts.
+
+Sources: Grok Build's page on hooks (it reads the files of Claude Code and Cursor); Cursor's page on hooks.
+"""
+
+PARTIAL_FOLDER = "tmp"
+"""In the spool: a payload is written here before it is moved."""
+FIRINGS_FOLDER = "firings"
+"""In the spool: what an agent was given, until a sync stores it."""
+HOOKS_FOLDER = "hooks"
+"""In the spool: spooled events by session, in the order in which they came."""
+OTLP_FOLDER = "otlp"
+"""In the spool: what senders of OpenTelemetry sent."""
+IMPORT_FOLDER = "import"
+"""In the spool: where an archive is unpacked; the folder goes with the command that made it."""
+BAD_FOLDER = "bad"
+"""In the spool: spooled events that cannot be read, by reason."""
+WHOLE_SUFFIX = ".json"
+LOST_SUFFIX = ".lost"
+MAX_EVENT_BYTES = 32 * 1024 * 1024
+"""A larger payload is not kept, only counted. It is twice the largest record that is ever decoded."""
+
+RUN_FOLDER = "run"
+SOCKET_NAME = "hook.sock"
+VERSION = 1
+KIND_CONTEXT = "context"
+KIND_FLUSH = "flush"
+KIND_ENDED = "ended"
+KIND_SETTLE = "settle"
+"""Answered when everything that was noticed by then can be found, with what is missing."""
+KIND_STATUS = "status"
+"""Answered with the daemon's status as JSON."""
+MAX_QUESTION_BYTES = 256 * 1024
+_STEP_BYTES = 65_536
+
+
+def firings_folder(home: str) -> str:
+    """Return the folder for what an agent was given."""
+    from recollect.paths import SPOOL_FOLDER
+
+    return os.path.join(home, SPOOL_FOLDER, FIRINGS_FOLDER)
+
+
+def socket_path(home: str) -> str:
+    """Return where the daemon of a memory listens."""
+    return os.path.join(home, RUN_FOLDER, SOCKET_NAME)
+
+
+def encoded(texts: Mapping[str, object]) -> bytes:
+    """Return a question or an answer as its line."""
+    import json
+
+    return json.dumps({"version": VERSION, **texts}).encode() + b"\n"
+
+
+def texts_of(line: bytes) -> dict[str, str]:
+    """Return the texts of a question or an answer; of anything else, nothing."""
+    import json
+
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(value, dict) or value.get("version") != VERSION:
+        return {}
+    return {name: text for name, text in value.items() if isinstance(text, str)}
+
+
+def ask(
+    home: str, question: Mapping[str, object], *, connect_s: float, answer_s: float, max_bytes: int
+) -> str | None:  # fmt: skip
+    """Return the daemon's text. None if there is no daemon, it is not ours, or it is too slow. Never raises OSError."""
+    import socket
+
+    from recollect.paths import SocketPath
+
+    path = socket_path(home)
+    if not hasattr(socket, "AF_UNIX") or not _is_private(path):
+        return None
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
+        try:
+            channel.settimeout(connect_s)
+            with SocketPath(path) as short:
+                channel.connect(short)
+            channel.settimeout(answer_s)
+            channel.sendall(encoded(question))
+            line = _read_line(channel, answer_s, max_bytes)
+        except OSError:
+            return None
+    return texts_of(line).get("text")
+
+
+def _read_line(channel: socket, seconds: float, max_bytes: int) -> bytes:
+    """Return one line within the time; what comes after it is not read."""
+    import time
+
+    line = b""
+    ends = time.monotonic() + seconds
+    while b"\n" not in line and len(line) <= max_bytes:
+        left = ends - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        channel.settimeout(left)
+        part = channel.recv(_STEP_BYTES)
+        if not part:
+            break
+        line += part
+    return line.partition(b"\n")[0]
+
+
+def _is_private(path: str) -> bool:
+    """Tell whether the socket and its folder are this user's and closed to others."""
+    import stat
+
+    try:
+        folder, own = os.lstat(os.path.dirname(path)), os.lstat(path)
+    except OSError:
+        return False
+    is_closed = stat.S_ISDIR(folder.st_mode) and not folder.st_mode & 0o077
+    return is_closed and stat.S_ISSOCK(own.st_mode) and folder.st_uid == own.st_uid == os.geteuid()

@@ -1,0 +1,159 @@
+"""What Recollect writes as a whole file is old or new after every fault, and survives a loss of power if it must last.
+
+Which modules write, and with which promise, is proved complete by tests/architecture/test_file_writes.py.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from recollect.archive.chunks import ChunkPlace
+from recollect.archive.condition import Condition
+from recollect.archive.wrapping import envelope
+from recollect.errors import RecollectError
+from recollect.index.engine import note_making
+from recollect.index.vectors.files import Files, Generation, Identity
+from recollect.pipeline.hook_drops.aside import Aside
+from recollect.pipeline.hook_drops.files import write_taking
+from recollect.recall.context.learned.beginning import begin
+from recollect.recall.context.learned.person_files import PersonFile
+from recollect.serve.token import home_token
+from recollect.store.sinks.lines import LinesSink
+from recollect.upkeep.copies.last import LastBackup, remember
+from recollect.upkeep.copies.manifest import BackupManifest, write_manifest
+from recollect.upkeep.setup.files import read_settings, replace_settings
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="folders are synced on POSIX systems")
+
+
+class _Value(msgspec.Struct):
+    value: str = "new"
+
+
+def _put_aside(folder: Path) -> None:
+    (folder / "drop").write_bytes(b"")
+    aside = Aside(str(folder), now_us=0)
+    aside.take(str(folder / "drop"), "empty")
+    aside.close()
+
+
+def _enforce(folder: Path) -> None:
+    files = Files(folder, Identity("m", "1", 1))
+    files.folder.mkdir(exist_ok=True)
+    files.enforce(Generation(files.folder / "g1", 2, False))
+
+
+def _write_lines(folder: Path) -> None:
+    sink = LinesSink(folder / "lines")
+    try:
+        sink.write((), {"a": len(list(folder.iterdir()))})
+    finally:
+        sink.close()
+
+
+WRITERS: dict[str, Callable[[Path], object]] = {
+    "archive/condition.py": lambda folder: Condition(folder).set_damaged(add=[ChunkPlace(b"x", 1, 0, 1, 1)]),
+    "archive/wrapping/envelope.py": lambda folder: envelope.replace(folder / "data.key", _Value()),
+    "archive/wrapping/envelope.py, new": lambda folder: envelope.publish_once(folder / "wrapping.key", _Value()),
+    "index/engine.py": lambda folder: note_making(folder, ["2026-01"]),
+    "index/vectors/files.py": _enforce,
+    "pipeline/hook_drops/aside.py": _put_aside,
+    "pipeline/hook_drops/files.py": lambda folder: write_taking(str(folder), []),
+    "recall/context/learned/beginning.py": lambda folder: begin([PersonFile("soul.md", str(folder / "soul.md"))]),
+    "serve/token.py": home_token,
+    "store/sinks/lines.py": _write_lines,
+    "upkeep/copies/last.py": lambda folder: remember(folder, LastBackup("b", 1)),
+    "upkeep/copies/manifest.py": lambda folder: write_manifest(
+        folder, BackupManifest(1, "1", 1, "h", 1, "included", True, 0, 0, 0, 0, ())
+    ),
+    "upkeep/setup/files.py": lambda folder: replace_settings(read_settings(str(folder / "settings.json")), b"new"),
+}
+"""What must last: by module, how one of its files is written in a folder."""
+
+
+@pytest.fixture(params=WRITERS)
+def write(request: pytest.FixtureRequest) -> Callable[[Path], object]:
+    return WRITERS[request.param]
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """Return what is synced and renamed, in order, each with the inode of the file or folder."""
+    found: list[tuple[str, int]] = []
+    real = {name: getattr(os, name) for name in ("fsync", "replace", "link")}
+
+    def fsync(descriptor: int) -> None:
+        info = os.fstat(descriptor)
+        found.append(("folder" if stat.S_ISDIR(info.st_mode) else "file", info.st_ino))
+        real["fsync"](descriptor)
+
+    def rename(name: str) -> Callable[[str, str], None]:
+        def renamed(source: str, target: str) -> None:
+            found.append(("name", os.stat(source).st_ino))
+            found.append(("in", os.stat(os.path.dirname(os.path.abspath(target))).st_ino))
+            real[name](source, target)
+
+        return renamed
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", rename("replace"))
+    monkeypatch.setattr(os, "link", rename("link"))
+    return found
+
+
+def test_what_must_last_is_synced_before_it_has_its_name_and_its_folder_after(
+    tmp_path: Path, write: Callable[[Path], object], steps: list[tuple[str, int]]
+) -> None:
+    write(tmp_path)
+    named = [at for at, (kind, _) in enumerate(steps) if kind == "name"]
+    assert named
+    for at in named:
+        assert ("file", steps[at][1]) in steps[:at]
+        assert ("folder", steps[at + 1][1]) in steps[at:]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return the files in a folder but for locks and what grows."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.suffix != ".lock" and path.name not in ("drop", "lines")
+    }
+
+
+def write_on_a_full_disk(write: Callable[[Path], object], folder: Path, step: str) -> None:
+    """Write while one kind of step finds no room. A new file is linked where another is replaced."""
+
+    def fail(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.MonkeyPatch.context() as patch, suppress(OSError, RecollectError):
+        for name in ("replace", "link") if step == "replace" else (step,):
+            patch.setattr(os, name, fail)
+        write(folder)
+
+
+@pytest.mark.parametrize("step", ["write", "fsync", "replace"])
+def test_a_full_disk_at_any_step_of_a_first_write_leaves_nothing(
+    tmp_path: Path, write: Callable[[Path], object], step: str
+) -> None:
+    write_on_a_full_disk(write, tmp_path, step)
+    assert contents(tmp_path) == {}
+
+
+@pytest.mark.parametrize("step", ["write", "fsync", "replace"])
+def test_a_full_disk_at_any_step_leaves_the_old_content(
+    tmp_path: Path, write: Callable[[Path], object], step: str
+) -> None:
+    write(tmp_path)
+    before = contents(tmp_path)
+    write_on_a_full_disk(write, tmp_path, step)
+    assert contents(tmp_path) == before
