@@ -10,7 +10,7 @@ import click
 import pytest
 
 from recollect.cli.groups import Noun
-from recollect.cli.verbs import VERBS, module_name
+from recollect.verbs import VERBS, module_name
 from tests.cli.conftest import Outcome
 
 Run = Callable[..., Outcome]

@@ -16,8 +16,8 @@ import pytest
 from recollect.cli import main as frame
 from recollect.cli.commands import config as config_command
 from recollect.cli.main import group, run
-from recollect.cli.verbs import GROUPS, VERBS, module_name
 from recollect.errors import StoreLocked
+from recollect.verbs import GROUPS, VERBS, module_name
 
 NAMES = [verb.name for verb in VERBS]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from recollect.cli.reference import cli_reference
-from recollect.cli.verbs import VERBS
+from recollect.verbs import VERBS
 
 
 def test_the_page_is_fresh(repository: Path) -> None:

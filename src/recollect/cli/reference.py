@@ -8,7 +8,7 @@ import click
 
 from recollect.cli.groups import Noun
 from recollect.cli.main import group
-from recollect.cli.verbs import GROUPS, VERBS
+from recollect.verbs import GROUPS, VERBS
 
 _CLI_HEAD = """\
 # The command line
