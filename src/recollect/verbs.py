@@ -55,7 +55,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("conformance", "plug in", "Check an adapter with its fixtures."),
     Verb("doctor", "look after", "Check the health of the memory."),
     Verb("embed", "look after", "Make the vectors that searching by meaning needs."),
-    Verb("verify", "look after", "Prove that every stored byte and record can be given back."),
+    Verb("verify", "look after", "Prove that every stored byte and record can be given back.", recalls=True),
     Verb("repair", "look after", "Repair what is damaged in the memory."),
     Verb("backup", "look after", "Copy the memory, as it is at one moment."),
     Verb("restore", "look after", "Let a backup take the memory's place."),
