@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from recollect.memory import CollectionReport
 
-_INTERRUPTED = 130
-_FAILED = 3
+EXIT_CODES = {"done": 0, "partly": 0, "absent": 3, "failed": 3, "interrupted": 130}
 
 
 @noun(default="list")
@@ -156,9 +155,5 @@ def _finish(reports: Sequence[CollectionReport], *, as_json: bool) -> int:
         from recollect.cli.render.learned.documents import print_pass
 
         print_pass(console(), reports)
-    states = {report.state for report in reports}
-    if "interrupted" in states:
-        return _INTERRUPTED
-    if states & {"failed", "absent"}:
-        return _FAILED
-    return 0 if any(report.new + report.changed + report.unchanged + report.removed for report in reports) else 1
+    is_empty = not any(report.new + report.changed + report.unchanged + report.removed for report in reports)
+    return max((EXIT_CODES[report.state] for report in reports), default=0) or int(is_empty)

@@ -25,7 +25,7 @@ def run(memory: Memory, *, as_json: bool) -> int:
         from recollect.cli.render.learned.learnings import print_run
 
         print_run(console(), report)
-    return EXIT_CODES.get(report.state, 3)
+    return EXIT_CODES[report.state]
 
 
 def ask(memory: Memory, session: str | None, *, is_dry_run: bool, as_json: bool) -> int:
@@ -61,7 +61,7 @@ def ask(memory: Memory, session: str | None, *, is_dry_run: bool, as_json: bool)
         print_run(console(), report)
     if failure is not None:
         raise failure
-    return EXIT_CODES.get(report.state, 3)
+    return EXIT_CODES[report.state]
 
 
 def tell_status(memory: Memory, *, as_json: bool) -> int:

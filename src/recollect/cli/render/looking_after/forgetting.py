@@ -19,7 +19,7 @@ SHOWN = 50
 """Sessions listed one by one; the rest is counted. `--json` has all."""
 _KINDS = {
     "session": "sessions", "event": "events, by the id that their agent gave them", "record": "records",
-    "excluded": "sessions of excluded repositories",
+    "excluded": "sessions of excluded repositories", "written": "learned, noted, documented or decided",
 }  # fmt: skip
 
 
@@ -48,7 +48,7 @@ def print_tombstones(out: Console, found: ForgottenList) -> None:
     if not found.groups:
         out.print("nothing was ever forgotten")
         return
-    rows = [(stamp(g.forgotten_at), count(g.count), _KINDS.get(g.kind, g.kind)) for g in found.groups]
+    rows = [(stamp(g.forgotten_at), count(g.count), _KINDS[g.kind]) for g in found.groups]
     out.print(plain_table(("when", "tombstones", "of"), rows))
 
 
