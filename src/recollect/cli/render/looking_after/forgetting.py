@@ -69,6 +69,6 @@ def _sum_line(report: ForgetReport) -> str:
     ]
     if report.written:
         what.append(f"{count(report.written)} learned, noted or documented")
-    done = "would go" if report.state == "planned" else "forgotten"
+    done = {"planned": "would go", "done": "forgotten"}[report.state]
     line = f"{done}: {', '.join(what)}; {size(report.bytes)} of your agents' bytes"
     return line if report.state == "planned" else f"{line}, {size(max(0, report.freed_bytes))} of disk given back"
