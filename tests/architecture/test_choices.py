@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, get_args, get_type_hints
 
 import pytest
@@ -32,6 +32,8 @@ from recollect.recall.context.sources import ContextEvent
 from recollect.store.ports import UsageBy
 from recollect.upkeep.health import learned
 from recollect.upkeep.retention.choosing import Reason
+from recollect.upkeep.service.finding import live_of, plan_for
+from tests.upkeep.service.jobs import job
 
 
 def field(struct: Any, name: str) -> Any:
@@ -71,3 +73,9 @@ def test_a_context_is_built_for_every_event_but_a_prompt() -> None:
                 ordered(event)
         else:
             assert ordered(event)
+
+
+@pytest.mark.parametrize("ask", [plan_for, live_of])
+def test_a_service_manager_that_nobody_knows_is_not_taken_for_another(ask: Callable[..., object]) -> None:
+    with pytest.raises(AssertionError):
+        ask("upstart", job(), lambda _: (0, ""))

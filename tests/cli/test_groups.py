@@ -10,6 +10,7 @@ import click
 import pytest
 
 from recollect.cli.groups import Noun
+from recollect.cli.main import group
 from recollect.verbs import VERBS, module_name
 from tests.cli.conftest import Outcome
 
@@ -43,7 +44,7 @@ def test_common_mistakes_are_not_taken_for_a_query(recollect: Run, typed: str) -
 
 
 @pytest.mark.parametrize(
-    "words", [("sqlite",), ("shop-api", "postgres"), ("list", "ad"), ("--", "add"), ("two words",)]
+    "words", [("sqlite",), ("shop-api", "postgres"), ("list", "ad"), ("--", "add"), ("two words",), ("add ",)]
 )
 def test_other_words_are_searched(recollect: Run, words: tuple[str, ...]) -> None:
     assert recollect("facts", *words).code == 1
@@ -107,6 +108,13 @@ def test_an_old_flag_without_effect_is_accepted(recollect: Run) -> None:
     new, old = recollect("stats", "--json"), recollect("stats", "--no-sync", "--json")
     assert (new.code, new.data.keys()) == (old.code, old.data.keys())
     assert old.err == "recollect: --no-sync has no effect here; leave it out\n"
+
+
+def test_completion_offers_the_subcommands() -> None:
+    from click.shell_completion import ShellComplete
+
+    offered = ShellComplete(group, {}, "recollect", "_X").get_completions(["facts"], "re")
+    assert [item.value for item in offered] == ["replace", "retract"]
 
 
 @pytest.mark.parametrize(("noun", "name"), SUBCOMMANDS)

@@ -5,7 +5,6 @@ A noun without a subcommand runs its default. Options may stand before or after 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -35,7 +34,8 @@ class Noun(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Find the subcommand, put its name first, and parse. Raises UsageError where no subcommand is meant."""
-        return super().parse_args(ctx, self._name_first(ctx, args))
+        # Completion asks what may come next, so nothing is chosen for it.
+        return super().parse_args(ctx, args if ctx.resilient_parsing else self._name_first(ctx, args))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Say what runs without a subcommand, and where the options are."""
@@ -88,6 +88,10 @@ class Noun(click.Group):
         return default is not None and any(isinstance(param, click.Argument) for param in default.params)
 
     def _near(self, word: str) -> tuple[str, ...]:
+        if word.split() != [word]:  # quoted words are words of a query
+            return ()
+        import difflib
+
         return tuple(difflib.get_close_matches(word, self._shown, n=1, cutoff=NEAR))
 
     def _unknown(self, ctx: click.Context, word: str) -> UnknownName:
