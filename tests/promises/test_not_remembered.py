@@ -66,7 +66,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     code = repository / "src" / "bird.py"
     env = {
         "HOME": str(root), "USERPROFILE": str(root), "RECOLLECT_HOME": str(root / "memory"),
-        "RECOLLECT_BACKGROUND": "0", "PATH": str(root / "no-programs"), "CLAUDE_CONFIG_DIR": str(root / "claude"), "CODEX_HOME": str(root / "codex"),
+        "RECOLLECT_BACKGROUND": "0", "PATH": str(root / "no-programs"),
+        "CLAUDE_CONFIG_DIR": str(root / "claude"), "CODEX_HOME": str(root / "codex"),
     }  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
         for name, value in env.items():
