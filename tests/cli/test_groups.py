@@ -44,7 +44,18 @@ def test_common_mistakes_are_not_taken_for_a_query(recollect: Run, typed: str) -
 
 
 @pytest.mark.parametrize(
-    "words", [("sqlite",), ("shop-api", "postgres"), ("list", "ad"), ("--", "add"), ("two words",), ("add ",)]
+    "words",
+    [
+        ("sqlite",),
+        ("limit",),
+        ("release",),
+        ("import",),
+        ("shop-api", "postgres"),
+        ("list", "ad"),
+        ("--", "add"),
+        ("two words",),
+        ("add ",),
+    ],
 )
 def test_other_words_are_searched(recollect: Run, words: tuple[str, ...]) -> None:
     assert recollect("facts", *words).code == 1

@@ -12,9 +12,9 @@ import click
 
 from recollect.errors import UnknownName, UsageError
 
-NEAR = 0.65
-"""How much of a word must agree with a subcommand (`difflib`) before it is taken for a typing mistake. `adn` is near
-`add`, `sqlite` is not near `list`."""
+NEAR, NEAR_SHORT = 0.75, 0.65
+"""How alike (`difflib`) a word and a subcommand are that is taken for a typing mistake; a subcommand of three letters
+needs less. `adn` is near `add`, `relpace` near `replace`; `limit` is not near `list`, nor `release` near `replace`."""
 
 
 class Noun(click.Group):
@@ -90,9 +90,11 @@ class Noun(click.Group):
     def _near(self, word: str) -> tuple[str, ...]:
         if word.split() != [word]:  # quoted words are words of a query
             return ()
-        import difflib
+        from difflib import get_close_matches
 
-        return tuple(difflib.get_close_matches(word, self._shown, n=1, cutoff=NEAR))
+        names = [name for name in self._shown if name[0] == word[0]]
+        short = [name for name in names if len(name) <= 3]
+        return tuple(get_close_matches(word, short, 1, NEAR_SHORT) or get_close_matches(word, names, 1, NEAR))
 
     def _unknown(self, ctx: click.Context, word: str) -> UnknownName:
         path = ctx.command_path
