@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from recollect.cli.reference import cli_reference
-from recollect.cli.verbs import VERBS
+from recollect.verbs import VERBS
 
 
 def test_the_page_is_fresh(repository: Path) -> None:
@@ -18,3 +18,10 @@ def test_every_verb_has_a_heading_and_an_example() -> None:
         section = page.split(f"\n### {verb.name}\n")[1].split("\n##")[0]
         assert verb.line in section
         assert section.count(f"recollect {verb.name}") >= 2
+
+
+def test_every_subcommand_has_a_heading_and_its_options() -> None:
+    section = cli_reference().split("\n#### facts add\n")[1].split("\n###")[0]
+    assert "recollect facts add [OPTIONS] SUBJECT PREDICATE OBJECT" in section
+    assert "`--from WHEN`" in section
+    assert "`--history`" not in section

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.cli.verbs import VERBS
+from recollect.verbs import VERBS
 from tests.faults.support.injection import Fault
 from tests.faults.support.stages import STAGES
 from tests.faults.support.trials import SEED, Bench, Stage, named

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from recollect.model.own import BLOCK_TAG, is_own_call, is_own_tool, without_own_blocks
+from recollect.model.own import BLOCK_TAG, is_own_call, is_own_command, is_own_tool, without_own_blocks
+from recollect.verbs import RECALLING, VERBS
 
 
 @pytest.mark.parametrize(
@@ -70,6 +73,69 @@ def test_a_call_that_asks_the_memory_is_ours(name: str, canonical: str, argument
 )
 def test_other_calls_are_not_ours(name: str, canonical: str, arguments: object) -> None:
     assert not is_own_call(name, canonical, arguments)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "recollect {} list",
+        "recollect --json {}",
+        "uv run recollect {} x",
+        "uv run --with rich -q recollect {} x",
+        "uvx --from recollect recollect {}",
+        "uv run python -m recollect {}",
+        "python3.12 -X utf8 -m recollect --json {}",
+        "py -m recollect {}",
+        ".venv/bin/recollect {} --json | jq .",
+        r"& 'C:\Program Files\recollect\recollect.exe' {}",
+        r"C:\tools\recollect.cmd {}",
+        "cd /r && RECOLLECT_HOME=/tmp/x recollect {}",
+        "env -i A=1 recollect {}",
+        "sudo -u me timeout 10s recollect {}",
+        "git ls-files | xargs -n1 -I {{}} recollect {} {{}}",
+        "for s in a b; do recollect {} $s; done",
+        "if ! recollect {} x; then echo none; fi",
+        'echo "$(recollect {})"',
+        "bash -lc 'recollect {} x'",
+        'bash -lc "cd /r && recollect {} | head"',
+        'pwsh -Command "recollect {} x"',
+        "cmd /c recollect {}",
+        "recollect \\\n  {} x",
+        "recollect sync; recollect {}",
+    ],
+)
+@pytest.mark.parametrize("verb", sorted(RECALLING))
+def test_a_verb_that_recalls_is_known_in_every_spelling(command: str, verb: str) -> None:
+    assert is_own_command(command.format(verb))
+
+
+@pytest.mark.parametrize("verb", sorted({verb.name for verb in VERBS} - RECALLING))
+def test_a_verb_that_does_not_recall_is_remembered(verb: str) -> None:
+    assert not is_own_command(f"uv run recollect {verb} --json x")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pytest tests/recollect search",
+        "python -m pytest tests/recollect search",
+        "python -c \"print('recollect search')\"",
+        "rm recollect search",
+        "sudo rm recollect show",
+        "recollect",
+        "recollect-tools search",
+        "recollect searching",
+        "cat recollect/search.py",
+        "echo recollect search",
+    ],
+)
+def test_a_command_that_only_names_us_is_remembered(command: str) -> None:
+    assert not is_own_command(command)
+
+
+@given(st.text(alphabet="-ab1 =\"'\\|{(", max_size=200))
+def test_any_command_is_answered(text: str) -> None:
+    is_own_command(f"env {text} recollect {text} search {text}")
 
 
 def test_a_block_inside_json_inside_json_is_ours_too() -> None:

@@ -218,6 +218,16 @@ REQUIREMENTS = (
         ("pipeline/test_sync.py::test_a_newer_parser_derives_what_is_stored_anew_from_the_archive",),
     ),
     Requirement(
+        "honest.not_remembered",
+        "What a command prints of the memory is not remembered again when an agent runs it.",
+        (
+            "promises/test_not_remembered.py::test_a_command_that_prints_the_memory_is_declared_and_known",
+            "promises/test_not_remembered.py::test_what_is_declared_to_print_the_memory_does",
+            "promises/test_not_remembered.py::test_every_way_is_of_a_command_that_is_there",
+            "model/test_own.py::test_a_verb_that_recalls_is_known_in_every_spelling",
+        ),
+    ),
+    Requirement(
         "honest.search",
         "A search says how it matched, and when it found nothing.",
         (

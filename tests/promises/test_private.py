@@ -16,12 +16,12 @@ import pytest
 import zstandard
 
 from recollect.cli.main import run
-from recollect.cli.verbs import VERBS
 from recollect.config import Config
 from recollect.memory import ExportFormat, Memory
 from recollect.model.distilled.signals import SIGNAL_KINDS
 from recollect.store.distilled import NodeFilter
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
+from recollect.verbs import VERBS
 from tests.privacy.planted_secrets import PLANTED, SURROUNDINGS
 
 SECRETS = tuple(secret for _, secret in PLANTED.values())

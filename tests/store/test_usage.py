@@ -141,6 +141,12 @@ def test_usage_is_confined_to_a_time(writer: SqliteWriter, reader: SqliteReader)
     assert found.total.responses == 1
 
 
+def test_a_grouping_that_is_not_finished_is_an_error(writer: SqliteWriter, reader: SqliteReader) -> None:
+    write_all(writer, make_slices([Line("a", usage=sighting("x", 5))]))
+    with pytest.raises(AssertionError):
+        report(reader, "week")  # type: ignore[arg-type]
+
+
 def test_no_usage_is_an_empty_report(reader: SqliteReader) -> None:
     assert report(reader).rows == ()
     assert report(reader).total == UsageTotals()

@@ -14,8 +14,8 @@ import click
 
 from recollect import __version__
 from recollect.cli.failures import describe_usage, report_bug, report_error
-from recollect.cli.verbs import GROUPS, VERBS, module_name
 from recollect.errors import RecollectError, UsageError
+from recollect.verbs import GROUPS, VERBS, module_name
 
 INTERRUPTED = 130
 EPILOG = """\b

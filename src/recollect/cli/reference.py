@@ -6,8 +6,9 @@ import inspect
 
 import click
 
+from recollect.cli.groups import Noun
 from recollect.cli.main import group
-from recollect.cli.verbs import GROUPS, VERBS
+from recollect.verbs import GROUPS, VERBS
 
 _CLI_HEAD = """\
 # The command line
@@ -25,6 +26,9 @@ _CLI_HEAD = """\
 - **Text** shows local time; colours and the progress bar appear on a terminal only (`NO_COLOR` is honoured). Control
   characters in transcripts are made visible and can do nothing to the terminal.
 - **`RECOLLECT_HOME`** puts data and configuration into one folder; see [configuration](configuration.md).
+- **Subcommands**: options may stand before or after the name of a subcommand. `recollect facts WORD` and
+  `recollect decisions WORD` search for the word. A word that looks like a mistyped subcommand is an error; write
+  `recollect facts list WORD` to search for it.
 - **Times** in options: `2026-08-01`, `2026-08-01T09:00` (local, or with an offset), `today`, `yesterday`, `30min`,
   `12h`, `3d`, `2w`.
 """
@@ -36,28 +40,30 @@ def cli_reference() -> str:
     with click.Context(group, info_name="recollect") as ctx:
         for name in GROUPS:
             parts.append(f"## {name}\n")
-            parts += [_verb(ctx, verb.name) for verb in VERBS if verb.group == name]
+            parts += [
+                _section(ctx, verb.name, group.get_command(ctx, verb.name)) for verb in VERBS if verb.group == name
+            ]
     return "\n".join(parts)
 
 
-def _verb(ctx: click.Context, name: str) -> str:
-    command = group.get_command(ctx, name)
+def _section(parent: click.Context, name: str, command: click.Command | None, *, heading: str = "###") -> str:
+    """Return the text about a command and, where it has them, about its subcommands."""
     if command is None:
         raise LookupError(name)
-    with click.Context(command, parent=ctx, info_name=name) as own:
-        usage = " ".join((own.command_path, *command.collect_usage_pieces(own)))
-        rows = [
-            record
-            for p in command.params
-            if isinstance(p, click.Option) and (record := p.get_help_record(own)) is not None
-        ]
     text, examples = _split_help(command.help or "")
-    table = [
-        "| option | |",
-        "|---|---|",
-        *(f"| `{left.replace('|', chr(92) + '|')}` | {right} |" for left, right in rows),
-    ]
-    return "\n".join((f"### {name}\n", text, "", "```", usage, "", *examples, "```", "", *table, ""))
+    with click.Context(command, parent=parent, info_name=name) as ctx:
+        lines = [f"{heading} {ctx.command_path.removeprefix('recollect ')}\n", text, "", "```"]
+        lines += [" ".join((ctx.command_path, *command.collect_usage_pieces(ctx))), "", *examples, "```", ""]
+        if isinstance(command, Noun):
+            default = f"Without a command, `{ctx.command_path} {command.default}` runs.\n" if command.default else ""
+            below = [
+                _section(ctx, own, command.commands[own], heading=f"{heading}#") for own in command.list_commands(ctx)
+            ]
+            return "\n".join((*lines, *filter(None, [default]), *below))
+        options = [param for param in command.params if isinstance(param, click.Option)]
+        rows = [record for option in options if (record := option.get_help_record(ctx)) is not None]
+    table = [f"| `{left.replace('|', chr(92) + '|')}` | {right} |" for left, right in rows]
+    return "\n".join((*lines, "| option | |", "|---|---|", *table, ""))
 
 
 def _split_help(text: str) -> tuple[str, list[str]]:

@@ -23,7 +23,8 @@ _ACTIONS = {
     "blocked": ("CANNOT", "red"),
     "unsupported": ("no", "yellow"),
 }
-_STATES = {
+_STATES: dict[str, tuple[str, str]] = {
+    "planned": ("planned", ""),
     "not_found": ("not found on this machine; nothing to do", "dim"),
     "unchanged": ("nothing to do: everything is as it should be", "green"),
     "done": ("done", "green"),
@@ -56,7 +57,7 @@ def print_outcome(out: Console, report: AgentReport) -> None:
             _print_step(out, step)
     for probe in report.probes:
         _print_probe(out, probe)
-    text, style = _STATES.get(report.state, (report.state, ""))
+    text, style = _STATES[report.state]
     more = f": {report.error}" if report.error else ""
     out.print(Text("  " + safe_line(text + more), style=style), soft_wrap=True)
 

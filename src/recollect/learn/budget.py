@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, assert_never
 
 from recollect.config import LearningConfig
 from recollect.endpoints.chat import Pricing
@@ -90,9 +90,15 @@ class Budget:
             return Denial(exceeded, f"the session's budget is spent ({_usd(self.limits.session_micro_dollars)})", None)
         is_alone = self.limits.exceeded_by(most, session=Amounts(), day=Amounts()) == exceeded
         until = None if is_alone else (day_of_us(now_us) + 1) * DAY_US
-        if exceeded == "day":
-            return Denial(exceeded, f"the day's budget is spent ({_usd(self.limits.day_micro_dollars)})", until)
-        return Denial(exceeded, f"the day's LLM tokens are spent ({self.limits.day_tokens:,})", until)
+        match exceeded:
+            case "day":
+                return Denial(exceeded, f"the day's budget is spent ({_usd(self.limits.day_micro_dollars)})", until)
+            case "day_tokens":
+                return Denial(exceeded, f"the day's LLM tokens are spent ({self.limits.day_tokens:,})", until)
+            case "":
+                raise ValueError("no limit is exceeded")
+            case _:
+                assert_never(exceeded)
 
 
 def tokens_at_most(text: str) -> int:

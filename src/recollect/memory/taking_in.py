@@ -265,7 +265,8 @@ class TakesIn(ABC):
         request = request or SyncRequest(self.config, env=self.env, now_us=now_us)
         lost: list[str] = []
         notes: list[str] = []
-        if what == "all":
+        is_all = {"index": False, "all": True}[what]
+        if is_all:
             keys = load_keys(self._folders.keys)
             self._look_at_everything(request)
             self.close()
@@ -274,7 +275,7 @@ class TakesIn(ABC):
             )
             self.close()
         with self.writing() as (writer, archive, keys):
-            if what == "index":
+            if not is_all:
                 rebuild_index_of(self._folders, writer, self.reader())
             report = sync(self._folders, writer, self.reader(), archive, keys, request)
             self._make_vocabularies(report)

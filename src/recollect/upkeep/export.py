@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 import msgspec
 
@@ -140,18 +140,21 @@ def _write(path: Path, pieces: Iterable[bytes], session: Session, *, mode: int =
 
 
 def render(stored: Stored, session: Session, form: ExportFormat) -> Iterator[bytes]:
-    """Yield a session as redacted events, as Claude-style JSONL, as Markdown, or what it meant."""
-    if form in ("nodes", "prov"):
-        yield from _meaning(stored.distilled(), session, form)
-        return
-    events = stored.reader.events(session.session_uid, limit=None)
-    if form == "events":
-        for event in events:
-            yield encode_json(event) + b"\n"
-    elif form == "claude-jsonl":
-        yield from _claude_lines(session, events)
-    else:
-        yield from _markdown(session, events)
+    """Yield a session as redacted events, as Claude-style JSONL, as Markdown, or what it meant; never raw bytes."""
+    match form:
+        case "nodes" | "prov":
+            yield from _meaning(stored.distilled(), session, form)
+        case "events":
+            for event in stored.reader.events(session.session_uid, limit=None):
+                yield encode_json(event) + b"\n"
+        case "claude-jsonl":
+            yield from _claude_lines(session, stored.reader.events(session.session_uid, limit=None))
+        case "markdown":
+            yield from _markdown(session, stored.reader.events(session.session_uid, limit=None))
+        case "raw":
+            raise ValueError("exact bytes are not rendered")
+        case _:
+            assert_never(form)
 
 
 def _meaning(distilled: DistilledReader, session: Session, form: ExportFormat) -> Iterator[bytes]:

@@ -155,7 +155,7 @@ def test_a_decision_is_opened_by_its_id_whatever_became_of_it(world: World) -> N
 def test_add_without_words_is_no_search(world: World) -> None:
     done = run(world, "decisions", "add")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "say what was decided" in done.stderr
+    assert "missing argument 'STATEMENT" in done.stderr
 
 
 def test_a_decision_can_be_added_to_a_memory_that_is_empty(world: World) -> None:

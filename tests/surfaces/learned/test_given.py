@@ -89,12 +89,12 @@ def test_a_place_that_cannot_be_written_is_told(told: Session, recollect: Recoll
 def test_what_was_given_is_shown_with_what_it_cites_and_its_use(
     told: Session, recollect: Recollect, shop: Shop
 ) -> None:
-    assert recollect("context", "--shown").code == 1
+    assert recollect("context", "log").code == 1
     keep(shop.memory.home, fact := learned("cents are integers", session=told.uid))
     facet = ContextFacet.of(shop.memory)
     block = facet.block(cwd=str(shop.path), agent="claude", session="claude:next")
     facet.record(block, agent="claude", event="start", session="claude:next", took_us=12_300)
-    done = recollect("context", "--shown", "--json")
+    done = recollect("context", "log", "--json")
     (shown,) = msgspec.json.decode(done.out, type=result_types()["context-shown"])
     assert (shown.agent, shown.session, shown.event, shown.repo) == ("claude", "claude:next", "start", "shop")
     assert (shown.tokens, shown.left_out, shown.took_ms, shown.used) == (block.tokens, block.left_out, 12.3, "unknown")
@@ -102,8 +102,8 @@ def test_what_was_given_is_shown_with_what_it_cites_and_its_use(
     assert tuple(lines) == block.citations
     assert lines[f"learning:{fact.id}"] == "cents are integers"
     assert "Cents are integers now." in lines[block.citations[-1]]
-    assert "cents are integers  learning:l" in recollect("context", "--shown").out
-    assert recollect("context", "--shown", "--session", told.uid).code == 1
+    assert "cents are integers  learning:l" in recollect("context", "log").out
+    assert recollect("context", "log", "--session", told.uid).code == 1
 
 
 def test_opening_a_learning_counts_as_use_of_the_block(told: Session, recollect: Recollect, shop: Shop) -> None:
@@ -113,11 +113,11 @@ def test_opening_a_learning_counts_as_use_of_the_block(told: Session, recollect:
     facet = ContextFacet.of(shop.memory)
     block = facet.block(cwd=str(shop.path), agent="claude", session=later.uid)
     facet.record(block, agent="claude", event="start", session=later.uid, took_us=1)
-    assert recollect("context", "--shown", "--json").data[0]["used"] == "unused"
+    assert recollect("context", "log", "--json").data[0]["used"] == "unused"
     later._at = later._at.replace(year=2099)
     later.tool("mcp__recollect__open", {"hit": f"learning:{fact.id}"}, "…")
     shop.memory.sync()
-    assert recollect("context", "--shown", "--json").data[0]["used"] == "opened"
+    assert recollect("context", "log", "--json").data[0]["used"] == "opened"
 
 
 # A model that cannot be asked

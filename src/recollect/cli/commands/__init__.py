@@ -1,1 +1,1 @@
-"""One module per verb, loaded when the verb is used; `command` is its click command. `cli.verbs` lists them."""
+"""One module per verb, loaded when the verb is used; `command` is its click command. `recollect.verbs` lists them."""

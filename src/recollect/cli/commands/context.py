@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import os
-from typing import TypedDict, Unpack
 
 import click
 
+from recollect.cli.groups import noun
 from recollect.cli.hooked import EVENTS, Event, HookOptions, answer_hook
 from recollect.cli.options import json_option, limit_option, open_memory
 from recollect.cli.terminal import console, safe, write_json
-from recollect.errors import UsageError
 
 
-class Given(TypedDict):
-    """The options of a block, and those of what else the verb tells."""
+@noun(default="show", replaced={"--shown": "log"})
+def command() -> None:
+    """Show what an agent is given when a session starts here.
 
-    cwd: str
-    event: Event | None
-    session: str
-    budget: int | None
-    agent: str
-    shown: bool
-    dry_run: bool
-    limit: int
+    \b
+    Examples:
+      recollect context
+      recollect context --event compact --session claude:5f0c
+      recollect context log --limit 5
+      recollect context init --dry-run
+    """
 
 
-@click.command()
-@click.argument("action", type=click.Choice(("show", "init")), default="show")
+@command.command()
 @click.option("--cwd", metavar="DIR", default="", help="Where the agent works; by default the current folder.")
 @click.option(
     "--event",
@@ -36,45 +34,23 @@ class Given(TypedDict):
     help="start: what was learned, worked on and what failed here. compact: what a compaction dropped of SESSION. "
     "prompt: what is known about a prompt, where the configuration turns it on.",
 )
-@click.option("--session", metavar="SESSION", default="", help="The present session; with --shown: only this one.")
+@click.option("--session", metavar="SESSION", default="", help="The present session.")
 @click.option("--budget", type=click.IntRange(min=1), metavar="N", help="At most this many LLM tokens.")
 @click.option("--hook", "agent", metavar="AGENT", default="", help="Answer a hook of this agent: JSON on stdin.")
-@click.option("--shown", is_flag=True, help="Show what agents were given, when, and whether it was of use.")
-@click.option("--dry-run", is_flag=True, help="With init: say what would be written, and write nothing.")
-@limit_option(20, "blocks, with --shown")
 @json_option
-def command(action: str, as_json: bool, **given: Unpack[Given]) -> int:
-    """Show what an agent is given when a session starts here.
-
-    `init` writes `soul.md` and `user.md`, which lead what agents are given, where there are none; it never overwrites
-    one. They are yours to edit.
+def show(cwd: str, event: Event | None, session: str, budget: int | None, *, agent: str, as_json: bool) -> int:
+    """Show the block that an agent would be given now.
 
     \b
-    Examples:
-      recollect context
-      recollect context --event compact --session claude:5f0c
-      recollect context --shown --limit 5
-      recollect context init --dry-run
+    Example:
+      recollect context show --cwd ~/src/shop-api
     """
-    if given["agent"]:
-        return answer_hook(
-            HookOptions(given["agent"], given["event"] or "", given["cwd"], given["session"], given["budget"])
-        )
-    if given["dry_run"] and action != "init":
-        raise UsageError("--dry-run goes with `context init`", hint="recollect context init --dry-run")
-    if action == "init":
-        return _begin(is_dry_run=given["dry_run"], as_json=as_json)
-    return _show_given(given, as_json=as_json) if given["shown"] else _show_block(given, as_json=as_json)
-
-
-def _show_block(given: Given, *, as_json: bool) -> int:
-    session = given["session"]
+    if agent:
+        return answer_hook(HookOptions(agent, event or "", cwd, session, budget))
     with open_memory() as memory:
         memory.refresh()
         uid = memory.session(session).session_uid if session else ""
-        block = memory.context(
-            cwd=given["cwd"] or os.getcwd(), event=given["event"] or "start", session=uid, budget=given["budget"]
-        )
+        block = memory.context(cwd=cwd or os.getcwd(), event=event or "start", session=uid, budget=budget)
     if as_json:
         write_json(block)
     elif block.text:
@@ -84,12 +60,22 @@ def _show_block(given: Given, *, as_json: bool) -> int:
     return 0 if block.text else 1
 
 
-def _show_given(given: Given, *, as_json: bool) -> int:
+@command.command()
+@click.option("--session", metavar="SESSION", default="", help="Only this session.")
+@limit_option(20, "blocks")
+@json_option
+def log(session: str, limit: int, as_json: bool) -> int:
+    """Show what agents were given, when, and whether it was of use.
+
+    \b
+    Example:
+      recollect context log --limit 5
+    """
     from recollect.memory import ContextFacet
 
     with open_memory() as memory:
-        uid = memory.session(given["session"]).session_uid if given["session"] else ""
-        blocks = ContextFacet.of(memory).shown(session=uid, limit=given["limit"])
+        uid = memory.session(session).session_uid if session else ""
+        blocks = ContextFacet.of(memory).shown(session=uid, limit=limit)
     if as_json:
         write_json(blocks)
     else:
@@ -99,7 +85,18 @@ def _show_given(given: Given, *, as_json: bool) -> int:
     return 0 if blocks else 1
 
 
-def _begin(*, is_dry_run: bool, as_json: bool) -> int:
+@command.command()
+@click.option("--dry-run", "is_dry_run", is_flag=True, help="Say what would be written, and write nothing.")
+@json_option
+def init(is_dry_run: bool, as_json: bool) -> int:
+    """Write `soul.md` and `user.md`, which lead what agents are given.
+
+    A file that is there is never overwritten. Both are yours to edit.
+
+    \b
+    Example:
+      recollect context init --dry-run
+    """
     from recollect.memory import ContextFacet
 
     with open_memory() as memory:

@@ -3,52 +3,42 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypedDict, Unpack, get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
 
+from recollect.cli.groups import noun
 from recollect.cli.options import json_option, limit_option, open_memory
 from recollect.cli.terminal import console, write_json
-from recollect.errors import UsageError
 from recollect.model.distilled.nodes import DecisionState
 
 if TYPE_CHECKING:
-    from recollect.memory import DecisionsAnswer, DecisionView
+    from recollect.memory import DecisionsAnswer
 
-ADD = "add"
 _STATES: tuple[DecisionState, ...] = get_args(DecisionState)
 
 
-class Added(TypedDict):
-    """What only `add` takes."""
+@noun(default="list")
+def command() -> None:
+    """Show what was decided and what became of it.
 
-    chosen: tuple[str, ...]
-    rejected: tuple[str, ...]
-    because: str
+    Each decision is cited as SESSION#SEQ. Nothing is taken in for this; sessions are analysed when they have ended.
 
-
-class Asked(TypedDict):
-    """What a question is confined by."""
-
-    at: str
-    known_at: str
-    states: tuple[str, ...]
-    limit: int
+    \b
+    Examples:
+      recollect decisions --repo shop-api
+      recollect decisions cache --at 2026-03-03 --state all
+      recollect decisions add "We keep SQLite" --chosen SQLite --rejected Postgres --because "one file"
+    """
 
 
-class Given(Added, Asked):
-    """All options but those that both kinds of call have."""
-
-
-@click.command()
-@click.argument("words", metavar='[QUERY... | add "STATEMENT"]', nargs=-1)
-@click.option("--repo", metavar="NAME", default="", help="Only repositories whose name has this; with add: the one.")
+@command.command("list")
+@click.argument("words", metavar="[QUERY]...", nargs=-1)
+@click.option("--repo", metavar="NAME", default="", help="Only repositories whose name has this.")
 @click.option(
     "--path", metavar="PATH", default="", help="Only decisions about this file or folder, or that led to edits there."
 )
-@click.option(
-    "--session", metavar="SESSION", default="", help="Only of this session; with add: taken in it (or SESSION#SEQ)."
-)
+@click.option("--session", metavar="SESSION", default="", help="Only of this session.")
 @click.option(
     "--at",
     metavar="WHEN",
@@ -58,45 +48,81 @@ class Given(Added, Asked):
 )
 @click.option("--known-at", metavar="WHEN", default="", help="What the memory knew then: what it had taken in by then.")
 @click.option(
-    "--state", "states", multiple=True, type=click.Choice([*_STATES, "all"]), default=("holds", "contradicted"),
+    "--state", "named_states", multiple=True, type=click.Choice([*_STATES, "all"]), default=("holds", "contradicted"),
     show_default=True, help="What became of it (repeatable).",
 )  # fmt: skip
 @limit_option(50, "decisions")
-@click.option("--chosen", metavar="OPTION", multiple=True, help="With add: what was taken (repeatable).")
-@click.option("--rejected", metavar="OPTION", multiple=True, help="With add: what was turned down (repeatable).")
-@click.option("--because", metavar="REASON", default="", help="With add: why.")
 @json_option
-def command(words: tuple[str, ...], repo: str, path: str, session: str, as_json: bool, **given: Unpack[Given]) -> int:
-    """Show what was decided and what became of it.
+def list_decisions(
+    words: tuple[str, ...], repo: str, path: str, session: str, at: str, *, known_at: str,
+    named_states: tuple[str, ...], limit: int, as_json: bool,
+) -> int:  # fmt: skip
+    """List decisions, the newest first.
 
-    `add`: keep a decision that was taken where no agent heard it.
-
-    QUERY: words that must all stand in it, or the id of one (`decision:…`); the newest come first. Each decision is
-    cited as SESSION#SEQ. Nothing is taken in for this; sessions are analysed when they have ended.
+    QUERY: words that must all stand in a decision, or the id of one (`decision:…`).
 
     \b
     Examples:
-      recollect decisions --repo shop-api
-      recollect decisions cache --at 2026-03-03 --state all
+      recollect decisions list cache --at 2026-03-03 --state all
+      recollect decisions --path src/cache.py
+    """
+    from recollect.memory import DecisionQuestion
+
+    with open_memory() as memory:
+        facet = memory.decisions_facet
+        question = DecisionQuestion(
+            repos=(repo,) if repo else (),
+            path=path,
+            at=facet.instant(at, name="--at") if at else None,
+            known_at=facet.instant(known_at, name="--known-at") if known_at else None,
+            states=_STATES if "all" in named_states else tuple(state for state in _STATES if state in named_states),
+            session=session,
+            words=tuple(word for text in words for word in text.split()),
+        )
+        answer = facet.find(question, limit=limit)
+    return _show(answer, as_json=as_json)
+
+
+@command.command()
+@click.argument("statement", nargs=-1, required=True)
+@click.option("--repo", metavar="NAME", default="", help="The repository that it is about; by default the one here.")
+@click.option("--path", metavar="PATH", default="", help="The file or folder that it is about.")
+@click.option("--session", metavar="SESSION", default="", help="The session that it was taken in, or SESSION#SEQ.")
+@click.option("--chosen", metavar="OPTION", multiple=True, help="What was taken (repeatable).")
+@click.option("--rejected", metavar="OPTION", multiple=True, help="What was turned down (repeatable).")
+@click.option("--because", metavar="REASON", default="", help="Why.")
+@json_option
+def add(
+    statement: tuple[str, ...], repo: str, path: str, session: str, *, chosen: tuple[str, ...],
+    rejected: tuple[str, ...], because: str, as_json: bool,
+) -> int:  # fmt: skip
+    """Keep a decision that no agent heard.
+
+    \b
+    Example:
       recollect decisions add "We keep SQLite" --chosen SQLite --rejected Postgres --because "one file"
     """
-    if words == (ADD,):
-        raise UsageError(
-            "say what was decided",
-            hint='recollect decisions add "We keep SQLite"; to look for the word: decisions "add "',
-        )
-    if words[:1] == (ADD,):
-        view = _add(" ".join(words[1:]), repo=repo, path=path, session=session, given=given)
-        if as_json:
-            write_json(view)
-        else:
-            from recollect.cli.render.meaning.decisions import print_decision
+    from recollect.memory import DecisionQuestion, NewDecision
 
-            print_decision(console(), view)
-        return 0
-    if given["chosen"] or given["rejected"] or given["because"]:
-        raise UsageError("--chosen, --rejected and --because belong to `decisions add`", hint='decisions add "…"')
-    return _tell(_ask(words, repo=repo, path=path, session=session, given=given), as_json=as_json)
+    with open_memory() as memory:
+        if not repo and not session:
+            repo = next(iter(memory.recall.repositories(os.getcwd())), "")
+        new = NewDecision(" ".join(statement), chosen, rejected, because, session, repo, (path,) if path else ())
+        added = memory.decisions_facet.add(new)
+        report = memory.distilling.run(sessions=())
+        if report.state == "busy":
+            click.echo(
+                "not compared with other decisions yet: another process is taking in; the next sync does", err=True
+            )
+        found = memory.decisions_facet.find(DecisionQuestion(words=(added.decision.id,))).decisions
+    view = found[0] if found else added
+    if as_json:
+        write_json(view)
+    else:
+        from recollect.cli.render.meaning.decisions import print_decision
+
+        print_decision(console(), view)
+    return 0
 
 
 def show_decision(name: str, *, as_json: bool) -> int:
@@ -105,10 +131,10 @@ def show_decision(name: str, *, as_json: bool) -> int:
 
     with open_memory() as memory:
         answer = memory.decisions_facet.find(DecisionQuestion(words=(name,)))
-    return _tell(answer, as_json=as_json)
+    return _show(answer, as_json=as_json)
 
 
-def _tell(answer: DecisionsAnswer, *, as_json: bool) -> int:
+def _show(answer: DecisionsAnswer, *, as_json: bool) -> int:
     if as_json:
         write_json(answer)
     else:
@@ -116,40 +142,3 @@ def _tell(answer: DecisionsAnswer, *, as_json: bool) -> int:
 
         print_decisions(console(), answer)
     return 0 if answer.decisions else 1
-
-
-def _ask(words: tuple[str, ...], *, repo: str, path: str, session: str, given: Given) -> DecisionsAnswer:
-    from recollect.memory import DecisionQuestion
-
-    named = given["states"]
-    with open_memory() as memory:
-        facet = memory.decisions_facet
-        question = DecisionQuestion(
-            repos=(repo,) if repo else (),
-            path=path,
-            at=facet.instant(given["at"], name="--at") if given["at"] else None,
-            known_at=facet.instant(given["known_at"], name="--known-at") if given["known_at"] else None,
-            states=_STATES if "all" in named else tuple(state for state in _STATES if state in named),
-            session=session,
-            words=tuple(word for text in words for word in text.split()),
-        )
-        return facet.find(question, limit=given["limit"])
-
-
-def _add(statement: str, *, repo: str, path: str, session: str, given: Given) -> DecisionView:
-    from recollect.memory import DecisionQuestion, NewDecision
-
-    with open_memory() as memory:
-        if not repo and not session:
-            repo = next(iter(memory.recall.repositories(os.getcwd())), "")
-        new = NewDecision(
-            statement, given["chosen"], given["rejected"], given["because"], session, repo, (path,) if path else ()
-        )
-        added = memory.decisions_facet.add(new)
-        report = memory.distilling.run(sessions=())
-        if report.state == "busy":
-            click.echo(
-                "not compared with other decisions yet: another process is taking in; the next sync does", err=True
-            )
-        found = memory.decisions_facet.find(DecisionQuestion(words=(added.decision.id,))).decisions
-        return found[0] if found else added

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from recollect.memory import EmbeddingFacet
 
-EXIT_CODES = {"done": 0, "off": 0, "removed": 0, "interrupted": 130}
+EXIT_CODES = {"done": 0, "off": 0, "removed": 0, "busy": 3, "interrupted": 130}
 
 
 @click.command()
@@ -65,7 +65,7 @@ def command(
 
             console().print(stamp(now_us()))
         print_embedded(console(), report)
-    return EXIT_CODES.get(report.state, 3)
+    return EXIT_CODES[report.state]
 
 
 @contextmanager

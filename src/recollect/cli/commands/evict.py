@@ -8,7 +8,7 @@ from recollect.cli.options import json_option, open_memory
 from recollect.cli.terminal import console, write_json
 from recollect.errors import UsageError
 
-EXIT_CODES = {"done": 0, "interrupted": 130, "busy": 3}
+EXIT_CODES = {"done": 0, "not_due": 0, "interrupted": 130, "busy": 3}
 
 
 @click.command()

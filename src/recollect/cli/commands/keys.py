@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
+from recollect.cli.groups import noun
 from recollect.cli.options import json_option, open_memory
 from recollect.cli.terminal import console, write_json
-from recollect.errors import UsageError
+
+if TYPE_CHECKING:
+    from recollect.memory import KeyChange
 
 
-@click.command()
-@click.argument("action", type=click.Choice(("status", "rotate", "move")))
-@click.argument("place", type=click.Choice(("keyring", "file")), required=False)
-@json_option
-def command(
-    action: Literal["status", "rotate", "move"], place: Literal["keyring", "file"] | None, as_json: bool
-) -> int:
+@noun()
+def command() -> None:
     """Show, change or move the key that seals the archive.
 
     The archive is sealed by a data key, and that by a wrapping key: in a file of the memory's home, or in the keyring
-    of the operating system (`move keyring`). `rotate` makes a new wrapping key; nothing of the archive is rewritten.
-    Backups that were made before open with the keys in them.
+    of the operating system. Backups that were made before a change open with the keys in them.
 
     \b
     Examples:
@@ -30,21 +27,56 @@ def command(
       recollect keys rotate
       recollect keys move keyring
     """
-    if (action == "move") != (place is not None):
-        what = "`move` needs a place: keyring or file" if action == "move" else f"`{action}` takes no place"
-        raise UsageError(what, hint="recollect keys move keyring")
-    with open_memory() as memory:
-        keys = memory.upkeep.keys
-        if action == "status":
-            status = keys.status()
-            if as_json:
-                write_json(status)
-            else:
-                from recollect.cli.render.looking_after.secrets import print_key_status
 
-                print_key_status(console(), status)
-            return 0 if status.opens else 3
-        change = keys.move(place) if place is not None else keys.rotate()
+
+@command.command()
+@json_option
+def status(as_json: bool) -> int:
+    """Show where the wrapping key is and whether it opens the archive.
+
+    \b
+    Example:
+      recollect keys status
+    """
+    with open_memory() as memory:
+        found = memory.upkeep.keys.status()
+    if as_json:
+        write_json(found)
+    else:
+        from recollect.cli.render.looking_after.secrets import print_key_status
+
+        print_key_status(console(), found)
+    return 0 if found.opens else 3
+
+
+@command.command()
+@json_option
+def rotate(as_json: bool) -> int:
+    """Make a new wrapping key; nothing of the archive is rewritten.
+
+    \b
+    Example:
+      recollect keys rotate
+    """
+    with open_memory() as memory:
+        return _show(memory.upkeep.keys.rotate(), as_json=as_json)
+
+
+@command.command()
+@click.argument("place", type=click.Choice(("keyring", "file")))
+@json_option
+def move(place: Literal["keyring", "file"], as_json: bool) -> int:
+    """Move the wrapping key to the keyring of the system, or to a file.
+
+    \b
+    Example:
+      recollect keys move keyring
+    """
+    with open_memory() as memory:
+        return _show(memory.upkeep.keys.move(place), as_json=as_json)
+
+
+def _show(change: KeyChange, *, as_json: bool) -> int:
     if as_json:
         write_json(change)
     else:

@@ -2,64 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
-
 import click
 
+from recollect.cli.groups import noun
 from recollect.cli.learned.listing import (
     ALL,
     SCOPES,
     STATES,
     STATUSES,
-    Confined,
-    filter_of,
-    only,
     place_of,
     show,
     show_one,
+    states_of,
     tell_why,
 )
 from recollect.cli.options import json_option, limit_option, open_memory
-from recollect.errors import UsageError
-from recollect.model.learned.learnings import GIVEN_STATES, LEARNING_KINDS
+from recollect.model.distilled.nodes import Status
+from recollect.model.learned.learnings import GIVEN_STATES, LEARNING_KINDS, LearningKind, Scope
 
-if TYPE_CHECKING:
-    from recollect.memory import Memory, NewLearning
-
-_ACTIONS = ("list", "show", "why", "confirm", "correct", "retire", "add", "ask", "run", "status", "held-back")
+id_argument = click.argument("name", metavar="ID")
+reason_option = click.option("--reason", metavar="WORDS", default="", help="Why; kept with it.")
 
 
-class Given(Confined):
-    """All options but `--json`."""
-
-    reason: str
-    dry_run: bool
-
-
-@click.command()
-@click.argument("action", type=click.Choice(_ACTIONS), default="list")
-@click.argument("words", metavar="[ID] [TEXT]", nargs=-1)
-@click.option("--kind", "kinds", multiple=True, type=click.Choice(LEARNING_KINDS), help="Only this kind (repeatable).")
-@click.option("--scope", type=click.Choice(SCOPES), default=None, help="Only what holds so far; with add: how far.")
-@click.option("--repo", metavar="NAME", default="", help="Only of this repository; with add: default the one here.")
-@click.option("--path", metavar="PATH", default="", help="Only of this file or folder of a repository.")
-@click.option(
-    "--state", "states", multiple=True, type=click.Choice([*STATES, ALL]), default=GIVEN_STATES, show_default=True,
-    help="What became of it (repeatable).",
-)  # fmt: skip
-@click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="How it is known (repeatable).")
-@click.option("--query", metavar="WORDS", default="", help="Words that must all stand in it.")
-@click.option("--reason", metavar="WORDS", default="", help="With confirm, correct and retire: why; kept with it.")
-@click.option("--dry-run", is_flag=True, help="With ask: show what would be sent and what it may cost; send nothing.")
-@limit_option(50, "learnings")
-@json_option
-def command(action: str, words: tuple[str, ...], as_json: bool, **given: Unpack[Given]) -> int:
+@noun(default="list")
+def command() -> None:
     """Show what was learned, and say what of it is right.
 
-    `list`; `show ID`; `why ID`: what it rests on. `confirm ID`, `retire ID`, `correct ID "TEXT"`: your word, which
-    outlives all that is derived. `add "TEXT"`: write one down. `run`: learn from what is due now. `ask`: have the
-    configured model asked about what waits; `ask SESSION --dry-run`: what it would be sent. `status`, `held-back`: how
-    learning is, and what of a model's answers cannot be used. An ID may be shortened.
+    What you confirm, retire, correct or add outlives all that is derived. An ID may be shortened.
 
     \b
     Examples:
@@ -68,49 +37,202 @@ def command(action: str, words: tuple[str, ...], as_json: bool, **given: Unpack[
       recollect learnings correct l3fa9 "Use uv, not pip"
       recollect learnings add "Integration tests need Docker" --kind fact
     """
-    if given["dry_run"] and action != "ask":
-        raise UsageError("--dry-run goes with `learnings ask`", hint="recollect learnings ask SESSION --dry-run")
-    if action in ("list", "run", "status", "held-back") and words:
-        raise UsageError(f"`learnings {action}` takes no words", hint='recollect learnings --query "WORDS"')
+
+
+@command.command("list")
+@click.option("--kind", "kinds", multiple=True, type=click.Choice(LEARNING_KINDS), help="Only this kind (repeatable).")
+@click.option("--scope", type=click.Choice(SCOPES), default=None, help="Only what holds so far.")
+@click.option("--repo", metavar="NAME", default="", help="Only of this repository.")
+@click.option("--path", metavar="PATH", default="", help="Only of this file or folder of a repository.")
+@click.option(
+    "--state", "states", multiple=True, type=click.Choice([*STATES, ALL]), default=GIVEN_STATES, show_default=True,
+    help="What became of it (repeatable).",
+)  # fmt: skip
+@click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="How it is known (repeatable).")
+@click.option("--query", metavar="WORDS", default="", help="Words that must all stand in it.")
+@limit_option(50, "learnings")
+@json_option
+def list_learnings(
+    kinds: tuple[LearningKind, ...], scope: Scope | None, repo: str, path: str, states: tuple[str, ...], *,
+    statuses: tuple[Status, ...], query: str, limit: int, as_json: bool,
+) -> int:  # fmt: skip
+    """List learnings.
+
+    \b
+    Example:
+      recollect learnings list --repo shop-api --query docker
+    """
+    from recollect.memory import LearningFilter
+
+    asked = LearningFilter(
+        kinds=kinds,
+        scopes=(scope,) if scope else (),
+        repos=(repo,) if repo else (),
+        paths=(path,) if path else (),
+        states=states_of(states),
+        statuses=statuses,
+        words=tuple(query.split()),
+        limit=limit + 1,  # one more, to know whether there are more
+    )
     with open_memory() as memory:
-        if action == "list":
-            return show(memory.learn.learnings(filter_of(given)), limit=given["limit"], as_json=as_json)
-        if action in ("run", "ask", "status", "held-back"):
-            return _work(memory, action, words, given, as_json=as_json)
-        if action == "why":
-            return tell_why(memory, only(words, "learning"), as_json=as_json)
-        return _one(memory, action, words, given, as_json=as_json)
+        return show(memory.learn.learnings(asked), limit=limit, as_json=as_json)
 
 
-def _one(memory: Memory, action: str, words: tuple[str, ...], given: Given, *, as_json: bool) -> int:
-    """Show a learning, as it is or as a person's word left it."""
-    learn, reason = memory.learn, given["reason"]
-    if action == "add":
-        return show_one(learn.add(_new(memory, " ".join(words), given)), as_json=as_json)
-    if action == "correct":
-        if len(words) < 2:
-            raise UsageError("name the learning and say what is right", hint='recollect learnings correct ID "TEXT"')
-        return show_one(learn.correct(words[0], " ".join(words[1:]), reason=reason), as_json=as_json)
-    name = only(words, "learning")
-    if action == "show":
-        return show_one(learn.learning(name), as_json=as_json)
-    judged = learn.confirm(name, reason=reason) if action == "confirm" else learn.retire(name, reason=reason)
-    return show_one(judged, as_json=as_json)
+@command.command("show")
+@id_argument
+@json_option
+def show_learning(name: str, as_json: bool) -> int:
+    """Show one learning.
+
+    \b
+    Example:
+      recollect learnings show l3fa9
+    """
+    with open_memory() as memory:
+        return show_one(memory.learn.learning(name), as_json=as_json)
 
 
-def _new(memory: Memory, text: str, given: Given) -> NewLearning:
+@command.command()
+@id_argument
+@json_option
+def why(name: str, as_json: bool) -> int:
+    """Show what a learning rests on.
+
+    \b
+    Example:
+      recollect learnings why l3fa9
+    """
+    with open_memory() as memory:
+        return tell_why(memory, name, as_json=as_json)
+
+
+@command.command()
+@id_argument
+@reason_option
+@json_option
+def confirm(name: str, reason: str, as_json: bool) -> int:
+    """Say that a learning is right.
+
+    \b
+    Example:
+      recollect learnings confirm l3fa9
+    """
+    with open_memory() as memory:
+        return show_one(memory.learn.confirm(name, reason=reason), as_json=as_json)
+
+
+@command.command()
+@id_argument
+@click.argument("text", nargs=-1, required=True)
+@reason_option
+@json_option
+def correct(name: str, text: tuple[str, ...], reason: str, as_json: bool) -> int:
+    """Replace the text of a learning with what is right.
+
+    \b
+    Example:
+      recollect learnings correct l3fa9 "Use uv, not pip"
+    """
+    with open_memory() as memory:
+        return show_one(memory.learn.correct(name, " ".join(text), reason=reason), as_json=as_json)
+
+
+@command.command()
+@id_argument
+@reason_option
+@json_option
+def retire(name: str, reason: str, as_json: bool) -> int:
+    """Say that a learning is wrong or no longer holds.
+
+    \b
+    Example:
+      recollect learnings retire l3fa9 --reason "we moved to uv"
+    """
+    with open_memory() as memory:
+        return show_one(memory.learn.retire(name, reason=reason), as_json=as_json)
+
+
+@command.command()
+@click.argument("text", nargs=-1)
+@click.option("--kind", type=click.Choice(LEARNING_KINDS), default="fact", show_default=True, help="What it is.")
+@click.option("--scope", type=click.Choice(SCOPES), default=None, help="How far it holds.")
+@click.option("--repo", metavar="NAME", default="", help="The repository that it holds in; by default the one here.")
+@click.option("--path", metavar="PATH", default="", help="The file or folder of a repository that it is about.")
+@json_option
+def add(text: tuple[str, ...], kind: LearningKind, scope: Scope | None, repo: str, path: str, *, as_json: bool) -> int:
+    """Write a learning down.
+
+    \b
+    Example:
+      recollect learnings add "Integration tests need Docker" --kind fact
+    """
     from recollect.memory import NewLearning
 
-    scope, repo = place_of(memory, given["repo"], given["scope"])
-    return NewLearning(text=text, kind=(given["kinds"] or ("fact",))[0], scope=scope, repo=repo, path=given["path"])
+    with open_memory() as memory:
+        holds, where = place_of(memory, repo, scope)
+        new = NewLearning(text=" ".join(text), kind=kind, scope=holds, repo=where, path=path)
+        return show_one(memory.learn.add(new), as_json=as_json)
 
 
-def _work(memory: Memory, action: str, words: tuple[str, ...], given: Given, *, as_json: bool) -> int:
-    """Learn, or tell how that is."""
+@command.command()
+@click.argument("session", required=False)
+@click.option("--dry-run", is_flag=True, help="Show what SESSION would send and what it may cost; send nothing.")
+@json_option
+def ask(session: str | None, dry_run: bool, as_json: bool) -> int:
+    """Ask the configured model about all sessions that wait.
+
+    \b
+    Examples:
+      recollect learnings ask
+      recollect learnings ask claude:5f0c --dry-run
+    """
     from recollect.cli.learned import running
 
-    if action == "ask":
-        return running.ask(memory, words, is_dry_run=given["dry_run"], as_json=as_json)
-    if action == "held-back":
-        return running.tell_held_back(memory, limit=given["limit"], as_json=as_json)
-    return running.run(memory, as_json=as_json) if action == "run" else running.tell_status(memory, as_json=as_json)
+    with open_memory() as memory:
+        return running.ask(memory, session, is_dry_run=dry_run, as_json=as_json)
+
+
+@command.command()
+@json_option
+def run(as_json: bool) -> int:
+    """Learn from the sessions that are due, without a model.
+
+    \b
+    Example:
+      recollect learnings run
+    """
+    from recollect.cli.learned import running
+
+    with open_memory() as memory:
+        return running.run(memory, as_json=as_json)
+
+
+@command.command()
+@json_option
+def status(as_json: bool) -> int:
+    """Show how learning is.
+
+    \b
+    Example:
+      recollect learnings status
+    """
+    from recollect.cli.learned import running
+
+    with open_memory() as memory:
+        return running.tell_status(memory, as_json=as_json)
+
+
+@command.command("held-back")
+@limit_option(50, "answers")
+@json_option
+def held_back(limit: int, as_json: bool) -> int:
+    """List what a model answered that cannot be used.
+
+    \b
+    Example:
+      recollect learnings held-back
+    """
+    from recollect.cli.learned import running
+
+    with open_memory() as memory:
+        return running.tell_held_back(memory, limit=limit, as_json=as_json)

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING
 
 import click
 
+from recollect.cli.groups import noun
 from recollect.cli.options import json_option, open_memory
 from recollect.cli.terminal import console, write_json
 
 if TYPE_CHECKING:
     from recollect.memory import ManagerName, ServiceEvery, ServiceReport
 
-
-class Flags(TypedDict):
-    """The switches of the verb."""
-
-    is_scheduled: bool
-    lingers: bool
-    is_dry_run: bool
+dry_run_option = click.option(
+    "--dry-run", "is_dry_run", is_flag=True, help="Show what would be written and run; do nothing."
+)
 
 
-@click.command()
-@click.argument("action", type=click.Choice(("install", "status", "remove")))
+@noun()
+def command() -> None:
+    """Keep the memory fresh by itself, as a service of the system.
+
+    A timer that takes in what is new, or a daemon that watches: with systemd, launchd, cron or the Windows task
+    scheduler, in your own account, at idle priority. What is written is recorded and can be taken out exactly.
+
+    \b
+    Examples:
+      recollect service install
+      recollect service status
+      recollect service remove
+    """
+
+
+@command.command()
 @click.option(
     "--scheduled/--daemon",
     "is_scheduled",
@@ -42,45 +53,62 @@ class Flags(TypedDict):
     help="What runs it; by default what this machine has.",
 )
 @click.option("--linger", "lingers", is_flag=True, help="With systemd: also while you are not logged in.")
-@click.option("--dry-run", "is_dry_run", is_flag=True, help="Show what would be written and run; do nothing.")
+@dry_run_option
 @json_option
-def command(
-    action: Literal["install", "status", "remove"], every: ServiceEvery, manager: ManagerName | None, as_json: bool,
-    **flags: Unpack[Flags],
+def install(
+    is_scheduled: bool, every: ServiceEvery, manager: ManagerName | None, *, lingers: bool, is_dry_run: bool,
+    as_json: bool,
 ) -> int:  # fmt: skip
-    """Keep the memory fresh by itself, as a service of the system.
-
-    A timer that takes in what is new, or a daemon that watches: with systemd, launchd, cron or the Windows task
-    scheduler, in your own account, at idle priority. What is written is recorded and can be taken out exactly.
+    """Install the service, or change it.
 
     \b
     Examples:
-      recollect service install
       recollect service install --daemon
       recollect service install --every daily --manager cron --dry-run
-      recollect service remove
     """
     with open_memory() as memory:
-        service = memory.upkeep.service
-        if action == "install":
-            report = service.install(
-                "scheduled" if flags["is_scheduled"] else "daemon", every, manager=manager, lingers=flags["lingers"],
-                is_dry_run=flags["is_dry_run"],
-            )  # fmt: skip
-        elif action == "remove":
-            report = service.remove(is_dry_run=flags["is_dry_run"])
-        else:
-            report = service.status()
+        report = memory.upkeep.service.install(
+            "scheduled" if is_scheduled else "daemon", every, manager=manager, lingers=lingers, is_dry_run=is_dry_run
+        )
+    return _show(report, as_json=as_json)
+
+
+@command.command()
+@json_option
+def status(as_json: bool) -> int:
+    """Show whether the service is installed and runs.
+
+    \b
+    Example:
+      recollect service status
+    """
+    with open_memory() as memory:
+        report = memory.upkeep.service.status()
+    return _show(report, as_json=as_json)
+
+
+@command.command()
+@dry_run_option
+@json_option
+def remove(is_dry_run: bool, as_json: bool) -> int:
+    """Take out exactly what install wrote.
+
+    \b
+    Example:
+      recollect service remove --dry-run
+    """
+    with open_memory() as memory:
+        report = memory.upkeep.service.remove(is_dry_run=is_dry_run)
+    return _show(report, as_json=as_json)
+
+
+def _show(report: ServiceReport, *, as_json: bool) -> int:
     if as_json:
         write_json(report)
     else:
         from recollect.cli.render.looking_after.service import print_service
 
         print_service(console(), report)
-    return _code(report)
-
-
-def _code(report: ServiceReport) -> int:
     if not report.ok:
         return 3
     return 1 if report.state == "not_installed" else 0

@@ -56,7 +56,7 @@ def command(session: str, limit: int, first: int, no_sync: bool, as_json: bool) 
     gone = gone_note(found.evicted_at)
     view = SessionView(session=found, events=events[:limit], next_seq=next_seq, notes=(*notes, gone) if gone else notes)
     if focus is not None and all(event.seq != focus for event in view.events):
-        hint = f"recollect show {found.session_uid} lists its events"
+        hint = f"`recollect show {found.session_uid}` lists its events"
         raise UnknownName("event", session, hint=f"{gone}; {hint}" if gone else hint)
     if as_json:
         write_json(view)

@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import click
-
+from recollect.cli.groups import noun, replaced_option
 from recollect.cli.options import json_option, no_sync_option, open_memory, repo_option, when_option
 from recollect.cli.terminal import console, write_json
 from recollect.clock import now_us
-from recollect.errors import UsageError
 
-if TYPE_CHECKING:
-    from recollect.memory import Memory
-
-WEEK_US = 7 * 86_400_000_000
+unused_no_sync_option = replaced_option("--no-sync", instead="leave it out")
 
 
-@click.command()
-@click.argument(
-    "what", required=False, type=click.Choice(["recall", "sessions", "storage"]), metavar="[recall|sessions|storage]"
-)
-@when_option("--since", "sessions: begin with this time.  [default: 7d]")
-@when_option("--until", "sessions: end before this time; by default now.")
-@repo_option
-@no_sync_option
-@json_option
-def command(
-    what: str | None, since: int | None, until: int | None, repos: tuple[str, ...], no_sync: bool, as_json: bool
-) -> int:
+@noun(default="overview")
+def command() -> None:
     """Show what is in the memory, its use, or what sessions came to.
-
-    `recall`: how often agents were given something, how often they used it, and how often they asked by themselves.
-    `storage`: what each tier, agent and repository takes, and how far that is from the caps of `[retention]`.
-    `sessions`: outcomes, cost, errors, retries, decisions of a span, as figures; `recollect retro` tells them.
 
     \b
     Examples:
@@ -42,15 +21,19 @@ def command(
       recollect stats storage --json
       recollect stats sessions --since 30d --json
     """
-    if what != "sessions" and (since is not None or until is not None or repos):
-        raise UsageError("--since, --until and --repo are for `recollect stats sessions`")
+
+
+@command.command()
+@unused_no_sync_option
+@json_option
+def overview(as_json: bool) -> int:
+    """Show how much is in the memory.
+
+    \b
+    Example:
+      recollect stats overview --json
+    """
     with open_memory() as memory:
-        if what == "recall":
-            return _show_recall(memory, as_json=as_json)
-        if what == "storage":
-            return _show_storage(memory, as_json=as_json)
-        if what == "sessions":
-            return _show_sessions(memory, (since, until), repos, as_json=as_json, no_sync=no_sync)
         stats = memory.stats()
     if as_json:
         write_json(stats)
@@ -61,10 +44,20 @@ def command(
     return 0
 
 
-def _show_recall(memory: Memory, *, as_json: bool) -> int:
+@command.command()
+@unused_no_sync_option
+@json_option
+def recall(as_json: bool) -> int:
+    """Show how often agents were given something, used it, and asked by themselves.
+
+    \b
+    Example:
+      recollect stats recall
+    """
     from recollect.memory import ContextFacet
 
-    recalled = ContextFacet.of(memory).stats()
+    with open_memory() as memory:
+        recalled = ContextFacet.of(memory).stats()
     if as_json:
         write_json(recalled)
     else:
@@ -74,27 +67,48 @@ def _show_recall(memory: Memory, *, as_json: bool) -> int:
     return 0
 
 
-def _show_storage(memory: Memory, *, as_json: bool) -> int:
-    storage = memory.upkeep.retention.storage()
+@command.command()
+@unused_no_sync_option
+@json_option
+def storage(as_json: bool) -> int:
+    """Show what each tier, agent and repository takes.
+
+    It also says how far that is from the caps of `[retention]`.
+
+    \b
+    Example:
+      recollect stats storage --json
+    """
+    with open_memory() as memory:
+        found = memory.upkeep.retention.storage()
     if as_json:
-        write_json(storage)
+        write_json(found)
     else:
         from recollect.cli.render.looking_after.retention import print_storage
 
-        print_storage(console(), storage)
+        print_storage(console(), found)
     return 0
 
 
-def _show_sessions(
-    memory: Memory, span: tuple[int | None, int | None], repos: tuple[str, ...], *, as_json: bool, no_sync: bool
-) -> int:
+@command.command()
+@when_option("--since", "Begin with this time.", default="7d")
+@when_option("--until", "End before this time; by default now.")
+@repo_option
+@no_sync_option
+@json_option
+def sessions(since: int, until: int | None, repos: tuple[str, ...], no_sync: bool, as_json: bool) -> int:
+    """Show what the sessions of a span came to, as figures.
+
+    These are outcomes, cost, errors, retries and decisions; `recollect retro` tells them in words.
+
+    \b
+    Example:
+      recollect stats sessions --since 30d --json
+    """
     from recollect.cli.render.progress import StageLine
 
-    since, until = span
-    with StageLine() as line:
-        end = now_us() if until is None else until
-        begin = now_us() - WEEK_US if since is None else since
-        retro = memory.retro(since=begin, until=end, repos=repos, sync=not no_sync, tell=line.show)
+    with open_memory() as memory, StageLine() as line:
+        retro = memory.retro(since=since, until=until or now_us(), repos=repos, sync=not no_sync, tell=line.show)
     if as_json:
         write_json(retro)
     else:

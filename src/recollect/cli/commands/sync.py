@@ -7,6 +7,8 @@ import click
 from recollect.cli.options import agent_option, json_option, open_memory
 from recollect.cli.terminal import console, write_json
 
+EXIT_CODES = {"done": 0, "interrupted": 130, "busy": 3, "degraded": 3}
+
 
 @click.command()
 @agent_option
@@ -38,4 +40,4 @@ def command(agents: tuple[str, ...], force: bool, as_json: bool) -> int:
 
 def exit_code(state: str) -> int:
     """Return the exit code of a sync's state: 0 only where everything that was asked is done."""
-    return {"done": 0, "interrupted": 130}.get(state, 3)
+    return EXIT_CODES[state]

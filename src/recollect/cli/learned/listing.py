@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypedDict, get_args
+from typing import TYPE_CHECKING, get_args
 
 from recollect.cli.terminal import console, write_json
-from recollect.errors import UsageError
 from recollect.model.distilled.nodes import Status
-from recollect.model.learned.learnings import LearningKind, LearningState, Scope
+from recollect.model.learned.learnings import LearningState, Scope
 
 if TYPE_CHECKING:
-    from recollect.memory import LearningFilter, Memory
+    from recollect.memory import Memory
     from recollect.model.learned.learnings import Learning
 
 ALL = "all"
@@ -21,45 +20,9 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
-class Confined(TypedDict):
-    """What confines a list. states: with "all" for every one."""
-
-    kinds: tuple[LearningKind, ...]
-    scope: Scope | None
-    repo: str
-    path: str
-    states: tuple[str, ...]
-    statuses: tuple[Status, ...]
-    query: str
-    limit: int
-
-
-def filter_of(given: Confined) -> LearningFilter:
-    """Return what is asked for. One more than the limit, to know whether there are more."""
-    from recollect.memory import LearningFilter
-
-    return LearningFilter(
-        kinds=given["kinds"],
-        scopes=(given["scope"],) if given["scope"] else (),
-        repos=(given["repo"],) if given["repo"] else (),
-        paths=(given["path"],) if given["path"] else (),
-        states=states_of(given["states"]),
-        statuses=given["statuses"],
-        words=tuple(given["query"].split()),
-        limit=given["limit"] + 1,
-    )
-
-
 def states_of(named: Sequence[str]) -> tuple[LearningState, ...]:
     """Return the states that are meant; () for all."""
     return () if ALL in named else tuple(state for state in STATES if state in named)
-
-
-def only(words: Sequence[str], name: str) -> str:
-    """Return the one word that an action takes. Raises UsageError."""
-    if len(words) != 1:
-        raise UsageError(f"name one {name}", hint="`recollect learnings` lists them")
-    return words[0]
 
 
 def place_of(memory: Memory, repo: str, scope: Scope | None) -> tuple[Scope, str]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from recollect.cli.learned.listing import only
 from recollect.cli.terminal import console, write_json
 from recollect.errors import ConfigError, UsageError
 
@@ -27,16 +25,18 @@ def run(memory: Memory, *, as_json: bool) -> int:
         from recollect.cli.render.learned.learnings import print_run
 
         print_run(console(), report)
-    return EXIT_CODES.get(report.state, 3)
+    return EXIT_CODES[report.state]
 
 
-def ask(memory: Memory, words: Sequence[str], *, is_dry_run: bool, as_json: bool) -> int:
+def ask(memory: Memory, session: str | None, *, is_dry_run: bool, as_json: bool) -> int:
     """Have the configured model asked about what waits, or show what it would be sent of a session.
 
     Returns the exit code. Raises ConfigError where no model is configured, and what kept it from being asked.
     """
     if is_dry_run:
-        preview = memory.learn.preview(only(words, "session"))
+        if session is None:
+            raise UsageError("name one session", hint="recollect learnings ask SESSION --dry-run")
+        preview = memory.learn.preview(session)
         if as_json:
             write_json(preview)
         else:
@@ -44,7 +44,7 @@ def ask(memory: Memory, words: Sequence[str], *, is_dry_run: bool, as_json: bool
 
             print_preview(console(), preview)
         return 0 if preview.questions else 1
-    if words:
+    if session is not None:
         raise UsageError("`learnings ask` asks about all that waits", hint="recollect learnings ask SESSION --dry-run")
     if not memory.learn.asks_model:
         raise ConfigError(
@@ -61,7 +61,7 @@ def ask(memory: Memory, words: Sequence[str], *, is_dry_run: bool, as_json: bool
         print_run(console(), report)
     if failure is not None:
         raise failure
-    return EXIT_CODES.get(report.state, 3)
+    return EXIT_CODES[report.state]
 
 
 def tell_status(memory: Memory, *, as_json: bool) -> int:

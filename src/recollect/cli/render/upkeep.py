@@ -33,6 +33,7 @@ _STATES = {
     "interrupted": "interrupted; what was stored stays, the next sync goes on",
     "degraded": "finished with a part missing; see the notes",
 }
+_REBUILT = {"index": "the index", "all": "the database and the index"}
 
 
 def print_sync(out: Console, report: SyncReport) -> None:
@@ -96,7 +97,7 @@ def sync_line(report: SyncReport) -> str:
 
 def print_rebuilt(out: Console, report: SyncReport, what: str) -> None:
     """Print that it was done, and what was taken in after it."""
-    out.print(f"rebuilt {'the index' if what == 'index' else 'the database and the index'} from what is kept")
+    out.print(f"rebuilt {_REBUILT[what]} from what is kept")
     if report.state in _STATES:
         out.print(Text(_STATES[report.state], style="yellow"), soft_wrap=True)
     print_notes(out, report.notes)

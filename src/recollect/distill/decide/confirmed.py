@@ -6,13 +6,16 @@ import re
 from typing import Final
 
 from recollect.distill.decide.found import Found
-from recollect.distill.language.answers import Answer, answers
+from recollect.distill.language.answers import Answer, Kind, answers
 from recollect.distill.language.options import Range
 from recollect.distill.language.projection import CAP, lower
 from recollect.distill.language.proposals import Proposal, alternatives_in, proposal_of
 from recollect.distill.language.sentences import sentences
 from recollect.model.distilled.nodes import Marker, Polarity
 
+_FEATURES: Final[dict[Kind, str]] = {
+    "yes": "answer_to_question", "no": "answer_to_question", "do_it": "order_to_do_it", "option": "option_by_label",
+}  # fmt: skip
 _STOP: Final = re.compile(r"[.?!\n。？！]|$")
 
 
@@ -27,7 +30,7 @@ def confirmed(text: str, marker: Marker, said: str) -> Found | None:
     chosen, rejected = _taken(answer, proposal, said)
     if not chosen and not rejected:
         return None
-    feature = {"option": "option_by_label", "do_it": "order_to_do_it"}.get(answer.kind, "answer_to_question")
+    feature = _FEATURES[answer.kind]
     polarity: Polarity = "reject" if not chosen else "adopt"
     return Found(
         start=0 if answer.is_bare else answer.start,

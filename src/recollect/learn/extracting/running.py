@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, assert_never
 
 from recollect.learn.extracting.attempts import Attempts
+from recollect.learn.extracting.languages.rule import Meaning
 from recollect.learn.extracting.leaving import left_to_do
 from recollect.learn.extracting.making import Draft, Place, evidence_of, learning_of, merged
 from recollect.learn.extracting.naming import names_of_tests
@@ -20,7 +21,6 @@ from recollect.model.payloads import AssistantMessage, ToolCall, UserMessage
 from recollect.model.text import one_line, summary_of
 
 _OF_PEOPLE: Final = ("human", "queued")
-_KINDS: Final[dict[str, LearningKind]] = {"correction": "correction", "action": "action", "place": "fact"}
 
 
 def extract(observed: Observed, reading: Reading, *, home_repo: str = "") -> Extracted:
@@ -64,11 +64,25 @@ def _spoken(observed: Observed, reading: Reading) -> Iterator[Draft]:
             before = event
 
 
+def _kind_of(meaning: Meaning, *, is_order: bool) -> LearningKind:
+    match meaning:
+        case "correction" | "action":
+            return meaning
+        case "rule":
+            return "preference"
+        case "explicit":
+            return "preference" if is_order else "fact"
+        case "place":
+            return "fact"
+        case _:
+            assert_never(meaning)
+
+
 def _draft_of(said: Said, event: Event, before: Event | None, root: str) -> Draft:
     meaning = said.rule.meaning
     evidence: list[LearningEvidence] = [evidence_of(event, "user", said.text)]
     features = {said.rule.id: said.rule.weight}
-    kind = _KINDS.get(meaning, "preference" if said.is_order or meaning == "rule" else "fact")
+    kind = _kind_of(meaning, is_order=said.is_order)
     path = named_path(said.text, root)
     place = Place("path", path) if path and meaning != "action" else Place("repo")
     if kind == "preference" and not path and not said.is_here:

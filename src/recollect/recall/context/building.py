@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
 import msgspec
 
@@ -117,14 +118,20 @@ class _Page:
 
 def ordered(event: ContextEvent) -> tuple[ContextSource, ...]:
     """Return the sources of an event, in the order in which they stand in the block: what changes least comes first."""
-    if event == "compact":
-        # What was told of learnings at the start is gone too; it fills what room the session itself leaves.
-        return (*_of_session(), *sections(LearnedHere(least=0.05, most=0.3)))
-    here, learned = FailuresHere(), LearnedHere()
-    return (
-        DiaryHere(), *sections(learned), PendingActions(learned), DecidedHere(learned), Fixed(here), Unfixed(here),
-        WorkedOn(),
-    )  # fmt: skip
+    match event:
+        case "compact":
+            # What was told of learnings at the start is gone too; it fills what room the session itself leaves.
+            return (*_of_session(), *sections(LearnedHere(least=0.05, most=0.3)))
+        case "start":
+            here, learned = FailuresHere(), LearnedHere()
+            return (
+                DiaryHere(), *sections(learned), PendingActions(learned), DecidedHere(learned), Fixed(here),
+                Unfixed(here), WorkedOn(),
+            )  # fmt: skip
+        case "prompt":
+            raise ValueError("a prompt has one source, see `memory.context`")
+        case _:
+            assert_never(event)
 
 
 def _of_session() -> tuple[ContextSource, ...]:

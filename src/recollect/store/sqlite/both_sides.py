@@ -59,7 +59,7 @@ def why_gone(holes: Iterable[Hole], offset: int, length: int) -> str:
     for hole in holes:
         if hole.offset < offset + length and offset < hole.offset + hole.length:
             day = datetime.fromtimestamp(hole.removed_at / 1_000_000, UTC).date()
-            return f"{_WHY_GONE.get(hole.reason, hole.reason)} on {day.isoformat()}"
+            return f"{_WHY_GONE[hole.reason]} on {day.isoformat()}"
     return ""
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 import apsw
 
@@ -278,12 +278,17 @@ class SqliteWriter:
         outcome.new_events += taken.new_events
         outcome.replays += taken.replays
         standing = self.short.settle(session, is_subagent=bool(session.facts.parent_session))
-        if standing == "indexed":
-            outcome.docs += taken.docs
-        elif standing == "grown":
-            whole = (0, session.next_seq - 1)
-            _log(self._db, session.number, [whole])
-            outcome.grown.append(ChangeRange(0, session.number, *whole))
+        match standing:
+            case "indexed":
+                outcome.docs += taken.docs
+            case "grown":
+                whole = (0, session.next_seq - 1)
+                _log(self._db, session.number, [whole])
+                outcome.grown.append(ChangeRange(0, session.number, *whole))
+            case "short":
+                pass
+            case _:
+                assert_never(standing)
         outcome.stale_keys += taken.stale_keys
         if taken.new_events or taken.changed:
             outcome.sessions.append(session.uid)

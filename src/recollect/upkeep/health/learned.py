@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from recollect.errors import RecollectError
-from recollect.learn.queue.pausing import Pause, is_persistent
+from recollect.learn.queue.pausing import PauseReason, is_persistent
 from recollect.ready import head_of
 from recollect.recall.context.learned.person_files import person_files
 from recollect.units import plural
@@ -15,13 +15,14 @@ from recollect.upkeep.reports import Check, LearningHealth
 LONG_S = 24 * 3600
 """A session that could be learned from for so long and is not is worth a warning."""
 MODEL = "learning model"
-_HINTS = {
+_HINTS: dict[PauseReason, str] = {
     "authentication": "set the key that [learning] key_variable names; the model is then asked again at once",
     "quota": "see the provider's account, or take [learning] provider out of the configuration",
     "configuration": "correct [learning] in the configuration (`recollect config` shows it)",
     "unusable": "take another [learning] model: this one does not answer in the form that it is asked for",
     "rate": "nothing is lost: it goes on when the server takes questions again",
     "unavailable": "start the server, or correct [learning] url; nothing is lost",
+    "budget": "nothing is lost: it goes on tomorrow, or when you raise a day_budget of [learning]",
 }
 
 
@@ -64,9 +65,9 @@ def model(found: LearningHealth) -> Check:
         return Check(MODEL, "ok", f"{found.provider}; {waiting}", id=MODEL)
     text = f"{found.provider} is not asked: {pause.message}; {waiting}"
     if not is_persistent(pause):
-        return Check(MODEL, "ok", text, _hint(pause), id=MODEL)
+        return Check(MODEL, "ok", text, _HINTS[pause.reason], id=MODEL)
     failures = f", {plural(pause.failures, 'failure')} in a row" if pause.failures > 1 else ""
-    return Check(MODEL, "warn", text + failures, _hint(pause), id=MODEL)
+    return Check(MODEL, "warn", text + failures, _HINTS[pause.reason], id=MODEL)
 
 
 def given_up(found: LearningHealth) -> Check:
@@ -92,7 +93,3 @@ def own_files(desk: Desk) -> Check | None:
         return None
     named = " and ".join(file.name for file in there)
     return Check("own files", "ok", f"what agents are given begins with {named}", id="own-files")
-
-
-def _hint(pause: Pause) -> str:
-    return _HINTS.get(pause.reason, "")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import assert_never
 
 from recollect.agents.registry import adapters
 from recollect.errors import UsageError
@@ -107,22 +108,32 @@ def choose(ask: Ask, wanted: ManagerName | None, *, must_be_there: bool) -> Mana
 
 def plan_for(manager: ManagerName, job: Job, ask: Ask) -> Plan:
     """Return how a manager is told of a job. Raises UsageError for paths that it cannot be told."""
-    if manager == "systemd":
-        return systemd.plan(job)
-    if manager == "launchd":
-        return launchd.plan(job, domain=launchd.domain_of(job.uid, ask))
-    if manager == "cron":
-        return cron.plan(job, ionice=bool(shutil.which("ionice", path=os.defpath)))
-    return schtasks.plan(job)
+    match manager:
+        case "systemd":
+            return systemd.plan(job)
+        case "launchd":
+            return launchd.plan(job, domain=launchd.domain_of(job.uid, ask))
+        case "cron":
+            return cron.plan(job, ionice=bool(shutil.which("ionice", path=os.defpath)))
+        case "schtasks":
+            return schtasks.plan(job)
+        case _:
+            assert_never(manager)
 
 
 def live_of(manager: ManagerName, job: Job, ask: Ask) -> Live:
     """Ask a manager how the job is now. Raises SettingsError where it cannot be asked."""
-    if manager == "systemd":
-        return systemd.live(job, ask)
-    if manager == "launchd":
-        return launchd.live(job, ask, domain=launchd.domain_of(job.uid, ask))
-    return cron.live(job, ask) if manager == "cron" else schtasks.live(job, ask)
+    match manager:
+        case "systemd":
+            return systemd.live(job, ask)
+        case "launchd":
+            return launchd.live(job, ask, domain=launchd.domain_of(job.uid, ask))
+        case "cron":
+            return cron.live(job, ask)
+        case "schtasks":
+            return schtasks.live(job, ask)
+        case _:
+            assert_never(manager)
 
 
 def _is_there(manager: ManagerName, ask: Ask) -> bool:

@@ -83,8 +83,6 @@ def _job(job: Job) -> dict[str, Any]:
     if job.kind == "daemon":
         found |= {"KeepAlive": {"SuccessfulExit": False}, "ThrottleInterval": 30, "ExitTimeOut": 15}
     else:
-        when = {"Minute": job.offset_min}
-        when |= {"Hour": 12} if job.every != "hourly" else {}
-        when |= {"Weekday": 1} if job.every == "weekly" else {}
-        found["StartCalendarInterval"] = when
+        when = {"hourly": {}, "daily": {"Hour": 12}, "weekly": {"Hour": 12, "Weekday": 1}}[job.every]
+        found["StartCalendarInterval"] = {"Minute": job.offset_min, **when}
     return found

@@ -131,7 +131,7 @@ def _task(job: Job, script: Path) -> str:
     elif job.every == "hourly":
         trigger = _HOURLY.format(minute=job.offset_min, jitter_s=JITTER_S)
     else:
-        schedule = _BY_DAY if job.every == "daily" else _BY_WEEK
+        schedule = {"daily": _BY_DAY, "weekly": _BY_WEEK}[job.every]
         trigger = _CALENDAR.format(minute=job.offset_min, jitter_s=JITTER_S, schedule=schedule)
     return _TASK.format(
         what="runs all the time" if job.kind == "daemon" else "takes in what they wrote",

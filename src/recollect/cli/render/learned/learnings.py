@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 AROUND_CHARS = 160
 """Of the event's text before and after what was quoted of it."""
 _STYLES = {"confirmed": "green", "active": "default", "quarantined": "red"}
-_PRIORITIES = {"urgent": "[URGENT] ", "high": "[HIGH] "}
+_PRIORITIES = {"": "", "urgent": "[URGENT] ", "high": "[HIGH] "}
 
 
 def print_learnings(out: Console, learnings: Sequence[Learning], *, has_more: bool) -> None:
@@ -37,7 +37,7 @@ def print_learnings(out: Console, learnings: Sequence[Learning], *, has_more: bo
 
 def print_learning(out: Console, learning: Learning) -> None:
     """Print one learning: kind, words, where it holds, how it is known, its citation."""
-    mark = _PRIORITIES.get(learning.priority, "")
+    mark = _PRIORITIES[learning.priority]
     head = Text.assemble(
         (f"{learning.kind}  ", "dim"), (mark, "bold red"), (f"“{safe_line(learning.text)}”", "bold"),
         (f"  {learning.state}", _STYLES.get(learning.state, "dim")),

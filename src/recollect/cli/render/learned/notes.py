@@ -85,14 +85,14 @@ def print_added(out: Console, added: FactAdded) -> None:
     for fact in added.replaced:
         print_fact(out, fact, lead="  in place of: ")
     for pair in added.contradictions:
-        print_fact(out, pair.other, lead=f"  contradicts ({_WHY.get(pair.reason, pair.reason)}): ")
+        print_fact(out, pair.other, lead=f"  contradicts ({_WHY[pair.reason]}): ")
 
 
 def print_contradictions(out: Console, found: Sequence[Contradiction]) -> None:
     """Print pairs of facts that cannot hold together."""
     for pair in found:
         print_fact(out, pair.fact)
-        print_fact(out, pair.other, lead=f"    against ({_WHY.get(pair.reason, pair.reason)}): ")
+        print_fact(out, pair.other, lead=f"    against ({_WHY[pair.reason]}): ")
     if not found:
         out.print("no contradiction found")
 

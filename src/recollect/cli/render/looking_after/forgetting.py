@@ -20,7 +20,7 @@ SHOWN = 50
 """Sessions listed one by one; the rest is counted. `--json` has all."""
 _KINDS = {
     "session": "sessions", "event": "events, by the id that their agent gave them", "record": "records",
-    "excluded": "sessions of excluded repositories",
+    "excluded": "sessions of excluded repositories", "written": "learned, noted, documented or decided",
 }  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def print_tombstones(out: Console, found: ForgottenList) -> None:
     if not found.groups:
         out.print("nothing was ever forgotten")
         return
-    rows = [(stamp(g.forgotten_at), count(g.count), _KINDS.get(g.kind, g.kind)) for g in found.groups]
+    rows = [(stamp(g.forgotten_at), count(g.count), _KINDS[g.kind]) for g in found.groups]
     out.print(plain_table(("when", "tombstones", "of"), rows))
 
 
@@ -70,6 +70,6 @@ def _sum_line(report: ForgetReport) -> str:
     ]
     if report.written:
         what.append(f"{count(report.written)} learned, noted or documented")
-    done = "would go" if report.state == "planned" else "forgotten"
+    done = {"planned": "would go", "done": "forgotten"}[report.state]
     line = f"{done}: {', '.join(what)}; {size(report.bytes)} of your agents' bytes"
     return line if report.state == "planned" else f"{line}, {size(max(0, report.freed_bytes))} of disk given back"

@@ -267,7 +267,7 @@ INTERVENTIONS = {
 
 def _interventions(retro: Retro) -> Section:
     rows = (
-        Row((INTERVENTIONS.get(line.reason, line.reason), count(line.count), count(line.sessions)),
+        Row((INTERVENTIONS[line.reason], count(line.count), count(line.sessions)),
             _proofs(line.evidence))
         for line in retro.interventions
     )  # fmt: skip

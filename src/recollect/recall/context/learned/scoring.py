@@ -21,7 +21,7 @@ CONFIRMED = 1.5
 """A person said that it holds."""
 HYPOTHESIS = 0.7
 """Only a model said so."""
-_SCOPES = {"repo": 1.0, "path": 0.8, "user": 0.9}
+SCOPES: Mapping[str, float] = {"repo": 1.0, "path": 0.8, "user": 0.9}
 WORD = 0.15
 MOST_WORDS = 4
 """So many words that the branch and the last sessions' titles share with it count, each by `WORD`."""
@@ -42,9 +42,9 @@ def scores(learnings: Iterable[RecentLearning], asked: Asked) -> dict[str, float
 
 def _score(learning: RecentLearning, newest: int, words: frozenset[str]) -> float:
     age_days = (newest - learning.ts) / _DAY_US
-    recency = max(LEAST_RECENCY, math.pow(0.5, age_days / HALF_LIFE_DAYS.get(learning.kind, 30)))
+    recency = max(LEAST_RECENCY, math.pow(0.5, age_days / HALF_LIFE_DAYS[learning.kind]))
     shared = len(words & _words(f"{learning.text} {learning.path}")) if words else 0
-    relevance = _SCOPES.get(learning.scope, 0.5) * (1 + WORD * min(MOST_WORDS, shared))
+    relevance = SCOPES[learning.scope] * (1 + WORD * min(MOST_WORDS, shared))
     sure = learning.confidence * (CONFIRMED if learning.state == "confirmed" else 1.0)
     return relevance * recency * sure * (HYPOTHESIS if learning.status == "hypothesis" else 1.0)
 

@@ -238,4 +238,4 @@ def _added_lines(added: FactAdded) -> list[str]:
 
 
 def _contradiction_line(pair: Contradiction) -> str:
-    return f"against ({_WHY.get(pair.reason, pair.reason)}): {_fact_line(pair.other)}"
+    return f"against ({_WHY[pair.reason]}): {_fact_line(pair.other)}"

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, assert_never
 
 import apsw
 
@@ -134,20 +134,31 @@ def _unpriced_notes(unpriced: Mapping[str, int]) -> tuple[str, ...]:
 
 def _keys(db: apsw.Connection, by: UsageBy, where: EventFilter) -> dict[int, str]:
     """Return the sessions asked for, by number, with what the report groups them by."""
-    column = {"repo": "repo", "agent": "agent"}.get(by, "uid")
+    column: str
+    match by:
+        case "repo" | "agent":
+            column = by
+        case "session" | "day" | "model" | "total":
+            column = "uid"
+        case _:
+            assert_never(by)
     condition, values = session_condition(db, where)
     rows: Iterable[Any] = db.execute(f"SELECT number, {column} FROM session WHERE {condition}", values)
     return dict(rows)
 
 
 def _key_of(by: UsageBy, group: _Group, keys: dict[int, str], model: str) -> str:
-    if by == "total":
-        return "total"
-    if by == "model":
-        return model
-    if by == "day":
-        return day_of(group.day * _DAY_US) if group.day is not None else ""
-    return keys[group.session]
+    match by:
+        case "total":
+            return "total"
+        case "model":
+            return model
+        case "day":
+            return day_of(group.day * _DAY_US) if group.day is not None else ""
+        case "session" | "repo" | "agent":
+            return keys[group.session]
+        case _:
+            assert_never(by)
 
 
 def _cost(prices: Prices, group: _Group, model: str, thresholds: tuple[int, ...]) -> float | None:

@@ -1,0 +1,81 @@
+"""What is looked up by one of a closed set of choices knows every choice: a new one is added everywhere, or fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, get_args, get_type_hints
+
+import pytest
+
+from recollect.cli import steps
+from recollect.cli.commands import docs, embed, evict, forget, sync, usage
+from recollect.cli.learned import running
+from recollect.cli.render.learned import learnings
+from recollect.cli.render.looking_after import retention
+from recollect.cli.render.retro.document import INTERVENTIONS
+from recollect.distill.decide import confirmed
+from recollect.distill.language import answers
+from recollect.learn.queue.pausing import PauseReason
+from recollect.memory import (
+    AgentReport,
+    CollectionReport,
+    EmbedReport,
+    EvictReport,
+    ForgetReport,
+    LearnReport,
+    SyncReport,
+)
+from recollect.model.distilled.signals import HumanIntervention
+from recollect.model.learned.learnings import LearningKind, Priority, Scope
+from recollect.recall.context.learned import scoring
+from recollect.recall.context.sources import ContextEvent
+from recollect.store.ports import UsageBy
+from recollect.upkeep.health import learned
+from recollect.upkeep.retention.choosing import Reason
+from recollect.upkeep.service.finding import live_of, plan_for
+from tests.upkeep.service.jobs import job
+
+
+def field(struct: Any, name: str) -> Any:
+    return get_type_hints(struct)[name]
+
+
+LOOKUPS: list[tuple[str, Mapping[str, Any], Any]] = [
+    ("exit codes of sync", sync.EXIT_CODES, field(SyncReport, "state")),
+    ("exit codes of docs", docs.EXIT_CODES, field(CollectionReport, "state")),
+    ("exit codes of embed", embed.EXIT_CODES, field(EmbedReport, "state")),
+    ("exit codes of evict", evict.EXIT_CODES, field(EvictReport, "state")),
+    ("exit codes of forget", forget.EXIT_CODES, field(ForgetReport, "state")),
+    ("exit codes of learnings", running.EXIT_CODES, field(LearnReport, "state")),
+    ("what setup says it did", steps._STATES, field(AgentReport, "state")),
+    ("groupings of usage", dict.fromkeys(usage.GROUPINGS), UsageBy),
+    ("how a person stepped in", INTERVENTIONS, field(HumanIntervention, "reason")),
+    ("why a session went", retention._WHY, Reason),
+    ("priorities", learnings._PRIORITIES, Priority),
+    ("half-lives", scoring.HALF_LIFE_DAYS, LearningKind),
+    ("worth of scopes", scoring.SCOPES, Scope),
+    ("what to do when a model is not asked", learned._HINTS, PauseReason),
+    ("features of answers", confirmed._FEATURES, answers.Kind),
+]
+
+
+@pytest.mark.parametrize(("known", "choices"), [row[1:] for row in LOOKUPS], ids=[row[0] for row in LOOKUPS])
+def test_a_lookup_knows_every_choice_and_no_other(known: Mapping[str, Any], choices: Any) -> None:
+    assert set(known) == set(get_args(choices))
+
+
+def test_a_context_is_built_for_every_event_but_a_prompt() -> None:
+    from recollect.recall.context.building import ordered
+
+    for event in get_args(ContextEvent):
+        if event == "prompt":
+            with pytest.raises(ValueError):
+                ordered(event)
+        else:
+            assert ordered(event)
+
+
+@pytest.mark.parametrize("ask", [plan_for, live_of])
+def test_a_service_manager_that_nobody_knows_is_not_taken_for_another(ask: Callable[..., object]) -> None:
+    with pytest.raises(AssertionError):
+        ask("upstart", job(), lambda _: (0, ""))
