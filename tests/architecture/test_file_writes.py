@@ -86,7 +86,8 @@ def writes_in_place(node: ast.AST) -> bool:
         return False
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     if name in ("write_bytes", "write_text"):
-        return isinstance(node.func, ast.Attribute)
+        # click's help formatter has a `write_text` that writes to the terminal.
+        return isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") != "formatter"
     modes = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
     return name == "open" and any(mode[:1] in "wx" and len(mode) <= 3 for mode in modes if mode)
 

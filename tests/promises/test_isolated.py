@@ -126,6 +126,7 @@ def test_no_verb_runs_code_of_the_folder_that_it_is_called_in(
         _write_sessions(history.parent, total_bytes=START_WORKERS_BYTES)
     if verb[0] not in ("sync", "search", "up", "import"):
         _recollect("sync", cwd=history.parent)
+        _wait_for_background(history)
     _, done = _recollect(*verb, cwd=clone.folder)
     _wait_for_background(history)
     assert b"Traceback" not in done.stderr
