@@ -62,7 +62,7 @@ class Given(Said, Asked):
 @click.option("--known-at", metavar="WHEN", default="", help="As the memory knew it then.")
 @click.option("--history", "is_history", is_flag=True, help="Also what ended or never held.")
 @click.option("--from", "begin", metavar="WHEN", default="", help="With add: since when it holds.")
-@click.option("--until", metavar="WHEN", default="", help="With add: until when; a day is included whole.")
+@click.option("--until", metavar="WHEN", default="", help="With add: until when; a day or month is included.")
 @click.option("--instead-of", "old_object", metavar="OBJECT", default="", help="With replace: only of this object.")
 @click.option("--reference", metavar="SESSION#SEQ", default="", help="With add: what it rests on.")
 @limit_option(50, "facts")

@@ -21,7 +21,7 @@ _SUFFIXES = (".md", ".html")
 
 @click.command()
 @when_option("--since", "Begin with this time.", default="7d")
-@when_option("--until", "End before this time; by default now.")
+@when_option("--until", "End with this time, which is included; by default now.")
 @repo_option
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE.md|FILE.html", help="Write it to a file.")
 @no_sync_option

@@ -22,7 +22,7 @@ WEEK_US = 7 * 86_400_000_000
     "what", required=False, type=click.Choice(["recall", "sessions", "storage"]), metavar="[recall|sessions|storage]"
 )
 @when_option("--since", "sessions: begin with this time.  [default: 7d]")
-@when_option("--until", "sessions: end before this time; by default now.")
+@when_option("--until", "sessions: end with this time, which is included; by default now.")
 @repo_option
 @no_sync_option
 @json_option

@@ -7,10 +7,10 @@ machine that was off looks the same, so a doubt ends by itself: the clock is bel
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from recollect.model.time import day_of
 from recollect.store.sqlite.removing.policy import newest_observation, read_mark, write_mark
 
 HOUR_US = 3600 * 1_000_000
@@ -67,9 +67,8 @@ def _said(seen: _Seen, now_us: int) -> str:
     if not seen.doubted_at:
         return ""
     days = (now_us - seen.agreed_at) / DAY_US
-    last = datetime.fromtimestamp(seen.agreed_at / 1e6, UTC)
     direction = "later" if days > 0 else "earlier"
     return (
-        f"the clock is {abs(days):,.0f} days {direction} than when this memory last saw it ({last:%Y-%m-%d}); "
+        f"the clock is {abs(days):,.0f} days {direction} than when this memory last saw it ({day_of(seen.agreed_at)}); "
         "nothing is deleted for its age until the clock says so for another day"
     )
