@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import UsageError
-from recollect.model.time import Period, in_zone, parse_iso, parse_time, required_time, to_iso
+from recollect.model.time import Period, in_zone, offsets_within, parse_iso, parse_time, required_time, to_iso
 
 EAST = timezone(timedelta(hours=2))
 LOS_ANGELES = ZoneInfo("America/Los_Angeles")
@@ -122,6 +122,14 @@ def test_any_local_day_that_is_shown_names_the_day_of_that_instant(us: int, zone
     for form in ("%Y", "%Y-%m", "%Y-%m-%d"):
         period = named(shown.strftime(form), zone=zone)
         assert period.start_us <= us < period.end_us
+
+
+@given(instants, st.integers(0, 10 * 366 * 86_400_000_000), st.floats(0, 1), zones)
+def test_offsets_of_a_span_are_those_of_any_instant_in_it(first: int, length: int, share: float, zone: tzinfo) -> None:
+    at = first + int(length * share)
+    spans = offsets_within(first, first + length, zone)
+    found = [span.offset_us for span in spans if span.start_us <= at][-1]
+    assert timedelta(microseconds=found) == in_zone(at, zone).utcoffset()
 
 
 @given(st.text(max_size=30) | st.from_regex(r"[0-9]{1,4}-[0-9]{1,2}(-[0-9]{1,2})?(T\d\d:\d\d)?", fullmatch=True), zones)

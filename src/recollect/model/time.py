@@ -24,6 +24,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|z|[+-]\d\d:?\d\d)?)?\s*"
 )
+_WEEK_US = 7 * 86_400_000_000
+_YEAR_2100_US = 4_102_444_800_000_000
 _MIN_US = -62_135_596_800_000_000
 _MAX_US = 253_402_300_799_999_999
 
@@ -89,17 +91,46 @@ def in_zone(us: int, zone: tzinfo) -> datetime:
 
 def day_of(us: int, zone: tzinfo = UTC) -> str:
     """Return the calendar day `YYYY-MM-DD`."""
-    return f"{in_zone(us, zone):%Y-%m-%d}"
+    return in_zone(us, zone).date().isoformat()
 
 
 def minute_of(us: int, zone: tzinfo = UTC) -> str:
     """Return `2026-08-01 11:00`, as people read a time."""
-    return f"{in_zone(us, zone):%Y-%m-%d %H:%M}"
+    return in_zone(us, zone).replace(tzinfo=None).isoformat(" ", "minutes")
 
 
 def month_of(us: int) -> str:
     """Return the UTC month `YYYY-MM`."""
     return to_datetime(us).strftime("%Y-%m")
+
+
+class OffsetSpan(NamedTuple):
+    """From start_us on, a zone is offset_us ahead of UTC."""
+
+    start_us: int
+    offset_us: int
+
+
+def offsets_within(first_us: int, last_us: int, zone: tzinfo) -> list[OffsetSpan]:
+    """Return how far a zone is ahead of UTC from one instant to another, in order, each change to the microsecond.
+
+    Before 1970 and after 2100 the nearest offset holds. A change that is taken back within a week may be left out.
+    """
+
+    def offset(us: int) -> int:
+        return (in_zone(us, zone).utcoffset() or timedelta()) // timedelta(microseconds=1)
+
+    at, end = (max(0, min(us, _YEAR_2100_US)) for us in (first_us, last_us))
+    spans = [OffsetSpan(at, offset(at))]
+    while at < end:
+        after = min(at + _WEEK_US, end)
+        if offset(after) != spans[-1].offset_us:
+            while after - at > 1:
+                middle = (at + after) // 2
+                at, after = (middle, after) if offset(middle) == spans[-1].offset_us else (at, middle)
+            spans.append(OffsetSpan(after, offset(after)))
+        at = after
+    return spans
 
 
 class Period(NamedTuple):
