@@ -12,11 +12,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.cli.local_time import LOCAL
+from recollect.cli.options import when_option
+from recollect.cli.render.figures import stamp
+from recollect.model.time import parse_iso, parse_time
+from recollect.testing.builders import ClaudeTranscript
 
 WEST = "America/Los_Angeles"
 needs_tzset = pytest.mark.skipif(
@@ -63,6 +68,44 @@ def run(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     }
     command = [sys.executable, "-m", "recollect", *arguments]
     return subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", check=False)
+
+
+@given(st.integers(0, 4_000_000_000_000_000))
+def test_any_day_that_is_shown_names_a_period_with_that_instant(us: int) -> None:
+    day = parse_time(stamp(us)[:10], 0, LOCAL)
+    assert day is not None
+    assert day.start_us <= us < day.end_us
+
+
+@needs_tzset
+@pytest.mark.parametrize(
+    ("option", "text", "meant"),
+    [
+        ("after", "2026-03-01", "2026-03-01T08:00Z"),
+        ("before", "2026-03", "2026-03-01T08:00Z"),
+        ("since", "2026-03", "2026-03-01T08:00Z"),
+        ("until", "2026-03-01", "2026-03-02T08:00Z"),
+        ("until", "2026-03", "2026-04-01T07:00Z"),
+        ("until", "2026-03-01T09:00", "2026-03-01T17:00Z"),
+    ],
+)
+def test_until_includes_its_period_and_every_other_option_is_its_start(
+    west: ZoneInfo, option: str, text: str, meant: str
+) -> None:
+    @click.command()
+    @when_option(f"--{option}", "")
+    def command(**given: int) -> int:
+        return given[option]
+
+    assert command.main([f"--{option}", text], standalone_mode=False) == parse_iso(meant)
+
+
+@needs_tzset
+def test_an_import_tells_why_in_the_time_that_was_written(tmp_path: Path) -> None:
+    transcript = ClaudeTranscript(tmp_path / ".claude", "one")  # of 2026-08-01, 09:00 UTC
+    transcript.user("Where is the aqueduct?")
+    done = run(tmp_path, "import", "--since", "2026-08-01T05:00", "--dry-run")
+    assert "(2026-08-01 02:00) is older than 2026-08-01 05:00" in done.stdout, done
 
 
 @needs_tzset

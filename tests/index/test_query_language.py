@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta, timezone
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -123,6 +125,25 @@ def test_a_date_said_in_passing_prefers_and_is_no_word() -> None:
     for text in ("in June 2025 x", "June 3rd, 2025 x", "x 2025-06-03", "New Year's Eve 2025", "yesterday x"):
         assert said_in_passing(text, NOW_US) is not None, text
     assert said_in_passing("may fail in 2025", NOW_US) is None
+
+
+def test_the_last_new_years_eve_is_that_of_the_zone() -> None:
+    said = said_in_passing("new year's eve", us("2026-01-01T03:00:00Z"), timezone(timedelta(hours=-8)))
+    assert said is not None
+    assert said.period.start_us == us("2024-12-31T08:00:00Z"), "it is still 2025 there"
+
+
+@given(
+    st.sampled_from(("today", "last week", "2026-11", "2026-11-03T09:00", "3 days ago", "6mo")), st.integers(-12, 14)
+)
+def test_a_filter_means_the_period_of_the_grammar_in_any_zone(text: str, hours: int) -> None:
+    zone = timezone(timedelta(hours=hours))
+    period = parse_time(text, NOW_US, zone)
+    assert period is not None
+    assert parse(f'x after:"{text}"', NOW_US, zone).after_us == period.start_us
+    assert parse(f'x before:"{text}"', NOW_US, zone).before_us == period.start_us
+    on = parse(f'x on:"{text}"', NOW_US, zone)
+    assert (on.after_us, on.before_us) == (period.start_us, period.end_us)
 
 
 def test_a_pattern_over_words_is_taken_apart_and_verified() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import UsageError
-from recollect.model.time import Period, end_of, last_moment, parse_iso, parse_time, required_time, to_datetime, to_iso
+from recollect.model.time import Period, in_zone, offsets_within, parse_iso, parse_time, required_time, to_iso
 
 EAST = timezone(timedelta(hours=2))
 LOS_ANGELES = ZoneInfo("America/Los_Angeles")
@@ -18,7 +18,8 @@ NOW = parse_iso("2026-08-10T13:30:00Z") or 0  # a Monday
 FORMS = (
     "2026", "2026-11", "2026-11-03", "2026-11-03T09:00", "2026-11-03 09:00:30Z", "now", "today", "yesterday", "monday",
     "last week", "this week", "last month", "this month", "last year", "this year", "last-week", "last_week",
-    "30min", "12h", "3d", "2w", "3m", "3mo", "1y", "3 days ago", "1 month", "2 weeks ago", "45 minutes", "TODAY",
+    "30min", "12h", "3d", "2w", "3m", "3mo", "1y", "3 days ago", "1 month", "2 weeks ago", "45 minutes",
+    "3-days-ago", "TODAY",
 )  # fmt: skip
 
 zones = st.one_of(
@@ -56,7 +57,7 @@ def named(text: str, now_us: int = NOW, zone: tzinfo = UTC) -> Period:
     ],
 )
 def test_a_text_names_a_period_in_the_zone_that_is_passed(text: str, start: str, end: str) -> None:
-    assert named(text, zone=EAST) == (parse_iso(start), parse_iso(end))
+    assert named(text, zone=EAST)[:2] == (parse_iso(start), parse_iso(end))
 
 
 def test_m_and_mo_are_months_and_min_are_minutes() -> None:
@@ -81,32 +82,54 @@ def test_a_day_is_as_long_as_the_zone_has_it() -> None:
 
 
 def test_the_end_of_a_period_is_what_at_and_until_mean() -> None:
-    day, week, instant = named("2026-08-01"), named("7d"), named("2026-08-01T09:00")
-    assert (to_iso(last_moment(day, NOW)), to_iso(end_of(day, NOW))) == (
-        "2026-08-01T23:59:59.999Z", "2026-08-02T00:00:00.000Z",
-    )  # fmt: skip
-    assert last_moment(week, NOW) == end_of(week, NOW) == week.start_us
-    assert last_moment(instant, NOW) == end_of(instant, NOW) == instant.start_us
+    day = named("2026-08-01")
+    assert (to_iso(day.last_us), to_iso(day.until_us)) == ("2026-08-01T23:59:59.999Z", "2026-08-02T00:00:00.000Z")
+    for text in ("7d", "2026-08-01T09:00", "now"):
+        point = named(text)
+        assert point.last_us == point.until_us == point.start_us
+
+
+def test_a_period_that_ends_just_now_is_still_a_period() -> None:
+    midnight = parse_iso("2026-08-10") or 0
+    assert named("yesterday", midnight).until_us == named("last week", midnight).until_us == midnight
+
+
+def test_a_day_that_a_zone_skipped_is_empty() -> None:
+    skipped = named("2011-12-30", zone=ZoneInfo("Pacific/Apia"))
+    assert skipped.start_us == skipped.end_us == parse_iso("2011-12-30T10:00Z")
 
 
 @given(st.sampled_from(FORMS), instants, zones)
-def test_any_accepted_form_names_a_period_that_begins_before_it_ends(text: str, now_us: int, zone: tzinfo) -> None:
+def test_any_accepted_form_names_a_period_that_does_not_end_before_it_begins(
+    text: str, now_us: int, zone: tzinfo
+) -> None:
     period = named(text, now_us, zone)
-    assert period.start_us < period.end_us
+    assert period.start_us <= period.last_us + 1 <= period.end_us + 1
+    assert period.start_us <= period.until_us <= period.end_us
 
 
 @given(st.sampled_from(FORMS), instants, instants, zones)
 def test_a_later_now_never_names_an_earlier_period(text: str, one: int, other: int, zone: tzinfo) -> None:
     early, late = sorted((one, other))
-    assert named(text, early, zone).start_us <= named(text, late, zone).start_us
+    before, after = named(text, early, zone), named(text, late, zone)
+    assert (before.start_us, before.end_us) <= (after.start_us, after.end_us)
+    assert before.end_us <= after.end_us
 
 
 @given(instants, zones)
 def test_any_local_day_that_is_shown_names_the_day_of_that_instant(us: int, zone: tzinfo) -> None:
-    shown = to_datetime(us).astimezone(zone)
+    shown = in_zone(us, zone)
     for form in ("%Y", "%Y-%m", "%Y-%m-%d"):
         period = named(shown.strftime(form), zone=zone)
         assert period.start_us <= us < period.end_us
+
+
+@given(instants, st.integers(0, 10 * 366 * 86_400_000_000), st.floats(0, 1), zones)
+def test_offsets_of_a_span_are_those_of_any_instant_in_it(first: int, length: int, share: float, zone: tzinfo) -> None:
+    at = first + int(length * share)
+    spans = offsets_within(first, first + length, zone)
+    found = [span.offset_us for span in spans if span.start_us <= at][-1]
+    assert timedelta(microseconds=found) == in_zone(at, zone).utcoffset()
 
 
 @given(st.text(max_size=30) | st.from_regex(r"[0-9]{1,4}-[0-9]{1,2}(-[0-9]{1,2})?(T\d\d:\d\d)?", fullmatch=True), zones)

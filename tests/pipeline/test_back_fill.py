@@ -143,7 +143,7 @@ def test_since_counts_from_the_last_message(world: World) -> None:
     wish = ImportWish(since_us=parse_iso("2026-08-10T00:00:00Z"))
     report = world.memory.take_in((), wish=wish)
     assert states(report) == {old.uid: "skipped"}
-    assert report.imported[0].reason == "its last message is of 2026-08-01, before 2026-08-10"
+    assert report.imported[0].reason == "its last message (2026-08-01 09:00) is older than 2026-08-10 00:00"
     assert report.agents["claude"].new == report.agents["claude"].found - 1
     assert found(world.memory, "theatre") == {new.uid}
     assert lasting.uid in found(world.memory, "harbour")

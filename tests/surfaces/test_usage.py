@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, tzinfo
 from itertools import permutations
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -175,6 +177,23 @@ def test_a_codex_fork_counts_only_its_own_turns(world: World, is_fork_first: boo
         hidden.rename(parent.path)
     world.memory.sync()
     assert total(world.memory) == (2, 20 + 40, 10, 90, 0, 0)
+
+
+def test_a_response_counts_on_the_day_of_the_zone_that_is_asked_for(world: World) -> None:
+    # In Los Angeles midnight is at 07:00 UTC in summer and at 08:00 in winter: the clock changes on 1 November.
+    for number, at in enumerate(("10-02T06:59", "10-02T07:00", "11-02T07:59", "11-02T08:00")):
+        line = response(f"m{number}", 1, line=f"m{number}").replace(b"2026-08-01T12:00", f"2026-{at}".encode())
+        with session_file(world, stable_uuid("one")).open("ab") as file:
+            file.write(line)
+    world.memory.sync()
+
+    def days(zone: tzinfo) -> dict[str, int]:
+        return {row.key: row.totals.responses for row in world.memory.usage.report(by="day", zone=zone).rows}
+
+    assert days(UTC) == {"2026-10-02": 2, "2026-11-02": 2}
+    assert days(ZoneInfo("America/Los_Angeles")) == {
+        "2026-10-01": 1, "2026-10-02": 1, "2026-11-01": 1, "2026-11-02": 1,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("by", BY)

@@ -9,7 +9,7 @@ import click
 
 from recollect.cli.local_time import LOCAL
 from recollect.clock import now_us
-from recollect.model.time import TIME_FORMS, Period, parse_time
+from recollect.model.time import TIME_FORMS, parse_time
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,19 +29,14 @@ class NamedPath(click.Path):
         return super().convert(value, param, ctx)
 
 
-def period_of(text: str) -> Period | None:
-    """Return the period that a person means, or None."""
-    return parse_time(text, now_us(), LOCAL)
-
-
 def _when(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    """Return where the period of an option's text begins, UTC microseconds. Fails with the forms that are accepted."""
+    """Return what an option's text means in UTC microseconds, as `model.time` says. Fails with the accepted forms."""
     if value is None:
         return None
-    period = period_of(value)
+    period = parse_time(value, now_us(), LOCAL)
     if period is None:
         raise click.BadParameter(f"{value!r} is not a time; write one of {TIME_FORMS}", ctx=ctx, param=param)
-    return period.start_us
+    return period.until_us if param.name == "until" else period.start_us
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -71,13 +66,13 @@ class TimeRange(TypedDict):
 
 def range_options(command: Command) -> Command:
     """Add `--after` and `--before`."""
-    command = click.option("--before", metavar="WHEN", callback=_when, help="Only before this time.")(command)
+    command = click.option("--before", metavar="WHEN", callback=_when, help="Only before this time begins.")(command)
     text = f"Only from this time on: {TIME_FORMS}."
     return click.option("--after", metavar="WHEN", callback=_when, help=text)(command)
 
 
 def when_option(name: str, text: str, *, default: str | None = None, also: str = "") -> Callable[[Command], Command]:
-    """Return an option that takes a time, as `--after` does. also: another name of it."""
+    """Return an option that takes a time: the start of a period, of `--until` its end. also: another name of it."""
     return click.option(
         *filter(None, (name, also)),
         metavar="WHEN",

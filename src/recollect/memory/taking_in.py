@@ -131,7 +131,7 @@ class TakesIn(ABC):
         for path in paths:
             if not path.exists():
                 raise SourceUnavailable(f"{path} is not there")
-        wish = wish or ImportWish()
+        wish = (wish or ImportWish())._replace(zone=self.zone)
         archives = [path for path in paths if is_zip(path)]
         plain = [str(path.absolute()) for path in paths if path not in archives]
         request = SyncRequest(self.config, agents=agents, env=self.env, progress=progress, now_us=now_us)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, tzinfo
 
 from recollect.memory.agents import AgentsFacet
 from recollect.model.usage import UsageReport
@@ -23,11 +24,13 @@ class UsageFacet:
         where: EventFilter | None = None,
         after: int | None = None,
         before: int | None = None,
+        zone: tzinfo = UTC,
     ) -> UsageReport:
         """Return tokens and cost grouped by session, day, repo, model, agent or in total.
 
-        after/before: UTC microseconds, [after, before). Forks, replays and repeated lines count once.
+        after/before: UTC microseconds, [after, before). zone: in which days count.
+        Forks, replays and repeated lines count once.
         """
         return self._reader().usage(
-            by=by, where=self._agents.in_filter(where or EventFilter()), after=after, before=before
+            by=by, where=self._agents.in_filter(where or EventFilter()), after=after, before=before, zone=zone
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import NamedTuple
 
 from recollect.errors import UsageError
@@ -24,6 +24,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|z|[+-]\d\d:?\d\d)?)?\s*"
 )
+_WEEK_US = 7 * 86_400_000_000
+_YEAR_2100_US = 4_102_444_800_000_000
 _MIN_US = -62_135_596_800_000_000
 _MAX_US = 253_402_300_799_999_999
 
@@ -79,9 +81,22 @@ def to_iso(us: int) -> str:
     return to_datetime(us).strftime("%Y-%m-%dT%H:%M:%S.") + f"{us // 1000 % 1000:03d}Z"
 
 
-def day_of(us: int, offset_minutes: int = 0) -> str:
-    """Return the calendar day `YYYY-MM-DD` at a fixed offset from UTC."""
-    return to_datetime(us).astimezone(timezone(timedelta(minutes=offset_minutes))).strftime("%Y-%m-%d")
+def in_zone(us: int, zone: tzinfo) -> datetime:
+    """Return an instant as the calendar and clock of a zone have it."""
+    at = to_datetime(us)
+    with suppress(OverflowError, OSError, ValueError):  # the first and last day of the calendar have no time elsewhere
+        at = at.astimezone(zone)
+    return at
+
+
+def day_of(us: int, zone: tzinfo = UTC) -> str:
+    """Return the calendar day `YYYY-MM-DD`."""
+    return in_zone(us, zone).date().isoformat()
+
+
+def minute_of(us: int, zone: tzinfo = UTC) -> str:
+    """Return `2026-08-01 11:00`, as people read a time."""
+    return in_zone(us, zone).replace(tzinfo=None).isoformat(" ", "minutes")
 
 
 def month_of(us: int) -> str:
@@ -89,15 +104,58 @@ def month_of(us: int) -> str:
     return to_datetime(us).strftime("%Y-%m")
 
 
+class OffsetSpan(NamedTuple):
+    """From start_us on, a zone is offset_us ahead of UTC."""
+
+    start_us: int
+    offset_us: int
+
+
+def offsets_within(first_us: int, last_us: int, zone: tzinfo) -> list[OffsetSpan]:
+    """Return how far a zone is ahead of UTC from one instant to another, in order, each change to the microsecond.
+
+    Before 1970 and after 2100 the nearest offset holds. A change that is taken back within a week may be left out.
+    """
+
+    def offset(us: int) -> int:
+        return (in_zone(us, zone).utcoffset() or timedelta()) // timedelta(microseconds=1)
+
+    at, end = (max(0, min(us, _YEAR_2100_US)) for us in (first_us, last_us))
+    spans = [OffsetSpan(at, offset(at))]
+    while at < end:
+        after = min(at + _WEEK_US, end)
+        if offset(after) != spans[-1].offset_us:
+            while after - at > 1:
+                middle = (at + after) // 2
+                at, after = (middle, after) if offset(middle) == spans[-1].offset_us else (at, middle)
+            spans.append(OffsetSpan(after, offset(after)))
+        at = after
+    return spans
+
+
 class Period(NamedTuple):
-    """A stretch of time: start_us <= t < end_us."""
+    """What a text about time means: start_us <= t < end_us.
+
+    is_point: one moment is meant, `start_us`: an instant, or a length such as `3d`, whose period lasts until now.
+    """
 
     start_us: int
     end_us: int
+    is_point: bool = False
+
+    @property
+    def last_us(self) -> int:
+        """What "at" a period means: its last microsecond; of a point, the point."""
+        return self.start_us if self.is_point else self.end_us - 1
+
+    @property
+    def until_us(self) -> int:
+        """What "until" a period means, as an exclusive end: the period is included; a point is not."""
+        return self.start_us if self.is_point else self.end_us
 
 
 def parse_time(text: str, now_us: int, zone: tzinfo = UTC) -> Period | None:
-    """Return the period that a text names, or None.
+    """Return the period that a text names, or None. Case doesn't count; `last-week` and `last_week` are `last week`.
 
     - `2026`, `2026-08`, `2026-08-01`, `today`, `yesterday`, `monday` (the last one before today), `last week`,
       `this month`, `last year`: from its first instant to its last, in the calendar of `zone`.
@@ -105,23 +163,24 @@ def parse_time(text: str, now_us: int, zone: tzinfo = UTC) -> Period | None:
     - `30min`, `12h`, `3d`, `2w`, `6mo` or `6m`, `1y`, also `3 days ago`: from that long ago until now. A month is 30
       days, a year 365.
 
-    Who asks for what came after a period means its start, who asks for what came before it means its start, too; who
-    asks what held at it or until it means its end.
+    What a surface takes of it: `after`, `since` and `from` begin with the period (`start_us`); `before` ends where it
+    starts (`start_us`); `until` includes it (`until_us`); `on` is within it; `at` is its last moment (`last_us`).
     """
     word = " ".join(text.lower().replace("_", " ").split())
     found = re.fullmatch(_CALENDAR, word)
     if found is not None:
         year, month, day = found.groups()
         return calendar_period(int(year), int(month or 0), int(day or 0), zone)
+    instant = _instant(text.strip(), zone)
+    if instant is not None:
+        return Period(instant, instant + 1, is_point=True)
+    word = word.replace("-", " ")
     found = re.fullmatch(_LENGTH, word)
     if found is not None:
         unit = "min" if found[2].startswith("min") else "mo" if found[2].startswith("m") else found[2][0]
         us = int(found[1]) * round(DURATION_UNITS[unit]) * 1_000_000
-        return Period(max(now_us - us, _MIN_US), now_us)
-    instant = _instant(text.strip(), zone)
-    if instant is not None:
-        return Period(instant, instant + 1)
-    return relative_period(word.replace("-", " "), now_us, zone)
+        return Period(max(now_us - us, _MIN_US), now_us, is_point=True)
+    return relative_period(word, now_us, zone)
 
 
 def required_time(text: str, now_us: int, zone: tzinfo, *, name: str) -> Period:
@@ -130,17 +189,6 @@ def required_time(text: str, now_us: int, zone: tzinfo, *, name: str) -> Period:
     if period is None:
         raise UsageError(f"{name}: {text!r} is not a time", hint=f"write one of {TIME_FORMS}")
     return period
-
-
-def last_moment(period: Period, now_us: int) -> int:
-    """Return the instant that is meant by "at" a period: its last one; for `7d` the one so long ago."""
-    return period.start_us if period.end_us == now_us else period.end_us - 1
-
-
-def end_of(period: Period, now_us: int) -> int:
-    """Return the exclusive end that is meant by "until" a period: a day is included whole, an instant is itself."""
-    is_instant = period.end_us - period.start_us == 1 or period.end_us == now_us
-    return period.start_us if is_instant else period.end_us
 
 
 def calendar_period(year: int, month: int = 0, day: int = 0, zone: tzinfo = UTC) -> Period | None:
@@ -161,8 +209,8 @@ def calendar_period(year: int, month: int = 0, day: int = 0, zone: tzinfo = UTC)
 def relative_period(word: str, now_us: int, zone: tzinfo = UTC) -> Period | None:
     """Return what `now`, `today`, `yesterday`, a weekday, `last week` and the like name, or None."""
     if word == "now":
-        return Period(now_us, now_us + 1)
-    today = _midnight(now_us, zone)
+        return Period(now_us, now_us + 1, is_point=True)
+    today = in_zone(now_us, zone).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None, fold=0)
     day = timedelta(days=1)
     try:
         if word in ("today", "yesterday"):
@@ -192,14 +240,6 @@ def _instant(text: str, zone: tzinfo) -> int | None:
     if us is None or re.search(r"(?:Z|[+-]\d\d:?\d\d)\s*$", text.upper()):
         return us
     return _to_us(to_datetime(us).replace(tzinfo=None), zone)
-
-
-def _midnight(now_us: int, zone: tzinfo) -> datetime:
-    """Return the day of an instant in a zone, as its midnight without a zone."""
-    at = to_datetime(now_us)
-    with suppress(OverflowError, OSError, ValueError):  # the first and last day of the calendar have no time elsewhere
-        at = at.astimezone(zone)
-    return at.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
 
 
 def _period(start: datetime, end: datetime, zone: tzinfo) -> Period:

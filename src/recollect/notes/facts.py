@@ -15,7 +15,6 @@ from recollect.errors import UnknownName, UsageError
 from recollect.model.distilled.nodes import Status
 from recollect.model.learned.naming import normal_name, normal_predicate
 from recollect.model.learned.notes import Fact, FactSource
-from recollect.model.time import to_iso
 from recollect.notes.contradicting import CARDINALITY, Contradiction, contradictions_of, single_valued
 from recollect.notes.intervals import check_interval, overlap
 from recollect.store.notes import FactFilter, NoteReader, NoteWriter, changed_fact
@@ -124,9 +123,8 @@ def end_fact(notes: NoteWriter, fact: Fact, *, ended: int, now_us: int) -> Fact:
         return fact
     if fact.valid_from is not None and ended <= fact.valid_from:
         raise UsageError(
-            f"{fact.subject} {fact.predicate} {fact.object} holds from {to_iso(fact.valid_from)} on: it cannot end at "
-            f"{to_iso(ended)}",
-            hint="say that it was wrong, if it never held",
+            f"{fact.subject} {fact.predicate} {fact.object} begins then or later, so it cannot end then",
+            hint="give a later end, or retract it if it never held",
         )
     changed = changed_fact(fact, at=now_us, valid_to=ended)
     notes.put_fact(changed)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from recollect.errors import UsageError
-from recollect.model.time import to_iso
 
 
 def check_interval(begin: int | None, end: int | None) -> None:
     """Raise UsageError for an interval in which nothing could hold: one that ends before it begins, or at once."""
     if begin is not None and end is not None and end <= begin:
         how = "at the instant" if end == begin else "before"
-        raise UsageError(f"it would hold at no time: it would end ({to_iso(end)}) {how} it begins ({to_iso(begin)})")
+        raise UsageError(f"this fact would end {how} it begins, so it would never hold", hint="give a later end")
 
 
 def holds_at(begin: int | None, end: int | None, at: int) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import UTC, tzinfo
 from typing import Literal, NamedTuple, Protocol
 
 import msgspec
@@ -475,7 +476,6 @@ class Writer(Protocol):
 
     def close(self) -> None:
         """Release the lock."""
-        ...
 
 
 class Reader(Protocol):
@@ -546,13 +546,13 @@ class Reader(Protocol):
         """
         ...
 
-    def usage(self, *, by: UsageBy, where: EventFilter, after: int | None, before: int | None) -> UsageReport:
-        """Return tokens and cost over responses counted once each, in [after, before), by the given key."""
-        ...
+    def usage(
+        self, *, by: UsageBy, where: EventFilter, after: int | None, before: int | None, zone: tzinfo = UTC
+    ) -> UsageReport:
+        """Return tokens and cost over responses counted once each, in [after, before). zone: in which days count."""
 
     def stats(self) -> StoreStats:
         """Return what is stored, from the session rows and the ledger."""
-        ...
 
     def sources(self, agent: str = "", *, session: str = "") -> list[SourceRow]:
         """Return every known source (of an agent, of one of its sessions by its native id), without parser state."""

@@ -18,7 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from recollect.memory.live.facet import CONFIGURATION_CHANGED
 from recollect.paths import config_file, home_dir
 from recollect.wire import ask, socket_path
-from tests.serve.daemon.conftest import Desk, wait_until
+from tests.serve.daemon.conftest import Daemon, Desk, wait_until
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="this system has no Unix sockets")
 
@@ -168,13 +168,7 @@ def test_without_a_daemon_reads_look_themselves(desk: Desk) -> None:
         assert memory.last_sync is not None
 
 
-def test_a_client_of_mcp_finds_what_was_just_written(desk: Desk) -> None:
-    talk = desk.claude("one")
-    talk.user("it begins")
-    daemon = desk.up()
-    talk.user("tell nobody of the quokka")
-    desk.wait_for("quokka")
-
+def ask_mcp(daemon: Daemon, **arguments: str) -> str:
     async def call() -> str:
         headers = {"Authorization": f"Bearer {daemon.token}"}
         async with (
@@ -183,11 +177,28 @@ def test_a_client_of_mcp_finds_what_was_just_written(desk: Desk) -> None:
             ClientSession(streams[0], streams[1]) as client,
         ):
             await client.initialize()
-            answer = await client.call_tool("search", {"query": "quokka"})
+            answer = await client.call_tool("search", arguments)
             return str(answer.content[0].text)  # type: ignore[union-attr]
 
-    assert talk.uid in anyio.run(call)
+    return anyio.run(call)
+
+
+def test_a_client_of_mcp_finds_what_was_just_written(desk: Desk) -> None:
+    talk = desk.claude("one")
+    talk.user("it begins")
+    daemon = desk.up()
+    talk.user("tell nobody of the quokka")
+    desk.wait_for("quokka")
+    assert talk.uid in ask_mcp(daemon, query="quokka")
     assert daemon.end() == (0, ""), "a client that has just been there does not keep it from stopping"
+
+
+def test_times_that_an_agent_names_count_in_utc_wherever_the_daemon_runs(desk: Desk) -> None:
+    talk = desk.claude("one")
+    talk.user("the quokka sleeps")  # at 09:00 UTC
+    desk.env["TZ"] = "America/Los_Angeles"
+    daemon = desk.up()
+    assert talk.uid in ask_mcp(daemon, query="quokka", after="2026-08-01T05:00")
 
 
 def test_what_wrote_the_log_says_nothing_of_transcripts(desk: Desk) -> None:

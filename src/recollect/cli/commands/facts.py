@@ -38,7 +38,9 @@ at_option = click.option(
 )
 holds_in_option = click.option("--repo", metavar="NAME", default="", help="The repository that it holds in.")
 reference_option = click.option("--reference", metavar="SESSION#SEQ", default="", help="The event that it rests on.")
-until_option = click.option("--until", metavar="WHEN", default="", help="Until when it holds; a day is included whole.")
+until_option = click.option(
+    "--until", metavar="WHEN", default="", help="Until when it holds; a day or month is included."
+)
 
 
 def question_options(command: Callable[..., Any]) -> Callable[..., Any]:

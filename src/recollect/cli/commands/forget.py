@@ -21,7 +21,7 @@ class Meant(TypedDict):
     session: str
     repo: str
     since: int | None
-    until: int | None
+    before: int | None
     path: str
     pattern: str
 
@@ -33,7 +33,7 @@ EXIT_CODES = {"planned": 0, "done": 0, "nothing": 1, "busy": 3}
 @click.option("--session", default="", metavar="UID", help="This session, with its subagents.")
 @click.option("--repo", default="", metavar="NAME|PATTERN", help="A repository, by name or by a pattern of its path.")
 @when_option("--since", "What was from this time on.")
-@when_option("--until", "What was before this time.", also="--before")
+@when_option("--before", "What was before this time begins.", also="--until")
 @click.option("--path", default="", metavar="PATH", help="What is about this file or folder.")
 @click.option("--pattern", default="", metavar="REGEX", help="Every record that has this text.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
@@ -43,9 +43,9 @@ EXIT_CODES = {"planned": 0, "done": 0, "nothing": 1, "busy": 3}
 def command(*, dry_run: bool, yes: bool, is_list: bool, as_json: bool, **meant: Unpack[Meant]) -> int:
     """Take sessions or records out of the memory, for good.
 
-    What is given narrows: `--repo api --until 2026-01-01` is what happened in that repository before then. It goes from
-    the archive, the database, the search index, vectors, distilled and spooled data; your agents' own files are not
-    touched. What stays is a keyed hash, so that no sync, rebuild or restore brings it back.
+    What is given narrows: `--repo api --before 2026-01-01` is what happened in that repository before then. It goes
+    from the archive, the database, the search index, vectors, distilled and spooled data; your agents' own files are
+    not touched. What stays is a keyed hash, so that no sync, rebuild or restore brings it back.
 
     \b
     Examples:
@@ -56,7 +56,7 @@ def command(*, dry_run: bool, yes: bool, is_list: bool, as_json: bool, **meant: 
     from recollect.memory import ForgetSelection
 
     selection = ForgetSelection(
-        meant["session"], meant["repo"], meant["since"], meant["until"], meant["path"], meant["pattern"]
+        meant["session"], meant["repo"], meant["since"], meant["before"], meant["path"], meant["pattern"]
     )
     if is_list and (dry_run or not selection.is_empty):
         raise UsageError("--list stands alone", hint="leave the rest out")

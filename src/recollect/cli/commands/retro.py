@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from recollect.cli.local_time import LOCAL
 from recollect.cli.options import json_option, no_sync_option, open_memory, repo_option, when_option
 from recollect.cli.terminal import write_bytes, write_json
 from recollect.clock import now_us
@@ -22,7 +24,7 @@ _SUFFIXES = (".md", ".html")
 
 @click.command()
 @when_option("--since", "Begin with this time.", default="7d")
-@when_option("--until", "End before this time; by default now.")
+@when_option("--until", "End with this time, which is included; by default now.")
 @repo_option
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE.md|FILE.html", help="Write it to a file.")
 @no_sync_option
@@ -48,7 +50,8 @@ def command(
     if end <= since:
         raise UsageError("--until is not after --since" if until is not None else "--since lies in the future")
     with open_memory() as memory, StageLine() as line:
-        retro = memory.retro(since=since, until=end, repos=repos, sync=not no_sync, tell=line.show)
+        zone = UTC if as_json else LOCAL
+        retro = memory.retro(since=since, until=end, repos=repos, sync=not no_sync, tell=line.show, zone=zone)
         written: list[Path] = []
         if out is not None and not retro.is_empty:
             line.show("drawing plots")

@@ -92,7 +92,7 @@ def storage(as_json: bool) -> int:
 
 @command.command()
 @when_option("--since", "Begin with this time.", default="7d")
-@when_option("--until", "End before this time; by default now.")
+@when_option("--until", "End with this time, which is included; by default now.")
 @repo_option
 @no_sync_option
 @json_option

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import TYPE_CHECKING, Unpack
 
 import click
 
+from recollect.cli.local_time import LOCAL
 from recollect.cli.options import (
     TimeRange,
     agent_option,
@@ -40,7 +42,8 @@ def command(
 ) -> int:
     """Show tokens and cost.
 
-    Every response counts once, however often it was written, forked or replayed.
+    Every response counts once, however often it was written, forked or replayed. Days are local ones, with --json they
+    are UTC days.
 
     \b
     Example:
@@ -52,7 +55,7 @@ def command(
     with open_memory() as memory:
         if not no_sync:
             memory.refresh()
-        report = memory.usage.report(by=by, where=where, **within)
+        report = memory.usage.report(by=by, where=where, zone=UTC if as_json else LOCAL, **within)
     if as_json:
         write_json(report)
     else:

@@ -17,6 +17,7 @@ NOT_RUNNING = 1
 
 def run(port: int | None, *, as_json: bool) -> int:
     """Run the daemon in this process until a signal; return the exit code."""
+    from recollect.memory import Memory
     from recollect.serve.daemon.running import run_daemon
 
     def tell(started: Started) -> None:
@@ -28,8 +29,7 @@ def run(port: int | None, *, as_json: bool) -> int:
         console().print(line, soft_wrap=True, highlight=False)
         sys.stdout.flush()
 
-    memory = open_memory()
-    run_daemon(memory, port=port, tell=tell)
+    run_daemon(Memory.open(), port=port, tell=tell)  # agents ask it: times count in UTC
     return 0
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from recollect.model.time import to_datetime
+from recollect.cli.local_time import LOCAL
+from recollect.model.time import in_zone, minute_of
 from recollect.units import size
 
 LEAST_TIMED_BYTES = 1_000_000
@@ -14,12 +13,12 @@ _STEPS = ((60, "s"), (60, "min"), (24, "h"), (7, "d"), (4.345, "wk"), (12, "mo")
 
 def stamp(us: int | None) -> str:
     """Return `2026-08-01 11:00` in the local zone; "no time" for None."""
-    return "no time" if us is None else _local(us).strftime("%Y-%m-%d %H:%M")
+    return "no time" if us is None else minute_of(us, LOCAL)
 
 
 def clock(us: int | None) -> str:
     """Return `11:00:04` in the local zone; dashes for None."""
-    return "--:--:--" if us is None else _local(us).strftime("%H:%M:%S")
+    return "--:--:--" if us is None else f"{in_zone(us, LOCAL):%H:%M:%S}"
 
 
 def ago(us: int | None, now_us: int) -> str:
@@ -50,11 +49,3 @@ def usd(amount: float | None) -> str:
     if amount is None:
         return "-"
     return f"${amount:,.2f}" if amount >= 0.01 or amount == 0 else f"${amount:.4f}"
-
-
-def _local(us: int) -> datetime:
-    at = to_datetime(us)
-    try:
-        return at.astimezone()
-    except (OverflowError, OSError, ValueError):  # the first and last day of the calendar have no local time
-        return at

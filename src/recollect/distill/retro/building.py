@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, tzinfo
 from typing import NamedTuple
 
 import msgspec
@@ -54,17 +55,17 @@ FIXES = 2
 """Fixes told of one kind of error."""
 _TRIES = 4
 """Repairs of one kind of error that are looked at to find them."""
-_DAY_US = 86_400_000_000
 OTHER_TESTS = "other"
 """Test runs of which only the command tells that they are some."""
 
 
 class Span(NamedTuple):
-    """What is asked for: [since, until), UTC microseconds; repos as in `EventFilter`."""
+    """What is asked for: [since, until), UTC microseconds; repos as in `EventFilter`; zone: in which days count."""
 
     since: int
     until: int
     repos: tuple[str, ...] = ()
+    zone: tzinfo = UTC
 
 
 class SessionFacts(NamedTuple):
@@ -201,7 +202,7 @@ class Retrospective:
         return at is not None and self._span.since <= at < self._span.until
 
     def _day(self, us: int) -> _Day:
-        return self._days.setdefault(day_of(us), _Day())
+        return self._days.setdefault(day_of(us, self._span.zone), _Day())
 
     def _take_signal(self, signal: Signal, session: Session) -> str:
         """Count a signal; return what it is counted as, "" for nothing."""
@@ -275,7 +276,7 @@ class Retrospective:
         spent = {row.key: row.totals for row in used.rows if row.key}
         named = sorted({*self._days, *spent})
         found = []
-        for day in _days_between(named[0], named[-1], self._span) if named else ():
+        for day in _days_between(named[0], named[-1]) if named else ():
             grown, took = self._days.get(day, _Day()), spent.get(day, UsageTotals())
             found.append(
                 DayLine(
@@ -434,11 +435,7 @@ def _in_order(sessions: Mapping[Standing, int]) -> dict[str, int]:
     return {name: sessions[name] for name in STANDINGS if name in sessions}
 
 
-def _days_between(first: str, last: str, span: Span) -> Iterable[str]:
+def _days_between(first: str, last: str) -> Iterable[str]:
     """Yield the days from one to another."""
-    day_us = span.since - span.since % _DAY_US
-    while day_of(day_us) < first:
-        day_us += _DAY_US
-    while day_of(day_us) <= last:
-        yield day_of(day_us)
-        day_us += _DAY_US
+    begin, end = date.fromisoformat(first).toordinal(), date.fromisoformat(last).toordinal()
+    return (date.fromordinal(day).isoformat() for day in range(begin, end + 1))

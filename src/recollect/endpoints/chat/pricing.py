@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from decimal import ROUND_CEILING, Decimal
 from typing import NamedTuple
 
 from recollect.config import LearningConfig
 from recollect.errors import ConfigError
+from recollect.model.time import to_datetime
 
 _MICRO = 1_000_000
 
@@ -58,7 +58,7 @@ def _listed(pricing: Pricing, input_tokens: int, output_tokens: int, at_us: int)
     from genai_prices import Usage, calc_price
 
     usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
-    at = datetime.fromtimestamp(at_us / _MICRO, UTC)
+    at = to_datetime(at_us)
     for url, provider in ((pricing.url, None), (None, pricing.provider), (None, None)):
         try:
             if url:

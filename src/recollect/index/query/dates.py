@@ -6,7 +6,7 @@ import re
 from datetime import UTC, tzinfo
 from typing import NamedTuple
 
-from recollect.model.time import Period, calendar_period, relative_period, to_datetime
+from recollect.model.time import Period, calendar_period, in_zone, relative_period
 
 _MONTHS = {
     name: number
@@ -51,7 +51,8 @@ def said_in_passing(text: str, now_us: int, zone: tzinfo = UTC) -> Passing | Non
             return Passing(period, *found.span())
     found = _NEW_YEARS_EVE.search(text)
     if found is not None:
-        period = calendar_period(int(found[1]) if found[1] else to_datetime(now_us).year - 1, 12, 31, zone)
+        year = int(found[1]) if found[1] else in_zone(now_us, zone).year - 1
+        period = calendar_period(year, 12, 31, zone)
         return Passing(period, *found.span()) if period is not None else None
     found = _RELATIVE.search(text)
     period = relative_period(found[1].lower(), now_us, zone) if found is not None else None

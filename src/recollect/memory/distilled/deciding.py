@@ -19,7 +19,7 @@ from recollect.memory.lazily import LazyRedactor
 from recollect.model.distilled.nodes import Decision, Evidence, Option, node_id
 from recollect.model.events import SourceLocation
 from recollect.model.sessions import Session, gone_among
-from recollect.model.time import last_moment, required_time
+from recollect.model.time import required_time
 from recollect.ready import withdraw
 from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, DecisionView, ask_decisions, cited
 from recollect.store.ports import EventFilter
@@ -84,12 +84,8 @@ class DecisionsFacet:
         return msgspec.structs.replace(answer, notes=(gone,)) if gone else answer
 
     def instant(self, text: str, *, name: str) -> int:
-        """Return the moment that a date of the query language names for `at`, UTC microseconds.
-
-        That is the end of a day, month or year; for `7d` so long ago. Raises UsageError, which calls it by `name`.
-        """
-        now = self._now_us()
-        return last_moment(required_time(text, now, self._memory.zone, name=name), now)
+        """Return what "at" a time means, see `model.time`. Raises UsageError, which calls it by `name`."""
+        return required_time(text, self._now_us(), self._memory.zone, name=name).last_us
 
     def add(self, new: NewDecision) -> DecisionView:
         """Keep a decision that was taken elsewhere. Secrets in it are redacted.

@@ -77,7 +77,7 @@ def _facts(reader: DistilledReader, page: Sequence[Session]) -> Iterator[Session
 
 def _used(memory: OpenMemory, where: EventFilter, span: Span) -> Used:
     def by(what: UsageBy) -> UsageReport:
-        return memory.reader().usage(by=what, where=where, after=span.since, before=span.until)
+        return memory.reader().usage(by=what, where=where, after=span.since, before=span.until, zone=span.zone)
 
     return Used(by("model"), by("day"), by("repo"), by("session"))
 

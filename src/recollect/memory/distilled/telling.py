@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,9 +76,9 @@ class TellsMeaning(TakesIn):
 
     def retro(
         self, *, since: int, until: int, repos: tuple[str, ...] = (), sync: bool = True,
-        tell: Telling = lambda _: None,
+        tell: Telling = lambda _: None, zone: tzinfo = UTC,
     ) -> Retro:  # fmt: skip
-        """Return a span in retrospect: [since, until), UTC microseconds; repos as in `EventFilter`.
+        """Return a span in retrospect: [since, until), UTC microseconds; repos as in `EventFilter`. zone: of its days.
 
         sync: take in what has changed and analyse what is due first. tell: told what is being done now. Raises
         ConfigError, StoreError.
@@ -88,7 +89,7 @@ class TellsMeaning(TakesIn):
 
         notes = freshen(self, tell=tell) if sync else ()
         tell("looking back")
-        return make_retro(self, Span(since, until, repos), notes=notes)
+        return make_retro(self, Span(since, until, repos, zone), notes=notes)
 
     def blame(self, question: BlameQuestion, *, sync: bool = True, tell: Telling = lambda _: None) -> BlameAnswer:
         """Return which recorded edit put a line into a file, or that nothing proves it.

@@ -141,16 +141,16 @@ class FactsFacet:
         return linked_data(self.find(question, limit=None).facts)
 
     def begin(self, text: str, *, name: str) -> int:
-        """Return when a date of the query language begins, UTC microseconds. Raises UsageError, which names it."""
-        return self._noting.begin(text, name=name)
+        """Return what "from" a time means, see `model.time`. Raises UsageError, which calls it by `name`."""
+        return self._noting.period(text, name=name).start_us
 
     def end_of(self, text: str, *, name: str) -> int:
-        """Return the exclusive end of a date: a day is included whole, an instant is itself."""
-        return self._noting.end(text, name=name)
+        """Return what "until" a time means, an exclusive end. Raises as `begin`."""
+        return self._noting.period(text, name=name).until_us
 
     def instant(self, text: str, *, name: str) -> int:
-        """Return the moment that is asked about: the last one of a day, month or year; an instant is itself."""
-        return self._noting.moment(text, name=name)
+        """Return what "at" a time means. Raises as `begin`."""
+        return self._noting.period(text, name=name).last_us
 
     def _clean(self, new: NewFact) -> NewFact:
         clean = self._noting.clean

@@ -12,7 +12,7 @@ from recollect.config import Config
 from recollect.errors import StoreError
 from recollect.memory.lazily import LazyRedactor
 from recollect.model.sessions import Session
-from recollect.model.time import end_of, last_moment, required_time
+from recollect.model.time import Period, required_time
 from recollect.store.sqlite import has_database
 from recollect.store.sqlite.notes.opening import SqliteNoteReader, SqliteNotes, SqliteNoteWriter
 
@@ -68,19 +68,9 @@ class Noting:
                 pass
         return self._redactor.redact_text(text)[0]
 
-    def begin(self, text: str, *, name: str) -> int:
-        """Return when a date begins, UTC microseconds. Raises UsageError, which calls the date by `name`."""
-        return required_time(text, self.now_us(), self.memory.zone, name=name).start_us
-
-    def end(self, text: str, *, name: str) -> int:
-        """Return the exclusive end of a date: a day is included whole; an instant, or so long ago, is itself."""
-        now = self.now_us()
-        return end_of(required_time(text, now, self.memory.zone, name=name), now)
-
-    def moment(self, text: str, *, name: str) -> int:
-        """Return the last moment of a date; an instant, or so long ago, is itself."""
-        now = self.now_us()
-        return last_moment(required_time(text, now, self.memory.zone, name=name), now)
+    def period(self, text: str, *, name: str) -> Period:
+        """Return what a text about time means. Raises UsageError, which calls it by `name`."""
+        return required_time(text, self.now_us(), self.memory.zone, name=name)
 
     def session_uid(self, name: str) -> str:
         """Return the session that is meant: its uid, a beginning of it, or a citation. Raises UnknownName."""

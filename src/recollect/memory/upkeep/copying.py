@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from datetime import tzinfo
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -25,6 +26,7 @@ from recollect.config import Config
 from recollect.errors import ArchiveError, KeyUnavailable, StoreError, StoreLocked, UsageError
 from recollect.memory.presence.place import LOCK_NAME
 from recollect.memory.taking_in import make_home
+from recollect.model.time import minute_of
 from recollect.paths import DATABASE_NAME
 from recollect.pipeline.forgetting.running import Opened, apply_tombstones
 from recollect.pipeline.home import Home
@@ -54,6 +56,7 @@ class ClosableHome(Protocol):
     home: Path
     config: Config
     env: Mapping[str, str]
+    zone: tzinfo
 
     def close(self) -> None: ...
 
@@ -109,7 +112,7 @@ def restore(memory: ClosableHome, source: Path, wish: RestoreWish) -> RestoreRep
             is_ahead = _archive_is_ahead(staged)
             forgotten = _forget_again(memory, staged, notes)
             lost = _lost(memory.home, new, notes)
-            _may_replace(memory.home, staged, lost, wish)
+            _may_replace(memory, staged, lost, wish)
             if not is_ahead:
                 _make_index(memory, staged)
             aside = _aside(memory.home, wish)
@@ -171,10 +174,11 @@ def _lost(home: Path, new: Path, notes: list[str]) -> Loss:
         return Loss({})
 
 
-def _may_replace(home: Path, staged: Staged, lost: Loss, wish: RestoreWish) -> None:
+def _may_replace(memory: ClosableHome, staged: Staged, lost: Loss, wish: RestoreWish) -> None:
+    home = memory.home
     if wish.force or not ((home / DATABASE_NAME).exists() or (home / "archive").exists()):
         return
-    moment = time.strftime("%Y-%m-%d %H:%M", time.localtime(staged.manifest.made_at / 1_000_000))
+    moment = minute_of(staged.manifest.made_at, memory.zone)
     what = f"{len(lost.sessions):,} of its sessions are not, or not wholly, in the backup of {moment}"
     raise UsageError(f"{home} holds a memory already; {what}", hint="--force replaces it; --keep puts it aside besides")
 

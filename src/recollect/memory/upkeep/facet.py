@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import tzinfo
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -52,6 +53,7 @@ class OpenHome(Protocol):
     home: Path
     config: Config
     env: Mapping[str, str]
+    zone: tzinfo
 
     @property
     def embedding(self) -> EmbeddingFacet: ...

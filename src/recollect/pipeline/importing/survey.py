@@ -16,7 +16,7 @@ from recollect.errors import UnknownName
 from recollect.model.ids import session_uid
 from recollect.model.payloads import KINDS
 from recollect.model.sessions import Session
-from recollect.model.time import day_of
+from recollect.model.time import minute_of
 from recollect.pipeline.importing.wish import ImportWish
 from recollect.pipeline.plan import Planned
 from recollect.pipeline.report import ImportedSession
@@ -138,7 +138,8 @@ class Survey:
         reason = "is not the session that was asked for"
         if not wish.session and wish.since_us is not None:
             last = told.last_message_at or 0
-            reason = f"its last message is of {day_of(last)}, before {day_of(wish.since_us)}"
+            since = minute_of(wish.since_us, wish.zone)
+            reason = f"its last message ({minute_of(last, wish.zone)}) is older than {since}"
         return msgspec.structs.replace(told, state="skipped", reason=reason)
 
     def _told_of_wanted(self, seen: Seen, stored: StoredSessions, least: int) -> ImportedSession:

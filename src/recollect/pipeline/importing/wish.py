@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, tzinfo
 from typing import NamedTuple
 
 LEAST_MESSAGES = 3
@@ -13,12 +14,13 @@ class ImportWish(NamedTuple):
     since_us: only sessions whose last message is of this time or later (UTC microseconds). least_messages: sessions
     with fewer are archived and stored, but not indexed; 0: all are; None: 3 of an agent's sessions, and 0 of what only
     ever comes as an export, where a question and its answer are a conversation. session: only this one, by its uid or
-    the unique beginning of it; it is indexed whatever it holds.
+    the unique beginning of it; it is indexed whatever it holds. zone: in which times are told.
     """
 
     since_us: int | None = None
     least_messages: int | None = 0
     session: str = ""
+    zone: tzinfo = UTC
 
     def least(self, *, is_export: bool) -> int:
         """Return how many messages it takes to be indexed."""

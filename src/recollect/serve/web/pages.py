@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +41,6 @@ class Pages:
             lstrip_blocks=True,
         )
         self._templates.filters["ago"] = ago
-        self._templates.filters["instant"] = instant
         self._templates.filters["bytes"] = size
         self._templates.filters["count"] = count
         self._templates.filters["plural"] = plural
@@ -96,8 +94,3 @@ def ago(at_us: int | None, now_us: int) -> str:
     else:
         text = f"{seconds} s"
     return f"in {text}" if at_us > now_us else f"{text} ago"
-
-
-def instant(at_us: int) -> str:
-    """Return an instant as people write it, in UTC."""
-    return datetime.fromtimestamp(at_us / 1e6, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
 from typing import Any
 
 import apsw
 
 from recollect.archive.chunks import ChunkPlace, Hole
 from recollect.errors import ArchiveError, RawGone
+from recollect.model.time import day_of
 from recollect.store.ports import ChunkReader
 
 _WHY_GONE = {"evicted": "evicted", "forgotten": "forgotten", "data_loss": "evicted before it was analysed"}
@@ -58,8 +58,7 @@ def why_gone(holes: Iterable[Hole], offset: int, length: int) -> str:
     """Return why bytes of a revision are gone and since when, "evicted on 2026-11-21"; "" where none of them is."""
     for hole in holes:
         if hole.offset < offset + length and offset < hole.offset + hole.length:
-            day = datetime.fromtimestamp(hole.removed_at / 1_000_000, UTC).date()
-            return f"{_WHY_GONE[hole.reason]} on {day.isoformat()}"
+            return f"{_WHY_GONE[hole.reason]} on {day_of(hole.removed_at)}"
     return ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ from recollect.store.sqlite.readers.events import EventReader
 from recollect.store.sqlite.readers.filters import find_sessions
 from recollect.store.sqlite.readers.pool import ReadPool
 from recollect.store.sqlite.readers.timeline import Window, read_timeline
-from recollect.store.sqlite.readers.usage import read_usage
+from recollect.store.sqlite.readers.usage import UsageQuestion, read_usage
 
 _SEQ_MASK = (1 << SEQ_BITS) - 1
 
@@ -152,10 +153,12 @@ class SqliteReader:
         with store_errors():
             return read_timeline(self._pool.get(), self._events(), where, Window(after, before, limit, offset))
 
-    def usage(self, *, by: UsageBy, where: EventFilter, after: int | None, before: int | None) -> UsageReport:
-        """Return tokens and cost over responses counted once each, in [after, before), by the given key."""
+    def usage(
+        self, *, by: UsageBy, where: EventFilter, after: int | None, before: int | None, zone: tzinfo = UTC
+    ) -> UsageReport:
+        """Return tokens and cost over responses counted once each, in [after, before). zone: in which days count."""
         with store_errors():
-            return read_usage(self._pool.get(), by=by, where=where, after=after, before=before)
+            return read_usage(self._pool.get(), UsageQuestion(by, where, after, before, zone))
 
     def stats(self) -> StoreStats:
         """Return what is stored, from the session rows and the ledger."""

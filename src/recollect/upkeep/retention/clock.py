@@ -7,10 +7,10 @@ machine that was off looks the same, so a doubt ends by itself: the clock is bel
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from recollect.model.time import day_of
 from recollect.store.sqlite.removing.policy import newest_observation, read_mark, write_mark
 from recollect.units import plural
 
@@ -68,9 +68,9 @@ def _said(seen: _Seen, now_us: int) -> str:
     if not seen.doubted_at:
         return ""
     days = round((now_us - seen.agreed_at) / DAY_US)
-    last = datetime.fromtimestamp(seen.agreed_at / 1e6, UTC)
     direction = "later" if days > 0 else "earlier"
     return (
-        f"the clock is {plural(abs(days), 'day')} {direction} than when this memory last saw it ({last:%Y-%m-%d}); "
+        f"the clock is {plural(abs(days), 'day')} {direction} than when this memory last saw it"
+        f" ({day_of(seen.agreed_at)}); "
         "nothing is deleted for its age until the clock says so for another day"
     )

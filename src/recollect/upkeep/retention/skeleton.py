@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 
 import msgspec
 
 from recollect.model.payloads import AssistantMessage, Payload, ToolResult, UserMessage
+from recollect.model.time import day_of
 from recollect.store.bodies import capped_body
 from recollect.store.distilled import DistilledReader, NodeFilter
 from recollect.store.ports import Reader
@@ -18,7 +18,6 @@ SAID_CHARS = 8192
 """How much of what a person or the model said is kept; a conversation's own text stays whole in its node."""
 DONE_CHARS = 1024
 """How much is kept of each text of a call, a result, an edit or anything else."""
-_US_PER_S = 1_000_000
 
 
 def skeleton_of(
@@ -45,7 +44,7 @@ def shortened(uid: str, seqs: Iterable[int], reader: Reader, *, at: int) -> dict
 def _bodies(
     uid: str, seqs: Iterable[int], reader: Reader, at: int, *, said_chars: int | None = SAID_CHARS
 ) -> dict[int, bytes]:
-    note = f"not kept: evicted on {datetime.fromtimestamp(at / _US_PER_S, UTC):%Y-%m-%d}"
+    note = f"not kept: evicted on {day_of(at)}"
     found: dict[int, bytes] = {}
     for seq in sorted(seqs):
         for event in reader.events(uid, first_seq=seq, limit=1, include_hidden=True):

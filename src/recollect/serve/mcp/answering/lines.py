@@ -9,7 +9,7 @@ from recollect.model.events import Event
 from recollect.model.payloads import AssistantMessage, Compaction, UserMessage
 from recollect.model.sessions import Session
 from recollect.model.text import flatten, searchable
-from recollect.model.time import to_datetime
+from recollect.model.time import minute_of
 from recollect.serve.mcp.answering.pages import name, passage
 from recollect.units import plural
 
@@ -23,7 +23,7 @@ LEFT_OUT = ("token_usage",)
 
 def when(us: int | None) -> str:
     """Return a time in UTC to the minute: `2026-08-01 09:03Z`."""
-    return "undated" if us is None else to_datetime(us).strftime("%Y-%m-%d %H:%MZ")
+    return "undated" if us is None else f"{minute_of(us)}Z"
 
 
 def citation(uid: str, seq: int) -> str:

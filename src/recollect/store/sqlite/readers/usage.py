@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, tzinfo
 from typing import Any, NamedTuple, assert_never
 
 import apsw
 
-from recollect.model.time import day_of
+from recollect.model.time import day_of, offsets_within
 from recollect.model.usage import UsageReport, UsageRow, UsageTotals
 from recollect.store.ports import EventFilter, UsageBy
 from recollect.store.sqlite.readers.filters import int_array, session_condition
@@ -29,13 +30,14 @@ _FEW_MODELS = 3
 _BY_SESSION = ("session", "repo", "agent")
 
 
-class _Question(NamedTuple):
-    """What is asked for."""
+class UsageQuestion(NamedTuple):
+    """What is asked for. zone: in which days count."""
 
     by: UsageBy
     where: EventFilter
     after: int | None
     before: int | None
+    zone: tzinfo = UTC
 
 
 class _Group(NamedTuple):
@@ -89,22 +91,21 @@ class _Sum:
         )
 
 
-def read_usage(
-    db: apsw.Connection, *, by: UsageBy, where: EventFilter, after: int | None, before: int | None
-) -> UsageReport:
+def read_usage(db: apsw.Connection, asked: UsageQuestion) -> UsageReport:
     """Return a usage report, see `store.ports.Reader.usage`.
 
-    A response counts on the UTC day of its own time, else of its session's start. A cost that the agent states is
+    A response counts on the day of its own time, else of its session's start. A cost that the agent states is
     taken; else tokens are priced. Models without a known price are listed and left out of the cost.
     """
     prices = price_book()
     names: Iterable[Any] = db.execute("SELECT id, text FROM name WHERE id IN (SELECT DISTINCT model FROM usage)")
     models: dict[int, str] = dict(names)
     thresholds = prices.thresholds(list(models.values()))
-    keys = _keys(db, by, where)
+    by = asked.by
+    keys = _keys(db, by, asked.where)
     sums: dict[str, _Sum] = {}
     total = _Sum()
-    for group in _groups(db, _Question(by, where, after, before), keys, thresholds):
+    for group in _groups(db, asked, keys, thresholds):
         model = models.get(group.model) or UNKNOWN_MODEL
         cost = group.stated_usd if group.is_stated else _cost(prices, group, model, thresholds)
         key = _key_of(by, group, keys, model)
@@ -176,10 +177,11 @@ def _cost(prices: Prices, group: _Group, model: str, thresholds: tuple[int, ...]
 
 
 def _groups(
-    db: apsw.Connection, asked: _Question, sessions: dict[int, str], thresholds: tuple[int, ...]
+    db: apsw.Connection, asked: UsageQuestion, sessions: dict[int, str], thresholds: tuple[int, ...]
 ) -> Iterator[_Group]:
     """Yield the sums: of responses that one session has, then those that several have, in the one that counts them."""
     time = "coalesce(u.ts, (SELECT started_at FROM session WHERE number = u.session))"
+    day = f"({time} + {_offset(db, asked.zone, time)}) / {_DAY_US}"
     band = " + ".join(f"({_INPUT} > {int(start)})" for start in thresholds) or "0"
     # One number to group by is a third faster than its four parts.
     packed = "((coalesce(day, -1000000) << 32 | u.model) << 6 | band) << 1 | stated"
@@ -195,7 +197,7 @@ def _groups(
         terms.append(f"{time} < ?")
         values.append(asked.before)
     selection = (
-        f"SELECT u.session, {time} / {_DAY_US} AS day, u.model, {band} AS band, u.cost_usd IS NOT NULL AS stated, "
+        f"SELECT u.session, {day} AS day, u.model, {band} AS band, u.cost_usd IS NOT NULL AS stated, "
         f"{_SUMS} FROM usage u WHERE {' AND '.join(terms)} AND "
     )
     rows: Iterable[Any] = db.execute(f"{selection} u.dedupe NOT IN (SELECT dedupe FROM usage_shared) {group}", values)
@@ -206,6 +208,18 @@ def _groups(
             [*values, session, apsw.carray(tuple(dedupes))],
         )
         yield from map(_Group._make, rows)
+
+
+def _offset(db: apsw.Connection, zone: tzinfo, time: str) -> str:
+    """Return an expression of how far a zone is ahead of UTC at a time, which is an expression too."""
+    if zone is UTC:
+        return "0"
+    begin, end = db.execute("SELECT min(started_at), max(ended_at) FROM session").get or (0, 0)
+    first, *later = offsets_within(begin or 0, end or 0, zone)
+    if not later:
+        return str(first.offset_us)
+    begun = " ".join(f"WHEN {time} >= {span.start_us} THEN {span.offset_us}" for span in reversed(later))
+    return f"CASE {begun} ELSE {first.offset_us} END"
 
 
 def _owners(db: apsw.Connection) -> dict[int, list[bytes]]:
