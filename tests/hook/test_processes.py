@@ -247,7 +247,7 @@ def test_it_imports_the_standard_library_only(tmp_path: Path) -> None:
     assert {n for n in names if n.startswith("recollect.")} <= {
         "recollect.hook", "recollect.hook.handling", "recollect.hook.drops", "recollect.hook.answering",
         "recollect.hook.answers", "recollect.hook.request", "recollect.hook.daemon", "recollect.hook.child",
-        "recollect.paths", "recollect.hook.at_once", "recollect.processes", "recollect.ready",
+        "recollect.clock", "recollect.paths", "recollect.hook.at_once", "recollect.processes", "recollect.ready",
     }  # fmt: skip
     assert roots - set(sys.stdlib_module_names) == {"recollect"}
 
