@@ -1,4 +1,4 @@
-"""The clock: the one place that reads the time of day."""
+"""The time now, as everything that is stored counts it."""
 
 from __future__ import annotations
 

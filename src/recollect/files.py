@@ -53,7 +53,11 @@ def write_file(
     write.
     """
     target = os.fspath(path) if mode is not None else os.path.realpath(path)
-    return _write(target, data, _replace, durable=durable, mode=mode, before_replace=before_replace)
+    try:
+        return _write(target, data, _replace, durable=durable, mode=mode, before_replace=before_replace)
+    except OSError as error:
+        error.filename = target  # nobody who reads the message knows of a draft
+        raise
 
 
 def create_file(path: AnyPath, data: bytes, *, durable: bool) -> bool:

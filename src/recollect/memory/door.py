@@ -74,9 +74,9 @@ class Memory(HoldsLearned):
     ) -> Memory:
         """Open the memory of a home folder; without one, that of `RECOLLECT_HOME` or the platform's default.
 
-        Nothing is read or written before it is needed. env stands for the process environment (agents'
-        own variables, the user's home). zone: in which dates count, see
-        `model.time`. Raises ConfigError for a configuration that cannot be used.
+        Nothing is read or written before it is needed. env stands for the process environment (agents' own variables,
+        the user's home). zone: in which days of queries and notes begin and end. Raises ConfigError for a configuration
+        that cannot be used.
         """
         values = os.environ if env is None else env
         folder = home_dir(values) if home is None else Path(home)
