@@ -239,13 +239,8 @@ def test_it_imports_the_standard_library_only(tmp_path: Path) -> None:
     roots = {name.partition(".")[0] for name in names} - {"imported package"}
     assert {n for n in names if n.startswith("recollect.")} <= {
         "recollect.hook", "recollect.hook.handling", "recollect.hook.drops", "recollect.hook.answering",
-<<<<<<< HEAD
         "recollect.hook.answers", "recollect.hook.request", "recollect.wire", "recollect.files", "recollect.hook.child",
         "recollect.paths", "recollect.hook.at_once", "recollect.processes", "recollect.ready", "recollect.clock",
-=======
-        "recollect.hook.answers", "recollect.hook.request", "recollect.hook.daemon", "recollect.hook.child",
-        "recollect.clock", "recollect.paths", "recollect.hook.at_once", "recollect.processes", "recollect.ready",
->>>>>>> w-time
     }  # fmt: skip
     assert roots - set(sys.stdlib_module_names) == {"recollect"}
 
