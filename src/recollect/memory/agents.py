@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from recollect.agents.registry import adapter, adapters_with
+from recollect.agents.registry import adapters_with, slug_of
 from recollect.capture.discover import roots_of
 from recollect.config import Config
 from recollect.errors import UnknownName
 from recollect.model.capabilities import Capabilities
+from recollect.notes.diary import diary_agent
 from recollect.store.ports import DriftRow, EventFilter, Reader
 
 
@@ -41,14 +42,15 @@ class AgentsFacet:
     def slug(self, name: str) -> str:
         """Return the slug of an agent by any of its names. Raises UnknownName, which names the nearest.
 
-        What is stored of an agent whose package is gone is found by its slug.
+        What is stored of an agent whose package is gone is found by its slug, a person's diary by the person's name.
         """
+        formats = self._config.formats()
+        known = adapters_with(formats) if formats else None
         try:
-            return adapter(name, adapters_with(self._config.formats())).facts.slug
+            return slug_of(name, known, stored=lambda: self._reader().agents())
         except UnknownName:
-            stored = name.strip().lower()
-            if stored in {a.agent for a in self._reader().stats().agents}:
-                return stored
+            if diary_agent(name) in self._reader().entries.agents():
+                return diary_agent(name)
             raise
 
     def in_filter(self, where: EventFilter) -> EventFilter:

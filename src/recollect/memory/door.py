@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, tzinfo
 from functools import partial
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from recollect.archive.keys import HomeKeys
     from recollect.index.vectors import VectorIndex
     from recollect.index.vectors.entries.entry_index import EntryVectorIndex
-    from recollect.memory.agents import AgentsFacet
     from recollect.memory.embedding import EmbeddingFacet
     from recollect.memory.live.facet import LiveFacet
     from recollect.memory.recalling import RecallFacet
@@ -86,11 +85,11 @@ class Memory(HoldsLearned):
             is_named = home is not None or folder == Path(home_of_store(values) or os.devnull)
             read_from = own if is_named and own.exists() else config_file(values)
             config = load_config(read_from)
-        formats = config.formats()
-        if formats:
-            from recollect.agents.registry import define
+        if config.agents:
+            from recollect.agents.registry import define, with_slugs
 
-            define(formats)
+            define(config.formats())
+            config = with_slugs(config)
         memory = cls(folder.absolute(), config, values)
         memory.config_path = read_from
         memory.zone = zone
@@ -120,7 +119,7 @@ class Memory(HoldsLearned):
         """Answer a query (see docs/query-language.md). Any text is a valid query.
 
         sync: take in what has changed first. An index that cannot be read gives an answer without hits whose
-        notes say so. Raises UnknownName for an agent.
+        notes say so, and so do those of an answer to a query that names an agent that nobody knows.
         """
         notes = self.refresh() if sync else ()
         wanted = limit if limit is not None else self.config.search.limit
@@ -157,14 +156,20 @@ class Memory(HoldsLearned):
         return self.reader().events(self.session(uid).session_uid, first_seq=first_seq, limit=limit)
 
     def timeline(
-        self, *, session: str | None = None, repo: str | None = None, after: int | None = None,
-        before: int | None = None, limit: int = 100, sync: bool = True,
+        self, *, session: str | None = None, agents: Sequence[str] = (), repo: str | None = None,
+        after: int | None = None, before: int | None = None, limit: int = 100, sync: bool = True,
     ) -> Timeline:  # fmt: skip
-        """Return what happened: in one session in order of seq, else over sessions in order of time."""
+        """Return what happened: in one session in order of seq, else over sessions in order of time.
+
+        Raises UnknownName for a session or an agent.
+        """
         notes = self.refresh() if sync else ()
         where = EventFilter(
-            sessions=(self.session(session).session_uid,) if session else (), repos=(repo,) if repo else ()
+            agents=tuple(agents),
+            sessions=(self.session(session).session_uid,) if session else (),
+            repos=(repo,) if repo else (),
         )
+        where = self.agents.in_filter(where)
         rows, total = self.reader().timeline(where, after=after, before=before, limit=limit)
         entries = tuple(
             TimelineEntry(r.ts, r.session_uid, r.seq, r.agent, r.kind, r.role, r.turn_index, r.summary, r.repo)
@@ -223,13 +228,6 @@ class Memory(HoldsLearned):
         from recollect.memory.usage import UsageFacet
 
         return UsageFacet(self.reader, self.agents)
-
-    @property
-    def agents(self) -> AgentsFacet:
-        """The agents this version knows."""
-        from recollect.memory.agents import AgentsFacet
-
-        return AgentsFacet(self.reader, self.config, self.env)
 
     @property
     def embedding(self) -> EmbeddingFacet:

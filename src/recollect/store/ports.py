@@ -554,6 +554,10 @@ class Reader(Protocol):
         """Return what is stored, from the session rows and the ledger."""
         ...
 
+    def agents(self) -> tuple[str, ...]:
+        """Return the slugs of the agents of stored sessions."""
+        ...
+
     def sources(self, agent: str = "", *, session: str = "") -> list[SourceRow]:
         """Return every known source (of an agent, of one of its sessions by its native id), without parser state."""
         ...
