@@ -13,7 +13,7 @@ from recollect.config import Config
 from recollect.errors import UnknownName
 from recollect.model.capabilities import Capabilities
 from recollect.notes.diary import diary_agent
-from recollect.store.ports import DriftRow, EventFilter, Reader
+from recollect.store.ports import DriftRow, Reader
 
 
 class AgentView(msgspec.Struct, frozen=True):
@@ -52,10 +52,6 @@ class AgentsFacet:
             if diary_agent(name) in self._reader().entries.agents():
                 return diary_agent(name)
             raise
-
-    def in_filter(self, where: EventFilter) -> EventFilter:
-        """Return a filter whose agents are named by their slugs. Raises UnknownName."""
-        return msgspec.structs.replace(where, agents=tuple(map(self.slug, where.agents))) if where.agents else where
 
     def drift(self) -> tuple[DriftRow, ...]:
         """Return what agents wrote that no parser knows, by agent and version, the most frequent first."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
+from recollect.agent_names import OWN
 from recollect.clock import now_us
 from recollect.config import Config, load_config
 from recollect.errors import IndexUnavailable, StoreLocked, UnknownName
@@ -85,7 +86,7 @@ class Memory(HoldsLearned):
             is_named = home is not None or folder == Path(home_of_store(values) or os.devnull)
             read_from = own if is_named and own.exists() else config_file(values)
             config = load_config(read_from)
-        if config.agents:
+        if not config.agents.keys() <= OWN.keys() or config.formats():
             from recollect.agents.registry import define, with_slugs
 
             define(config.formats())
@@ -137,7 +138,7 @@ class Memory(HoldsLearned):
         """Return sessions, newest first. after/before: UTC microseconds, [after, before). Raises UnknownName."""
         notes = self.refresh() if sync else ()
         page, total = self.reader().sessions(
-            self.agents.in_filter(where or EventFilter()), after=after, before=before, limit=limit, offset=offset
+            self._with_slugs(where or EventFilter()), after=after, before=before, limit=limit, offset=offset
         )
         return SessionPage(page, total, notes)
 
@@ -169,8 +170,7 @@ class Memory(HoldsLearned):
             sessions=(self.session(session).session_uid,) if session else (),
             repos=(repo,) if repo else (),
         )
-        where = self.agents.in_filter(where)
-        rows, total = self.reader().timeline(where, after=after, before=before, limit=limit)
+        rows, total = self.reader().timeline(self._with_slugs(where), after=after, before=before, limit=limit)
         entries = tuple(
             TimelineEntry(r.ts, r.session_uid, r.seq, r.agent, r.kind, r.role, r.turn_index, r.summary, r.repo)
             for r in rows
@@ -227,7 +227,7 @@ class Memory(HoldsLearned):
         """Tokens and cost."""
         from recollect.memory.usage import UsageFacet
 
-        return UsageFacet(self.reader, self.agents)
+        return UsageFacet(self.reader, self._with_slugs)
 
     @property
     def embedding(self) -> EmbeddingFacet:
@@ -298,6 +298,13 @@ class Memory(HoldsLearned):
                 hide_secret_names(self.home)
             return self._reader
 
+    def _slug(self, agent: str) -> str:
+        return self.agents.slug(agent)  # made here: a search that names no agent loads no list of them
+
+    def _with_slugs(self, where: EventFilter) -> EventFilter:
+        """Return a filter with its agents named by their slugs. Raises UnknownName."""
+        return msgspec.structs.replace(where, agents=tuple(map(self._slug, where.agents))) if where.agents else where
+
     def _finish_restore(self) -> None:
         """Finish a restore that was killed while it swapped folders: until then, key and archive need not fit."""
         if not (self.home / RESTORE_FOLDER / RESTORE_READY).exists():
@@ -348,7 +355,7 @@ class Memory(HoldsLearned):
 
     def _ask(self, query: str, limit: int) -> SearchAnswer:
         try:
-            return self._searcher().search(query, limit=limit, now_us=now_us(), zone=self.zone, agent=self.agents.slug)
+            return self._searcher().search(query, limit=limit, now_us=now_us(), zone=self.zone, agent=self._slug)
         except IndexUnavailable as error:
             note = f"the search index cannot be read, so nothing was searched ({error}); run `recollect doctor --fix`"
             return SearchAnswer(query, (), 0, "none", 0, (note,), False, 0.0)

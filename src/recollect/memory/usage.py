@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from recollect.memory.agents import AgentsFacet
 from recollect.model.usage import UsageReport
 from recollect.store.ports import EventFilter, Reader, UsageBy
 
@@ -12,9 +11,10 @@ from recollect.store.ports import EventFilter, Reader, UsageBy
 class UsageFacet:
     """Token totals and cost over responses counted once each."""
 
-    def __init__(self, reader: Callable[[], Reader], agents: AgentsFacet) -> None:
+    def __init__(self, reader: Callable[[], Reader], with_slugs: Callable[[EventFilter], EventFilter]) -> None:
+        """with_slugs: gives a filter with its agents named by their slugs, or raises UnknownName."""
         self._reader = reader
-        self._agents = agents
+        self._with_slugs = with_slugs
 
     def report(
         self,
@@ -28,6 +28,5 @@ class UsageFacet:
 
         after/before: UTC microseconds, [after, before). Forks, replays and repeated lines count once.
         """
-        return self._reader().usage(
-            by=by, where=self._agents.in_filter(where or EventFilter()), after=after, before=before
-        )
+        where = self._with_slugs(where or EventFilter())
+        return self._reader().usage(by=by, where=where, after=after, before=before)
