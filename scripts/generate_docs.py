@@ -1,4 +1,4 @@
-"""Write the pages that are made from the code: agents, command line and configuration.
+"""Write what is made from the code: the pages about agents, command line and configuration, and agents' names.
 
 `--check` writes nothing and exits 1 when a page is not what the code says.
 """
@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from recollect.agent_names import letters
 from recollect.agents.registry import adapters
 from recollect.cli.reference import cli_reference
 from recollect.config import config_reference
@@ -139,10 +140,23 @@ def configuration_page() -> str:
 """
 
 
+def agent_names() -> str:
+    """Return the module of agents' names with its table as the agents' declarations have it."""
+    head, rest = (ROOT / NAMES).read_text("utf-8").split(NAMES_OPEN)
+    lines = []
+    for facts in (a.facts for a in adapters().values()):
+        names = {letters(name) for name in (facts.name, *facts.aliases)} - {letters(facts.slug)}
+        lines.append(f'    "{facts.slug}": "{" ".join(sorted(names))}",\n')
+    return f"{head}{NAMES_OPEN}{''.join(lines)}}}{rest.partition('}')[2]}"
+
+
+NAMES = "src/recollect/agent_names.py"
+NAMES_OPEN = "OWN: dict[str, str] = {\n"
 PAGES: dict[str, Callable[[], str]] = {
     "docs/agents.md": agents_page,
     "docs/cli.md": cli_reference,
     "docs/configuration.md": configuration_page,
+    NAMES: agent_names,
 }
 """Every generated page and what makes it."""
 

@@ -152,13 +152,19 @@ def test_an_agent_is_named_alike_in_queries_options_and_commands(filled: Path, r
     assert {h["agent"] for h in others} == {"codex"}
     assert {s["agent"] for s in recollect("sessions", "--agent", name, "--json").data["sessions"]} == {"claude"}
     assert recollect("usage", "--agent", name, "--by", "agent", "--json").data["rows"][0]["key"] == "claude"
+    entries = recollect("timeline", "--agent", name, "--json").data["entries"]
+    assert {entry["agent"] for entry in entries} == {"claude"}
     assert recollect("sync", "--agent", name).code == 0
+    assert recollect("parse", str(next(filled.rglob("claude/**/*.jsonl"))), "--as", name).code == 0
+    assert recollect("setup", name, "--dry-run", "--json").data["agents"][0]["slug"] == "claude"
 
 
 @pytest.mark.parametrize(
     "argv",
     [
         ("search", "test agent:claud-code"), ("search", "test", "--agent", "claud-code"),
+        ("search", "test -agent:claud-code"), ("timeline", "--agent", "claud-code"),
+        ("diary", "read", "--agent", "claud-code"), ("import", ".", "--as", "claud-code"),
         ("sessions", "--agent", "claud-code"), ("usage", "--agent", "claud-code"), ("sync", "--agent", "claud-code"),
         ("setup", "claud-code", "--dry-run"), ("parse", "nowhere.jsonl", "--as", "claud-code"),
     ],

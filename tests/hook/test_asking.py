@@ -92,6 +92,12 @@ def test_the_daemon_is_asked_first(home: Path) -> None:
     }  # fmt: skip
 
 
+def test_whoever_is_asked_is_told_the_slug(home: Path) -> None:
+    with listening(home, lambda _: b'{"version": 1, "text": "from the daemon"}\n') as heard:
+        assert context_of(run("claude_code", "start", home, START).stdout) == "from the daemon"
+    assert json.loads(heard[0])["agent"] == "claude"
+
+
 def test_a_daemon_with_nothing_to_say_is_believed(home: Path) -> None:
     with listening(home, lambda _: b'{"version": 1, "text": ""}\n'):
         assert run("gemini", "start", home, START, program(home, f"print({CONTEXT!r})")).stdout == b"{}"

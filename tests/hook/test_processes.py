@@ -43,6 +43,12 @@ def test_a_payload_is_kept_at_every_event(tmp_path: Path, event: str) -> None:
     assert stat.S_IMODE((tmp_path / "spool").stat().st_mode) == 0o700
 
 
+@pytest.mark.parametrize(("name", "slug"), [("gemini-cli", "gemini"), ("Claude Code", "claude"), ("CC", "claude")])
+def test_an_agent_is_known_by_each_of_its_names(tmp_path: Path, name: str, slug: str) -> None:
+    assert run(name, "start", tmp_path).stdout == run(slug, "start", tmp_path).stdout
+    assert [drop.name.partition(".")[0] for drop in drops(tmp_path)] == [slug, slug]
+
+
 @pytest.mark.parametrize("agent", AGENTS)
 @pytest.mark.parametrize("event", ["start", "prompt", "end"])
 def test_without_anybody_to_ask_the_answer_is_the_valid_empty_one(tmp_path: Path, agent: str, event: str) -> None:
@@ -241,6 +247,7 @@ def test_it_imports_the_standard_library_only(tmp_path: Path) -> None:
         "recollect.hook", "recollect.hook.handling", "recollect.hook.drops", "recollect.hook.answering",
         "recollect.hook.answers", "recollect.hook.request", "recollect.wire", "recollect.files", "recollect.hook.child",
         "recollect.paths", "recollect.hook.at_once", "recollect.processes", "recollect.ready", "recollect.clock",
+        "recollect.agent_names",
     }  # fmt: skip
     assert roots - set(sys.stdlib_module_names) == {"recollect"}
 

@@ -7,6 +7,7 @@ from datetime import timedelta, timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.errors import UnknownName
 from recollect.index.query.dates import said_in_passing
 from recollect.index.query.grammar import Question, parse
 from recollect.index.query.patterns import from_regex, from_wildcard
@@ -54,6 +55,27 @@ def test_minus_excludes_words_phrases_and_filters() -> None:
 
 def test_options_of_commands_and_numbers_are_not_exclusions() -> None:
     assert words(ask("git commit --no-verify -2 --")) == ["git", "commit", "--no-verify", "-2", "--"]
+
+
+def slug_of(name: str) -> str:
+    if name.lower() in ("cc", "claude"):
+        return "claude"
+    raise UnknownName("agent", name, nearest=("claude",))
+
+
+def test_agents_are_named_by_whoever_knows_their_names() -> None:
+    question = parse("x agent:CC,claude -agent:cc", NOW_US, agent=slug_of)
+    assert (question.where.agents, question.where_not) == (("claude",), (EventFilter(agents=("claude",)),))
+    assert (question.unknown_agents, question.is_for_nobody, question.notes) == ((), False, ())
+
+
+def test_an_unknown_agent_is_told_and_never_stands_for_all() -> None:
+    question = parse("x agent:claud,cc -agent:nobody", NOW_US, agent=slug_of)
+    assert question.where.agents == ("claud", "claude")
+    assert (question.unknown_agents, question.is_for_nobody) == (("claud", "nobody"), False)
+    assert question.notes[0] == "no agent called 'claud'; did you mean claude?"
+    assert parse("x agent:claud", NOW_US, agent=slug_of).is_for_nobody
+    assert not parse("x -agent:claud", NOW_US, agent=slug_of).is_for_nobody
 
 
 def test_filters_are_read_with_their_aliases() -> None:

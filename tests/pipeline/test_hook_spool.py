@@ -275,6 +275,14 @@ def test_an_action_that_two_agents_hooks_told_of_is_one_of_the_host(desk: Desk) 
     assert desk.calls(uid="grok:g1") == ["t1"]
 
 
+def test_a_drop_is_its_agents_by_whatever_name_the_hook_was_registered(desk: Desk) -> None:
+    desk.drop(payload("UserPromptSubmit", prompt="fix the parser"), at_s=START_S, agent="claude-code")
+    desk.drop({**payload("UserPromptSubmit", prompt="go on"), "cursor_version": "2"}, at_s=START_S + 9, agent="cc")
+    desk.memory.sync()
+    assert {s.session_uid for s in desk.memory.sessions().sessions} == {UID, f"cursor:{SESSION}"}
+    assert desk.prompts() == ["fix the parser"]
+
+
 def test_actions_without_ids_are_told_by_what_they_are_about(desk: Desk) -> None:
     """Gemini's payloads have no ids: two equal calls stay two, before and after each other."""
     base = {"session_id": "s1", "cwd": "/w", "tool_name": "run_shell_command", "tool_input": {"command": "ls"}}

@@ -13,8 +13,8 @@ import pytest
 from recollect.agents import registry
 from recollect.agents.generic.parse import adapter_of
 from recollect.config import AgentConfig, Config, FormatConfig, config_toml
-from recollect.errors import UnknownName
-from recollect.memory import Memory
+from recollect.errors import ConfigError, UnknownName
+from recollect.memory import EventFilter, Memory
 from recollect.pipeline.work import pool
 from recollect.testing.runner import run_all
 from tests.cli.conftest import recollect
@@ -174,7 +174,6 @@ def test_what_cannot_be_used_is_a_line_of_the_doctor_and_stops_nothing(
     ("slug", "said"),
     [
         ("cluade", "no agent called 'cluade'; did you mean claude, claudeai?"),
-        ("claude-code", "no agent called 'claude-code'; did you mean claude?"),
         ("gone-away", "no agent called 'gone-away'"),
     ],
 )
@@ -184,6 +183,38 @@ def test_settings_of_an_agent_that_nobody_knows_are_told(tmp_path: Path, slug: s
         assert memory.sync().notes == [note]
         (check,) = [c for c in memory.upkeep.doctor().checks if c.name == f"agent {slug}"]
         assert (check.state, check.detail) == ("warn", note)
+
+
+@pytest.mark.parametrize("name", ["claude-code", "CC", "Claude Code"])
+def test_settings_hold_by_whatever_name_an_agent_is_called(tmp_path: Path, name: str) -> None:
+    with opened(tmp_path, Config(agents={name: AgentConfig(enabled=False)})) as memory:
+        assert memory.sync().notes == []
+        assert [agent.slug for agent in memory.agents.list() if not agent.enabled] == ["claude"]
+
+
+def test_two_tables_of_one_agent_are_refused(tmp_path: Path) -> None:
+    twice = Config(agents={"claude": AgentConfig(), "cc": AgentConfig(enabled=False)})
+    with pytest.raises(ConfigError, match=r"\[agents.claude\] and \[agents.cc\] are one agent"):
+        opened(tmp_path, twice)
+
+
+def test_a_described_agent_keeps_a_slug_that_is_a_name_of_ours(tmp_path: Path) -> None:
+    lines(tmp_path / "mine/one.jsonl", *SAID)
+    with opened(tmp_path, config(tmp_path / "mine", "cc")) as memory:
+        assert memory.sync().agents["cc"].events == 3
+        assert memory.search("samovar agent:cc", sync=False).hits[0].session_uid == "cc:one"
+
+
+def test_a_described_agent_is_found_by_its_name_and_without_its_description_by_its_slug(tmp_path: Path) -> None:
+    lines(tmp_path / "mine/one.jsonl", *SAID)
+    with opened(tmp_path, config(tmp_path / "mine", "cc", name="My Tool")) as memory:
+        memory.sync()
+        assert memory.sessions(where=EventFilter(agents=("my_tool",)), sync=False).total == 1
+    with opened(tmp_path, Config()) as memory:
+        assert memory.sessions(where=EventFilter(agents=("cc",)), sync=False).total == 1
+        assert memory.search("samovar agent:CC", sync=False).hits[0].session_uid == "cc:one"
+        with pytest.raises(UnknownName):
+            memory.sessions(where=EventFilter(agents=("my_tool",)), sync=False)
 
 
 def test_the_command_line_knows_what_is_described(

@@ -52,6 +52,18 @@ def test_without_the_package_nobody_knows_the_agent(history: Path) -> None:
     assert "no agent called 'tiny'" in done.stderr
 
 
+def test_an_agent_of_a_package_is_found_by_its_other_names_and_without_the_package_by_its_slug(
+    history: Path, installed: Path
+) -> None:
+    data("sync", beside=installed)
+    assert data("search", "samovar agent:TinyAgent", beside=installed)["total"] == 1
+    assert data("sessions", "--agent", "tiny_agent", beside=installed)["total"] == 1
+    done = program("sessions", "--agent", "tiny", "--no-sync", "--json")
+    assert json.loads(done.stdout)["total"] == 1
+    done = program("sessions", "--agent", "tiny-agent", "--no-sync")
+    assert (done.returncode, "no agent called 'tiny-agent'" in done.stderr) == (2, True)
+
+
 def test_what_cannot_be_loaded_is_a_line_of_the_doctor(history: Path, installed: Path) -> None:
     report = data("doctor", beside=installed)
     lines = {check["name"]: check for check in report["checks"] if "cannot be loaded" in check["detail"]}

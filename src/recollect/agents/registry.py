@@ -11,9 +11,8 @@ from __future__ import annotations
 import difflib
 import glob
 import os
-import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -21,9 +20,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from recollect.agent_names import OWN, letters
 from recollect.agents.base import Adapter
 from recollect.agents.guard import GuardedAdapter, usable
-from recollect.errors import RecollectError, UnknownName
+from recollect.config import Config
+from recollect.errors import ConfigError, RecollectError, UnknownName
 from recollect.model.capabilities import HOOK_PLACE, AgentFacts
 from recollect.model.events import Draft
 from recollect.model.payloads import TokenUsage
@@ -209,8 +210,7 @@ def adapters() -> dict[str, Adapter]:
         facts = import_module(f"recollect.agents.{namesake.folder}.declare").FACTS
         spelling = f"recollect.agents.{namesake.spelling}" if namesake.spelling else ""
         found[facts.slug] = GuardedAdapter(NamesakeAdapter(facts, f"recollect.agents.{namesake.path}", spelling))
-    _add_installed(found)
-    return found
+    return found | _installed()
 
 
 def for_role(adapter: Adapter, role: str) -> Adapter:
@@ -266,50 +266,78 @@ def failures(formats: Iterable[str] | None = None) -> tuple[Failure, ...]:
 
 
 def adapter(name: str, known: Mapping[str, Adapter] | None = None) -> Adapter:
-    """Return an adapter by slug, name or alias, of all or of those given; case, spaces and signs don't count.
+    """Return an adapter by any name of its agent, of all adapters or of those given. Raises as `slug_of` does."""
+    known = adapters() if known is None else known
+    return known[slug_of(name, known)]
 
-    Where two agents have the same name, a slug goes before a name, and our own agents before those of packages.
+
+def slug_of(
+    name: str, known: Mapping[str, Adapter] | None = None, *, stored: Callable[[], Iterable[str]] = tuple
+) -> str:
+    """Return the slug of the agent that a text names, by slug, name or alias. Only letters and digits count.
+
+    known: the agents that may be meant, by default our own and those of installed packages; none of ours is then
+    imported. stored: gives further slugs, of agents that were known once. Two agents may have the same name: a slug
+    as it is written goes first, then any other spelling of a slug, then a name of ours, then one of a package.
     Raises UnknownName, which names the nearest.
     """
-    known = adapters() if known is None else known
-    if name in known:
-        return known[name]
-    names = names_of(known)
-    wanted = _letters(name)
-    if wanted in names:
-        return known[names[wanted]]
-    near = tuple(dict.fromkeys(names[found] for found in difflib.get_close_matches(wanted, names)))
+    named = _spellings(known)
+    if name in named:
+        return name
+    gone = sorted(stored())
+    if name in gone:
+        return name
+    slugs = {letters(spelled): slug for slug, spellings in reversed(named.items()) for spelled in spellings}
+    slugs |= {letters(slug): slug for slug in reversed((*named, *gone))}
+    slugs.pop("", None)
+    wanted = letters(name)
+    if wanted in slugs:
+        return slugs[wanted]
+    near = tuple(dict.fromkeys(slugs[found] for found in difflib.get_close_matches(wanted, slugs)))
     raise UnknownName("agent", name, nearest=near, hint="`recollect agents --all` lists them")
 
 
-def names_of(known: Mapping[str, Adapter]) -> dict[str, str]:
-    """Return the slugs of agents by every name that they have, in letters and digits alone."""
-    names = {_letters(slug): slug for slug in known}
-    for slug, a in known.items():
-        for name in (a.facts.name, *a.facts.aliases):
-            names.setdefault(_letters(name), slug)
-    return names
+def _spellings(known: Mapping[str, Adapter] | None) -> dict[str, Sequence[str]]:
+    """Return the names and aliases of agents by slug; for known see `slug_of`."""
+    if known is None:
+        return {slug: names.split() for slug, names in OWN.items()} | _spellings(_installed())
+    return {slug: (a.facts.name, *a.facts.aliases) for slug, a in known.items()}
 
 
-def _letters(name: str) -> str:
-    return re.sub(r"[\W_]+", "", name.lower())
+def with_slugs(config: Config) -> Config:
+    """Return a configuration whose tables `[agents.NAME]` have the slugs of their agents, by whatever name they had.
+
+    A table that describes an agent keeps its name, and so does one of an agent that nobody knows, see `strangers`.
+    Raises ConfigError for two tables of one agent.
+    """
+    formats = config.formats()
+    known = adapters_with(formats) if formats else None
+    slugs: dict[str, str] = {}
+    for name in config.agents:
+        slug = name
+        if name not in formats:
+            with suppress(UnknownName):
+                slug = slug_of(name, known)
+        if slug in slugs:
+            said = f"[agents.{slugs[slug]}] and [agents.{name}] are one agent; write one table"
+            raise ConfigError(said, key=f"agents.{name}")
+        slugs[slug] = name
+    return msgspec.structs.replace(config, agents={slug: config.agents[name] for slug, name in slugs.items()})
 
 
 def strangers(configured: Iterable[str], known: Mapping[str, Adapter]) -> dict[str, str]:
-    """Return a note on each configured slug that is no adapter's own: another spelling of one, or nobody's.
+    """Return a note on each configured slug that names no agent.
 
     A note, not an error: the package that brings the agent may only be missing at the moment.
     """
     notes: dict[str, str] = {}
     failed = {failure.slug for failure in failures()}
     for slug in configured:
-        if slug in known or slug in failed:
-            continue
         try:
-            wrong = UnknownName("agent", slug, nearest=(adapter(slug, known).facts.slug,))
+            slug_of(slug, known)
         except UnknownName as unknown:
-            wrong = unknown
-        notes[slug] = f"[agents.{slug}] of the configuration changes nothing: {wrong}"
+            if slug not in failed:
+                notes[slug] = f"[agents.{slug}] of the configuration changes nothing: {unknown}"
     return notes
 
 
@@ -339,9 +367,12 @@ def _is_any_installed() -> bool:
     return False
 
 
-def _add_installed(found: dict[str, Adapter]) -> None:
+@cache
+def _installed() -> dict[str, Adapter]:
+    """Return the adapters of installed packages by slug. One that cannot be used is a failure."""
+    found: dict[str, Adapter] = {}
     if not _is_any_installed():
-        return
+        return found
     from importlib.metadata import entry_points
 
     for point in entry_points(group=GROUP):
@@ -352,7 +383,8 @@ def _add_installed(found: dict[str, Adapter]) -> None:
             _fail(point.name, source, f"{type(error).__name__}: {error}")
             continue
         slug = installed.facts.slug
-        if slug in found:
+        if slug in OWN or slug in found:
             _fail(slug, source, "there is an agent of this name already")
         else:
             found[slug] = GuardedAdapter(installed)
+    return found

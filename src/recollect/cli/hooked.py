@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal, cast
 
-from recollect.errors import UnknownName
-from recollect.hook.answers import FORMS, answer_with, empty_answer, shortened, takes_context
+from recollect.agent_names import own_slug
+from recollect.hook.answers import answer_with, empty_answer, shortened, takes_context
 from recollect.hook.request import Request, request
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class HookOptions:
     def __init__(
         self, agent: str, event: str = "", cwd: str = "", session: str = "", budget: int | None = None
     ) -> None:
-        self.agent = agent
+        self.agent = own_slug(agent)
         self.event = event
         self.cwd = cwd
         self.session = session
@@ -56,20 +56,7 @@ def options_of(arguments: Sequence[str]) -> HookOptions | None:
     budget = values.pop("budget", None)
     if not values.get("agent") or values.get("event", "start") not in EVENTS or not (budget or "1").isdecimal():
         return None
-    values["agent"] = slug_of(values["agent"])
     return HookOptions(**values, budget=int(budget) if budget else None)
-
-
-def slug_of(agent: str) -> str:
-    """Return the slug of an agent that a hook names; a name that nobody knows as it is: a hook never fails."""
-    if agent in FORMS:  # so nearly every hook: the list of all agents takes 80 ms to load
-        return agent
-    from recollect.agents.registry import adapter
-
-    try:
-        return adapter(agent).facts.slug
-    except UnknownName:
-        return agent
 
 
 def answer_hook(options: HookOptions) -> int:

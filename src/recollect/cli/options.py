@@ -41,7 +41,7 @@ def _when(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 as_option = click.option(
-    "--as", "agent", metavar="SLUG", help="The agent that wrote it, where the content doesn't tell."
+    "--as", "agent", metavar="NAME", help="The agent that wrote it, where the content doesn't tell."
 )
 sink_option = click.option(
     "--sink",
@@ -51,7 +51,7 @@ sink_option = click.option(
 no_sync_option = click.option(
     "--no-sync", is_flag=True, help="Answer from what is stored; don't look for changes first."
 )
-agent_option = click.option("--agent", "agents", multiple=True, metavar="SLUG", help="Only this agent (repeatable).")
+agent_option = click.option("--agent", "agents", multiple=True, metavar="NAME", help="Only this agent (repeatable).")
 repo_option = click.option(
     "--repo", "repos", multiple=True, metavar="NAME", help="Only repositories whose name has this (repeatable)."
 )

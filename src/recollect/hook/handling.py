@@ -1,8 +1,8 @@
 """One event of an agent, from its payload to its answer. See docs/hooks.md.
 
-Arguments: AGENT EVENT [SPOOL [RECOLLECT]]. EVENT is `spool` (keep, answer nothing), `start`, `compact`, `prompt`,
-`flush` or `end`. SPOOL: the folder to keep what comes on stdin in. RECOLLECT: the console script, run when no daemon
-answers.
+Arguments: AGENT EVENT [SPOOL [RECOLLECT]]. AGENT: any name of an agent. EVENT is `spool` (keep, answer nothing),
+`start`, `compact`, `prompt`, `flush` or `end`. SPOOL: the folder to keep what comes on stdin in. RECOLLECT: the console
+script, run when no daemon answers.
 
 Whatever happens, the exit code is 0, and stdout holds the agent's valid answer or nothing: Claude Code and others read
 an exit code of 2 as "block and erase the prompt".
@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import sys
 
+from recollect.agent_names import own_slug
 from recollect.processes import own_command
 
 TYPE_CHECKING = False  # importing `typing` takes longer than all the work here
@@ -57,6 +58,7 @@ def answer_to(arguments: Sequence[str]) -> bytes:
     told, sys.stderr = sys.stderr, None
     try:
         _arm()
+        arguments = (own_slug(arguments[0]), *arguments[1:])
         said = _handle(arguments)
     except BaseException:  # noqa: BLE001, S110 - the agent must go on, whatever went wrong in here
         pass

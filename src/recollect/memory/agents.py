@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from recollect.agents.registry import adapter, adapters_with
+from recollect.agents.registry import adapters_with, slug_of
 from recollect.capture.discover import roots_of
 from recollect.config import Config
 from recollect.errors import UnknownName
 from recollect.model.capabilities import Capabilities
-from recollect.store.ports import DriftRow, EventFilter, Reader
+from recollect.notes.diary import diary_agent
+from recollect.store.ports import DriftRow, Reader
 
 
 class AgentView(msgspec.Struct, frozen=True):
@@ -41,19 +42,16 @@ class AgentsFacet:
     def slug(self, name: str) -> str:
         """Return the slug of an agent by any of its names. Raises UnknownName, which names the nearest.
 
-        What is stored of an agent whose package is gone is found by its slug.
+        What is stored of an agent whose package is gone is found by its slug, a person's diary by the person's name.
         """
+        formats = self._config.formats()
+        known = adapters_with(formats) if formats else None
         try:
-            return adapter(name, adapters_with(self._config.formats())).facts.slug
+            return slug_of(name, known, stored=lambda: self._reader().agents())
         except UnknownName:
-            stored = name.strip().lower()
-            if stored in {a.agent for a in self._reader().stats().agents}:
-                return stored
+            if diary_agent(name) in self._reader().entries.agents():
+                return diary_agent(name)
             raise
-
-    def in_filter(self, where: EventFilter) -> EventFilter:
-        """Return a filter whose agents are named by their slugs. Raises UnknownName."""
-        return msgspec.structs.replace(where, agents=tuple(map(self.slug, where.agents))) if where.agents else where
 
     def drift(self) -> tuple[DriftRow, ...]:
         """Return what agents wrote that no parser knows, by agent and version, the most frequent first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, tzinfo
 from functools import partial
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
+from recollect.agent_names import OWN
 from recollect.clock import now_us
 from recollect.config import Config, load_config
 from recollect.errors import IndexUnavailable, StoreLocked, UnknownName
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from recollect.archive.keys import HomeKeys
     from recollect.index.vectors import VectorIndex
     from recollect.index.vectors.entries.entry_index import EntryVectorIndex
-    from recollect.memory.agents import AgentsFacet
     from recollect.memory.embedding import EmbeddingFacet
     from recollect.memory.live.facet import LiveFacet
     from recollect.memory.recalling import RecallFacet
@@ -86,11 +86,11 @@ class Memory(HoldsLearned):
             is_named = home is not None or folder == Path(home_of_store(values) or os.devnull)
             read_from = own if is_named and own.exists() else config_file(values)
             config = load_config(read_from)
-        formats = config.formats()
-        if formats:
-            from recollect.agents.registry import define
+        if not config.agents.keys() <= OWN.keys() or config.formats():
+            from recollect.agents.registry import define, with_slugs
 
-            define(formats)
+            define(config.formats())
+            config = with_slugs(config)
         memory = cls(folder.absolute(), config, values)
         memory.config_path = read_from
         memory.zone = zone
@@ -120,7 +120,7 @@ class Memory(HoldsLearned):
         """Answer a query (see docs/query-language.md). Any text is a valid query.
 
         sync: take in what has changed first. An index that cannot be read gives an answer without hits whose
-        notes say so. Raises UnknownName for an agent.
+        notes say so, and so do those of an answer to a query that names an agent that nobody knows.
         """
         notes = self.refresh() if sync else ()
         wanted = limit if limit is not None else self.config.search.limit
@@ -138,7 +138,7 @@ class Memory(HoldsLearned):
         """Return sessions, newest first. after/before: UTC microseconds, [after, before). Raises UnknownName."""
         notes = self.refresh() if sync else ()
         page, total = self.reader().sessions(
-            self.agents.in_filter(where or EventFilter()), after=after, before=before, limit=limit, offset=offset
+            self._with_slugs(where or EventFilter()), after=after, before=before, limit=limit, offset=offset
         )
         return SessionPage(page, total, notes)
 
@@ -157,15 +157,20 @@ class Memory(HoldsLearned):
         return self.reader().events(self.session(uid).session_uid, first_seq=first_seq, limit=limit)
 
     def timeline(
-        self, *, session: str | None = None, repo: str | None = None, after: int | None = None,
-        before: int | None = None, limit: int = 100, sync: bool = True,
+        self, *, session: str | None = None, agents: Sequence[str] = (), repo: str | None = None,
+        after: int | None = None, before: int | None = None, limit: int = 100, sync: bool = True,
     ) -> Timeline:  # fmt: skip
-        """Return what happened: in one session in order of seq, else over sessions in order of time."""
+        """Return what happened: in one session in order of seq, else over sessions in order of time.
+
+        Raises UnknownName for a session or an agent.
+        """
         notes = self.refresh() if sync else ()
         where = EventFilter(
-            sessions=(self.session(session).session_uid,) if session else (), repos=(repo,) if repo else ()
+            agents=tuple(agents),
+            sessions=(self.session(session).session_uid,) if session else (),
+            repos=(repo,) if repo else (),
         )
-        rows, total = self.reader().timeline(where, after=after, before=before, limit=limit)
+        rows, total = self.reader().timeline(self._with_slugs(where), after=after, before=before, limit=limit)
         entries = tuple(
             TimelineEntry(r.ts, r.session_uid, r.seq, r.agent, r.kind, r.role, r.turn_index, r.summary, r.repo)
             for r in rows
@@ -222,14 +227,7 @@ class Memory(HoldsLearned):
         """Tokens and cost."""
         from recollect.memory.usage import UsageFacet
 
-        return UsageFacet(self.reader, self.agents)
-
-    @property
-    def agents(self) -> AgentsFacet:
-        """The agents this version knows."""
-        from recollect.memory.agents import AgentsFacet
-
-        return AgentsFacet(self.reader, self.config, self.env)
+        return UsageFacet(self.reader, self._with_slugs)
 
     @property
     def embedding(self) -> EmbeddingFacet:
@@ -300,6 +298,13 @@ class Memory(HoldsLearned):
                 hide_secret_names(self.home)
             return self._reader
 
+    def _slug(self, agent: str) -> str:
+        return self.agents.slug(agent)  # made here: a search that names no agent loads no list of them
+
+    def _with_slugs(self, where: EventFilter) -> EventFilter:
+        """Return a filter with its agents named by their slugs. Raises UnknownName."""
+        return msgspec.structs.replace(where, agents=tuple(map(self._slug, where.agents))) if where.agents else where
+
     def _finish_restore(self) -> None:
         """Finish a restore that was killed while it swapped folders: until then, key and archive need not fit."""
         if not (self.home / RESTORE_FOLDER / RESTORE_READY).exists():
@@ -350,7 +355,7 @@ class Memory(HoldsLearned):
 
     def _ask(self, query: str, limit: int) -> SearchAnswer:
         try:
-            return self._searcher().search(query, limit=limit, now_us=now_us(), zone=self.zone, agent=self.agents.slug)
+            return self._searcher().search(query, limit=limit, now_us=now_us(), zone=self.zone, agent=self._slug)
         except IndexUnavailable as error:
             note = f"the search index cannot be read, so nothing was searched ({error}); run `recollect doctor --fix`"
             return SearchAnswer(query, (), 0, "none", 0, (note,), False, 0.0)

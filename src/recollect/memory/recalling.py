@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from recollect.config import Config
 from recollect.errors import UnknownName
-from recollect.index.query.grammar import parse
+from recollect.index.query.grammar import Question, parse
 from recollect.model.sessions import Session
 from recollect.model.time import required_time
 from recollect.recall.context.folders import folder_of
@@ -55,12 +55,17 @@ class RecallFacet:
         self._now_us = now_us
 
     def confined(self, filters: str) -> Confined:
-        """Understand filters of the query language (docs/query-language.md), where there are no words to look for.
-
-        Raises UnknownName for an agent.
-        """
-        question = parse(filters, self._now_us, self._memory.zone, agent=self._memory.agents.slug)
+        """Understand filters of the query language (docs/query-language.md), where there are no words to look for."""
+        question = self._parsed(filters)
         return Confined(question.where, question.after_us, question.before_us)
+
+    def check_agents(self, query: str) -> None:
+        """Raise UnknownName where a query names an agent that nobody knows; a search only notes it."""
+        for name in self._parsed(query).unknown_agents:
+            self._memory.agents.slug(name)
+
+    def _parsed(self, query: str) -> Question:
+        return parse(query, self._now_us, self._memory.zone, agent=self._memory.agents.slug)
 
     def check_date(self, text: str, *, name: str) -> None:
         """Raise UsageError where a text names no time."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from recollect.agents.installing.catalogue import installs
-from recollect.agents.registry import adapter, adapters
+from recollect.agents.registry import adapters, slug_of
 from recollect.errors import UnknownName
 from recollect.upkeep.setup.finding import Machine, find_agent, this_machine
 from recollect.upkeep.setup.manifest import Mode, load_manifest
@@ -28,7 +28,7 @@ class SetupFacet:
         """Return the slugs of named agents, each once. Raises UnknownName for one that cannot be set up."""
         found: list[str] = []
         for name in names:
-            slug = adapter(name).facts.slug
+            slug = slug_of(name)
             if slug not in installs():
                 known = tuple(installs())
                 raise UnknownName("agent that setup knows", name, hint=f"it knows {', '.join(known)}")

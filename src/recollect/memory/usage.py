@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, tzinfo
 
-from recollect.memory.agents import AgentsFacet
 from recollect.model.usage import UsageReport
 from recollect.store.ports import EventFilter, Reader, UsageBy
 
@@ -13,9 +12,10 @@ from recollect.store.ports import EventFilter, Reader, UsageBy
 class UsageFacet:
     """Token totals and cost over responses counted once each."""
 
-    def __init__(self, reader: Callable[[], Reader], agents: AgentsFacet) -> None:
+    def __init__(self, reader: Callable[[], Reader], with_slugs: Callable[[EventFilter], EventFilter]) -> None:
+        """with_slugs: gives a filter with its agents named by their slugs, or raises UnknownName."""
         self._reader = reader
-        self._agents = agents
+        self._with_slugs = with_slugs
 
     def report(
         self,
@@ -31,6 +31,5 @@ class UsageFacet:
         after/before: UTC microseconds, [after, before). zone: in which days count.
         Forks, replays and repeated lines count once.
         """
-        return self._reader().usage(
-            by=by, where=self._agents.in_filter(where or EventFilter()), after=after, before=before, zone=zone
-        )
+        where = self._with_slugs(where or EventFilter())
+        return self._reader().usage(by=by, where=where, after=after, before=before, zone=zone)

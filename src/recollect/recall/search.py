@@ -96,7 +96,7 @@ class Searcher:
     def search(
         self, query: str, *, limit: int = 10, now_us: int, zone: tzinfo = UTC, agent: Callable[[str], str] = str.lower
     ) -> SearchAnswer:
-        """Answer a query. Any text is a query; no text raises, but what `agent` raises for a name.
+        """Answer a query. Any text is a query; no text raises.
 
         limit: hits wanted, 1 to 200. now_us, zone, agent: see `index.query.grammar.parse`.
 
@@ -126,6 +126,8 @@ class Searcher:
         if not question.asks_something:
             notes.append("nothing to look for: give at least one word" if not question.has_filter else _ONLY_FILTERS)
             return _empty(question, notes)
+        if question.is_for_nobody:
+            return _empty(question, [*notes, _NOBODYS])
         shards = self._index.shards()
         if not shards:
             return _empty(question, [*notes, NOT_INDEXED])
@@ -419,6 +421,7 @@ class _Picked:
 _SAID = frozenset(("user_message", "assistant_message", "thinking"))
 _ONLY_LEARNED = "nothing found in what agents did; something was learned or noted of it"
 _NO_REPO = EventFilter(repos=("=",))
+_NOBODYS = "nothing was searched: `agent:` names no agent that is known"
 _ONLY_FILTERS = "the query has filters only: add a word to look for, or list sessions instead"
 
 

@@ -112,6 +112,10 @@ class EntryReader(Protocol):
         """Return the other names of each name that the facts say mean the same at a time, all in normal form."""
         ...
 
+    def agents(self) -> tuple[str, ...]:
+        """Return whose entries there are: slugs of agents, and names of people who keep a diary."""
+        ...
+
     def counts(self) -> dict[str, int]:
         """Return how many entries there are, by kind."""
         ...

@@ -227,7 +227,7 @@ class ChangeRange(NamedTuple):
 
 class EventFilter(msgspec.Struct, frozen=True):
     """Which sessions a question is confined to. Empty: all. Text matches are case-insensitive substrings
-    for repo and branch, exact (after alias) for agent, exact uid or unique prefix for session."""
+    for repo and branch, the slug for agent, exact uid or unique prefix for session."""
 
     agents: tuple[str, ...] = ()
     repos: tuple[str, ...] = ()
@@ -495,14 +495,9 @@ class Reader(Protocol):
         ...
 
     def sessions(
-        self,
-        where: EventFilter,
-        *,
-        after: int | None = None,
-        before: int | None = None,
-        limit: int = 20,
+        self, where: EventFilter, *, after: int | None = None, before: int | None = None, limit: int = 20,
         offset: int = 0,
-    ) -> tuple[tuple[Session, ...], int]:
+    ) -> tuple[tuple[Session, ...], int]:  # fmt: skip
         """Return a page of sessions, newest first, and how many match.
 
         after/before: UTC microseconds; a session matches when it has a moment in [after, before).
@@ -553,6 +548,10 @@ class Reader(Protocol):
 
     def stats(self) -> StoreStats:
         """Return what is stored, from the session rows and the ledger."""
+
+    def agents(self) -> tuple[str, ...]:
+        """Return the slugs of the agents of stored sessions."""
+        ...
 
     def sources(self, agent: str = "", *, session: str = "") -> list[SourceRow]:
         """Return every known source (of an agent, of one of its sessions by its native id), without parser state."""

@@ -230,6 +230,8 @@ def test_an_event_is_opened_with_its_neighbours(small: Asked) -> None:
         ("search", {"query": "x", "limit": "many"}, UsageError, "`limit`"),
         ("search", {"query": "x", "scope": "world"}, UsageError, "`scope`"),
         ("search", {"query": "x", "agent": "claud-code"}, UnknownName, "no agent"),
+        ("search", {"query": "x", "agent": "claude,claud-code"}, UnknownName, "no agent"),
+        ("search_conversations", {"query": "x", "agent": "claud-code"}, UnknownName, "no agent"),
         ("list_sessions", {"agent": "claud-code"}, UnknownName, "no agent"),
         ("search", {"query": "x", "after": "whenever"}, UsageError, "is not a time"),
         ("search", {"query": "x", "nested": {"a": [1] * 40_000}}, UsageError, "larger"),
@@ -258,6 +260,12 @@ def test_an_agent_is_known_by_any_of_its_names(small: Asked) -> None:
     by_slug = small("search", query="checkout", agent="claude")
     assert small("search", query="checkout", agent="cc") == small("search", query="checkout", agent="Claude Code")
     assert by_slug == small("search", query="checkout", agent="claude_code")
+
+
+def test_an_unknown_agent_in_a_query_is_a_note(small: Asked) -> None:
+    answer = small("search", query="checkout agent:claud-code")
+    assert "no agent called 'claud-code'; did you mean claude" in answer
+    assert "nothing was searched" in answer
 
 
 def test_numbers_as_text_nulls_and_empty_texts_are_understood(small: Asked) -> None:

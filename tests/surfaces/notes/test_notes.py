@@ -44,6 +44,14 @@ def test_a_diary_is_written_read_and_found(recollect: Recollect, session: str) -
     assert f"diary:{entry['id']}" in text
 
 
+def test_a_persons_diary_is_found_by_the_persons_name(recollect: Recollect) -> None:
+    recollect("diary", "write", "The samovar leaks.", "--agent", "Anna_Maria")
+    assert recollect("diary", "read", "--agent", "anna maria", "--json").data["entries"][0]["agent"] == "anna-maria"
+    hits = found(recollect, 'samovar kind:diary agent:"Anna Maria"')
+    assert len(hits) == 1
+    assert recollect("search", "samovar kind:diary agent:anna").code == 2
+
+
 def test_an_entry_comes_from_standard_input(recollect: Recollect, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"two\nlines\n")))
     assert recollect("diary", "write", "--json").data["text"] == "two\nlines"

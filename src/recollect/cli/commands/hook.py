@@ -49,10 +49,9 @@ def command(
         return close_session(ClosingOptions(**closing, as_json=as_json))
     if event is None:
         raise click.UsageError("Missing argument 'EVENT'.")
-    from recollect.cli.hooked import slug_of
     from recollect.hook.handling import answer_to, main
 
-    arguments = [value for value in (slug_of(agent), event, spool, program) if value]
+    arguments = [value for value in (agent, event, spool, program) if value]
     if not as_json:
         return main(arguments)
     write_json({"answer": answer_to(arguments).decode("utf-8", "replace")})

@@ -6,19 +6,34 @@ from typing import Unpack
 
 import click
 
-from recollect.cli.options import TimeRange, json_option, limit_option, no_sync_option, open_memory, range_options
+from recollect.cli.options import (
+    TimeRange,
+    agent_option,
+    json_option,
+    limit_option,
+    no_sync_option,
+    open_memory,
+    range_options,
+)
 from recollect.cli.terminal import console, write_json
 
 
 @click.command()
 @click.option("--session", metavar="SESSION", help="Only this session, in its own order.")
+@agent_option
 @click.option("--repo", metavar="NAME", help="Only repositories whose name has this.")
 @range_options
 @limit_option(100, "events")
 @no_sync_option
 @json_option
 def command(
-    session: str | None, repo: str | None, limit: int, no_sync: bool, as_json: bool, **within: Unpack[TimeRange]
+    session: str | None,
+    agents: tuple[str, ...],
+    repo: str | None,
+    limit: int,
+    no_sync: bool,
+    as_json: bool,
+    **within: Unpack[TimeRange],
 ) -> int:
     """Show what happened, in order, one line per event.
 
@@ -27,7 +42,7 @@ def command(
       recollect timeline --repo shop-api --after yesterday
     """
     with open_memory() as memory:
-        timeline = memory.timeline(session=session, repo=repo, limit=limit, sync=not no_sync, **within)
+        timeline = memory.timeline(session=session, agents=agents, repo=repo, limit=limit, sync=not no_sync, **within)
     if as_json:
         write_json(timeline)
     else:

@@ -31,7 +31,7 @@ def print_answer(out: Console | Plain, answer: SearchAnswer, *, now_us: int) -> 
         for hit in answer.learned:
             _print_learned(out, hit, marks=marks, now_us=now_us)
         out.print()
-    if not answer.hits and not any(note.startswith("nothing found") for note in answer.notes):
+    if not answer.hits and not any(note.startswith(("nothing found", "nothing was searched")) for note in answer.notes):
         out.print("nothing found")
     print_notes(out, answer.notes)
     put(out, (footer(answer), "dim"))

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 
+from recollect.errors import UnknownName
 from recollect.index.query.dates import said_in_passing
 from recollect.index.query.patterns import TermPattern, from_regex, from_wildcard
 from recollect.model.learned.entries import ENTRY_KINDS
@@ -64,7 +65,8 @@ class Question:
 
     words: scored, none required. either: groups of them with OR between; one that is nowhere is not missed where
     another of its group is somewhere. must: each group needs one of its clauses. must_not: none may match.
-    period: strict, from after/before/on. around: said in passing, preferred only. Field names are as in EventFilter.
+    period: strict, from after/before/on. around: said in passing, preferred only. unknown_agents: named with or without
+    "-", as they were written. Field names are as in EventFilter.
     """
 
     text: str
@@ -83,6 +85,7 @@ class Question:
     after_us: int | None = None
     before_us: int | None = None
     around: Period | None = None
+    unknown_agents: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -97,15 +100,21 @@ class Question:
         return bool(confined or self.after_us is not None or self.before_us is not None)
 
     @property
+    def is_for_nobody(self) -> bool:
+        """True when confined to agents that nobody knows: nothing can be found, whatever is stored."""
+        return bool(self.where.agents) and set(self.where.agents) <= set(self.unknown_agents)
+
+    @property
     def is_confined(self) -> bool:
         """True when confined to named sessions or repositories: then hits are not thinned per session."""
         return bool(self.where.sessions or self.where.repos)
 
 
 def parse(text: str, now_us: int, zone: tzinfo = UTC, *, agent: Callable[[str], str] = str.lower) -> Question:
-    """Understand a query. Raises only what `agent` raises.
+    """Understand a query. Never raises.
 
-    now_us, zone: what its dates are counted from and in, see `model.time`. agent: gives the slug of a named agent.
+    now_us, zone: what its dates are counted from and in, see `model.time`. agent: gives the slug of a named agent,
+    or raises UnknownName, which becomes a note.
     """
     return _Reader(now_us, zone, agent).read(text)
 
@@ -119,6 +128,7 @@ class _Reader:
         self._not: list[Clause] = []
         self._values: dict[tuple[str, bool], list[str]] = {}
         self._notes: list[str] = []
+        self._unknown_agents: list[str] = []
         self._after: int | None = None
         self._before: int | None = None
         self._subagent: bool | None = None
@@ -283,6 +293,7 @@ class _Reader:
             after_us=self._after,
             before_us=self._before,
             around=around,
+            unknown_agents=tuple(dict.fromkeys(self._unknown_agents)),
             notes=tuple(self._notes),
         )
 
@@ -290,7 +301,16 @@ class _Reader:
         return tuple(dict.fromkeys(self._values.get((name, is_not), ())))
 
     def _agents(self, *, is_not: bool) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self._agent(v) for v in self._named("agent", is_not=is_not)))
+        slugs: dict[str, None] = {}
+        for name in self._named("agent", is_not=is_not):
+            try:
+                slugs[self._agent(name)] = None
+            except UnknownName as unknown:
+                # It stays in the filter: an answer from all agents is not the answer to a question about one.
+                slugs[name] = None
+                self._unknown_agents.append(name)
+                self._note(str(unknown))
+        return tuple(slugs)
 
     def _tags(self, *, is_not: bool) -> tuple[str, ...]:
         return tuple(dict.fromkeys(tag_name(v) for v in self._named("tag", is_not=is_not)))

@@ -48,7 +48,7 @@ class DiaryFacet:
         """
         clean = self._noting.clean
         new = checked_entry(msgspec.structs.replace(new, agent=clean(new.agent), repo=clean(new.repo)))
-        agent = self._agent(new.agent)
+        agent = self._writer(new.agent)
         sessions = tuple(self._noting.session_uid(name) for name in new.sessions) or self._present(agent, new.repo)
         new = msgspec.structs.replace(
             new,
@@ -66,11 +66,11 @@ class DiaryFacet:
         return entry
 
     def read(self, question: DiaryQuestion, *, limit: int | None = 10) -> DiaryAnswer:
-        """Return entries, the newest first. Raises UnknownName for a session, StoreError."""
+        """Return entries, the newest first. Raises UnknownName for a session and for who keeps no diary, StoreError."""
         if not self._noting.is_there():
             return DiaryAnswer((), 0)
         where = DiaryFilter(
-            agent=self._agent(question.agent),
+            agent=self._noting.memory.agents.slug(question.agent) if question.agent else "",
             repo=question.repo,
             session=self._noting.session_uid(question.session) if question.session else "",
             after=question.after,
@@ -87,12 +87,10 @@ class DiaryFacet:
         with self._noting.reading() as notes:
             return find_entry(notes, name)
 
-    def _agent(self, name: str) -> str:
+    def _writer(self, name: str) -> str:
         """Return the slug of an agent, by whichever of its names; who is none keeps the name: people have diaries."""
-        from recollect.agents.registry import adapter
-
         try:
-            return adapter(name).facts.slug if name else ""
+            return self._noting.memory.agents.slug(name)
         except UnknownName:
             return diary_agent(name)
 

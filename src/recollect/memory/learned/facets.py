@@ -13,6 +13,7 @@ from recollect.memory.presence.place import is_alive
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
+    from recollect.memory.agents import AgentsFacet
     from recollect.memory.learned.documents import DocumentsFacet
     from recollect.memory.learned.learning.facet import LearnFacet
     from recollect.memory.learned.notes import NotesFacet
@@ -25,7 +26,14 @@ ASK_FOR_S = 20.0
 
 
 class HoldsLearned(TellsMeaning):
-    """Adds the facets to what tells what sessions mean. `Memory` adds the other questions."""
+    """Adds the facets of agents and of what was noted to what tells what sessions mean; `Memory` adds the rest."""
+
+    @property
+    def agents(self) -> AgentsFacet:
+        """The agents this version knows."""
+        from recollect.memory.agents import AgentsFacet
+
+        return AgentsFacet(self.reader, self.config, self.env)
 
     @property
     def notes(self) -> NotesFacet:

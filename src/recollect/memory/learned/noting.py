@@ -17,6 +17,7 @@ from recollect.store.sqlite import has_database
 from recollect.store.sqlite.notes.opening import SqliteNoteReader, SqliteNotes, SqliteNoteWriter
 
 if TYPE_CHECKING:
+    from recollect.memory.agents import AgentsFacet
     from recollect.memory.learned.learning.facet import LearnFacet
     from recollect.store.distilled import DistilledReader
     from recollect.store.ports import Reader
@@ -30,6 +31,8 @@ class OpenMemory(Protocol):
     env: Mapping[str, str]
     zone: tzinfo
 
+    @property
+    def agents(self) -> AgentsFacet: ...
     @property
     def learn(self) -> LearnFacet: ...
     def reader(self) -> Reader: ...

@@ -21,7 +21,7 @@ import msgspec
 
 from recollect.agents.base import Adapter
 from recollect.agents.kit.hooks.spelling import SESSION, event_of, first_text, payload_of
-from recollect.agents.registry import adapter as find_adapter
+from recollect.agents.registry import slug_of
 from recollect.capture.decode import MAX_RECORD_BYTES
 from recollect.capture.hook_spool import drop_aside, put_aside
 from recollect.errors import UnknownName
@@ -194,13 +194,11 @@ def _told(drop: _Drop, known: Mapping[str, Adapter]) -> _Told | str:
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return "not_json"
     payload = payload_of(value)
-    try:
-        adapter = find_adapter(_host_of(drop, payload), known)
-    except UnknownName:
+    drop = drop._replace(agent=_slug_of(drop.agent, known), host=_slug_of(drop.host, known))
+    slug = _host_of(drop, payload)
+    adapter = known.get(slug)
+    if adapter is None or adapter.facts.hooks is None:
         return "unknown_agent"
-    if adapter.facts.hooks is None:
-        return "unknown_agent"
-    slug = adapter.facts.slug
     session = first_text(payload, SESSION)
     if not session or len(session) > 1000:
         return "no_session" if payload else "not_json"
@@ -216,6 +214,13 @@ def _told(drop: _Drop, known: Mapping[str, Adapter]) -> _Told | str:
     file = hashlib.blake2b(session.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
     begins = os.path.join(hooks_folder(os.path.dirname(drop.path), slug), f"{day_of(drop.at_us)}.{file}.")
     return _Told(begins, drop.at_us, digest, line)
+
+
+def _slug_of(name: str, known: Mapping[str, Adapter]) -> str:
+    try:
+        return slug_of(name, known)
+    except UnknownName:
+        return name
 
 
 def _host_of(drop: _Drop, payload: Mapping[str, Any]) -> str:

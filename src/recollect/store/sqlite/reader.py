@@ -165,6 +165,11 @@ class SqliteReader:
         with store_errors():
             return sessions.read_stats(self._pool.get(), self._pool.home)
 
+    def agents(self) -> tuple[str, ...]:
+        """Return the slugs of the agents of stored sessions."""
+        with store_errors():
+            return sessions.read_agents(self._pool.get())
+
     def sources(self, agent: str = "", *, session: str = "") -> list[SourceRow]:
         """Return every known source (of an agent, of one of its sessions by its native id), without parser state."""
         with store_errors():

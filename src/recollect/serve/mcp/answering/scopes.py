@@ -43,7 +43,9 @@ def confines_of(memory: Memory, arguments: Confining, caller: Caller) -> Confine
 
 
 def filters_of(memory: Memory, arguments: Confining, confines: Confines) -> str:
-    """Return all filters of a call in the query language. Raises UsageError for a date that is none."""
+    """Return all filters of a call in the query language. Raises UsageError for a date that is none, UnknownName."""
+    if arguments.agent:
+        memory.recall.check_agents(_filter("agent", arguments.agent))
     for field in ("after", "before"):
         if getattr(arguments, field):
             memory.recall.check_date(getattr(arguments, field), name=field)

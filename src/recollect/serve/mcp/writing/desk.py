@@ -97,7 +97,10 @@ class WritingDesk:
         repo = asked.repo or self._repo()
         after, before = self._range(asked)
         question = DiaryQuestion(agent=agent, repo=repo, after=after, before=before)
-        found = self._memory.notes.diary.read(question, limit=None).entries
+        try:
+            found = self._memory.notes.diary.read(question, limit=None).entries
+        except UnknownName:
+            found = ()  # anybody may keep a diary, and this one has not begun it
         lines = [_entry_line(entry) for entry in found]
         what = f"of {name(agent) if agent else 'everybody'}{_in(repo)}"
         heading = f"{plural(len(found), 'diary entry', 'diary entries')} {what}, newest first."

@@ -91,6 +91,12 @@ class SqliteEntryReader:
         with store_errors():
             return read_glossary(self._pool.get(), now_us=now_us)
 
+    def agents(self) -> tuple[str, ...]:
+        """Return whose entries there are: slugs of agents, and names of people who keep a diary."""
+        with store_errors():
+            rows: Iterable[Any] = self._pool.get().execute("SELECT DISTINCT agent FROM entry")
+            return tuple(agent for (agent,) in rows)
+
     def counts(self) -> dict[str, int]:
         """Return how many entries there are, by kind."""
         with store_errors():

@@ -53,6 +53,12 @@ def nearest_sessions(db: apsw.Connection, name: str, limit: int) -> tuple[str, .
     return ()
 
 
+def read_agents(db: apsw.Connection) -> tuple[str, ...]:
+    """Return the slugs of the agents of stored sessions."""
+    rows: Iterable[Any] = db.execute("SELECT DISTINCT agent FROM session")
+    return tuple(agent for (agent,) in rows)
+
+
 def _uids(db: apsw.Connection, condition: str, values: list[Any], limit: int) -> tuple[str, ...]:
     rows: Iterable[Any] = db.execute(
         f"SELECT uid FROM session WHERE {condition} {_NEWEST_FIRST} LIMIT ?", [*values, limit]

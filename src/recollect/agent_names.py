@@ -1,0 +1,74 @@
+"""The names of our own agents, as data: for the hook, and for whoever resolves a name without loading an adapter.
+
+Standard library only. `recollect.agents.registry.slug_of` also knows the agents of packages and of the configuration.
+"""
+
+from __future__ import annotations
+
+OWN: dict[str, str] = {
+    "claude": "cc claudecode",
+    "codex": "codexcli openaicodex",
+    "grok": "grokbuild grokcli xaigrok",
+    "opencode": "kilocli mimo mimocode opencodeai",
+    "codewhale": "deepseektui",
+    "hermes": "hermesagent noushermes",
+    "gemini": "geminicli",
+    "cursor": "cursoragent cursorcli cursoride",
+    "vscode": "copilotchat githubcopilotchat vscodecopilot vscodecopilotchat",
+    "copilot": "copilotcli githubcopilotcli",
+    "windsurf": "cascade codeium windsurfnext",
+    "zed": "zedagent zedai",
+    "pi": "ohmypi omp picodingagent pimono prime primeagent",
+    "openclaw": "clawdbot qclaw",
+    "kimi": "kimicli kimicode kimiwork",
+    "qwen": "qwencode",
+    "cline": "claudedev saoudrizwanclaudedev",
+    "roo": "roocline roocode rooveterinaryincroocline",
+    "kilo": "kilocode kilocodekilocode kilocodelegacy kilolegacy",
+    "aider": "aiderchat",
+    "goose": "blockgoose codenamegoose",
+    "amp": "ampcode sourcegraphamp",
+    "kiro": "amazonq kirocli kiroide q",
+    "continue": "cn continuecli continuedev",
+    "openhands": "opendevin",
+    "sweagent": "",
+    "crush": "charmbraceletcrush charmcrush",
+    "chatgpt": "openaichatgpt",
+    "claudeai": "claudeweb",
+    "slack": "slackexport",
+    "droid": "factory factorydroid",
+    "vibe": "mistralvibe",
+    "gptme": "",
+    "poolside": "laguna pool poolsideagent",
+    "dsh": "deepseek deepseekharness",
+    "codebuff": "freebuff manicode",
+    "antigravity": "agy antigravitycli googleantigravity",
+    "forge": "antinomyforge forgecode",
+    "iflow": "iflowcli",
+    "qoder": "qodercli",
+    "otel": "opentelemetry opentelemetrygenai otelgenai otlp visualstudiocopilot",
+    "shelley": "exedev exeshelley",
+    "posit": "positassistant",
+    "reasonix": "deepseekreasonix",
+    "zencoder": "zencli zencodercli",
+    "commandcode": "cmdcode",
+    "cortex": "cortexcode snowflakecortex",
+    "copaw": "qwenpaw",
+    "workbuddy": "tencentworkbuddy",
+    "openclaude": "",
+    "traex": "traecli",
+}
+"""By slug, every other name in the letters that count. Written by `make docs` from the agents' declarations."""
+
+
+def letters(name: str) -> str:
+    """Return what counts of a name: its letters and digits, in small letters."""
+    return "".join(c for c in name.casefold() if c.isalnum())
+
+
+def own_slug(name: str) -> str:
+    """Return the slug of our own agent that has this name; a name that none has, as it is."""
+    if name in OWN:
+        return name
+    wanted = letters(name)
+    return wanted if wanted in OWN else next((slug for slug, names in OWN.items() if wanted in names.split()), name)
