@@ -24,8 +24,8 @@ from recollect.learn.asking import ask, batches_of, preview
 from recollect.learn.budget import Budget
 from recollect.learn.extracting import Observed
 from recollect.model.learned.spending import Amounts
-from recollect.store.sqlite.distilled.feeding import SqliteSessionFeed
-from recollect.store.sqlite.learned.spending import SqliteLedger
+from recollect.store.sqlite.insights.feed import SqliteSessionFeed
+from recollect.store.sqlite.learnings.ledger import SqliteLedger
 from tests.endpoints.model_server import BYTES_PER_TOKEN, noting, speaking
 from tests.endpoints.served import serving
 

@@ -19,7 +19,7 @@ from benchmarks.support.places import Places
 from benchmarks.support.results import Section
 from recollect import Memory
 from recollect.config import AgentConfig, Config, DaemonConfig, config_toml
-from recollect.store.learned import LearningFilter
+from recollect.store.learnings import LearningFilter
 from recollect.testing.builders import ClaudeTranscript
 
 ENDED, GOING_ON = 40, 4

@@ -63,7 +63,7 @@ def measure(at: Places, *, is_quick: bool = False) -> Section:
 
 
 def _figures(memory: Memory, *, waiting: int, seconds: float, asked: int) -> dict[str, Any]:
-    from recollect.store.sqlite.learned.spending import SqliteLedger
+    from recollect.store.sqlite.learnings.ledger import SqliteLedger
 
     status = memory.learn.status()
     ledger = SqliteLedger(memory.home)

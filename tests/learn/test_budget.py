@@ -17,7 +17,7 @@ from recollect.errors import StoreError
 from recollect.learn.budget import Budget, Denial, Reservation, tokens_at_most
 from recollect.model.learned.spending import DAY_US, Amounts, Limits, Spender, day_of_us
 from recollect.store.sqlite.connection import open_database
-from recollect.store.sqlite.learned.spending import SqliteLedger, forget_spending
+from recollect.store.sqlite.learnings.ledger import SqliteLedger, forget_spending
 
 DAY = 20_000
 NOW_US = DAY * DAY_US + 3_600_000_000

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from recollect.learn.corroborating import CONFIRMED, DAY_US
 from recollect.learn.settling import Rules, next_expiry, related, settled
 from recollect.model.learned.learnings import Learning, LearningEvidence, LearningState
-from recollect.store.learned import BY_CLOSING, BY_RULES, Known, Sighting, Verdict, VerdictName
+from recollect.store.learnings import BY_CLOSING, BY_RULES, Known, Sighting, Verdict, VerdictName
 
 T0 = 1_780_000_000_000_000
 RULES = Rules(now_us=T0 + DAY_US, action_days=14, most_actions=3)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.store.sqlite.notes.opening import SqliteNotes, SqliteNoteWriter
+from recollect.store.sqlite.notes.store import SqliteNotes, SqliteNoteWriter
 
 Writing = Callable[[], "contextmanager[SqliteNoteWriter]"]
 

@@ -23,7 +23,7 @@ from recollect.notes.facts import (
     supersede_fact,
 )
 from recollect.store.notes import FactFilter, NoteReader
-from recollect.store.sqlite.notes.opening import SqliteNotes, SqliteNoteWriter
+from recollect.store.sqlite.notes.store import SqliteNotes, SqliteNoteWriter
 
 NOW = 1_000_000
 INSTANTS = range(8)

@@ -23,7 +23,7 @@ from recollect.capture.hook_spool import put_aside
 from recollect.config import Config
 from recollect.memory import ForgetSelection, Memory
 from recollect.model.events import Event
-from recollect.store.sqlite.removing import policy
+from recollect.store.sqlite.erasure import policy
 from recollect.upkeep.retention.clock import DAY_US
 
 SESSION = "0a0a0a0a-0000-4000-8000-000000000001"

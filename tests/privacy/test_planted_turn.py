@@ -23,8 +23,8 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from recollect import Memory
 from recollect.agents.registry import adapters
-from recollect.pipeline.home import Home
 from recollect.pipeline.spool import clear_spool
+from recollect.store.home import Home
 from recollect.testing.builders import ClaudeTranscript
 from recollect.upkeep.retention.clock import DAY_US, observe
 from tests.privacy.planted_secrets import PLANTED, kinds_in

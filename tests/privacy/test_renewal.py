@@ -16,8 +16,8 @@ from recollect.memory import Memory
 from recollect.model.distilled.signals import SIGNAL_KINDS
 from recollect.privacy import configured
 from recollect.privacy.detectors import DEFAULT
-from recollect.store.distilled import NodeFilter
-from recollect.store.sqlite.removing.redacting import SqliteRedacting
+from recollect.store.insights import NodeFilter
+from recollect.store.sqlite.erasure.redaction import SqliteRedacting
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from tests.privacy.planted_secrets import PLANTED, kinds_in
 

@@ -19,7 +19,7 @@ from recollect.cli.main import run
 from recollect.config import Config
 from recollect.memory import ExportFormat, Memory
 from recollect.model.distilled.signals import SIGNAL_KINDS
-from recollect.store.distilled import NodeFilter
+from recollect.store.insights import NodeFilter
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from recollect.verbs import VERBS
 from tests.privacy.planted_secrets import PLANTED, SURROUNDINGS

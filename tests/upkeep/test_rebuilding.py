@@ -12,7 +12,7 @@ import pytest
 
 from recollect.config import Config
 from recollect.memory import DecisionQuestion, Memory, NewDecision
-from recollect.store.distilled import NodeFilter
+from recollect.store.insights import NodeFilter
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 
 AGENTS = ("claude", "codex")

@@ -15,12 +15,12 @@ from pathlib import Path
 
 from recollect.archive.chunks import ChunkPlace, SealedChunk
 from recollect.archive.condition import JOURNAL, Condition
+from recollect.archive.erasure.compaction import Compaction, Plan, Progress, sorted_out
 from recollect.archive.files import make_private_folder
 from recollect.archive.folding import ArchivedRevision, fold, fold_sizes
 from recollect.archive.journal import Journal, JournalEntry, Tombstone
 from recollect.archive.keys import HomeKeys
 from recollect.archive.packs import PackReader, PackWriter, pack_numbers, pack_path
-from recollect.archive.removing.compacting import Compaction, Plan, Progress, sorted_out
 from recollect.archive.sealing import Sealer
 from recollect.errors import ArchiveCorrupt, ArchiveError, RawGone
 

@@ -11,7 +11,7 @@ import msgspec
 
 from recollect.learn.identity import confidence_of
 from recollect.model.learned.learnings import Learning, LearningEvidence, Priority
-from recollect.store.learned import BY_CLOSING, Sighting
+from recollect.store.learnings import BY_CLOSING, Sighting
 
 DAY_US = 86_400_000_000
 SEEN_AGAIN = "seen again"

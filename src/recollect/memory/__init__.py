@@ -104,8 +104,8 @@ if TYPE_CHECKING:
     from recollect.recall.learned.showing import EntryPartView, EntryView
     from recollect.recall.overview import Cited, Overview
     from recollect.recall.quoting import CONTINUED, clean, quoted
-    from recollect.store.distilled import KeptNode, KeptSignals
-    from recollect.store.learned import LearningFilter
+    from recollect.store.insights import KeptNode, KeptSignals
+    from recollect.store.learnings import LearningFilter
     from recollect.store.ports import DriftRow, EventFilter, UsageBy
     from recollect.store.sinks.contract import Given, Item, Offsets, Retracted, Sink
     from recollect.store.sinks.database import SqliteSink
@@ -198,8 +198,8 @@ _NAMES = {
     "recollect.recall.context.learned.shown": "ShownBlock",
     "recollect.recall.context.sources": "ContextEvent",
     "recollect.recall.context.usage": "RecallStats",
-    "recollect.store.distilled": "KeptNode KeptSignals",
-    "recollect.store.learned": "LearningFilter",
+    "recollect.store.insights": "KeptNode KeptSignals",
+    "recollect.store.learnings": "LearningFilter",
     "recollect.store.ports": "DriftRow EventFilter UsageBy",
     "recollect.store.sinks.contract": "Given Item Offsets Retracted Sink",
     "recollect.store.sinks.lines": "LinesSink",

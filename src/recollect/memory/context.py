@@ -107,7 +107,7 @@ class ContextFacet:
             now_us(), agent, session, event, block.repo, block.citations, block.identifiers,
             block.tokens if block.text else 0, block.left_out, took_us, block.notes[0] if block.notes else "",
         )  # fmt: skip
-        from recollect.store.sqlite.firings import append_firings
+        from recollect.store.sqlite.context_log import append_firings
 
         try:
             append_firings(self._home, [firing])
@@ -121,7 +121,7 @@ class ContextFacet:
         Raises StoreError and its kinds.
         """
         from recollect.recall.context.usage import recall_stats
-        from recollect.store.sqlite.firings import count_own_calls, read_firings
+        from recollect.store.sqlite.context_log import count_own_calls, read_firings
 
         self.take_spooled()
         waiting = [firing for _path, firing in self._spooled()]
@@ -139,7 +139,7 @@ class ContextFacet:
         Raises StoreError and its kinds.
         """
         from recollect.recall.context.learned.shown import shown_of
-        from recollect.store.sqlite.firings import read_firings
+        from recollect.store.sqlite.context_log import read_firings
 
         self.take_spooled()
         waiting = [firing for _path, firing in self._spooled() if session in ("", firing.session)]
@@ -190,7 +190,7 @@ class ContextFacet:
 
     def take_spooled(self) -> None:
         """Store what waits in the spool; what cannot be stored now waits on."""
-        from recollect.store.sqlite.firings import append_firings
+        from recollect.store.sqlite.context_log import append_firings
 
         waiting = self._spooled()
         if not waiting:

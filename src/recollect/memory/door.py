@@ -17,7 +17,6 @@ from recollect.clock import now_us
 from recollect.config import Config, load_config
 from recollect.errors import IndexUnavailable, StoreLocked, UnknownName
 from recollect.index.text_index import TextIndex
-from recollect.memory.lazily import LazyArchive, LazyRedactor
 from recollect.memory.learned.facets import HoldsLearned
 from recollect.memory.names import hide_secret_names
 from recollect.memory.taking_in import make_home
@@ -26,6 +25,7 @@ from recollect.recall.answers import AgentStats, SearchAnswer, SessionPage, Stat
 from recollect.recall.coverage import partly, unsearched
 from recollect.recall.meaning import Meaning
 from recollect.recall.search import Searcher
+from recollect.store.lazy_archive import LazyArchive, LazyRedactor
 from recollect.store.ports import EventFilter, Reader
 from recollect.store.sqlite import open_reader
 from recollect.visible import as_stored

@@ -15,9 +15,9 @@ from recollect.index.vectors.files import ENTRIES_FOLDER, Files, remove_vectors
 from recollect.index.vectors.vector_index import VectorCoverage, VectorIndex, identity_of
 from recollect.paths import BACKGROUND_VARIABLE, HOME_VARIABLE
 from recollect.pipeline.background import be_gentle, start_detached
-from recollect.pipeline.home import Home
 from recollect.recall.answers import VectorStats
 from recollect.store.feed import TextFeed
+from recollect.store.home import Home
 from recollect.store.sqlite import has_database
 
 if TYPE_CHECKING:

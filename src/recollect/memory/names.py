@@ -13,8 +13,8 @@ import msgspec
 from recollect.config import PrivacyConfig
 from recollect.model.marker import replaced_by_markers
 from recollect.store.ports import TextRedactor
+from recollect.store.sqlite.erasure.policy import read_mark, write_mark
 from recollect.store.sqlite.readers.names import NAME_KINDS, NameKind, names_above, names_of
-from recollect.store.sqlite.removing.policy import read_mark, write_mark
 from recollect.visible import hide
 
 _MARK = "secret_names"

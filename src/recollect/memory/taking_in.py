@@ -17,10 +17,10 @@ from recollect.clock import now_us
 from recollect.config import Config
 from recollect.errors import IndexUnavailable, RecollectError, SchemaTooNew, SourceUnavailable, StoreError, StoreLocked
 from recollect.index.text_index import TextIndex
-from recollect.memory.lazily import LazyRedactor
 from recollect.memory.names import hide_secret_names, note_secret_names
 from recollect.paths import DATABASE_NAME, HOME_VARIABLE
-from recollect.pipeline.home import Home
+from recollect.store.home import Home
+from recollect.store.lazy_archive import LazyRedactor
 from recollect.store.ports import Reader
 from recollect.units import plural
 

@@ -23,7 +23,6 @@ from recollect.errors import StoreError
 from recollect.files import move, write_file
 from recollect.index.engine import give_back_memory
 from recollect.index.writer import IndexWriterSet
-from recollect.pipeline.home import Home
 from recollect.pipeline.ingest import Ingester, Sinks
 from recollect.pipeline.mend import rebuild_index
 from recollect.pipeline.rederiving.lastly import damage_of, is_all_there_is
@@ -33,12 +32,13 @@ from recollect.pipeline.work.stages import StageTimer
 from recollect.pipeline.work.trail import next_revision, same_revision
 from recollect.privacy.configured import detectors_in_force, redactor_of
 from recollect.privacy.redact import Redactor
+from recollect.store.home import Home
 from recollect.store.ports import Reader, Writer
 from recollect.store.sqlite import IngestLock, open_writer
 from recollect.store.sqlite.connection import open_database
-from recollect.store.sqlite.firings import KEPT_TABLES, copy_authored
-from recollect.store.sqlite.removing.carrying import carry_over, finish_carrying
-from recollect.store.sqlite.removing.forgetting import Tombstone as StoredTombstone
+from recollect.store.sqlite.context_log import KEPT_TABLES, copy_authored
+from recollect.store.sqlite.erasure.carried import carry_over, finish_carrying
+from recollect.store.sqlite.erasure.forget import Tombstone as StoredTombstone
 from recollect.store.sqlite.writing.short_sessions import ShortSession, short_sessions_of
 from recollect.upkeep.damage import known_damage
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from recollect.agents.base import Adapter
 from recollect.model.time import day_of
 from recollect.paths import spool_dir
-from recollect.pipeline.home import Home
 from recollect.pipeline.hook_drops.files import hooks_folder
+from recollect.store.home import Home
 from recollect.store.ports import Reader
 from recollect.upkeep.retention.clock import doubt
 

@@ -29,7 +29,6 @@ from recollect.pipeline.entries.indexing import index_entries
 from recollect.pipeline.find import Finder, Named
 from recollect.pipeline.forgetting.keeping_out import KeepingOut
 from recollect.pipeline.forgetting.running import Opened
-from recollect.pipeline.home import Home
 from recollect.pipeline.hook_drops.files import hooks_folder, sources_of_hooks
 from recollect.pipeline.hook_drops.taking import take_drops
 from recollect.pipeline.importing.shortness import tell_short
@@ -46,6 +45,7 @@ from recollect.pipeline.spool import clear_spool
 from recollect.pipeline.work.derive import sealed_state
 from recollect.pipeline.work.stages import OtherThreads, StageTimer
 from recollect.pipeline.work.tasks import TaskAnswer
+from recollect.store.home import Home
 from recollect.store.ports import Reader, SourceRow, Writer
 from recollect.store.sqlite.writer import SqliteWriter
 from recollect.units import plural, size

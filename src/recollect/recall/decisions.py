@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from recollect.model.distilled.nodes import Decision, DecisionState, Link
-from recollect.store.distilled import DistilledReader, KeptDecision, KeptLink
+from recollect.store.insights import DistilledReader, KeptDecision, KeptLink
 
 _STATES: tuple[tuple[str, DecisionState], ...] = (
     ("reverses", "reversed"), ("supersedes", "superseded"), ("contradicts", "contradicted"),

@@ -207,7 +207,7 @@ class RecentReader(Protocol):
         """Return the learnings that hold in a folder, those of its person with them; None: those of the person alone.
 
         Pending actions are all of them. Of the rest everything of the 48 hours before the newest one, and of older ones
-        the newest, see `store.sqlite.given.learnings`. In no order.
+        the newest, see `store.sqlite.context_queries.learnings`. In no order.
         """
         ...
 
@@ -221,7 +221,7 @@ class RecentReader(Protocol):
         ...
 
     def learning_note(self, name: str) -> bytes:
-        """Return a small value that learning keeps for itself, b"" for none, see `store.learned`."""
+        """Return a small value that learning keeps for itself, b"" for none, see `store.learnings`."""
         ...
 
     def close(self) -> None:

@@ -29,7 +29,7 @@ from recollect.model.payloads import (
 )
 from recollect.model.sessions import Session
 from recollect.model.time import to_iso
-from recollect.store.distilled import DistilledReader, NodeFilter
+from recollect.store.insights import DistilledReader, NodeFilter
 from recollect.store.ports import Reader, SourceRow
 from recollect.upkeep.removal.reading import lasting_pieces
 from recollect.upkeep.reports import Exported, ExportFormat, HoleInFile

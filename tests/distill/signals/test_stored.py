@@ -9,9 +9,9 @@ import pytest
 
 from recollect import Memory
 from recollect.privacy.redact import Redactor
-from recollect.store.sqlite.distilled import feeding
-from recollect.store.sqlite.distilled import light as light_reading
-from recollect.store.sqlite.distilled.feeding import SqliteSessionFeed
+from recollect.store.sqlite.insights import feed as feeding
+from recollect.store.sqlite.insights import light as light_reading
+from recollect.store.sqlite.insights.feed import SqliteSessionFeed
 from recollect.testing.builders import ClaudeTranscript
 from tests.distill.signals.stories import digest_from, signals_of
 

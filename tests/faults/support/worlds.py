@@ -14,7 +14,7 @@ import apsw
 from recollect.config import Config
 from recollect.files import DRAFT_SUFFIX
 from recollect.memory import DiaryQuestion, FactQuestion, Memory
-from recollect.store.distilled import NodeFilter
+from recollect.store.insights import NodeFilter
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from recollect.upkeep.export import raw_bytes, raw_files
 

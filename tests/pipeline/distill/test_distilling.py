@@ -19,7 +19,7 @@ from recollect.errors import ConfigError
 from recollect.memory import DistillingFacet, Memory, NewDecision, SyncProgress
 from recollect.model.distilled.nodes import Marker, Speaker
 from recollect.serve.mcp.freshness import Freshness
-from recollect.store.sqlite.distilled import feeding
+from recollect.store.sqlite.insights import feed as feeding
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from tests.pipeline.conftest import World
 from tests.pipeline.distill.plain_stages import PLAIN, WordGate
@@ -354,7 +354,7 @@ from pathlib import Path
 from recollect.config import Config, DistillConfig
 from recollect.memory import Memory
 from tests.pipeline.distill.plain_stages import PLAIN
-import recollect.store.sqlite.distilled.writing as writing
+import recollect.store.sqlite.insights.writer as writing
 step = int(sys.argv[2])
 names = ("_save_analysis", "_save_digest", "_save_nodes", "_save_session", "relate", "note_changes")
 count = 0

@@ -19,9 +19,9 @@ from recollect.pipeline.distill import sharing
 from recollect.pipeline.distill.analysing import Analysed, Analyst
 from recollect.pipeline.distill.process import AnalysisGreeting, Answer
 from recollect.pipeline.distill.running import MANY_SESSIONS
-from recollect.pipeline.home import Home
 from recollect.privacy.redact import Redactor
-from recollect.store.sqlite.distilled.feeding import SqliteSessionFeed
+from recollect.store.home import Home
+from recollect.store.sqlite.insights.feed import SqliteSessionFeed
 from tests.pipeline.conftest import World
 from tests.pipeline.distill.test_distilling import told
 

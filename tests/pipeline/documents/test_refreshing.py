@@ -22,8 +22,8 @@ from recollect.model.marker import PRIVATE_MARKER
 from recollect.pipeline.documents import refreshing, taking
 from recollect.pipeline.documents.refreshing import Bounds, DocumentDesk, is_due, refresh
 from recollect.pipeline.documents.report import CollectionReport
-from recollect.pipeline.home import Home
 from recollect.store.documents import Collection, path_mark
+from recollect.store.home import Home
 from recollect.store.sqlite.documents.removing import forget_document, place_of
 from recollect.store.sqlite.documents.storing import SqliteDocuments
 from recollect.store.sqlite.entries.packing import unpack_part

@@ -9,7 +9,7 @@ from recollect.learn.identity import confidence_of, learning_id
 from recollect.memory import Memory
 from recollect.model.learned.learnings import Learning, LearningEvidence, LearningKind
 from recollect.model.payloads import UserMessage
-from recollect.store.distilled import OfSession
+from recollect.store.insights import OfSession
 
 _SAID = re.compile(r"(?P<kind>fact|pattern|correction|preference|action)(?P<held>!?): (?P<text>[^\n]+)")
 

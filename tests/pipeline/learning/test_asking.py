@@ -14,8 +14,8 @@ from recollect.config import Config, DistillConfig, LearningConfig
 from recollect.memory import Memory
 from recollect.memory.learned.learning import LearnFacet
 from recollect.pipeline.learning.asking import Asking
-from recollect.store.learned import LearningFilter
-from recollect.store.sqlite.learned.jobs import MAX_ATTEMPTS
+from recollect.store.learnings import LearningFilter
+from recollect.store.sqlite.learnings.jobs import MAX_ATTEMPTS
 from recollect.testing.builders import ClaudeTranscript
 from tests.endpoints import model_server as models
 from tests.endpoints.served import Answer, Behaviour, Server, serving
@@ -342,8 +342,8 @@ def test_killed_between_any_two_steps_it_goes_on_and_nothing_is_kept_twice(
     world: World, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
     from recollect.learn.asking import running
-    from recollect.store.sqlite.learned.jobs import SqliteJobQueue
-    from recollect.store.sqlite.learned.writing import SqliteLearningStore
+    from recollect.store.sqlite.learnings.jobs import SqliteJobQueue
+    from recollect.store.sqlite.learnings.writer import SqliteLearningStore
 
     steps = [0]
 

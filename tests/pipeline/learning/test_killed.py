@@ -9,8 +9,8 @@ import pytest
 
 from recollect.config import Config
 from recollect.memory import Memory
-from recollect.store.sqlite.learned.jobs import SqliteJobQueue
-from recollect.store.sqlite.learned.writing import SqliteLearningStore
+from recollect.store.sqlite.learnings.jobs import SqliteJobQueue
+from recollect.store.sqlite.learnings.writer import SqliteLearningStore
 from tests.pipeline.conftest import World
 from tests.pipeline.learning.stand_ins import OneRule, take_in, told
 

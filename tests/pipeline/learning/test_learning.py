@@ -12,10 +12,10 @@ from recollect.memory import ForgetSelection, Memory
 from recollect.memory.learned.learning import LearnFacet, NewLearning
 from recollect.model.learned.learnings import Learning
 from recollect.pipeline.learning.running import ONE_BY_ONE_US
-from recollect.store.learned import LearningFilter
-from recollect.store.sqlite.learned import jobs
-from recollect.store.sqlite.learned.jobs import MAX_ATTEMPTS, US_PER_EVENT
-from recollect.store.sqlite.learned.writing import SqliteLearningStore
+from recollect.store.learnings import LearningFilter
+from recollect.store.sqlite.learnings import jobs
+from recollect.store.sqlite.learnings.jobs import MAX_ATTEMPTS, US_PER_EVENT
+from recollect.store.sqlite.learnings.writer import SqliteLearningStore
 from tests.pipeline.conftest import World
 from tests.pipeline.learning.stand_ins import OneRule, states, take_in, told
 

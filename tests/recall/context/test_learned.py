@@ -203,7 +203,7 @@ def test_new_sure_and_fitting_ones_come_before_old_doubtful_and_foreign_ones(sho
 def test_everything_of_the_last_two_days_is_looked_at(
     shop: Shop, told: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from recollect.store.sqlite.given import learnings
+    from recollect.store.sqlite.context_queries import learnings
 
     monkeypatch.setattr(learnings, "LOOKED_AT", 3)
     keep(

@@ -11,7 +11,7 @@ import pytest
 from recollect.model.distilled.nodes import Decision, Evidence, Link
 from recollect.model.events import SourceLocation
 from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, ask_decisions, cited, path_fits
-from recollect.store.distilled import DistilledReader, KeptDecision, KeptLink
+from recollect.store.insights import DistilledReader, KeptDecision, KeptLink
 
 AT = SourceLocation("s-a", 1, 0, 10, 0, "ab" * 32)
 

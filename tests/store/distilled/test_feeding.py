@@ -11,12 +11,12 @@ import pytest
 
 from recollect.archive.chunks import ChunkPlace
 from recollect.model.payloads import KINDS
-from recollect.store.distilled import AnalysisDraft
+from recollect.store.insights import AnalysisDraft
 from recollect.store.keys import FLAG_OWN
 from recollect.store.ports import SliceResult
 from recollect.store.sqlite import SqliteReader, SqliteWriter
-from recollect.store.sqlite.distilled import feeding
-from recollect.store.sqlite.distilled.feeding import SqliteSessionFeed
+from recollect.store.sqlite.insights import feed as feeding
+from recollect.store.sqlite.insights.feed import SqliteSessionFeed
 from tests.store.conftest import home, reader, writer
 from tests.store.slices import START, Line, Source, make_slices, write_all
 

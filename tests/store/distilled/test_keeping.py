@@ -16,10 +16,10 @@ from recollect.model.distilled.nodes import Binding, Decision, Episode, Evidence
 from recollect.model.distilled.signals import EditSeen, ErrorSeen, Signal
 from recollect.model.events import SourceLocation
 from recollect.model.sessions import Session
-from recollect.store.distilled import AnalysisDraft, NodeFilter, SavedCounts
+from recollect.store.insights import AnalysisDraft, NodeFilter, SavedCounts
 from recollect.store.sqlite import SqliteReader, SqliteWriter
-from recollect.store.sqlite.distilled.adding import add_decision
-from recollect.store.sqlite.distilled.reading import SqliteDistilledReader
+from recollect.store.sqlite.insights.added import add_decision
+from recollect.store.sqlite.insights.reader import SqliteDistilledReader
 from tests.store.conftest import home, reader, writer
 from tests.store.slices import START, Line, make_slices, write_all
 

@@ -10,12 +10,12 @@ import msgspec
 import pytest
 
 from recollect.model.learned.learnings import Learning, LearningEvidence
-from recollect.store.learned import BY_RULES, Job, Quarantined, Sighting, Verdict
+from recollect.store.learnings import BY_RULES, Job, Quarantined, Sighting, Verdict
 from recollect.store.sqlite.connection import open_database
-from recollect.store.sqlite.learned.forgetting import forget_sessions
-from recollect.store.sqlite.learned.writing import SqliteLearningStore, open_learning_store
-from recollect.store.sqlite.removing.written.naming import saying
-from recollect.store.sqlite.removing.written.taking_away import Keeping, take_away
+from recollect.store.sqlite.erasure.written.names import saying
+from recollect.store.sqlite.erasure.written.removal import Keeping, take_away
+from recollect.store.sqlite.learnings.erasure import forget_sessions
+from recollect.store.sqlite.learnings.writer import SqliteLearningStore, open_learning_store
 
 TABLES = ("learning", "learning_sighting", "learning_evidence", "verdict", "job", "quarantine", "entry")
 

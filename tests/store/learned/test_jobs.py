@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import StoreLocked
-from recollect.store.learned import Job
+from recollect.store.learnings import Job
 from recollect.store.sqlite.connection import open_database
-from recollect.store.sqlite.learned.jobs import LONGEST_WAIT_US, MAX_ATTEMPTS
-from recollect.store.sqlite.learned.writing import SqliteLearningStore, open_learning_store
+from recollect.store.sqlite.learnings.jobs import LONGEST_WAIT_US, MAX_ATTEMPTS
+from recollect.store.sqlite.learnings.writer import SqliteLearningStore, open_learning_store
 
 NOW = 1_800_000_000_000_000
 LEASE = 60_000_000

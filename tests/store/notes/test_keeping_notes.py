@@ -17,9 +17,9 @@ from recollect.notes.facts import NewFact, add_fact, end_fact, retract_fact
 from recollect.ready import FOLDER, STAMP
 from recollect.store.notes import DiaryFilter, FactFilter, TagRow, changed_fact, cut_parts
 from recollect.store.sqlite.connection import open_database
-from recollect.store.sqlite.notes import undoing
-from recollect.store.sqlite.notes.opening import SqliteNotes
-from recollect.store.sqlite.notes.undoing import undo_batch
+from recollect.store.sqlite.notes import undo as undoing
+from recollect.store.sqlite.notes.store import SqliteNotes
+from recollect.store.sqlite.notes.undo import undo_batch
 from recollect.store.sqlite.readers.glossary import read_glossary
 
 NOW = 1_785_574_800_000_000
@@ -203,8 +203,8 @@ KILLED = """
 import os, sys, apsw
 from pathlib import Path
 from recollect.notes.facts import NewFact, supersede_fact
-from recollect.store.sqlite.notes import undoing
-from recollect.store.sqlite.notes.opening import SqliteNotes
+from recollect.store.sqlite.notes import undo as undoing
+from recollect.store.sqlite.notes.store import SqliteNotes
 left = int(sys.argv[2])
 def count(*_):
     global left

@@ -25,7 +25,7 @@ from recollect.memory.presence.status import Counters
 from recollect.recall.context.learned.beginning import SOUL_TEXT
 from recollect.recall.context.learned.person_files import fronts, person_files
 from recollect.serve.daemon.asking import DaemonAnswer
-from recollect.store.sqlite.learned.writing import open_learning_store
+from recollect.store.sqlite.learnings.writer import open_learning_store
 from tests.recall.context.conftest import Session, Shop
 from tests.recall.context.learned import keep, learned
 
@@ -215,7 +215,7 @@ def test_a_store_that_cannot_be_read_is_told_by_its_error(told: Session, shop: S
 
 
 def test_what_was_given_up_and_what_was_held_back_is_told(told: Session, recollect: Recollect, shop: Shop) -> None:
-    from recollect.store.learned import Job, Quarantined
+    from recollect.store.learnings import Job, Quarantined
 
     with open_learning_store(shop.memory.home) as store, store.transaction():
         store.queue.add([Job("model:1", "model", told.uid, made_at=1, due_at=1)])

@@ -16,7 +16,7 @@ from recollect.memory import DeepPart, ForgetSelection, Memory
 from recollect.model.distilled.nodes import kind_of_node
 from recollect.paths import DATABASE_NAME
 from recollect.pipeline.mend import documents_of
-from recollect.store.distilled import NodeFilter
+from recollect.store.insights import NodeFilter
 from recollect.store.ports import IndexDoc
 from recollect.store.sqlite import IngestLock
 from recollect.testing.builders import ClaudeTranscript, CodexRollout

@@ -17,7 +17,7 @@ from recollect.archive.archive import Archive
 from recollect.config import Config
 from recollect.memory import ForgetSelection, Memory
 from recollect.pipeline.forgetting import running
-from recollect.store.sqlite.removing.forgetting import SqliteForgetting
+from recollect.store.sqlite.erasure.forget import SqliteForgetting
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from tests.pipeline.conftest import World
 from tests.upkeep.forgetting.nowhere import holding

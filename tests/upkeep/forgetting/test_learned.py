@@ -15,7 +15,7 @@ from recollect.model.learned.learnings import Learning, LearningEvidence
 from recollect.model.learned.notes import DiaryEntry, Fact
 from recollect.pipeline.forgetting import running
 from recollect.store.documents import Collection
-from recollect.store.learned import Verdict
+from recollect.store.learnings import Verdict
 from recollect.store.sqlite.connection import open_database
 from recollect.store.sqlite.entries.writing import put_entries
 from recollect.store.sqlite.notes.diary import put_diary

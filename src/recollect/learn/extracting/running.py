@@ -26,7 +26,7 @@ _OF_PEOPLE: Final = ("human", "queued")
 def extract(observed: Observed, reading: Reading, *, home_repo: str = "") -> Extracted:
     """Return what a session teaches by rules alone. Pure and deterministic: same events, same learnings.
 
-    observed: `store.distilled.OfSession`, or anything like it. reading: how prose and commands are read
+    observed: `store.insights.OfSession`, or anything like it. reading: how prose and commands are read
     (`pipeline.learning.reading`). home_repo: the repository of a session that names none. Events of subagents, injected
     messages and sessions of our own teach nothing that somebody said.
     """

@@ -15,11 +15,11 @@ from recollect.model.distilled.nodes import Binding, Decision, EditRef, Episode
 from recollect.model.events import Event
 from recollect.recall.blame import Blame, BoundDecision, RecordedEdit, blame
 from recollect.recall.context.folders import folder_of
-from recollect.store.distilled import NodeFilter
+from recollect.store.insights import NodeFilter
 from recollect.store.ports import EventFilter
 
 if TYPE_CHECKING:
-    from recollect.store.distilled import DistilledReader, KeptNode
+    from recollect.store.insights import DistilledReader, KeptNode
     from recollect.store.ports import Reader
 
 MAX_TIMELINE = 20_000

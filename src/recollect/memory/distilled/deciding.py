@@ -15,18 +15,18 @@ import msgspec
 
 from recollect.config import Config
 from recollect.errors import StoreError, UsageError
-from recollect.memory.lazily import LazyRedactor
 from recollect.model.distilled.nodes import Decision, Evidence, Option, node_id
 from recollect.model.events import SourceLocation
 from recollect.model.sessions import Session, gone_among
 from recollect.model.time import required_time
 from recollect.ready import withdraw
 from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, DecisionView, ask_decisions, cited
+from recollect.store.lazy_archive import LazyRedactor
 from recollect.store.ports import EventFilter
 from recollect.store.sqlite import has_database
 
 if TYPE_CHECKING:
-    from recollect.store.distilled import DistilledReader
+    from recollect.store.insights import DistilledReader
     from recollect.store.ports import Reader
 
 MAX_CHARS = 4_000
@@ -94,7 +94,7 @@ class DecisionsFacet:
         `memory.distilling.run(sessions=())` does so at once.
         Raises UsageError for an empty or endless text, UnknownName for a session or event, StoreLocked, StoreError.
         """
-        from recollect.store.sqlite.distilled.adding import add_decision
+        from recollect.store.sqlite.insights.added import add_decision
 
         _check(new)
         session, evidence = self._place(new.session)

@@ -9,7 +9,7 @@ from recollect.distill.correlation import counts_as_infra, exported
 from recollect.model.distilled.digests import Digest
 from recollect.model.payloads import ToolCall
 from recollect.paths import DATABASE_NAME
-from recollect.store.sqlite.distilled.feeding import SqliteSessionFeed
+from recollect.store.sqlite.insights.feed import SqliteSessionFeed
 
 
 def exported_of(home: Path, digest: Digest, infra: tuple[str, ...]) -> dict[str, str]:

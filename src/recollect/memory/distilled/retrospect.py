@@ -13,13 +13,13 @@ from recollect.model.distilled.signals import SIGNAL_KINDS, Signal
 from recollect.model.events import Event
 from recollect.model.sessions import Session
 from recollect.recall.decisions import DecisionQuestion
-from recollect.store.distilled import NodeFilter
+from recollect.store.insights import NodeFilter
 from recollect.store.ports import EventFilter
 
 if TYPE_CHECKING:
     from recollect.memory.distilled.deciding import DecisionsFacet
     from recollect.model.usage import UsageReport
-    from recollect.store.distilled import DistilledReader
+    from recollect.store.insights import DistilledReader
     from recollect.store.ports import Reader, UsageBy
 
 _PAGE = 200

@@ -13,7 +13,7 @@ from recollect.config import Config
 from recollect.errors import ArchiveError, StoreError, StoreLocked
 from recollect.paths import DATABASE_NAME
 from recollect.pipeline.distill.running import DistillReport
-from recollect.pipeline.home import Home
+from recollect.store.home import Home
 from recollect.upkeep.reports import DistillHealth
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ class DistillingFacet:
         """Return how far it is, from the database alone. Raises StoreError and its kinds."""
         from recollect.pipeline.distill.analysing import scheme_of
         from recollect.pipeline.distill.running import MICROSECONDS
-        from recollect.store.sqlite.distilled.feeding import SqliteSessionFeed
-        from recollect.store.sqlite.distilled.reading import SqliteDistilledReader
+        from recollect.store.sqlite.insights.feed import SqliteSessionFeed
+        from recollect.store.sqlite.insights.reader import SqliteDistilledReader
 
         scheme, now = scheme_of(self._memory.config), self._now_us()
         feed = SqliteSessionFeed(self._memory.home, None, None)
@@ -137,8 +137,8 @@ def distill(memory: WritableHome, opened: Opened, wanted: Wanted, *, now_us: Cal
     """Analyse with the ingest lock held, see `DistillingFacet.run`."""
     from recollect.pipeline.distill.running import Distilling, Sides, TransactionalWriter
     from recollect.privacy.configured import redactor_of
-    from recollect.store.sqlite.distilled.feeding import SqliteSessionFeed
-    from recollect.store.sqlite.distilled.reading import SqliteDistilledReader
+    from recollect.store.sqlite.insights.feed import SqliteSessionFeed
+    from recollect.store.sqlite.insights.reader import SqliteDistilledReader
 
     writer, archive, keys = opened
     feed = SqliteSessionFeed(memory.home, archive, redactor_of(keys.marker_key, memory.config.privacy))

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from recollect.pipeline.report import SyncReport
     from recollect.pipeline.sync import SyncRequest
     from recollect.recall.decisions import DecisionsAnswer
-    from recollect.store.distilled import DistilledReader, KeptNode
+    from recollect.store.insights import DistilledReader, KeptNode
     from recollect.store.sqlite import SqliteWriter
-    from recollect.store.sqlite.distilled.reading import SqliteDistilledReader
+    from recollect.store.sqlite.insights.reader import SqliteDistilledReader
 
 
 class TellsMeaning(TakesIn):
@@ -56,7 +56,7 @@ class TellsMeaning(TakesIn):
         kinds: of `model.distilled.nodes.NODE_KINDS`, empty: all. session: exact uid. after/before: UTC microseconds,
         [after, before).
         """
-        from recollect.store.distilled import NodeFilter
+        from recollect.store.insights import NodeFilter
 
         if not self._is_there():
             return iter(())
@@ -143,7 +143,7 @@ class TellsMeaning(TakesIn):
 
     def distilled(self) -> DistilledReader:
         """Return the shared reader of what was distilled; an empty memory is made where there is none."""
-        from recollect.store.sqlite.distilled.reading import SqliteDistilledReader
+        from recollect.store.sqlite.insights.reader import SqliteDistilledReader
 
         self.reader()
         with self._lock:

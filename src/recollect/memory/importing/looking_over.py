@@ -11,12 +11,12 @@ from pathlib import Path
 from recollect.archive.archive import Archive
 from recollect.archive.keys import load_keys, load_or_create_keys
 from recollect.capture.unpack import unpacked
-from recollect.memory.lazily import LazyArchive, LazyRedactor
 from recollect.pipeline.find import named_by
-from recollect.pipeline.home import Home
 from recollect.pipeline.importing.known import StoredSources
 from recollect.pipeline.report import SyncReport
 from recollect.pipeline.sync import Places, SyncRequest, look_over
+from recollect.store.home import Home
+from recollect.store.lazy_archive import LazyArchive, LazyRedactor
 from recollect.store.sqlite import has_database, open_reader
 from recollect.upkeep.forgetting.tombstones import NOTHING, Forgotten
 

@@ -14,9 +14,9 @@ import msgspec
 
 from recollect.config import Config
 from recollect.errors import StoreLocked, UnknownName
-from recollect.pipeline.home import Home
 from recollect.store.documents import Collection as StoredCollection
 from recollect.store.documents import DocumentCounts, DocumentState, StoredDocument, document_uid
+from recollect.store.home import Home
 from recollect.store.sqlite import has_database
 from recollect.store.sqlite.documents.storing import SqliteDocuments
 

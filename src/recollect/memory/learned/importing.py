@@ -37,7 +37,7 @@ from recollect.store.notes import FactFilter, NoteReader
 from recollect.store.sqlite.documents.writing import save_collection, save_documents
 from recollect.store.sqlite.notes.batches import new_batch
 from recollect.store.sqlite.notes.imported import has_collection, is_kept_out, taken_as
-from recollect.store.sqlite.notes.opening import SqliteNoteReader, SqliteNoteWriter
+from recollect.store.sqlite.notes.store import SqliteNoteReader, SqliteNoteWriter
 
 PREFIX = "mempalace-"
 """Of the collections: one a wing."""

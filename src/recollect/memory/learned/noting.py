@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Protocol
 
 from recollect.config import Config
 from recollect.errors import StoreError
-from recollect.memory.lazily import LazyRedactor
 from recollect.model.sessions import Session
 from recollect.model.time import Period, required_time
+from recollect.store.lazy_archive import LazyRedactor
 from recollect.store.sqlite import has_database
-from recollect.store.sqlite.notes.opening import SqliteNoteReader, SqliteNotes, SqliteNoteWriter
+from recollect.store.sqlite.notes.store import SqliteNoteReader, SqliteNotes, SqliteNoteWriter
 
 if TYPE_CHECKING:
     from recollect.memory.agents import AgentsFacet
     from recollect.memory.learned.learning.facet import LearnFacet
-    from recollect.store.distilled import DistilledReader
+    from recollect.store.insights import DistilledReader
     from recollect.store.ports import Reader
 
 

@@ -14,7 +14,7 @@ from recollect.model.learned.notes import Batch, Fact
 from recollect.notes.facts import NewFact, add_fact, end_fact, retract_fact
 from recollect.notes.seeding import Decided, fact_of_learning, facts_of_decision
 from recollect.recall.decisions import DecisionQuestion, DecisionView, ask_decisions
-from recollect.store.learned import LearningFilter
+from recollect.store.learnings import LearningFilter
 from recollect.store.notes import FactFilter, NoteWriter
 from recollect.store.sqlite.notes.batches import new_batch
 from recollect.units import plural
@@ -80,7 +80,7 @@ class SeedingFacet:
         return [Decided(v.decision, v.repo, v.recorded_at, _ended_at(v)) for v in reversed(views)]
 
     def _learned(self, repo: str) -> list[NewFact]:
-        from recollect.store.sqlite.learned.reading import SqliteLearningReader
+        from recollect.store.sqlite.learnings.reader import SqliteLearningReader
 
         where = LearningFilter(kinds=("fact",), states=GIVEN_STATES, repos=(repo,) if repo else ())
         reader = SqliteLearningReader(self._noting.memory.home)

@@ -10,14 +10,14 @@ from recollect.memory.pipes.playing import Changes
 from recollect.memory.pipes.watching import Batch, Wanted
 from recollect.model.distilled.signals import SIGNAL_KINDS
 from recollect.model.events import Event
-from recollect.store.distilled import NodeFilter
+from recollect.store.insights import NodeFilter
 from recollect.store.sinks.contract import id_of_item
 from recollect.store.sqlite.readers.following import SessionNews, SqliteFollowing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recollect.store.distilled import DistilledReader
+    from recollect.store.insights import DistilledReader
     from recollect.store.ports import Reader
     from recollect.store.sinks.contract import Item, Sink
 

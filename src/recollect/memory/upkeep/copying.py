@@ -29,13 +29,13 @@ from recollect.memory.taking_in import make_home
 from recollect.model.time import minute_of
 from recollect.paths import DATABASE_NAME
 from recollect.pipeline.forgetting.running import Opened, apply_tombstones
-from recollect.pipeline.home import Home
 from recollect.pipeline.rebuild import rebuild_all, rebuild_index_of, revisions_of
 from recollect.store.documents import path_mark
+from recollect.store.home import Home
 from recollect.store.sqlite import IngestLock, SqliteReader, open_reader, open_writer
 from recollect.store.sqlite.audit import add_audit
-from recollect.store.sqlite.firings import copy_authored
-from recollect.store.sqlite.removing.written.taking_away import Keeping
+from recollect.store.sqlite.context_log import copy_authored
+from recollect.store.sqlite.erasure.written.removal import Keeping
 from recollect.store.sqlite.snapshots.taking import take_snapshot
 from recollect.upkeep.copies.backing_up import back_up
 from recollect.upkeep.copies.copying import Progress, Wish
@@ -194,7 +194,7 @@ def _make_index(memory: ClosableHome, staged: Staged) -> None:
 
 
 def _reader(memory: ClosableHome, staged: Staged) -> SqliteReader:
-    from recollect.memory.lazily import LazyArchive, LazyRedactor
+    from recollect.store.lazy_archive import LazyArchive, LazyRedactor
 
     folders = Home(staged.folder)
     return open_reader(staged.folder, LazyArchive(folders), LazyRedactor(folders.keys, memory.config.privacy))

@@ -16,18 +16,18 @@ from recollect.clock import now_us
 from recollect.config import Config
 from recollect.errors import IndexUnavailable, StoreCorrupt
 from recollect.memory.embedders import embedder_of
-from recollect.memory.lazily import LazyArchive, LazyRedactor
 from recollect.model.distilled.nodes import kind_of_node
 from recollect.paths import DATABASE_NAME
 from recollect.pipeline.entries.indexing import entry_documents, in_batches
-from recollect.pipeline.home import Home
 from recollect.pipeline.ingest import Ingester, Sinks
 from recollect.pipeline.mend import documents_of
 from recollect.pipeline.rebuild import rederive
 from recollect.pipeline.report import AgentSync, SyncReport
 from recollect.pipeline.work.stages import StageTimer
 from recollect.privacy.configured import redactor_of
-from recollect.store.distilled import DistilledReader, NodeFilter
+from recollect.store.home import Home
+from recollect.store.insights import DistilledReader, NodeFilter
+from recollect.store.lazy_archive import LazyArchive, LazyRedactor
 from recollect.store.ports import Reader
 from recollect.store.sqlite import IngestLock, SqliteReader, SqliteTextFeed, open_reader, open_writer
 from recollect.store.sqlite.snapshots.comparing import compare
@@ -183,7 +183,7 @@ def _vectors(memory: OpenHome, home: Home) -> DeepPart:
 def _digests(memory: OpenHome, home: Home, keys: HomeKeys, progress: Progress | None) -> DeepPart:
     """Analyse every analysed session again; its digest and the ids of its nodes must come out the same."""
     from recollect.pipeline.distill.analysing import Analyst, scheme_of
-    from recollect.store.sqlite.distilled.feeding import SqliteSessionFeed
+    from recollect.store.sqlite.insights.feed import SqliteSessionFeed
 
     check = PartCheck("digests")
     archive = Archive.open(home.archive, keys, read_only=True)

@@ -20,7 +20,7 @@ from recollect.memory.setup import SetupFacet
 from recollect.model.sessions import Session
 from recollect.pipeline.distill.running import DistillReport
 from recollect.pipeline.report import SyncReport
-from recollect.store.distilled import DistilledReader, NodeFilter
+from recollect.store.insights import DistilledReader, NodeFilter
 from recollect.store.ports import Reader
 from recollect.upkeep.export import Stored, export, raw_bytes, raw_files, render
 from recollect.upkeep.reports import DistillHealth, DoctorReport, Exported, ExportFormat, Fix, VerifyReport

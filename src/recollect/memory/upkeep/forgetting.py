@@ -18,13 +18,13 @@ from recollect.errors import RecollectError, StoreLocked, UsageError
 from recollect.model.sessions import Session
 from recollect.pipeline.distill.running import DistillReport
 from recollect.pipeline.forgetting.running import Opened, Reasons, choosing_of, forget, has_text, resume
-from recollect.pipeline.home import Home
 from recollect.pipeline.report import SyncReport
+from recollect.store.home import Home
 from recollect.store.ports import Hole, Reader
 from recollect.store.sqlite import SqliteWriter
 from recollect.store.sqlite.audit import add_audit
-from recollect.store.sqlite.removing.choosing import SqliteChoosing, StoredSession
-from recollect.store.sqlite.removing.written.naming import Written
+from recollect.store.sqlite.erasure.selection import SqliteChoosing, StoredSession
+from recollect.store.sqlite.erasure.written.names import Written
 from recollect.upkeep.forgetting.choosing import Archived, Choosing, Chosen, compiled
 from recollect.upkeep.forgetting.finding import runs
 from recollect.upkeep.forgetting.reports import (

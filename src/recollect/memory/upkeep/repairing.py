@@ -16,13 +16,13 @@ from recollect.config import Config
 from recollect.errors import ArchiveError, KeyUnavailable, RecollectError, SchemaTooNew, StoreError
 from recollect.files import write_file
 from recollect.pipeline.forgetting.running import Opened
-from recollect.pipeline.home import Home
 from recollect.pipeline.repair.in_step import bring_in_step
 from recollect.pipeline.report import SyncReport
+from recollect.store.home import Home
 from recollect.store.ports import Reader
 from recollect.store.sqlite import IngestLock, quick_check
 from recollect.store.sqlite.connection import has_archive
-from recollect.store.sqlite.firings import has_authored
+from recollect.store.sqlite.context_log import has_authored
 from recollect.store.sqlite.snapshots.holders import chunks_of_packs, pack_ends
 from recollect.units import plural
 from recollect.upkeep.completeness import behind, untold

@@ -14,12 +14,12 @@ from recollect.errors import IndexUnavailable, StoreLocked, UsageError
 from recollect.memory.distilled.running import Wanted, distill
 from recollect.model.sessions import Session
 from recollect.paths import DATABASE_NAME
-from recollect.pipeline.home import Home
-from recollect.store.distilled import DistilledReader
+from recollect.store.home import Home
+from recollect.store.insights import DistilledReader
 from recollect.store.ports import Reader
 from recollect.store.sqlite import has_database
-from recollect.store.sqlite.removing import policy
-from recollect.store.sqlite.removing.holdings import read_holdings, read_table_bytes
+from recollect.store.sqlite.erasure import policy
+from recollect.store.sqlite.erasure.holdings import read_holdings, read_table_bytes
 from recollect.units import plural, size
 from recollect.upkeep.notifying import Notice, notify
 from recollect.upkeep.retention.cadence import is_due, swept, swept_at
@@ -265,7 +265,7 @@ def _mend(memory: RetainingHome, writer: SqliteWriter) -> list[str]:
     from recollect.index.writer import IndexWriterSet
     from recollect.pipeline.forgetting.remake import remake_shards
     from recollect.pipeline.mend import mend_index
-    from recollect.store.sqlite.removing.choosing import SqliteChoosing
+    from recollect.store.sqlite.erasure.selection import SqliteChoosing
 
     folders, reader = Home(memory.home), memory.reader()
     try:

@@ -19,7 +19,7 @@ from recollect.clock import now_us
 from recollect.config import Config
 from recollect.errors import KeyUnavailable, StoreError, UsageError
 from recollect.model.events import Event, SourceLocation
-from recollect.pipeline.home import Home
+from recollect.store.home import Home
 from recollect.store.ports import Reader
 from recollect.store.sqlite import IngestLock
 from recollect.store.sqlite.audit import AuditEntry, add_audit, read_audit

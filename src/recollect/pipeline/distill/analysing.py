@@ -14,7 +14,7 @@ from recollect.config import Config
 from recollect.errors import ArchiveError, ConfigError, StoreCorrupt, StoreError, where_raised
 from recollect.pipeline.distill.evicted import added_to
 from recollect.pipeline.distill.evidence import completed, locations_of
-from recollect.store.distilled import AnalysisDraft, OfSession, SessionFeed
+from recollect.store.insights import AnalysisDraft, OfSession, SessionFeed
 
 # A sync that has nothing to analyse, which is most of them, loads none of what analysing needs.
 if TYPE_CHECKING:

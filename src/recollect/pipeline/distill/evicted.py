@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.store.distilled import AnalysisDraft, Base
+from recollect.store.insights import AnalysisDraft, Base
 
 
 def added_to(base: Base, draft: AnalysisDraft) -> AnalysisDraft:

@@ -19,7 +19,7 @@ from recollect.errors import RecollectError
 from recollect.pipeline.distill.analysing import Analysed, Analyst
 from recollect.pipeline.work.process import receive, send
 from recollect.privacy.configured import redactor_of
-from recollect.store.sqlite.distilled.feeding import SqliteSessionFeed
+from recollect.store.sqlite.insights.feed import SqliteSessionFeed
 
 
 class AnalysisGreeting(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ import msgspec
 
 from recollect.config import Config
 from recollect.pipeline.distill.analysing import Analysed, Analyst, scheme_of
-from recollect.store.distilled import DistilledReader, SessionFeed
+from recollect.store.insights import DistilledReader, SessionFeed
 
 # A sync that has nothing to analyse, which is most of them, loads none of what analysing needs.
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from recollect.distill.stages import Stages
     from recollect.pipeline.distill.process import AnalysisGreeting
-    from recollect.store.distilled import DistilledWriter
+    from recollect.store.insights import DistilledWriter
 
 MICROSECONDS = 1_000_000
 MANY_SESSIONS = 32

@@ -24,10 +24,10 @@ from recollect.errors import SourceError, SourceUnavailable
 from recollect.model.learned.entries import EntryDraft
 from recollect.pipeline.documents.report import CollectionReport, DocumentProgress, DocumentProgressCallback
 from recollect.pipeline.documents.taking import Taker, failed_row, listed_row, rules_of
-from recollect.pipeline.home import Home
 from recollect.privacy.configured import redactor_of
 from recollect.store.documents import Collection as DocumentCollection
 from recollect.store.documents import DocumentStore, StoredDocument, document_uid, path_mark
+from recollect.store.home import Home
 from recollect.units import plural
 
 _GROUP_FILES = 200

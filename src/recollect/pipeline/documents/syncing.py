@@ -8,7 +8,7 @@ from typing import NamedTuple
 from recollect.archive.keys import HomeKeys
 from recollect.config import Config
 from recollect.pipeline.documents.report import CollectionReport
-from recollect.pipeline.home import Home
+from recollect.store.home import Home
 from recollect.store.sqlite.documents.storing import SqliteDocuments
 
 

@@ -21,9 +21,9 @@ from recollect.model.sessions import SessionPatch
 from recollect.pipeline.forgetting.running import Opened, Reasons, choosing_of, forget, resume
 from recollect.pipeline.forgetting.spooled import Meant, clear_spooled
 from recollect.store.ports import SessionPart, SliceResult
-from recollect.store.sqlite.removing.choosing import SqliteChoosing, StoredSession
-from recollect.store.sqlite.removing.forgetting import Tombstone
-from recollect.store.sqlite.removing.holes import WaitingCut
+from recollect.store.sqlite.erasure.forget import Tombstone
+from recollect.store.sqlite.erasure.holes import WaitingCut
+from recollect.store.sqlite.erasure.selection import SqliteChoosing, StoredSession
 from recollect.units import plural
 from recollect.upkeep.forgetting.finding import runs
 from recollect.upkeep.forgetting.reports import ForgetReport

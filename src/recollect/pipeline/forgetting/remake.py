@@ -11,9 +11,9 @@ from recollect.files import move
 from recollect.index.engine import shard_names
 from recollect.index.writer import IndexWriterSet
 from recollect.pipeline.entries.indexing import add_all_entries
-from recollect.pipeline.home import Home
 from recollect.pipeline.mend import documents_of
 from recollect.store.entries import ENTRY_SHARDS
+from recollect.store.home import Home
 from recollect.store.ports import SEQ_BITS, ChangeRange, IndexEvent, Reader
 
 _NEW = "text.new"

@@ -35,17 +35,17 @@ from recollect.model.sessions import SessionPatch
 from recollect.pipeline.embed import LOCK_NAME, STOP_NAME
 from recollect.pipeline.forgetting.remake import remake_shards
 from recollect.pipeline.forgetting.spooled import Meant, clear_spooled
-from recollect.pipeline.home import Home
 from recollect.pipeline.mend import INDEX
 from recollect.ready import FOLDER as READY_FOLDER
 from recollect.store.documents import path_mark
 from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD
+from recollect.store.home import Home
 from recollect.store.ports import Reader
 from recollect.store.sqlite import IngestLock, SqliteWriter
-from recollect.store.sqlite.removing.choosing import SqliteChoosing
-from recollect.store.sqlite.removing.forgetting import Tombstone
-from recollect.store.sqlite.removing.holes import WaitingCut
-from recollect.store.sqlite.removing.written.taking_away import Keeping
+from recollect.store.sqlite.erasure.forget import Tombstone
+from recollect.store.sqlite.erasure.holes import WaitingCut
+from recollect.store.sqlite.erasure.selection import SqliteChoosing
+from recollect.store.sqlite.erasure.written.removal import Keeping
 from recollect.upkeep.forgetting.choosing import Archived, Choosing, Chosen, EventFact
 from recollect.upkeep.forgetting.finding import runs, says
 from recollect.upkeep.forgetting.reports import ForgetReport

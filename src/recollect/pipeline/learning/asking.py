@@ -33,14 +33,14 @@ from recollect.learn.queue.pausing import (
     unpack_pause,
 )
 from recollect.pipeline.learning.running import LearnReport, ModelJobs
-from recollect.store.learned import Job, JobQueue, LearningStore, Quarantined, Sighting
+from recollect.store.learnings import Job, JobQueue, LearningStore, Quarantined, Sighting
 
 if TYPE_CHECKING:
     from recollect.endpoints.chat import ChatClient
     from recollect.learn.asking import Asked, TurnBatch
     from recollect.learn.budget import Budget
     from recollect.pipeline.learning.keeping import Keeping
-    from recollect.store.distilled import OfSession, SessionFeed
+    from recollect.store.insights import OfSession, SessionFeed
 
 ANSWERED_NOTE = "answered_at"
 """Keeps when a model answered last, UTC microseconds."""

@@ -8,7 +8,7 @@ from recollect.learn.closing import closed_actions
 from recollect.learn.extracting import EXTRACTOR
 from recollect.model.learned.learnings import Learning
 from recollect.pipeline.learning.reading import extract_session, reading
-from recollect.store.distilled import OfSession
+from recollect.store.insights import OfSession
 
 
 class RuleExtractor:

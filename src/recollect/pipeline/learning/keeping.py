@@ -11,10 +11,10 @@ from recollect.learn.settling import Rules, next_expiry, related, settled
 from recollect.model.learned.entries import EntryDraft
 from recollect.model.learned.learnings import Learning
 from recollect.model.learned.notes import Batch
-from recollect.store.learned import Job, Known, LearningStore, Sighting
+from recollect.store.learnings import Job, Known, LearningStore, Sighting
 
 if TYPE_CHECKING:
-    from recollect.store.learned import JobQueue
+    from recollect.store.learnings import JobQueue
 
 MAX_OF_REPO = 2_000
 """Learnings of one repository that are compared with each other, the newest."""

@@ -78,5 +78,5 @@ def reading() -> Reading:
 
 
 def extract_session(of_session: Observed, *, home_repo: str = "") -> Extracted:
-    """Return what the rules learn of a session as the store gives it (`store.distilled.OfSession`)."""
+    """Return what the rules learn of a session as the store gives it (`store.insights.OfSession`)."""
     return extract(of_session, reading(), home_repo=home_repo)

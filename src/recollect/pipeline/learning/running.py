@@ -16,12 +16,12 @@ from recollect.errors import ArchiveError, StoreCorrupt, StoreError, where_raise
 from recollect.learn.queue.backoff import wait_us
 from recollect.pipeline.learning.keeping import Keeping, changes_of
 from recollect.ready import PROGRAM
-from recollect.store.learned import BY_CLOSING, BY_RULES, Job, JobKind, JobQueue, LearningStore, Sighting
+from recollect.store.learnings import BY_CLOSING, BY_RULES, Job, JobKind, JobQueue, LearningStore, Sighting
 
 # A sync that has nothing to learn, which is most of them, loads none of what learning needs.
 if TYPE_CHECKING:
     from recollect.model.learned.learnings import Learning
-    from recollect.store.distilled import OfSession, SessionFeed
+    from recollect.store.insights import OfSession, SessionFeed
 
 LEASE_US = 60_000_000
 """Of `rules` and `relate` jobs, which nobody but the one ingester takes: it counts for nothing but a clock set back."""

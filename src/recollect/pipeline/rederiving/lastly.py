@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
 from recollect.errors import ArchiveCorrupt, SchemaTooNew, StoreError
-from recollect.pipeline.home import Home
+from recollect.store.home import Home
 from recollect.store.sqlite import open_reader, quick_check
 from recollect.upkeep.completeness import untold
 from recollect.upkeep.damage import check

@@ -18,7 +18,7 @@ from recollect.archive.chunks import ChunkPlace
 from recollect.capture.discover import FoundSource
 from recollect.capture.files import ReadableSource
 from recollect.store.ports import SourceRow
-from recollect.store.sqlite.removing.policy import read_mark, write_mark
+from recollect.store.sqlite.erasure.policy import read_mark, write_mark
 
 PASS_BYTES = 64 * 1024 * 1024
 """What one pass compares: some 70 ms."""

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
     from recollect.config import PrivacyConfig
-    from recollect.pipeline.home import Home
     from recollect.pipeline.report import ProgressCallback, SyncReport
+    from recollect.store.home import Home
     from recollect.store.ports import Reader
     from recollect.store.sqlite.writer import SqliteWriter
 

@@ -10,10 +10,10 @@ import msgspec
 from recollect.agents.registry import adapters
 from recollect.archive.chunks import ChunkPlace
 from recollect.archive.condition import JOURNAL
+from recollect.archive.erasure.compaction import sorted_out
 from recollect.archive.folding import ArchivedRevision
 from recollect.archive.journal import JournalEntry, burying
 from recollect.archive.journal import Tombstone as ArchivedTombstone
-from recollect.archive.removing.compacting import sorted_out
 from recollect.config import PrivacyConfig
 from recollect.errors import KeyUnavailable
 from recollect.model.ids import session_uid

@@ -98,21 +98,21 @@ class SqliteRecentReader:
 
     def decisions_in(self, folder: Folder, uids: Sequence[str] = ()) -> list[RecentDecision]:
         """Return the decisions that hold in a folder, the newest first."""
-        from recollect.store.sqlite.distilled.held import held_decisions
+        from recollect.store.sqlite.insights.held import held_decisions
 
         with store_errors():
             return held_decisions(self._db, folder, uids, lambda uid: self._is_here(uid, folder))
 
     def learnings_in(self, folder: Folder | None, *, now_us: int) -> GivenLearnings:
         """Return the learnings that hold in a folder, see `store.recent.RecentReader`."""
-        from recollect.store.sqlite.given.learnings import given_learnings
+        from recollect.store.sqlite.context_queries.learnings import given_learnings
 
         with store_errors():
             return given_learnings(self._db, folder, lambda uid: not self._is_elsewhere(uid, folder), now_us=now_us)
 
     def diary_in(self, folder: Folder | None, *, agent: str, limit: int) -> tuple[list[RecentDiary], int]:
         """Return the newest entries of diaries, oldest first, see `store.recent.RecentReader`."""
-        from recollect.store.sqlite.given.diary import newest_diary
+        from recollect.store.sqlite.context_queries.diary import newest_diary
 
         with store_errors():
             return newest_diary(self._db, folder, lambda uid: self._is_elsewhere(uid, folder), agent=agent, limit=limit)
@@ -121,7 +121,7 @@ class SqliteRecentReader:
         """Return what a citation names, see `store.recent.RecentReader`."""
         uid, _, seq = citation.rpartition("#")
         if not uid:
-            from recollect.store.sqlite.given.naming import named_text
+            from recollect.store.sqlite.context_queries.texts import named_text
 
             with store_errors():
                 return named_text(self._db, citation)
@@ -136,7 +136,7 @@ class SqliteRecentReader:
 
     def agents_told_apart(self, folder: Folder, *, now_us: int) -> list[str]:
         """Return the agents that may be given something of their own in a folder."""
-        from recollect.store.sqlite.given.diary import diary_agents
+        from recollect.store.sqlite.context_queries.diary import diary_agents
 
         with store_errors():
             wrote = {agent for repo in ("", *folder.names) for agent in diary_agents(self._db, repo)}

@@ -18,12 +18,12 @@ from recollect.store.ports import SEQ_BITS, ChangeRange, SessionPart, SliceResul
 from recollect.store.sqlite.bits import OWN
 from recollect.store.sqlite.both_sides import last_change, revision_chunks, revision_holes, take_note
 from recollect.store.sqlite.connection import Synchronous, open_database, store_errors
-from recollect.store.sqlite.distilled.writing import SqliteDistilledWriter
 from recollect.store.sqlite.entries.writing import SqliteEntryLog
+from recollect.store.sqlite.erasure.writer import SqliteRemoving
 from recollect.store.sqlite.event_ids import unpack_text
-from recollect.store.sqlite.learned.writing import SqliteLearningStore
+from recollect.store.sqlite.insights.writer import SqliteDistilledWriter
+from recollect.store.sqlite.learnings.writer import SqliteLearningStore
 from recollect.store.sqlite.lock import IngestLock
-from recollect.store.sqlite.removing.writing import SqliteRemoving
 from recollect.store.sqlite.session_facts import domain_of, is_internal
 from recollect.store.sqlite.writing import ledger
 from recollect.store.sqlite.writing.intake import EventIntake, Taken, retire

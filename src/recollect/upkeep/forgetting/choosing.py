@@ -34,7 +34,7 @@ _CONTAINER_OF_PATCHES = "patchlog"
 
 
 class StoredSession(Protocol):
-    """A session as the store tells of it, see `store.sqlite.removing.choosing`."""
+    """A session as the store tells of it, see `store.sqlite.erasure.selection`."""
 
     @property
     def number(self) -> int: ...
@@ -71,7 +71,7 @@ class StoredSession(Protocol):
 
 
 class EventFact(Protocol):
-    """Where an event's record lies, see `store.sqlite.removing.choosing`."""
+    """Where an event's record lies, see `store.sqlite.erasure.selection`."""
 
     @property
     def key(self) -> int: ...

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace, Hole
-from recollect.archive.removing.punching import Range
+from recollect.archive.erasure.holes import Range
 from recollect.capture.records import is_whole
 from recollect.capture.replay import replay
-from recollect.store.sqlite.removing.holes import Revision
+from recollect.store.sqlite.erasure.holes import Revision
 from recollect.upkeep.removal.reading import pieces_and_gaps
 
 

@@ -16,12 +16,12 @@ import msgspec
 
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace, Hole, SealedChunk
+from recollect.archive.erasure.compaction import Plan
+from recollect.archive.erasure.holes import Range, punch
 from recollect.archive.folding import ArchivedRevision, cutting
 from recollect.archive.journal import MARK_BYTES, JournalEntry, Removal, dropping
-from recollect.archive.removing.compacting import Plan
-from recollect.archive.removing.punching import Range, punch
 from recollect.errors import ArchiveCorrupt
-from recollect.store.sqlite.removing.holes import Revision, WaitingCut
+from recollect.store.sqlite.erasure.holes import Revision, WaitingCut
 from recollect.store.sqlite.writer import SqliteWriter
 from recollect.upkeep.removal.aligning import Aligned, align, without
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from recollect.store.holdings import Holding, Holdings
-from recollect.store.sqlite.removing.holdings import TableBytes
+from recollect.store.sqlite.erasure.holdings import TableBytes
 from recollect.units import size
 from recollect.upkeep.retention.choosing import Limits
 from recollect.upkeep.retention.reports import StorageLine, StorageReport, TierBytes

@@ -9,9 +9,9 @@ import msgspec
 from recollect.model.payloads import AssistantMessage, Payload, ToolResult, UserMessage
 from recollect.model.time import day_of
 from recollect.store.bodies import capped_body
-from recollect.store.distilled import DistilledReader, NodeFilter
+from recollect.store.insights import DistilledReader, NodeFilter
 from recollect.store.ports import Reader
-from recollect.store.sqlite.removing.evicting import SqliteEvicting
+from recollect.store.sqlite.erasure.eviction import SqliteEvicting
 from recollect.upkeep.provenance import evidence_of
 
 SAID_CHARS = 8192

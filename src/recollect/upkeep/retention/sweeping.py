@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from recollect.archive.archive import Archive
 from recollect.config import RetentionConfig
-from recollect.store.distilled import DistilledReader
 from recollect.store.holdings import Holding, Holdings
+from recollect.store.insights import DistilledReader
 from recollect.store.ports import Reader
-from recollect.store.sqlite.removing.evicting import RawRange
-from recollect.store.sqlite.removing.holdings import read_holdings
-from recollect.store.sqlite.removing.holes import WaitingCut
+from recollect.store.sqlite.erasure.eviction import RawRange
+from recollect.store.sqlite.erasure.holdings import read_holdings
+from recollect.store.sqlite.erasure.holes import WaitingCut
 from recollect.store.sqlite.writer import SqliteWriter
 from recollect.upkeep.removal.cutting import compact, make_promised
 from recollect.upkeep.retention.choosing import Choice, Limits, Step, choose, overflowing

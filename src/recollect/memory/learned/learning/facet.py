@@ -16,7 +16,7 @@ from recollect.model.learned.learnings import GIVEN_STATES, Learning, LearningSt
 from recollect.pipeline.learning.running import LearnReport
 from recollect.pipeline.learning.user_file import UserFileReport
 from recollect.recall.context.learned.person_files import USER, person_files
-from recollect.store.learned import LearningFilter
+from recollect.store.learnings import LearningFilter
 from recollect.store.sqlite import has_database
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from recollect.model.learned.learnings import LearningEvidence
     from recollect.model.sessions import Session
     from recollect.pipeline.learning.running import Extractor, LearnProgress
-    from recollect.store.learned import Quarantined, Verdict
+    from recollect.store.learnings import Quarantined, Verdict
     from recollect.store.ports import Reader
-    from recollect.store.sqlite.learned.reading import SqliteLearningReader
+    from recollect.store.sqlite.learnings.reader import SqliteLearningReader
 
 _T = TypeVar("_T")
 MOST_PENDING = 200
@@ -246,7 +246,7 @@ class LearnFacet:
         """Ask the stored learnings; `nothing` where nothing was ever stored, so that asking makes no empty memory."""
         if not self._is_there():
             return nothing
-        from recollect.store.sqlite.learned.reading import SqliteLearningReader
+        from recollect.store.sqlite.learnings.reader import SqliteLearningReader
 
         reader = SqliteLearningReader(self._memory.home)
         try:

@@ -13,7 +13,6 @@ from recollect.config import Config
 from recollect.errors import BrokenInvariant, UsageError
 from recollect.learn.identity import LONGEST_TEXT, confidence_of, learning_id
 from recollect.learn.settling import PERSON
-from recollect.memory.lazily import LazyRedactor
 from recollect.memory.learned.learning.running import Opened, rules_of
 from recollect.memory.learned.learning.views import NewLearning
 from recollect.model.learned.learnings import GIVEN_STATES, Learning
@@ -25,9 +24,10 @@ from recollect.pipeline.learning.user_file import (
     write_user_file,
     written_before,
 )
-from recollect.store.learned import Known, LearningFilter, Verdict
-from recollect.store.sqlite.learned.reading import SqliteLearningReader
-from recollect.store.sqlite.learned.writing import SqliteLearningStore, open_learning_store
+from recollect.store.lazy_archive import LazyRedactor
+from recollect.store.learnings import Known, LearningFilter, Verdict
+from recollect.store.sqlite.learnings.reader import SqliteLearningReader
+from recollect.store.sqlite.learnings.writer import SqliteLearningStore, open_learning_store
 
 WRITTEN_DOWN = "written down"
 """The feature of what a person wrote themselves."""

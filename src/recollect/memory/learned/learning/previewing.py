@@ -67,10 +67,10 @@ def preview_of(memory: ReadableHome, session: str, *, now_us: Callable[[], int])
     from recollect.endpoints.chat import pricing_of, target_of
     from recollect.learn.asking import batches_of, preview
     from recollect.learn.budget import Budget
-    from recollect.memory.lazily import LazyArchive, LazyRedactor
-    from recollect.pipeline.home import Home
-    from recollect.store.sqlite.distilled.feeding import SqliteSessionFeed
-    from recollect.store.sqlite.learned.spending import SqliteLedger
+    from recollect.store.home import Home
+    from recollect.store.lazy_archive import LazyArchive, LazyRedactor
+    from recollect.store.sqlite.insights.feed import SqliteSessionFeed
+    from recollect.store.sqlite.learnings.ledger import SqliteLedger
     from recollect.store.sqlite.readers.prices import prices_on
 
     uid = memory.session(session).session_uid

@@ -75,9 +75,9 @@ def learn(memory: WritableHome, opened: Opened, wanted: Wanted, *, now_us: Calla
     from recollect.pipeline.learning.keeping import Keeping
     from recollect.pipeline.learning.running import Extracting, Sides, has_work
     from recollect.privacy.configured import redactor_of
-    from recollect.store.learned import LearningFilter
-    from recollect.store.sqlite.distilled.feeding import SqliteSessionFeed
-    from recollect.store.sqlite.learned.reading import SqliteLearningReader
+    from recollect.store.learnings import LearningFilter
+    from recollect.store.sqlite.insights.feed import SqliteSessionFeed
+    from recollect.store.sqlite.learnings.reader import SqliteLearningReader
     from recollect.store.sqlite.notes.batches import new_batch
 
     writer, archive, keys = opened
@@ -165,13 +165,13 @@ def ask_models(memory: AskingHome, should_stop: Callable[[], bool], *, now_us: C
     """Ask the configured model about the turns that wait, without the ingest lock. Raises StoreError, ArchiveError."""
     from recollect.endpoints.chat import ChatClient
     from recollect.learn.budget import Budget
-    from recollect.memory.lazily import LazyArchive, LazyRedactor
-    from recollect.pipeline.home import Home
     from recollect.pipeline.learning.asking import Asking, AskingSides, begin_asking, fingerprint_of, pause_for
     from recollect.pipeline.learning.keeping import Keeping
-    from recollect.store.sqlite.distilled.feeding import SqliteSessionFeed
-    from recollect.store.sqlite.learned.spending import SqliteLedger
-    from recollect.store.sqlite.learned.writing import open_learning_store
+    from recollect.store.home import Home
+    from recollect.store.lazy_archive import LazyArchive, LazyRedactor
+    from recollect.store.sqlite.insights.feed import SqliteSessionFeed
+    from recollect.store.sqlite.learnings.ledger import SqliteLedger
+    from recollect.store.sqlite.learnings.writer import open_learning_store
     from recollect.store.sqlite.notes.batches import new_batch
 
     config = memory.config.learning

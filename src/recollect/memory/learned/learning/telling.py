@@ -12,8 +12,8 @@ from recollect.memory.learned.learning.views import LearnStatus
 from recollect.model.learned.spending import day_of_us
 from recollect.pipeline.learning.asking import ANSWERED_NOTE, fingerprint_of
 from recollect.pipeline.learning.running import RAN_NOTE
-from recollect.store.learned import JobKind, JobState, LearningReader
-from recollect.store.sqlite.learned.spending import SqliteLedger
+from recollect.store.learnings import JobKind, JobState, LearningReader
+from recollect.store.sqlite.learnings.ledger import SqliteLedger
 
 NEWEST_DEAD = 5
 

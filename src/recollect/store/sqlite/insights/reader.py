@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Implements `store.distilled.DistilledReader`."""
+"""Implements `store.insights.DistilledReader`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import msgspec
 from recollect.model.distilled.digests import Digest
 from recollect.model.distilled.nodes import NODE_KINDS, Decision, Episode, Link
 from recollect.model.distilled.signals import SIGNAL_KINDS
-from recollect.store.distilled import (
+from recollect.store.insights import (
     AnalysisCounts,
     KeptDecision,
     KeptLink,
@@ -23,8 +23,8 @@ from recollect.store.distilled import (
     RepoNodes,
 )
 from recollect.store.sqlite.connection import store_errors
-from recollect.store.sqlite.distilled.packing import unpack_node, unpack_signals
-from recollect.store.sqlite.distilled.writing import PATHS_CHARS
+from recollect.store.sqlite.insights.codec import unpack_node, unpack_signals
+from recollect.store.sqlite.insights.writer import PATHS_CHARS
 from recollect.store.sqlite.readers.filters import containing
 from recollect.store.sqlite.readers.pool import ReadPool
 

@@ -10,8 +10,8 @@ import apsw
 from recollect.store.sqlite.connection import store_errors
 from recollect.store.sqlite.documents.removing import forget_document
 from recollect.store.sqlite.entries.writing import remove_entries
-from recollect.store.sqlite.learned.forgetting import remove_learning
-from recollect.store.sqlite.removing.written.naming import IsMeant, Written, kept_out, of_repos, saying
+from recollect.store.sqlite.erasure.written.names import IsMeant, Written, kept_out, of_repos, saying
+from recollect.store.sqlite.learnings.erasure import remove_learning
 
 
 class Keeping(NamedTuple):

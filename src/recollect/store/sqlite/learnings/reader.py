@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Implements `store.learned.LearningReader`."""
+"""Implements `store.learnings.LearningReader`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import apsw
 import msgspec
 
 from recollect.model.learned.learnings import Learning, LearningEvidence, LearningKind, LearningState
-from recollect.store.learned import Job, JobCounts, LearningFilter, Quarantined, Verdict
+from recollect.store.learnings import Job, JobCounts, LearningFilter, Quarantined, Verdict
 from recollect.store.sqlite.connection import store_errors
-from recollect.store.sqlite.learned.jobs import count_jobs, read_dead
-from recollect.store.sqlite.learned.packing import decode_learning, decode_verdict, evidence_of
-from recollect.store.sqlite.learned.writing import read_note
+from recollect.store.sqlite.learnings.codec import decode_learning, decode_verdict, evidence_of
+from recollect.store.sqlite.learnings.jobs import count_jobs, read_dead
+from recollect.store.sqlite.learnings.writer import read_note
 from recollect.store.sqlite.readers.pool import ReadPool
 
 _LAST = "\U0010ffff"

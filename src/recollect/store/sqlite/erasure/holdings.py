@@ -14,7 +14,7 @@ from recollect.model.capabilities import WITNESS_LANE
 from recollect.store.holdings import Holding, Holdings, SharedChunk
 from recollect.store.keys import SEQ_BITS
 from recollect.store.sqlite.connection import open_database, store_errors
-from recollect.store.sqlite.removing.evicting import COVERED, IS_LARGE, LARGE_OF_SESSION
+from recollect.store.sqlite.erasure.eviction import COVERED, IS_LARGE, LARGE_OF_SESSION
 
 DISTILLED_TABLES = (
     "analysis",

@@ -17,10 +17,10 @@ import msgspec
 from recollect.model.learned.learnings import Learning
 from recollect.model.learned.notes import DiaryEntry, Fact
 from recollect.store.sqlite.entries.writing import remove_entries, retell_entry
-from recollect.store.sqlite.learned import forgetting as learned
+from recollect.store.sqlite.erasure.written.removal import remove_diary, remove_fact
+from recollect.store.sqlite.learnings import erasure as learned
 from recollect.store.sqlite.notes.diary import put_diary
 from recollect.store.sqlite.notes.facts import put_fact
-from recollect.store.sqlite.removing.written.taking_away import remove_diary, remove_fact
 
 _fact = msgspec.json.Decoder(Fact).decode
 _diary = msgspec.json.Decoder(DiaryEntry).decode

@@ -11,8 +11,8 @@ import msgspec
 from recollect.model.distilled.digests import Digest
 from recollect.model.distilled.nodes import Node
 from recollect.model.distilled.signals import Signal
-from recollect.store.distilled import Base
-from recollect.store.sqlite.distilled.packing import unpack_node, unpack_signals
+from recollect.store.insights import Base
+from recollect.store.sqlite.insights.codec import unpack_node, unpack_signals
 
 _decode_digest = msgspec.json.Decoder(Digest).decode
 

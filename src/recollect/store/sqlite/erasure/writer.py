@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import apsw
 
-from recollect.store.sqlite.removing.evicting import SqliteEvicting
-from recollect.store.sqlite.removing.forgetting import SqliteForgetting
-from recollect.store.sqlite.removing.holes import SqliteHoles
-from recollect.store.sqlite.removing.redacting import SqliteRedacting
+from recollect.store.sqlite.erasure.eviction import SqliteEvicting
+from recollect.store.sqlite.erasure.forget import SqliteForgetting
+from recollect.store.sqlite.erasure.holes import SqliteHoles
+from recollect.store.sqlite.erasure.redaction import SqliteRedacting
 
 
 class SqliteRemoving:

@@ -18,13 +18,13 @@ from recollect.archive.chunks import ChunkPlace
 from recollect.errors import ArchiveError
 from recollect.model.events import Event, SourceLocation
 from recollect.model.sessions import Session
-from recollect.store.distilled import Base, Due
+from recollect.store.insights import Base, Due
 from recollect.store.ports import SEQ_BITS, ChunkReader, TextRedactor
 from recollect.store.sqlite.bits import HIDDEN, kind_of_bits
 from recollect.store.sqlite.both_sides import last_change, read_lasting, revision_chunks
 from recollect.store.sqlite.connection import open_database, store_errors
-from recollect.store.sqlite.distilled.base import read_base
-from recollect.store.sqlite.distilled.light import (
+from recollect.store.sqlite.insights.base import read_base
+from recollect.store.sqlite.insights.light import (
     KEY,
     LENGTH,
     SOURCE,
@@ -55,7 +55,7 @@ _END_OF_SESSION = (1 << SEQ_BITS) - 1
 
 
 class SqliteSessionFeed:
-    """Implements `store.distilled.SessionFeed` with a connection of its own."""
+    """Implements `store.insights.SessionFeed` with a connection of its own."""
 
     def __init__(self, home: Path, archive: ChunkReader | None, redactor: TextRedactor | None) -> None:
         """archive, redactor: as in `open_reader`. Raises SchemaTooNew, StoreCorrupt, StoreLocked, StoreError."""
@@ -70,7 +70,7 @@ class SqliteSessionFeed:
             self._db.close()
 
     def due(self, *, scheme: int, now_us: int, idle_us: int) -> Due:
-        """Return the sessions to analyse, see `store.distilled.SessionFeed.due`."""
+        """Return the sessions to analyse, see `store.insights.SessionFeed.due`."""
         found = Due([], 0, None)
         with store_errors():
             rows: list[Any] = self._db.execute(
@@ -120,7 +120,7 @@ class SqliteSessionFeed:
 
 
 class SqliteOfSession:
-    """Implements `store.distilled.OfSession`; everything it gives is of the moment when it was read."""
+    """Implements `store.insights.OfSession`; everything it gives is of the moment when it was read."""
 
     def __init__(
         self, db: apsw.Connection, number: int, archive: ChunkReader | None, redactor: TextRedactor | None, *,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.config import PrivacyConfig
-from recollect.pipeline.home import Home
+from recollect.store.home import Home
 from recollect.store.ports import TextRedactor
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import Any
 import apsw
 import msgspec
 
-from recollect.store.learned import BY_CLOSING, Job, Verdict
+from recollect.store.learnings import BY_CLOSING, Job, Verdict
 from recollect.store.sqlite.entries.writing import remove_entries
-from recollect.store.sqlite.learned.jobs import SqliteJobQueue
-from recollect.store.sqlite.learned.packing import decode_learning, decode_verdict, encode, evidence_of
-from recollect.store.sqlite.learned.spending import forget_spending
+from recollect.store.sqlite.learnings.codec import decode_learning, decode_verdict, encode, evidence_of
+from recollect.store.sqlite.learnings.jobs import SqliteJobQueue
+from recollect.store.sqlite.learnings.ledger import forget_spending
 
 
 def forget_sessions(db: apsw.Connection, uids: Collection[str]) -> int:

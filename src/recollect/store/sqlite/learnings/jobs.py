@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Implements `store.learned.JobQueue`: work that survives whoever does it.
+"""Implements `store.learnings.JobQueue`: work that survives whoever does it.
 
 Times are of the wall clock, which may be set back and forth: a lease or a wait that ends later than any could is over.
 """
@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 
 from recollect.store.keys import SEQ_BITS
-from recollect.store.learned import CONSUMER, Job, JobCounts, JobKind
+from recollect.store.learnings import CONSUMER, Job, JobCounts, JobKind
 from recollect.store.sqlite.bits import HIDDEN, kind_of_bits
 from recollect.store.sqlite.both_sides import last_change, take_note
 from recollect.store.sqlite.connection import store_errors
@@ -38,7 +38,7 @@ _COLUMNS = "key, kind, session_uid, json, made_at, due_at, attempts, reason"
 
 
 class SqliteJobQueue:
-    """Durable work. See `store.learned.JobQueue`."""
+    """Durable work. See `store.learnings.JobQueue`."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db

@@ -10,7 +10,7 @@ import msgspec
 
 from recollect.errors import StoreCorrupt
 from recollect.model.learned.learnings import Learning, LearningEvidence
-from recollect.store.learned import Verdict
+from recollect.store.learnings import Verdict
 from recollect.store.sqlite.connection import REBUILD_HINT
 
 _learning = msgspec.json.Decoder(Learning)

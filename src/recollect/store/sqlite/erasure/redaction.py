@@ -22,9 +22,9 @@ from recollect.store.blocks import BlockEntry, decode_frame, encode_frame
 from recollect.store.ports import SEQ_BITS
 from recollect.store.sqlite.both_sides import last_change, take_note
 from recollect.store.sqlite.connection import store_errors
-from recollect.store.sqlite.distilled.packing import pack_node, pack_signals, unpack_node, unpack_signals
 from recollect.store.sqlite.entries.packing import pack_part, unpack_part
 from recollect.store.sqlite.event_ids import pack_text, unpack_text
+from recollect.store.sqlite.insights.codec import pack_node, pack_signals, unpack_node, unpack_signals
 from recollect.store.sqlite.notes.diary import put_diary
 from recollect.store.sqlite.notes.facts import put_fact
 from recollect.store.sqlite.session_facts import SessionFacts, decode_facts, encode_facts

@@ -18,7 +18,7 @@ from recollect.store.entries import told_text
 from recollect.store.sqlite.connection import store_errors
 from recollect.store.sqlite.documents.removing import place_of
 from recollect.store.sqlite.entries.reading import entries_in
-from recollect.store.sqlite.learned.packing import decode_learning, decode_verdict
+from recollect.store.sqlite.learnings.codec import decode_learning, decode_verdict
 
 IsMeant = Callable[[str], bool]
 """Tells of a text whether it has to go."""

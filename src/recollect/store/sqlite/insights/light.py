@@ -64,7 +64,7 @@ def light_events(
     db: apsw.Connection, uid: str, rows: Sequence[LightRow], *, most_bytes: int | None = None,
     lacking: dict[tuple[str, int], Lacking] | None = None,
 ) -> list[Event]:  # fmt: skip
-    """Return the events of rows of one session, see `store.distilled.OfSession.events`. Raises StoreCorrupt.
+    """Return the events of rows of one session, see `store.insights.OfSession.events`. Raises StoreCorrupt.
 
     most_bytes: of all bodies together; the row that would exceed it and those behind it are not read. lacking: takes
     the events that are not whole, by (event_id, part).

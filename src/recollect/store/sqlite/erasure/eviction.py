@@ -3,7 +3,7 @@
 
 Of every other event its name stays (seq, id, hash of its record and of what it said), without its body and hidden: what
 the agent writes once more is known once more, so that no seq and no id changes its meaning. What the session came to up
-to there stands in the table `eviction`: a later analysis adds to it, see `store.distilled.Base`.
+to there stands in the table `eviction`: a later analysis adds to it, see `store.insights.Base`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Implements `store.learned.LearningStore`: on the ingester's connection, or on one of its own for small writes."""
+"""Implements `store.learnings.LearningStore`: on the ingester's connection, or on one of its own for small writes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from recollect.model.learned.entries import EntryDraft
 from recollect.model.learned.learnings import Learning
 from recollect.model.learned.notes import Batch
 from recollect.ready import EVERY_FOLDER, withdraw
-from recollect.store.learned import BY_CLOSING, Known, Quarantined, Sighting, Verdict
+from recollect.store.learnings import BY_CLOSING, Known, Quarantined, Sighting, Verdict
 from recollect.store.recent import TOLD_NOTE
 from recollect.store.sqlite.connection import open_database, store_errors
 from recollect.store.sqlite.entries.writing import put_entries, remove_entries
-from recollect.store.sqlite.learned.jobs import SqliteJobQueue
-from recollect.store.sqlite.learned.packing import decode_learning, decode_verdict, encode
+from recollect.store.sqlite.learnings.codec import decode_learning, decode_verdict, encode
+from recollect.store.sqlite.learnings.jobs import SqliteJobQueue
 from recollect.store.sqlite.notes.batches import add_batch
 
 _SAVE = (
@@ -33,7 +33,7 @@ _SAVE = (
 
 
 class SqliteLearningStore:
-    """Keeps what was learned. See `store.learned.LearningStore`."""
+    """Keeps what was learned. See `store.learnings.LearningStore`."""
 
     def __init__(
         self, db: apsw.Connection, transaction: Callable[[], AbstractContextManager[None]], touched: set[int],
@@ -63,7 +63,7 @@ class SqliteLearningStore:
             return [Sighting(session_uid, origin, decode_learning(text)) for origin, text in rows]
 
     def put_sightings(self, put: Sequence[Sighting], remove: Sequence[Sighting]) -> None:
-        """Keep what sessions say, see `store.learned.LearningStore.put_sightings`."""
+        """Keep what sessions say, see `store.learnings.LearningStore.put_sightings`."""
         with store_errors():
             self._db.executemany(
                 "DELETE FROM learning_sighting WHERE learning = ? AND session_uid = ? AND origin = ?",

@@ -11,9 +11,9 @@ import apsw
 import msgspec
 
 from recollect.model.distilled.nodes import Evidence, Node
-from recollect.store.sqlite.distilled.base import keep_base
-from recollect.store.sqlite.distilled.packing import unpack_node
-from recollect.store.sqlite.removing.learned import forget_learned, forget_named
+from recollect.store.sqlite.erasure.learnings import forget_learned, forget_named
+from recollect.store.sqlite.insights.base import keep_base
+from recollect.store.sqlite.insights.codec import unpack_node
 
 _WORDS = re.compile(rb"[^\s\"#\\,;()<>\[\]{}]+")
 """What may be a session's uid where a node quotes it; `#` begins the number of an event."""

@@ -22,13 +22,13 @@ from recollect.store.bodies import payload_without_record
 from recollect.store.keys import SEQ_BITS
 from recollect.store.sqlite.bits import FLAG_REPLACED, FLAG_SHIFT, HIDDEN, KIND_MASK
 from recollect.store.sqlite.connection import store_errors
+from recollect.store.sqlite.erasure.exclusions import SqliteKeptOut
+from recollect.store.sqlite.erasure.insights import NamedBy, forget_meaning, forget_uid, naming
+from recollect.store.sqlite.erasure.learnings import forget_cited
+from recollect.store.sqlite.erasure.redaction import STALE_PARSER
+from recollect.store.sqlite.erasure.written.removal import SqliteWritten
 from recollect.store.sqlite.event_ids import unpack_event_id
 from recollect.store.sqlite.readers.filters import int_array
-from recollect.store.sqlite.removing.kept_out import SqliteKeptOut
-from recollect.store.sqlite.removing.learned import forget_cited
-from recollect.store.sqlite.removing.meaning import NamedBy, forget_meaning, forget_uid, naming
-from recollect.store.sqlite.removing.redacting import STALE_PARSER
-from recollect.store.sqlite.removing.written.taking_away import SqliteWritten
 from recollect.store.sqlite.session_facts import (
     SessionFacts,
     decode_facts,

@@ -14,13 +14,13 @@ from recollect.store.keys import SEQ_BITS
 from recollect.store.ports import SourceRow
 from recollect.store.sqlite.bits import EVICTED
 from recollect.store.sqlite.connection import open_database, store_errors
-from recollect.store.sqlite.distilled.light import light_events
-from recollect.store.sqlite.distilled.packing import unpack_node
 from recollect.store.sqlite.entries.feeding import read_entry_marks
+from recollect.store.sqlite.erasure.written.names import Written, of_repos, saying
 from recollect.store.sqlite.event_ids import unpack_event_id, unpack_text
+from recollect.store.sqlite.insights.codec import unpack_node
+from recollect.store.sqlite.insights.light import light_events
 from recollect.store.sqlite.readers.events import EventRow
 from recollect.store.sqlite.readers.filters import int_array
-from recollect.store.sqlite.removing.written.naming import Written, of_repos, saying
 from recollect.store.sqlite.session_facts import decode_facts
 from recollect.store.sqlite.writing.ledger import SOURCE_COLUMNS, source_row
 

@@ -12,7 +12,7 @@ from recollect.model.learned.notes import Batch
 from recollect.store.notes import DiaryFilter, FactFilter, changed_fact
 from recollect.store.sqlite.documents.removing import remove_documents
 from recollect.store.sqlite.notes.batches import add_batch
-from recollect.store.sqlite.notes.opening import SqliteNotes
+from recollect.store.sqlite.notes.store import SqliteNotes
 
 _GROUP = 100
 """So many are retired in one transaction, which keeps others from waiting long."""

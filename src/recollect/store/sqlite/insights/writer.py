@@ -11,11 +11,11 @@ import msgspec
 
 from recollect.model.distilled.nodes import NODE_KINDS, Binding, Decision, Episode, Link, Node, kind_of_node
 from recollect.model.distilled.signals import SIGNAL_KINDS, Signal, kind_of_signal
-from recollect.store.distilled import CONSUMER, AnalysisDraft, SavedCounts
+from recollect.store.insights import CONSUMER, AnalysisDraft, SavedCounts
 from recollect.store.sqlite.both_sides import last_change, take_note
 from recollect.store.sqlite.connection import store_errors
-from recollect.store.sqlite.distilled.base import keep_base
-from recollect.store.sqlite.distilled.packing import pack_node, pack_signals
+from recollect.store.sqlite.insights.base import keep_base
+from recollect.store.sqlite.insights.codec import pack_node, pack_signals
 
 OF_SESSION = 0
 """`node.origin`: the analysis of its session gives it."""
@@ -43,7 +43,7 @@ class _Stored(NamedTuple):
 
 
 class SqliteDistilledWriter:
-    """Implements `store.distilled.DistilledWriter` on the ingester's connection."""
+    """Implements `store.insights.DistilledWriter` on the ingester's connection."""
 
     def __init__(self, db: apsw.Connection, touched: set[int]) -> None:
         """touched: takes the numbers of the sessions of which something else can be told now."""
@@ -68,7 +68,7 @@ class SqliteDistilledWriter:
                 take_note(self._db, CONSUMER, last)
 
     def save(self, draft: AnalysisDraft, *, now_us: int) -> SavedCounts:
-        """Keep an analysis, see `store.distilled.DistilledWriter.save`."""
+        """Keep an analysis, see `store.insights.DistilledWriter.save`."""
         with store_errors():
             number = self._save_analysis(draft, now_us)
             self._save_digest(draft, number)

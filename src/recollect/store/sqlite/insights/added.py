@@ -8,7 +8,7 @@ import msgspec
 
 from recollect.model.distilled.nodes import Decision
 from recollect.store.sqlite.connection import open_database, store_errors
-from recollect.store.sqlite.distilled.writing import paths_column, subject_of
+from recollect.store.sqlite.insights.writer import paths_column, subject_of
 
 
 def add_decision(home: Path, decision: Decision, *, repo: str, added_at: int) -> None:
