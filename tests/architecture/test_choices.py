@@ -27,7 +27,7 @@ from recollect.memory import (
 )
 from recollect.model.distilled.signals import HumanIntervention
 from recollect.model.learned.learnings import LearningKind, Priority, Scope
-from recollect.recall.context.learned import scoring
+from recollect.recall.context.learned import score as scoring
 from recollect.recall.context.sources import ContextEvent
 from recollect.store.ports import UsageBy
 from recollect.upkeep.health import learned
@@ -65,7 +65,7 @@ def test_a_lookup_knows_every_choice_and_no_other(known: Mapping[str, Any], choi
 
 
 def test_a_context_is_built_for_every_event_but_a_prompt() -> None:
-    from recollect.recall.context.building import ordered
+    from recollect.recall.context.builder import ordered
 
     for event in get_args(ContextEvent):
         if event == "prompt":

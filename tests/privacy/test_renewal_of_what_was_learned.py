@@ -7,7 +7,7 @@ from pathlib import Path
 from recollect.config import PrivacyConfig
 from recollect.model.learned.notes import DiaryEntry, Fact
 from recollect.store.sqlite.connection import open_database
-from recollect.store.sqlite.entries.writing import put_entries
+from recollect.store.sqlite.entries.writer import put_entries
 from recollect.store.sqlite.notes.diary import put_diary
 from recollect.store.sqlite.notes.facts import put_fact
 from tests.pipeline.entries.noted import draft

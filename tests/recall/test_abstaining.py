@@ -8,7 +8,7 @@ import pytest
 
 from recollect.index.query.grammar import Clause
 from recollect.index.units import Unit
-from recollect.recall.abstaining import Judgement, judge
+from recollect.recall.abstention import Judgement, judge
 
 
 def unit(text: str, *, absent: bool = False, idf: float = 0.0) -> Unit:

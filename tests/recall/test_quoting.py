@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recollect.model.own import BLOCK_TAG, without_own_blocks
-from recollect.recall import quoting
-from recollect.recall.quoting import CONTINUED, clean, quoted
+from recollect.recall import quotes as quoting
+from recollect.recall.quotes import CONTINUED, clean, quoted
 from tests.recall.hostile_text import CONTROL_TAGS, PLANTED, commanding
 
 SPACES = st.text(st.sampled_from(" \t\n\r\v\f\x85\xa0\u2003\u2028\u2800\u3000\u200b"), max_size=40)

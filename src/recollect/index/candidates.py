@@ -19,7 +19,7 @@ from tantivy import Occur, Query
 
 from recollect.index.clauses import OUTPUT_KIND, UnitClauses, asked_besides, either, has_one_form, term_query
 from recollect.index.engine import DamagedShard, engine_errors
-from recollect.index.query.confining import Confinement, times, unscored
+from recollect.index.query.filters import Confinement, times, unscored
 from recollect.index.schema import (
     INSTRUCTIONS,
     KEY,

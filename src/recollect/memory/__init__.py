@@ -39,10 +39,9 @@ if TYPE_CHECKING:
     from recollect.memory.learned.undoing import UndoReport
     from recollect.memory.live.facet import LiveFacet
     from recollect.memory.live.keeper import Keeper
-    from recollect.memory.pipes.explaining import Explanation, explained
-    from recollect.memory.pipes.following import Following
-    from recollect.memory.pipes.playing import Changes, groups_of, items_of, play
-    from recollect.memory.pipes.reading import (
+    from recollect.memory.pipes.explanation import Explanation, explained
+    from recollect.memory.pipes.follow import Following
+    from recollect.memory.pipes.reader import (
         Meaning,
         Reading,
         as_file,
@@ -52,9 +51,10 @@ if TYPE_CHECKING:
         read_path,
         stages_of,
     )
-    from recollect.memory.pipes.redacting import redact_stream
-    from recollect.memory.pipes.verifying import FileVerifyReport, verify_path
-    from recollect.memory.pipes.watching import EVERY_S, Followed, Pace, Wanted, Watcher
+    from recollect.memory.pipes.redaction import redact_stream
+    from recollect.memory.pipes.replay import Changes, groups_of, items_of, play
+    from recollect.memory.pipes.verification import FileVerifyReport, verify_path
+    from recollect.memory.pipes.watch import EVERY_S, Followed, Pace, Wanted, Watcher
     from recollect.memory.presence.place import Card, Place
     from recollect.memory.presence.status import LearningNow, LiveStatus
     from recollect.memory.recalling import RecallFacet
@@ -93,7 +93,7 @@ if TYPE_CHECKING:
         TimelineEntry,
         VectorStats,
     )
-    from recollect.recall.context.building import ContextBlock
+    from recollect.recall.context.builder import ContextBlock
     from recollect.recall.context.learned.beginning import Begun
     from recollect.recall.context.learned.shown import ShownBlock
     from recollect.recall.context.sources import ContextEvent
@@ -103,7 +103,7 @@ if TYPE_CHECKING:
     from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, DecisionView
     from recollect.recall.learned.showing import EntryPartView, EntryView
     from recollect.recall.overview import Cited, Overview
-    from recollect.recall.quoting import CONTINUED, clean, quoted
+    from recollect.recall.quotes import CONTINUED, clean, quoted
     from recollect.store.insights import KeptNode, KeptSignals
     from recollect.store.learnings import LearningFilter
     from recollect.store.ports import DriftRow, EventFilter, UsageBy
@@ -144,13 +144,13 @@ _NAMES = {
     "recollect.memory.distilled.blaming": "BlameAnswer BlameQuestion repository_of",
     "recollect.memory.door": "Memory",
     "recollect.memory.embedding": "EmbeddingFacet",
-    "recollect.memory.pipes.explaining": "Explanation explained",
-    "recollect.memory.pipes.following": "Following",
-    "recollect.memory.pipes.playing": "Changes groups_of items_of play",
-    "recollect.memory.pipes.reading": "Meaning Reading as_file as_growing_file events_of mean read_path stages_of",
-    "recollect.memory.pipes.redacting": "redact_stream",
-    "recollect.memory.pipes.verifying": "FileVerifyReport verify_path",
-    "recollect.memory.pipes.watching": "EVERY_S Followed Pace Wanted Watcher",
+    "recollect.memory.pipes.explanation": "Explanation explained",
+    "recollect.memory.pipes.follow": "Following",
+    "recollect.memory.pipes.replay": "Changes groups_of items_of play",
+    "recollect.memory.pipes.reader": "Meaning Reading as_file as_growing_file events_of mean read_path stages_of",
+    "recollect.memory.pipes.redaction": "redact_stream",
+    "recollect.memory.pipes.verification": "FileVerifyReport verify_path",
+    "recollect.memory.pipes.watch": "EVERY_S Followed Pace Wanted Watcher",
     "recollect.memory.learned.diary": "DiaryAnswer DiaryQuestion",
     "recollect.memory.learned.documents": (
         "CollectionFiles CollectionRemoved CollectionView DocumentView DocumentsFacet"
@@ -192,8 +192,8 @@ _NAMES = {
     "recollect.recall.decisions": "DecisionQuestion DecisionView DecisionsAnswer",
     "recollect.recall.learned.showing": "EntryPartView EntryView",
     "recollect.recall.overview": "Cited Overview",
-    "recollect.recall.quoting": "CONTINUED clean quoted",
-    "recollect.recall.context.building": "ContextBlock",
+    "recollect.recall.quotes": "CONTINUED clean quoted",
+    "recollect.recall.context.builder": "ContextBlock",
     "recollect.recall.context.learned.beginning": "Begun",
     "recollect.recall.context.learned.shown": "ShownBlock",
     "recollect.recall.context.sources": "ContextEvent",

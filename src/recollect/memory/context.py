@@ -16,7 +16,7 @@ from recollect.clock import now_us
 from recollect.errors import RecollectError
 from recollect.files import write_file
 from recollect.paths import DATABASE_NAME
-from recollect.recall.context.building import ContextBlock, block_of, block_of_files, build, room_of
+from recollect.recall.context.builder import ContextBlock, block_of, block_of_files, build, room_of
 from recollect.recall.context.folders import folder_of
 from recollect.recall.context.learned.person_files import person_files
 from recollect.recall.context.sources import Asked, ContextEvent

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from recollect.model.events import Event
     from recollect.model.sessions import Session
     from recollect.pipeline.report import SyncReport
-    from recollect.recall.context.building import ContextBlock
+    from recollect.recall.context.builder import ContextBlock
     from recollect.recall.context.sources import ContextEvent
     from recollect.store.feed import TextFeed
     from recollect.store.sqlite import SqliteWriter

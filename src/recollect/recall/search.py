@@ -14,19 +14,19 @@ import msgspec
 
 from recollect.index.candidates import POOL, Candidate, CandidateSearch, Wanted, needs_text
 from recollect.index.engine import DamagedShard
-from recollect.index.query.confining import Confinement
+from recollect.index.query.filters import Confinement
 from recollect.index.query.grammar import Clause, Question, parse
 from recollect.index.query.synonyms import alternatives_of
 from recollect.index.ranking import WEIGHTS, Masses, Ranked, Weights, is_question, rank, seated
 from recollect.index.text_index import Shard, TextIndex
 from recollect.index.units import Unit, UnitReader
 from recollect.model.sessions import gone_among
-from recollect.recall.abstaining import CERTAIN, Judgement, judge
+from recollect.recall.abstention import CERTAIN, Judgement, judge
 from recollect.recall.answers import Hit, MatchLevel, SearchAnswer
 from recollect.recall.coverage import NOT_INDEXED, NOTHING, left_out_parts, partly
 from recollect.recall.learned.beside import BESIDE_POOL, MAX_BESIDE, beside, parts_for, sure_ones
 from recollect.recall.meaning import NOTHING_NEAR, Meaning
-from recollect.recall.second_look.ordering import TextStore, look_again
+from recollect.recall.second_look.order import TextStore, look_again
 from recollect.recall.snippets import snippet
 from recollect.store.entries import NOTE_SHARD
 from recollect.store.keys import ENTRY_BASE

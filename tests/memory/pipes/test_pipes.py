@@ -24,7 +24,7 @@ from recollect.memory import (
     stages_of,
     verify_path,
 )
-from recollect.memory.pipes.verifying import FileVerifyReport
+from recollect.memory.pipes.verification import FileVerifyReport
 from recollect.store.sinks.contract import Item, Retracted, id_of_item, id_of_json
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 

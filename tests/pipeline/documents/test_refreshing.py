@@ -24,9 +24,9 @@ from recollect.pipeline.documents.refreshing import Bounds, DocumentDesk, is_due
 from recollect.pipeline.documents.report import CollectionReport
 from recollect.store.documents import Collection, path_mark
 from recollect.store.home import Home
-from recollect.store.sqlite.documents.removing import forget_document, place_of
-from recollect.store.sqlite.documents.storing import SqliteDocuments
-from recollect.store.sqlite.entries.packing import unpack_part
+from recollect.store.sqlite.documents.removal import forget_document, place_of
+from recollect.store.sqlite.documents.storage import SqliteDocuments
+from recollect.store.sqlite.entries.codec import unpack_part
 
 KEYS = home_keys(b"k" * 32)
 OLD_NS = 1_700_000_000_000_000_000

@@ -14,7 +14,7 @@ from recollect.memory.upkeep.deepening import verify_deep
 from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD
 from recollect.store.keys import ENTRY_BASE
 from recollect.store.sqlite import IngestLock
-from recollect.store.sqlite.entries.writing import SqliteEntryLog
+from recollect.store.sqlite.entries.writer import SqliteEntryLog
 from tests.pipeline.conftest import World
 from tests.pipeline.entries.noted import draft, found, put, remove, waiting
 from tests.upkeep.forgetting.test_crash import killed

@@ -13,7 +13,7 @@ from recollect.model.own import BLOCK_TAG
 from recollect.recall.context.learned.learnings import HEADINGS
 from recollect.recall.context.learned.person_files import MAX_CHARS
 from recollect.recall.context.tokens import tokens_of
-from recollect.recall.quoting import CONTINUED, HEADING
+from recollect.recall.quotes import CONTINUED, HEADING
 from tests.recall.context.conftest import Session, Shop, shop
 from tests.recall.context.learned import DAY_US, change, keep, learned, write_diary
 

@@ -13,7 +13,7 @@ from recollect.store.keys import ENTRY_BASE
 from recollect.store.ports import EventFilter
 from recollect.store.sqlite import SqliteReader
 from recollect.store.sqlite.connection import open_database
-from recollect.store.sqlite.entries.writing import put_entries, remove_entries
+from recollect.store.sqlite.entries.writer import put_entries, remove_entries
 from tests.pipeline.entries.noted import draft, put, remove
 
 

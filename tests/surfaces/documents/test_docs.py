@@ -288,7 +288,7 @@ def test_a_run_that_is_ended_goes_on_where_it_was(recollect: Recollect, tmp_path
 def taken(folder: Path) -> int:
     """Return how many documents are there so far, as another process sees it."""
     from recollect.paths import home_dir
-    from recollect.store.sqlite.documents.storing import SqliteDocuments
+    from recollect.store.sqlite.documents.storage import SqliteDocuments
 
     if not (home_dir() / "memory.db").exists():
         return 0

@@ -17,7 +17,7 @@ from recollect.archive.sealing import Sealer
 from recollect.errors import BackupUnusable, UsageError
 from recollect.memory import ForgetSelection, Memory
 from recollect.store.sqlite import IngestLock
-from recollect.store.sqlite.snapshots.taking import Snapshot, open_copy
+from recollect.store.sqlite.snapshots.snapshot import Snapshot, open_copy
 from recollect.upkeep.copies import moment as moments
 from recollect.upkeep.copies.checking import Check, check_folder, places_by_pack
 from recollect.upkeep.copies.last import last_backup

@@ -17,7 +17,7 @@ from recollect.pipeline.forgetting import running
 from recollect.store.documents import Collection
 from recollect.store.learnings import Verdict
 from recollect.store.sqlite.connection import open_database
-from recollect.store.sqlite.entries.writing import put_entries
+from recollect.store.sqlite.entries.writer import put_entries
 from recollect.store.sqlite.notes.diary import put_diary
 from recollect.store.sqlite.notes.facts import put_fact
 from recollect.testing.builders import ClaudeTranscript

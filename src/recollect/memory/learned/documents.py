@@ -18,7 +18,7 @@ from recollect.store.documents import Collection as StoredCollection
 from recollect.store.documents import DocumentCounts, DocumentState, StoredDocument, document_uid
 from recollect.store.home import Home
 from recollect.store.sqlite import has_database
-from recollect.store.sqlite.documents.storing import SqliteDocuments
+from recollect.store.sqlite.documents.storage import SqliteDocuments
 
 if TYPE_CHECKING:
     from recollect.archive.keys import HomeKeys

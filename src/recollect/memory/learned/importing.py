@@ -34,7 +34,7 @@ from recollect.notes.facts import NewFact, add_fact, end_fact
 from recollect.privacy.configured import detectors_in_force
 from recollect.store.documents import Collection, StoredDocument, document_uid, path_mark
 from recollect.store.notes import FactFilter, NoteReader
-from recollect.store.sqlite.documents.writing import save_collection, save_documents
+from recollect.store.sqlite.documents.writer import save_collection, save_documents
 from recollect.store.sqlite.notes.batches import new_batch
 from recollect.store.sqlite.notes.imported import has_collection, is_kept_out, taken_as
 from recollect.store.sqlite.notes.store import SqliteNoteReader, SqliteNoteWriter

@@ -20,7 +20,7 @@ from recollect.capture.watch.plan import Watched
 from recollect.capture.watch.watcher import Watcher
 from recollect.memory.presence.status import WatchedPlace
 from recollect.paths import DATABASE_NAME
-from recollect.store.sqlite.documents.storing import SqliteDocuments
+from recollect.store.sqlite.documents.storage import SqliteDocuments
 
 if TYPE_CHECKING:
     from recollect.config import Config

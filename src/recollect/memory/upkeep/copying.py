@@ -36,7 +36,7 @@ from recollect.store.sqlite import IngestLock, SqliteReader, open_reader, open_w
 from recollect.store.sqlite.audit import add_audit
 from recollect.store.sqlite.context_log import copy_authored
 from recollect.store.sqlite.erasure.written.removal import Keeping
-from recollect.store.sqlite.snapshots.taking import take_snapshot
+from recollect.store.sqlite.snapshots.snapshot import take_snapshot
 from recollect.upkeep.copies.backing_up import back_up
 from recollect.upkeep.copies.copying import Progress, Wish
 from recollect.upkeep.copies.last import LastBackup, remember

@@ -30,7 +30,7 @@ from recollect.store.insights import DistilledReader, NodeFilter
 from recollect.store.lazy_archive import LazyArchive, LazyRedactor
 from recollect.store.ports import Reader
 from recollect.store.sqlite import IngestLock, SqliteReader, SqliteTextFeed, open_reader, open_writer
-from recollect.store.sqlite.snapshots.comparing import compare
+from recollect.store.sqlite.snapshots.comparison import compare
 from recollect.upkeep.deep.events import compare_events, sessions_of
 from recollect.upkeep.deep.index import compare_entries, compare_index
 from recollect.upkeep.deep.parts import MAX_DIFFERENCES, PartCheck

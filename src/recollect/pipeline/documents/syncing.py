@@ -9,7 +9,7 @@ from recollect.archive.keys import HomeKeys
 from recollect.config import Config
 from recollect.pipeline.documents.report import CollectionReport
 from recollect.store.home import Home
-from recollect.store.sqlite.documents.storing import SqliteDocuments
+from recollect.store.sqlite.documents.storage import SqliteDocuments
 
 
 class DocumentWish(NamedTuple):

@@ -47,7 +47,7 @@ class EntryEmbedding:
     def run(self) -> bool:
         """Bring the vectors in step; False when it should stop before. Raises EmbeddingUnavailable, IndexUnavailable,
         StoreError; what was committed by then stays."""
-        from recollect.index.vectors.entries.differing import differences
+        from recollect.index.vectors.entries.differences import differences
 
         position = self._feed.last_change()  # before anything is read: what is written meanwhile is for the next run
         found = differences(self._writer.committed(), self._feed)

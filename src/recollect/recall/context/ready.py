@@ -23,7 +23,7 @@ from recollect.store.sqlite.lock import IngestLock
 
 # Every refresh settles, and finds nothing to do most of the time: what makes blocks is imported when one is made.
 if TYPE_CHECKING:
-    from recollect.recall.context.building import ContextBlock
+    from recollect.recall.context.builder import ContextBlock
     from recollect.recall.context.learned.person_files import PersonFile
     from recollect.store.recent import Folder
     from recollect.store.sqlite.recent import SqliteRecentReader
@@ -154,7 +154,7 @@ class ReadyBlocks:
         self, reader: SqliteRecentReader, folder: Folder, files: Sequence[PersonFile], *, agent: str, now_us: int
     ) -> tuple[ContextBlock, int | None]:
         """Return what an agent is given in a folder, and until when that holds."""
-        from recollect.recall.context.building import block_of, room_of
+        from recollect.recall.context.builder import block_of, room_of
         from recollect.recall.context.sources import Asked
 
         budget = self._settings.budget_tokens

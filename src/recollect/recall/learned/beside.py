@@ -11,7 +11,7 @@ from recollect.index.query.grammar import Question
 from recollect.index.ranking import Masses, Ranked
 from recollect.index.text_index import Shard
 from recollect.model.learned.entries import APART_KINDS, ENTRY_KINDS
-from recollect.recall.abstaining import FULL_DOCUMENTS, judge
+from recollect.recall.abstention import FULL_DOCUMENTS, judge
 from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD
 
 MAX_BESIDE = 3

@@ -13,9 +13,9 @@ from recollect.model.payloads import KINDS
 from recollect.store.feed import FeedEvent, KeyRange
 from recollect.store.ports import SEQ_BITS, ChangeRange, ChunkReader, TextRedactor
 from recollect.store.sqlite.bits import KIND_MASK, NOT_INDEXED
-from recollect.store.sqlite.both_sides import last_change, take_note
+from recollect.store.sqlite.common_reads import last_change, take_note
 from recollect.store.sqlite.connection import open_database, store_errors
-from recollect.store.sqlite.entries.feeding import SqliteEntryFeed
+from recollect.store.sqlite.entries.feed import SqliteEntryFeed
 from recollect.store.sqlite.readers.events import EventReader
 from recollect.store.sqlite.readers.pool import ReadPool
 

@@ -31,9 +31,9 @@ from recollect.store.ports import (
     TimelineRow,
     UsageBy,
 )
-from recollect.store.sqlite.both_sides import last_change, revision_chunks
+from recollect.store.sqlite.common_reads import last_change, revision_chunks
 from recollect.store.sqlite.connection import store_errors
-from recollect.store.sqlite.entries.reading import (
+from recollect.store.sqlite.entries.reader import (
     SqliteEntryReader,
     read_entry_keys,
     read_entry_numbers,

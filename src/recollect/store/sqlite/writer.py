@@ -16,9 +16,9 @@ from recollect.model.sessions import SessionPatch
 from recollect.ready import take_away
 from recollect.store.ports import SEQ_BITS, ChangeRange, SessionPart, SliceResult, SourceRow, WriteOutcome
 from recollect.store.sqlite.bits import OWN
-from recollect.store.sqlite.both_sides import last_change, revision_chunks, revision_holes, take_note
+from recollect.store.sqlite.common_reads import last_change, revision_chunks, revision_holes, take_note
 from recollect.store.sqlite.connection import Synchronous, open_database, store_errors
-from recollect.store.sqlite.entries.writing import SqliteEntryLog
+from recollect.store.sqlite.entries.writer import SqliteEntryLog
 from recollect.store.sqlite.erasure.writer import SqliteRemoving
 from recollect.store.sqlite.event_ids import unpack_text
 from recollect.store.sqlite.insights.writer import SqliteDistilledWriter

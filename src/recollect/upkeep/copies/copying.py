@@ -20,7 +20,7 @@ from recollect.errors import BackupUnusable
 from recollect.files import sync_folder, write_all
 from recollect.paths import DATABASE_NAME
 from recollect.ready import PROGRAM
-from recollect.store.sqlite.snapshots.taking import open_copy
+from recollect.store.sqlite.snapshots.snapshot import open_copy
 from recollect.upkeep.copies import manifest as m
 from recollect.upkeep.copies.checking import READ_BYTES, Stream
 from recollect.upkeep.copies.manifest import BackupManifest, KeyState, StoredFile

@@ -14,7 +14,7 @@ from recollect.errors import StoreError, StoreLocked
 from recollect.files import DRAFT_SUFFIX
 from recollect.paths import SPOOL_FOLDER
 from recollect.store.sqlite import IngestLock
-from recollect.store.sqlite.snapshots.taking import Snapshot, take_snapshot
+from recollect.store.sqlite.snapshots.snapshot import Snapshot, take_snapshot
 from recollect.wire import IMPORT_FOLDER
 
 LOCK_WAIT_S = 3.0

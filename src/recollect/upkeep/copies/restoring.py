@@ -16,7 +16,7 @@ from recollect.errors import ArchiveError, BackupUnusable, KeyUnavailable, Schem
 from recollect.files import DRAFT_SUFFIX, move, write_file
 from recollect.paths import DATABASE_NAME
 from recollect.store.sqlite.migrations import SCHEMA_VERSION
-from recollect.store.sqlite.snapshots.taking import open_copy, take_snapshot
+from recollect.store.sqlite.snapshots.snapshot import open_copy, take_snapshot
 from recollect.upkeep.copies import manifest as m
 from recollect.upkeep.copies.checking import Stream
 from recollect.upkeep.copies.copying import Progress, check_database, copy_stream

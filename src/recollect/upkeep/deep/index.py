@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from recollect.errors import IndexUnavailable
-from recollect.index.checking.contents import ShardContents, open_contents
+from recollect.index.contents import ShardContents, open_contents
 from recollect.store.ports import IndexDoc, IndexEvent
 from recollect.units import plural
 from recollect.upkeep.deep.parts import PartCheck

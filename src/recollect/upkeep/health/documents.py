@@ -6,7 +6,7 @@ import os
 
 from recollect.errors import RecollectError
 from recollect.store.documents import Collection, DocumentCounts
-from recollect.store.sqlite.documents.storing import SqliteDocuments
+from recollect.store.sqlite.documents.storage import SqliteDocuments
 from recollect.units import plural
 from recollect.upkeep.health.desk import Desk
 from recollect.upkeep.reports import Check

@@ -10,7 +10,7 @@ from mcp.shared.exceptions import MCPError
 
 from recollect.memory import DiaryQuestion, FactQuestion
 from recollect.memory.learned.learning.views import NewLearning
-from recollect.recall.quoting import HEADING
+from recollect.recall.quotes import HEADING
 from recollect.serve.mcp.tools import TOOLS
 from recollect.serve.mcp.writing.tools import WRITING_TOOLS
 from recollect.serve.mcp.writing.turned_on import has_writing_tools

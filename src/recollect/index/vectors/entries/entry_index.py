@@ -52,7 +52,7 @@ class EntryVectorIndex(VectorIndex):
         rows = self.rows()
         if rows is None and not last:
             return VectorCoverage(0, 0, False)
-        from recollect.index.vectors.entries.differing import differences
+        from recollect.index.vectors.entries.differences import differences
 
         found = differences(rows, self._entries)
         is_stale = rows is None or rows.commit.position != last

@@ -15,7 +15,7 @@ import msgspec
 from recollect.paths import expand
 from recollect.ready import HEAD_BYTES, head_of
 from recollect.recall.context.tokens import tokens_of
-from recollect.recall.quoting import CONTINUED, clean
+from recollect.recall.quotes import CONTINUED, clean
 
 SOUL, USER = "soul.md", "user.md"
 MAX_CHARS = 2_000

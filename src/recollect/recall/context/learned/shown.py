@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from recollect.recall.context.usage import Use, use_of
-from recollect.recall.quoting import clean
+from recollect.recall.quotes import clean
 from recollect.store.recent import Firing, RecentReader
 
 TEXT_CHARS = 160

@@ -22,7 +22,7 @@ from recollect.store.bodies import content_key, is_whole, payload_without_record
 from recollect.store.ports import SEQ_BITS
 from recollect.store.sqlite.audit import AuditAction, add_audit
 from recollect.store.sqlite.bits import EVICTED, EVICTED_BLOCK, HIDDEN, KIND_MASK, is_sidechain
-from recollect.store.sqlite.both_sides import last_change, take_note
+from recollect.store.sqlite.common_reads import last_change, take_note
 from recollect.store.sqlite.connection import store_errors
 from recollect.store.sqlite.event_ids import pack_event_id
 from recollect.store.sqlite.readers.filters import int_array

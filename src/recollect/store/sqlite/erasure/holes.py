@@ -10,7 +10,7 @@ import apsw
 
 from recollect.archive.chunks import ChunkPlace
 from recollect.store.ports import Hole, SourceRow
-from recollect.store.sqlite.both_sides import revision_holes
+from recollect.store.sqlite.common_reads import revision_holes
 from recollect.store.sqlite.writing.ledger import SOURCE_COLUMNS, session_ranges, source_row
 
 

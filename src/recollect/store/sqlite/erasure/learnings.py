@@ -16,7 +16,7 @@ import msgspec
 
 from recollect.model.learned.learnings import Learning
 from recollect.model.learned.notes import DiaryEntry, Fact
-from recollect.store.sqlite.entries.writing import remove_entries, retell_entry
+from recollect.store.sqlite.entries.writer import remove_entries, retell_entry
 from recollect.store.sqlite.erasure.written.removal import remove_diary, remove_fact
 from recollect.store.sqlite.learnings import erasure as learned
 from recollect.store.sqlite.notes.diary import put_diary

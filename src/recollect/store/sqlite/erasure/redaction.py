@@ -20,9 +20,9 @@ from recollect.model.distilled.signals import Signal
 from recollect.model.learned.notes import DiaryEntry, Fact
 from recollect.store.blocks import BlockEntry, decode_frame, encode_frame
 from recollect.store.ports import SEQ_BITS
-from recollect.store.sqlite.both_sides import last_change, take_note
+from recollect.store.sqlite.common_reads import last_change, take_note
 from recollect.store.sqlite.connection import store_errors
-from recollect.store.sqlite.entries.packing import pack_part, unpack_part
+from recollect.store.sqlite.entries.codec import pack_part, unpack_part
 from recollect.store.sqlite.event_ids import pack_text, unpack_text
 from recollect.store.sqlite.insights.codec import pack_node, pack_signals, unpack_node, unpack_signals
 from recollect.store.sqlite.notes.diary import put_diary

@@ -14,7 +14,7 @@ from recollect.store.keys import SEQ_BITS
 from recollect.store.ports import SourceRow
 from recollect.store.sqlite.bits import EVICTED
 from recollect.store.sqlite.connection import open_database, store_errors
-from recollect.store.sqlite.entries.feeding import read_entry_marks
+from recollect.store.sqlite.entries.feed import read_entry_marks
 from recollect.store.sqlite.erasure.written.names import Written, of_repos, saying
 from recollect.store.sqlite.event_ids import unpack_event_id, unpack_text
 from recollect.store.sqlite.insights.codec import unpack_node

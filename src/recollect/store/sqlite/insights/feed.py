@@ -21,7 +21,7 @@ from recollect.model.sessions import Session
 from recollect.store.insights import Base, Due
 from recollect.store.ports import SEQ_BITS, ChunkReader, TextRedactor
 from recollect.store.sqlite.bits import HIDDEN, kind_of_bits
-from recollect.store.sqlite.both_sides import last_change, read_lasting, revision_chunks
+from recollect.store.sqlite.common_reads import last_change, read_lasting, revision_chunks
 from recollect.store.sqlite.connection import open_database, store_errors
 from recollect.store.sqlite.insights.base import read_base
 from recollect.store.sqlite.insights.light import (

@@ -12,7 +12,7 @@ import msgspec
 from recollect.model.distilled.nodes import NODE_KINDS, Binding, Decision, Episode, Link, Node, kind_of_node
 from recollect.model.distilled.signals import SIGNAL_KINDS, Signal, kind_of_signal
 from recollect.store.insights import CONSUMER, AnalysisDraft, SavedCounts
-from recollect.store.sqlite.both_sides import last_change, take_note
+from recollect.store.sqlite.common_reads import last_change, take_note
 from recollect.store.sqlite.connection import store_errors
 from recollect.store.sqlite.insights.base import keep_base
 from recollect.store.sqlite.insights.codec import pack_node, pack_signals

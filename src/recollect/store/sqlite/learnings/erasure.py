@@ -9,7 +9,7 @@ import apsw
 import msgspec
 
 from recollect.store.learnings import BY_CLOSING, Job, Verdict
-from recollect.store.sqlite.entries.writing import remove_entries
+from recollect.store.sqlite.entries.writer import remove_entries
 from recollect.store.sqlite.learnings.codec import decode_learning, decode_verdict, encode, evidence_of
 from recollect.store.sqlite.learnings.jobs import SqliteJobQueue
 from recollect.store.sqlite.learnings.ledger import forget_spending

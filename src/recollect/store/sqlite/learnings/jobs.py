@@ -14,7 +14,7 @@ import apsw
 from recollect.store.keys import SEQ_BITS
 from recollect.store.learnings import CONSUMER, Job, JobCounts, JobKind
 from recollect.store.sqlite.bits import HIDDEN, kind_of_bits
-from recollect.store.sqlite.both_sides import last_change, take_note
+from recollect.store.sqlite.common_reads import last_change, take_note
 from recollect.store.sqlite.connection import store_errors
 
 MAX_ATTEMPTS = 5

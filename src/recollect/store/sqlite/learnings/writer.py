@@ -19,7 +19,7 @@ from recollect.ready import EVERY_FOLDER, withdraw
 from recollect.store.learnings import BY_CLOSING, Known, Quarantined, Sighting, Verdict
 from recollect.store.recent import TOLD_NOTE
 from recollect.store.sqlite.connection import open_database, store_errors
-from recollect.store.sqlite.entries.writing import put_entries, remove_entries
+from recollect.store.sqlite.entries.writer import put_entries, remove_entries
 from recollect.store.sqlite.learnings.codec import decode_learning, decode_verdict, encode
 from recollect.store.sqlite.learnings.jobs import SqliteJobQueue
 from recollect.store.sqlite.notes.batches import add_batch

@@ -10,7 +10,7 @@ import msgspec
 
 from recollect.model.learned.notes import DiaryEntry
 from recollect.store.notes import DiaryFilter, TagRow, diary_entry
-from recollect.store.sqlite.entries.writing import put_entries
+from recollect.store.sqlite.entries.writer import put_entries
 
 _decode = msgspec.json.Decoder(DiaryEntry).decode
 

@@ -11,7 +11,7 @@ import msgspec
 from recollect.model.learned.naming import normal_name, normal_predicate
 from recollect.model.learned.notes import Fact
 from recollect.store.notes import FactFilter, fact_as_known, fact_entry
-from recollect.store.sqlite.entries.writing import put_entries
+from recollect.store.sqlite.entries.writer import put_entries
 
 _decode = msgspec.json.Decoder(Fact).decode
 _HOLDS_AT = "coalesce(valid_from <= :at, TRUE) AND coalesce(valid_to > :at, TRUE)"

@@ -10,7 +10,7 @@ import msgspec
 
 from recollect.model.learned.notes import Batch
 from recollect.store.notes import DiaryFilter, FactFilter, changed_fact
-from recollect.store.sqlite.documents.removing import remove_documents
+from recollect.store.sqlite.documents.removal import remove_documents
 from recollect.store.sqlite.notes.batches import add_batch
 from recollect.store.sqlite.notes.store import SqliteNotes
 

@@ -12,7 +12,7 @@ import msgspec
 
 from recollect.model.ids import session_uid
 from recollect.store.ports import ChangeRange, DefectRow, DriftRow, EventPlace, LedgerRow, SourceRow
-from recollect.store.sqlite.both_sides import revision_holes
+from recollect.store.sqlite.common_reads import revision_holes
 from recollect.store.sqlite.event_ids import pack_text, unpack_text
 from recollect.store.sqlite.session_facts import decode_facts
 from recollect.store.sqlite.writing.ledger import SOURCE_COLUMNS, session_ranges, source_row

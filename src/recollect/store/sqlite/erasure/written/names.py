@@ -16,8 +16,8 @@ from recollect.model.learned.learnings import LearningEvidence
 from recollect.model.learned.notes import DiaryEntry, Fact
 from recollect.store.entries import told_text
 from recollect.store.sqlite.connection import store_errors
-from recollect.store.sqlite.documents.removing import place_of
-from recollect.store.sqlite.entries.reading import entries_in
+from recollect.store.sqlite.documents.removal import place_of
+from recollect.store.sqlite.entries.reader import entries_in
 from recollect.store.sqlite.learnings.codec import decode_learning, decode_verdict
 
 IsMeant = Callable[[str], bool]

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import apsw
 
 from recollect.store.sqlite.connection import store_errors
-from recollect.store.sqlite.documents.removing import forget_document
-from recollect.store.sqlite.entries.writing import remove_entries
+from recollect.store.sqlite.documents.removal import forget_document
+from recollect.store.sqlite.entries.writer import remove_entries
 from recollect.store.sqlite.erasure.written.names import IsMeant, Written, kept_out, of_repos, saying
 from recollect.store.sqlite.learnings.erasure import remove_learning
 

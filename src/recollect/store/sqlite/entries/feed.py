@@ -10,7 +10,7 @@ import apsw
 from recollect.store.entries import EntryTexts, mark_of
 from recollect.store.keys import ENTRY_BASE
 from recollect.store.sqlite.connection import store_errors
-from recollect.store.sqlite.entries.reading import entries_by_number
+from recollect.store.sqlite.entries.reader import entries_by_number
 from recollect.store.sqlite.readers.filters import int_array
 from recollect.store.sqlite.readers.pool import ReadPool
 

@@ -9,7 +9,7 @@ import msgspec
 
 from recollect.model.learned.entries import EntryDraft
 from recollect.store.documents import Collection, StoredDocument, document_uid
-from recollect.store.sqlite.entries.writing import put_entries, remove_entries
+from recollect.store.sqlite.entries.writer import put_entries, remove_entries
 
 _SAVE_COLLECTION = (
     "INSERT INTO collection VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET folder = excluded.folder, "

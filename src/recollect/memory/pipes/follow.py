@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from recollect.memory.pipes.playing import Changes
-from recollect.memory.pipes.watching import Batch, Wanted
+from recollect.memory.pipes.replay import Changes
+from recollect.memory.pipes.watch import Batch, Wanted
 from recollect.model.distilled.signals import SIGNAL_KINDS
 from recollect.model.events import Event
 from recollect.store.insights import NodeFilter
 from recollect.store.sinks.contract import id_of_item
-from recollect.store.sqlite.readers.following import SessionNews, SqliteFollowing
+from recollect.store.sqlite.readers.changes import SessionNews, SqliteFollowing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

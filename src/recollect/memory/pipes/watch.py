@@ -12,8 +12,8 @@ from typing import NamedTuple
 from recollect.config import Config
 from recollect.distill.stages import Stages
 from recollect.errors import SourceError
-from recollect.memory.pipes.playing import Changes, groups_of, items_of
-from recollect.memory.pipes.reading import Growing, Reading, growing, mean, read_path
+from recollect.memory.pipes.reader import Growing, Reading, growing, mean, read_path
+from recollect.memory.pipes.replay import Changes, groups_of, items_of
 from recollect.model.events import Event
 from recollect.store.sinks.contract import Group, Item, Sink
 

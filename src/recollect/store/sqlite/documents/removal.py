@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 
 from recollect.store.documents import document_uid
-from recollect.store.sqlite.entries.writing import remove_entries
+from recollect.store.sqlite.entries.writer import remove_entries
 
 
 def remove_documents(db: apsw.Connection, collection: str, paths: Iterable[str]) -> int:

@@ -23,7 +23,7 @@ from recollect.store.entries import (
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS
 from recollect.store.ports import EventFilter, HitText, SessionKey
 from recollect.store.sqlite.connection import store_errors
-from recollect.store.sqlite.entries.packing import unpack_part
+from recollect.store.sqlite.entries.codec import unpack_part
 from recollect.store.sqlite.readers.filters import containing, int_array
 from recollect.store.sqlite.readers.glossary import read_glossary
 from recollect.store.sqlite.readers.pool import ReadPool

@@ -13,7 +13,7 @@ from recollect.errors import BrokenInvariant
 from recollect.model.learned.entries import ENTRY_PART_CHARS, EntryDraft
 from recollect.store.keys import SEQ_BITS
 from recollect.store.sqlite.connection import store_errors
-from recollect.store.sqlite.entries.packing import pack_part
+from recollect.store.sqlite.entries.codec import pack_part
 
 _MAX_PARTS = 1 << SEQ_BITS
 _TITLE_CHARS = 120

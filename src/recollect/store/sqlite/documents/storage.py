@@ -13,8 +13,9 @@ import msgspec
 from recollect.model.learned.entries import EntryDraft
 from recollect.store.documents import Collection, DocumentCounts, StoredDocument
 from recollect.store.sqlite.connection import Mode, open_database, store_errors
-from recollect.store.sqlite.documents import removing, writing
-from recollect.store.sqlite.documents.writing import Told
+from recollect.store.sqlite.documents import removal as removing
+from recollect.store.sqlite.documents import writer as writing
+from recollect.store.sqlite.documents.writer import Told
 
 _COLUMNS = "path, state, content_hmac, size, mtime_ns, ctime_ns, taken_at, json"
 

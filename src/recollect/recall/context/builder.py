@@ -18,7 +18,7 @@ from recollect.recall.context.learned.person_files import Front, PersonFile, fro
 from recollect.recall.context.sources import LINE_TOKENS, Asked, Candidate, ContextEvent, ContextSource
 from recollect.recall.context.tokens import tokens_of
 from recollect.recall.context.worked_on import WorkedOn
-from recollect.recall.quoting import clean, quoted
+from recollect.recall.quotes import clean, quoted
 
 LINE_CHARS = 700
 """One line, its citation left out, is cut here."""
