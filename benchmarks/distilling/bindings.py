@@ -25,7 +25,8 @@ from recollect.distill.preparing import analyse, default_stages
 from recollect.distill.stages import Stages
 from recollect.distill.stream import SessionEvents, by_session, evidence_of
 from recollect.memory import parse_file
-from recollect.model.distilled.nodes import (
+from recollect.model.events import Event
+from recollect.model.insights.nodes import (
     Binding,
     Conversation,
     Decision,
@@ -36,7 +37,6 @@ from recollect.model.distilled.nodes import (
     Speaker,
     node_id,
 )
-from recollect.model.events import Event
 
 LABELS = REPOSITORY / "tests" / "quality" / "labels" / "bindings.ndjson"
 TURNS = LABELS.with_name("decisions.ndjson")

@@ -22,8 +22,8 @@ from recollect.distill.segment import TurnSegmenter
 from recollect.distill.stages import Gated
 from recollect.distill.stream import SessionEvents
 from recollect.memory import parse_file
-from recollect.model.distilled.nodes import Decision, Speaker
 from recollect.model.events import Event, SourceLocation
+from recollect.model.insights.nodes import Decision, Speaker
 from recollect.model.payloads import AssistantMessage, UserMessage
 
 LABELS = REPOSITORY / "tests" / "quality" / "labels"

@@ -23,7 +23,7 @@ from recollect.endpoints.chat import ChatClient
 from recollect.learn.asking import ask, batches_of, preview
 from recollect.learn.budget import Budget
 from recollect.learn.extracting import Observed
-from recollect.model.learned.spending import Amounts
+from recollect.model.learnings.spending import Amounts
 from recollect.store.sqlite.insights.feed import SqliteSessionFeed
 from recollect.store.sqlite.learnings.ledger import SqliteLedger
 from tests.endpoints.model_server import BYTES_PER_TOKEN, noting, speaking

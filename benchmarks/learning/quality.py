@@ -25,7 +25,7 @@ from recollect.distill.stream import by_session
 from recollect.errors import SourceError
 from recollect.memory import parse_file
 from recollect.model.events import Event
-from recollect.model.learned.learnings import GIVEN_STATES, Learning
+from recollect.model.learnings.learnings import GIVEN_STATES, Learning
 from recollect.model.payloads import UserMessage
 from recollect.pipeline.learning.reading import extract_session
 from tests.quality.judged import WrittenTurn, read_written

@@ -25,8 +25,8 @@ from recollect.memory import (
     LearnReport,
     SyncReport,
 )
-from recollect.model.distilled.signals import HumanIntervention
-from recollect.model.learned.learnings import LearningKind, Priority, Scope
+from recollect.model.insights.signals import HumanIntervention
+from recollect.model.learnings.learnings import LearningKind, Priority, Scope
 from recollect.recall.context.learned import score as scoring
 from recollect.recall.context.sources import ContextEvent
 from recollect.store.ports import UsageBy

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from recollect.distill import prepare
-from recollect.model.distilled.nodes import Binding, Conversation, Decision, Episode, Node
 from recollect.model.events import Event, Role, SourceLocation
+from recollect.model.insights.nodes import Binding, Conversation, Decision, Episode, Node
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,

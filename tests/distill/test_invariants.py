@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.distill import Analysis, analyse, default_stages, prepare
-from recollect.model.distilled.nodes import Binding, Conversation, Decision, Episode
 from recollect.model.events import Event
+from recollect.model.insights.nodes import Binding, Conversation, Decision, Episode
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,

@@ -16,11 +16,11 @@ from recollect.distill.retro.fixes import below, fix_of, repairs_of
 from recollect.distill.retro.report import EVIDENCE, MAX_LINES, MAX_SESSIONS, Retro
 from recollect.distill.signals import RuleObserver
 from recollect.distill.stream import SessionEvents
-from recollect.model.distilled import signals as kinds
-from recollect.model.distilled.digests import Cost, Digest
-from recollect.model.distilled.nodes import Decision, Evidence, Link
-from recollect.model.distilled.signals import EditSeen, ErrorSeen, HumanIntervention, Loop, Retry, Signal
 from recollect.model.events import Event, SourceLocation
+from recollect.model.insights import signals as kinds
+from recollect.model.insights.digests import Cost, Digest
+from recollect.model.insights.nodes import Decision, Evidence, Link
+from recollect.model.insights.signals import EditSeen, ErrorSeen, HumanIntervention, Loop, Retry, Signal
 from recollect.model.payloads import FileEdit, Payload, ToolCall, ToolResult, kind_of
 from recollect.model.sessions import Session
 from recollect.model.usage import UsageReport, UsageTotals

@@ -15,7 +15,7 @@ from recollect.config import LearningConfig
 from recollect.endpoints.chat import Pricing
 from recollect.errors import StoreError
 from recollect.learn.budget import Budget, Denial, Reservation, tokens_at_most
-from recollect.model.learned.spending import DAY_US, Amounts, Limits, Spender, day_of_us
+from recollect.model.learnings.spending import DAY_US, Amounts, Limits, Spender, day_of_us
 from recollect.store.sqlite.connection import open_database
 from recollect.store.sqlite.learnings.ledger import SqliteLedger, forget_spending
 

@@ -8,7 +8,7 @@ import pytest
 
 from recollect.learn.closing import closed_actions
 from recollect.model.events import Event, SourceLocation
-from recollect.model.learned.learnings import Learning, LearningEvidence
+from recollect.model.learnings.learnings import Learning, LearningEvidence
 from recollect.model.payloads import AssistantMessage, Payload, ToolCall, ToolResult, UserMessage
 from recollect.model.sessions import Session
 from recollect.pipeline.learning.reading import reading

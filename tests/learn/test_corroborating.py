@@ -17,7 +17,7 @@ from recollect.learn.corroborating import (
     times_seen,
 )
 from recollect.learn.identity import confidence_of
-from recollect.model.learned.learnings import Learning, LearningEvidence
+from recollect.model.learnings.learnings import Learning, LearningEvidence
 from recollect.store.learnings import BY_CLOSING, BY_RULES, Sighting
 
 T0 = 1_780_000_000_000_000

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from recollect.learn.corroborating import CONFIRMED, DAY_US
 from recollect.learn.settling import Rules, next_expiry, related, settled
-from recollect.model.learned.learnings import Learning, LearningEvidence, LearningState
+from recollect.model.learnings.learnings import Learning, LearningEvidence, LearningState
 from recollect.store.learnings import BY_CLOSING, BY_RULES, Known, Sighting, Verdict, VerdictName
 
 T0 = 1_780_000_000_000_000

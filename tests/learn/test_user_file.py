@@ -19,7 +19,7 @@ from recollect.learn.user_file import (
     render,
     state_of,
 )
-from recollect.model.learned.learnings import Learning, LearningEvidence
+from recollect.model.learnings.learnings import Learning, LearningEvidence
 
 T0 = 1_780_000_000_000_000
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import UnknownName, UsageError
-from recollect.model.learned.notes import Fact
+from recollect.model.learnings.notes import Fact
 from recollect.notes.facts import (
     MAX_NAME_CHARS,
     FactAdded,

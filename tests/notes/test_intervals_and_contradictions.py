@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import UsageError
-from recollect.model.learned.naming import normal_name, normal_predicate, tag_name
-from recollect.model.learned.notes import Fact
+from recollect.model.learnings.names import normal_name, normal_predicate, tag_name
+from recollect.model.learnings.notes import Fact
 from recollect.notes.contradicting import CARDINALITY, contradict, contradictions_among, single_valued
 from recollect.notes.intervals import check_interval, holds_at, overlap
 

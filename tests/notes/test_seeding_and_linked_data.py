@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from recollect.model.distilled.nodes import Decision, Option
 from recollect.model.events import SourceLocation
-from recollect.model.learned.learnings import Learning
-from recollect.model.learned.notes import Fact
+from recollect.model.insights.nodes import Decision, Option
+from recollect.model.learnings.learnings import Learning
+from recollect.model.learnings.notes import Fact
 from recollect.notes.linked_data import CONTEXT, linked_data
 from recollect.notes.seeding import Decided, fact_of_learning, facts_of_decision
 

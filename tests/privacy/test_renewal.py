@@ -13,7 +13,7 @@ import zstandard
 
 from recollect.config import Config, PrivacyConfig, RetentionConfig, SecretPatternConfig
 from recollect.memory import Memory
-from recollect.model.distilled.signals import SIGNAL_KINDS
+from recollect.model.insights.signals import SIGNAL_KINDS
 from recollect.privacy import configured
 from recollect.privacy.detectors import DEFAULT
 from recollect.store.insights import NodeFilter

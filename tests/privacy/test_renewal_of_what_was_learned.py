@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from recollect.config import PrivacyConfig
-from recollect.model.learned.notes import DiaryEntry, Fact
+from recollect.model.learnings.notes import DiaryEntry, Fact
 from recollect.store.sqlite.connection import open_database
 from recollect.store.sqlite.entries.writer import put_entries
 from recollect.store.sqlite.notes.diary import put_diary

@@ -18,7 +18,7 @@ import zstandard
 from recollect.cli.main import run
 from recollect.config import Config
 from recollect.memory import ExportFormat, Memory
-from recollect.model.distilled.signals import SIGNAL_KINDS
+from recollect.model.insights.signals import SIGNAL_KINDS
 from recollect.store.insights import NodeFilter
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from recollect.verbs import VERBS

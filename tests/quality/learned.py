@@ -15,7 +15,7 @@ import msgspec
 
 from recollect.distill.sessions import session_of
 from recollect.model.events import Event, SourceLocation
-from recollect.model.learned.learnings import LearningKind
+from recollect.model.learnings.learnings import LearningKind
 from recollect.model.payloads import (
     AssistantMessage,
     FileEdit,

@@ -19,7 +19,7 @@ from recollect.processes import own_command
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
-    from recollect.model.distilled.digests import Digest
+    from recollect.model.insights.digests import Digest
 
 DEADLINE_S = 15.0
 """How long the whole may take, process start to exit, before nothing is printed. What was stored by then stays."""

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from recollect.model.distilled.digests import Digest
+from recollect.model.insights.digests import Digest
 from recollect.model.tools import canonical_tool
 from recollect.paths import STORE_VARIABLE
 

@@ -9,10 +9,10 @@ from recollect.distill.digests import digest_of
 from recollect.distill.sessions import session_of
 from recollect.distill.stages import Gated, GateRule, Lineage, Relations, Stages
 from recollect.distill.stream import Load, SessionEvents, by_session
-from recollect.model.distilled.digests import Digest
-from recollect.model.distilled.nodes import Decision, Episode, Node, Speaker
-from recollect.model.distilled.signals import Signal
 from recollect.model.events import Event
+from recollect.model.insights.digests import Digest
+from recollect.model.insights.nodes import Decision, Episode, Node, Speaker
+from recollect.model.insights.signals import Signal
 from recollect.model.payloads import UserMessage
 from recollect.model.sessions import Session
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
-from recollect.model.distilled.nodes import Binding, Conversation, Decision, Episode, Link, Node, kind_of_node, node_id
+from recollect.model.insights.nodes import Binding, Conversation, Decision, Episode, Link, Node, kind_of_node, node_id
 from recollect.model.time import to_datetime
 
 Document = dict[str, Any]

@@ -8,8 +8,8 @@ from typing import Final
 from recollect.distill.language.proposals import Proposal, proposal_of
 from recollect.distill.stages import Gated
 from recollect.distill.stream import SessionEvents, evidence_of
-from recollect.model.distilled.nodes import Conversation, Evidence, Marker, node_id
 from recollect.model.events import Event
+from recollect.model.insights.nodes import Conversation, Evidence, Marker, node_id
 from recollect.model.payloads import AssistantMessage, UserMessage
 
 WHOLE: Final = 1_200

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from recollect.model.distilled.nodes import Binding, Decision, DecisionState, Link
+from recollect.model.insights.nodes import Binding, Decision, DecisionState, Link
 from recollect.model.text import one_line
 from recollect.model.time import to_datetime
 

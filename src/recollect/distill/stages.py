@@ -8,7 +8,8 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from recollect.distill.stream import SessionEvents
-from recollect.model.distilled.nodes import (
+from recollect.model.events import Event
+from recollect.model.insights.nodes import (
     Binding,
     Conversation,
     Decision,
@@ -19,8 +20,7 @@ from recollect.model.distilled.nodes import (
     Speaker,
     Strength,
 )
-from recollect.model.distilled.signals import Signal
-from recollect.model.events import Event
+from recollect.model.insights.signals import Signal
 
 
 class GateRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

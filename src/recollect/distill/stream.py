@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
-from recollect.model.distilled.nodes import Evidence, EvidenceRole
 from recollect.model.events import Event
+from recollect.model.insights.nodes import Evidence, EvidenceRole
 from recollect.model.payloads import AssistantMessage, ToolCall, ToolResult, UserMessage
 
 Load = Callable[[Event], Event]

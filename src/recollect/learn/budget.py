@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol, assert_never
 
 from recollect.config import LearningConfig
 from recollect.endpoints.chat import Pricing
-from recollect.model.learned.spending import DAY_US, Amounts, Exceeded, Limits, Spender, day_of_us
+from recollect.model.learnings.spending import DAY_US, Amounts, Exceeded, Limits, Spender, day_of_us
 
 _BYTES_PER_TOKEN = 2
 """At least so many bytes of UTF-8 make an LLM token, over a whole question. Providers speak of about 4 in English, and

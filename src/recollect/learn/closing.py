@@ -15,7 +15,7 @@ import msgspec
 from recollect.learn.extracting.observed import Observed, Reading
 from recollect.learn.identity import bounded, normalised
 from recollect.model.events import Event
-from recollect.model.learned.learnings import Author, Learning, LearningEvidence
+from recollect.model.learnings.learnings import Author, Learning, LearningEvidence
 from recollect.model.payloads import AssistantMessage, ToolCall, ToolResult, UserMessage
 
 LEAST_WORDS = 3

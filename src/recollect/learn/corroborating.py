@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from recollect.learn.identity import confidence_of
-from recollect.model.learned.learnings import Learning, LearningEvidence, Priority
+from recollect.model.learnings.learnings import Learning, LearningEvidence, Priority
 from recollect.store.learnings import BY_CLOSING, Sighting
 
 DAY_US = 86_400_000_000

@@ -6,7 +6,7 @@ import hashlib
 import unicodedata
 from collections.abc import Mapping
 
-from recollect.model.learned.learnings import LearningKind, Scope
+from recollect.model.learnings.learnings import LearningKind, Scope
 
 LONGEST_TEXT = 300
 """Characters of a learning's text, and of a quote, at most."""

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from recollect.learn.identity import bounded
-from recollect.model.learned.learnings import Author, LearningKind
+from recollect.model.learnings.learnings import Author, LearningKind
 from recollect.model.own import SERVER, without_own_blocks
 
 STEERING: Final = frozenset(("preference", "action"))

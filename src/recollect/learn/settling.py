@@ -14,7 +14,7 @@ import msgspec
 
 from recollect.learn.corroborating import CONFIRMED, combined
 from recollect.learn.identity import MOST_CONFIDENCE, confidence_of, normalised
-from recollect.model.learned.learnings import Learning, LearningState, Priority
+from recollect.model.learnings.learnings import Learning, LearningState, Priority
 from recollect.store.learnings import BY_CLOSING, Known, Sighting, Verdict, VerdictName
 
 PERSON = "person@1"

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.learn.corroborating import said_by_user
-from recollect.model.learned.learnings import Learning
+from recollect.model.learnings.learnings import Learning
 from recollect.visible import safe_line
 
 BEGIN = "<!-- recollect: preferences. Take a line out and it holds no more; lines of your own stay. -->"

@@ -11,8 +11,8 @@ from itertools import combinations
 
 import msgspec
 
-from recollect.model.learned.naming import normal_name, normal_predicate
-from recollect.model.learned.notes import Fact
+from recollect.model.learnings.names import normal_name, normal_predicate
+from recollect.model.learnings.notes import Fact
 from recollect.notes.intervals import overlap
 
 SINGLE_VALUED = frozenset(

@@ -7,7 +7,7 @@ from hashlib import blake2b
 import msgspec
 
 from recollect.errors import UnknownName, UsageError
-from recollect.model.learned.notes import DiaryEntry
+from recollect.model.learnings.notes import DiaryEntry
 from recollect.store.notes import NoteReader
 
 MAX_CHARS = 50_000

@@ -12,9 +12,9 @@ from hashlib import blake2b
 import msgspec
 
 from recollect.errors import UnknownName, UsageError
-from recollect.model.distilled.nodes import Status
-from recollect.model.learned.naming import normal_name, normal_predicate
-from recollect.model.learned.notes import Fact, FactSource
+from recollect.model.insights.nodes import Status
+from recollect.model.learnings.names import normal_name, normal_predicate
+from recollect.model.learnings.notes import Fact, FactSource
 from recollect.notes.contradicting import CARDINALITY, Contradiction, contradictions_of, single_valued
 from recollect.notes.intervals import check_interval, overlap
 from recollect.store.notes import FactFilter, NoteReader, NoteWriter, changed_fact

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
-from recollect.model.learned.naming import normal_name
-from recollect.model.learned.notes import Fact
+from recollect.model.learnings.names import normal_name
+from recollect.model.learnings.notes import Fact
 from recollect.model.time import to_iso
 
 _DATE = "xsd:dateTime"

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from recollect.model.distilled.nodes import Decision
-from recollect.model.learned.learnings import Learning
+from recollect.model.insights.nodes import Decision
+from recollect.model.learnings.learnings import Learning
 from recollect.notes.facts import NewFact
 
 EVERYWHERE = "user"

@@ -16,8 +16,8 @@ from recollect.distill.content import NOTHING_KNOWN, Lines, lines_of
 from recollect.distill.episodes.shell_edits import edits_of_script
 from recollect.distill.stream import SessionEvents
 from recollect.distill.subjects import ends_with_path
-from recollect.model.distilled.nodes import Polarity
 from recollect.model.events import Event
+from recollect.model.insights.nodes import Polarity
 from recollect.model.payloads import FileEdit, ToolCall
 
 MAX_EDITS = 2_000

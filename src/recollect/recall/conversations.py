@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from recollect.model.learned.entries import ENTRY_KINDS
+from recollect.model.learnings.entries import ENTRY_KINDS
 from recollect.recall.answers import Hit
 
 DECAY = 0.5

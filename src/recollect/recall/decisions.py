@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from recollect.model.distilled.nodes import Decision, DecisionState, Link
+from recollect.model.insights.nodes import Decision, DecisionState, Link
 from recollect.store.insights import DistilledReader, KeptDecision, KeptLink
 
 _STATES: tuple[tuple[str, DecisionState], ...] = (

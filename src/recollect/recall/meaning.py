@@ -10,7 +10,7 @@ from recollect.errors import EmbeddingUnavailable, IndexUnavailable
 from recollect.index.candidates import Wanted
 from recollect.index.query.grammar import Question
 from recollect.index.text_index import Shard
-from recollect.model.learned.entries import APART_KINDS
+from recollect.model.learnings.entries import APART_KINDS
 from recollect.store.entries import DOCUMENT_SHARD, ENTRY_SHARDS, NOTE_SHARD
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
-from recollect.model.learned.entries import EntryDraft
+from recollect.model.learnings.entries import EntryDraft
 
 DocumentState = Literal["taken", "listed", "failed"]
 """taken: can be found. listed: is never read, see its reason. failed: could not be read; what was taken of it before

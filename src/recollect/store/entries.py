@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
-from recollect.model.learned.entries import ENTRY_KINDS, EntryKind
+from recollect.model.learnings.entries import ENTRY_KINDS, EntryKind
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS
 
 DOCUMENT_SHARD = "documents"
@@ -31,7 +31,7 @@ class EntryPart(NamedTuple):
 
 
 class StoredEntry(NamedTuple):
-    """One entry as it is kept, without its texts, see `model.learned.entries.EntryDraft`. parts: how many it has."""
+    """One entry as it is kept, without its texts, see `model.learnings.entries.EntryDraft`. parts: how many it has."""
 
     number: int
     uid: str

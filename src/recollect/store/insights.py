@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from recollect.model.distilled.digests import Digest
-from recollect.model.distilled.nodes import Binding, Decision, Episode, Link, Node
-from recollect.model.distilled.signals import Signal
 from recollect.model.events import Event, SourceLocation
+from recollect.model.insights.digests import Digest
+from recollect.model.insights.nodes import Binding, Decision, Episode, Link, Node
+from recollect.model.insights.signals import Signal
 from recollect.model.sessions import Session
 
 CONSUMER = "distill"

@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
-from recollect.model.learned.entries import EntryDraft
-from recollect.model.learned.learnings import Learning, LearningEvidence, LearningKind, LearningState, Scope
-from recollect.model.learned.notes import Batch
+from recollect.model.learnings.entries import EntryDraft
+from recollect.model.learnings.learnings import Learning, LearningEvidence, LearningKind, LearningState, Scope
+from recollect.model.learnings.notes import Batch
 
 CONSUMER = "learn"
 """The name under which learning follows the change log."""

@@ -1,6 +1,6 @@
 """What people and agents write down, as the store takes and gives it: typed protocols and plain data.
 
-Names (subjects, predicates, objects, tags) are compared in their normal form, see `model.learned.naming`. All text is
+Names (subjects, predicates, objects, tags) are compared in their normal form, see `model.learnings.names`. All text is
 redacted by the caller. Everything is kept once in a transaction of its own, without the ingest lock.
 """
 
@@ -12,8 +12,8 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from recollect.model.learned.entries import ENTRY_PART_CHARS, EntryDraft
-from recollect.model.learned.notes import Batch, DiaryEntry, EarlierEnd, Fact
+from recollect.model.learnings.entries import ENTRY_PART_CHARS, EntryDraft
+from recollect.model.learnings.notes import Batch, DiaryEntry, EarlierEnd, Fact
 
 MEANS = "means"
 """The predicate of the glossary: the object is another word for the subject."""

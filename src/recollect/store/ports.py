@@ -278,7 +278,7 @@ class HitText(NamedTuple):
     """True: search leaves it out. Replaced by a newer version, a lower-lane view of another event, or our own."""
     status: str = ""
     state: str = ""
-    """Of entries (`model.learned.entries`) only, as `status`."""
+    """Of entries (`model.learnings.entries`) only, as `status`."""
     is_closing: bool = False
     """True for a reply after which the agent, having worked, did no more until the person spoke."""
 

@@ -14,9 +14,9 @@ from recollect.archive.chunks import ChunkPlace
 from recollect.distill.prov import to_prov
 from recollect.errors import UnknownName, UsageError
 from recollect.files import write_file
-from recollect.model.distilled.signals import SIGNAL_KINDS
 from recollect.model.events import Event
 from recollect.model.ids import file_name, split_session_uid
+from recollect.model.insights.signals import SIGNAL_KINDS
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,

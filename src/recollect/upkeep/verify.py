@@ -14,7 +14,7 @@ from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
 from recollect.capture.replay import Batch, replay
 from recollect.errors import ArchiveError
-from recollect.model.distilled.nodes import Node
+from recollect.model.insights.nodes import Node
 from recollect.store.ports import EventPlace, LedgerRow, Reader
 from recollect.upkeep.completeness import untold
 from recollect.upkeep.damage import check

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from recollect.capture.project_documents.headings import front_matter, headings
 from recollect.capture.project_documents.kinds import DocumentFormat
 from recollect.capture.project_documents.parts import LEAST_CHARS, PART_CHARS, cut
-from recollect.model.learned.entries import ENTRY_PART_CHARS
+from recollect.model.learnings.entries import ENTRY_PART_CHARS
 from tests.examples import tried
 
 FORMS: tuple[DocumentFormat, ...] = ("markdown", "rst", "asciidoc", "org", "text")

@@ -9,8 +9,8 @@ from recollect.distill.gate import RuleGate
 from recollect.distill.segment import TurnSegmenter
 from recollect.distill.stages import Gated, GateRule
 from recollect.distill.stream import SessionEvents
-from recollect.model.distilled.nodes import Conversation, Decision, Speaker
 from recollect.model.events import Event, SourceLocation
+from recollect.model.insights.nodes import Conversation, Decision, Speaker
 from recollect.model.payloads import AssistantMessage, UserMessage
 
 UID = "made:talk"

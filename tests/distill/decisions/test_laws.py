@@ -9,7 +9,7 @@ from recollect.distill.gate import RuleGate
 from recollect.distill.language.projection import folded, project
 from recollect.distill.language.reading import READINGS, readings
 from recollect.distill.language.sentences import sentences
-from recollect.model.distilled.nodes import Speaker
+from recollect.model.insights.nodes import Speaker
 from tests.distill.decisions.stories import UID, read
 
 WORDS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.model.distilled.nodes import Speaker
+from recollect.model.insights.nodes import Speaker
 from tests.distill.decisions.stories import decided
 
 NOTHING: dict[str, list[tuple[Speaker, str]]] = {

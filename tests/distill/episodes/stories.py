@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from recollect.distill.stream import SessionEvents, evidence_of
-from recollect.model.distilled.nodes import Decision, Evidence, Option, Polarity, Speaker, node_id
-from recollect.model.distilled.signals import TestRun
 from recollect.model.events import Event, SourceLocation
+from recollect.model.insights.nodes import Decision, Evidence, Option, Polarity, Speaker, node_id
+from recollect.model.insights.signals import TestRun
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,

@@ -12,8 +12,8 @@ import pytest
 from recollect.distill.episodes import EditGrouper
 from recollect.distill.stream import SessionEvents
 from recollect.memory import parse_file
-from recollect.model.distilled.nodes import Episode
 from recollect.model.events import Event
+from recollect.model.insights.nodes import Episode
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 
 PATCH = "*** Begin Patch\n*** Update File: sum.py\n@@\n-    return a - b\n+    return a + b\n*** End Patch"

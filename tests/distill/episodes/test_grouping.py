@@ -7,8 +7,8 @@ import pytest
 from recollect.distill.episodes import EditGrouper
 from recollect.distill.episodes.grouping import MAX_EDITS
 from recollect.distill.stream import SessionEvents
-from recollect.model.distilled.nodes import Episode
-from recollect.model.distilled.signals import Signal
+from recollect.model.insights.nodes import Episode
+from recollect.model.insights.signals import Signal
 from recollect.model.payloads import FileEdit, Lifecycle, ToolCall
 from tests.distill.episodes.stories import Story, ran_tests
 

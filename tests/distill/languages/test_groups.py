@@ -7,7 +7,7 @@ import re
 import pytest
 
 from recollect.distill.language.pack import CODES
-from recollect.model.distilled.nodes import Speaker
+from recollect.model.insights.nodes import Speaker
 from tests.distill.decisions.stories import decided
 from tests.distill.languages.test_packs import shipped
 

@@ -15,7 +15,7 @@ import pytest
 from recollect.distill.language.pack import CODES, Lists, Pack, PackRule, pack
 from recollect.distill.language.patterns import Pattern
 from recollect.distill.language.reading import Reading, readings
-from recollect.model.distilled.nodes import Speaker
+from recollect.model.insights.nodes import Speaker
 from tests.distill.decisions.stories import answered, decided
 
 EXAMPLES = Path(__file__).with_name("examples")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from recollect.distill.language.pack import CODES
-from recollect.model.distilled.nodes import Speaker
+from recollect.model.insights.nodes import Speaker
 from tests.distill.decisions.stories import answered, decided
 
 PHRASINGS = Path(__file__).with_name("phrasings")

@@ -11,8 +11,8 @@ from recollect.distill.bind import PathAndTimeBinder
 from recollect.distill.bind.binding import MAX_EPISODES
 from recollect.distill.episodes import EditGrouper
 from recollect.distill.stream import evidence_of
-from recollect.model.distilled.nodes import Binding, Conversation, Decision, Evidence, Polarity, node_id
 from recollect.model.events import Event
+from recollect.model.insights.nodes import Binding, Conversation, Decision, Evidence, Polarity, node_id
 from recollect.model.payloads import FileEdit
 from tests.distill.episodes.stories import Story, decided
 

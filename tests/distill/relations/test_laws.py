@@ -14,7 +14,7 @@ from recollect.distill.prov import to_prov
 from recollect.distill.relate import SubjectRelator, state_at
 from recollect.distill.stages import Lineage
 from recollect.distill.stream import SessionEvents
-from recollect.model.distilled.nodes import Binding, Decision, Episode
+from recollect.model.insights.nodes import Binding, Decision, Episode
 from recollect.model.payloads import FileEdit, Lifecycle, Rewind, SessionStart, ToolCall, ToolResult
 from tests.distill.episodes.stories import Story, decided, lightened
 

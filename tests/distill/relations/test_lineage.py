@@ -5,7 +5,7 @@ from __future__ import annotations
 from recollect.distill.episodes import EditGrouper
 from recollect.distill.relate import SubjectRelator
 from recollect.distill.stages import Lineage
-from recollect.model.distilled.nodes import Binding, Decision, Episode
+from recollect.model.insights.nodes import Binding, Decision, Episode
 from tests.distill.episodes.stories import START_US, Story, decided
 
 LINEAGE = {"one:parent": Lineage("", "one:parent", "shop"), "one:child": Lineage("one:parent", "one:parent", "shop")}

@@ -11,8 +11,8 @@ import pytest
 from recollect.distill.relate import SubjectRelator, state_at
 from recollect.distill.relate.conflicts import MAX_OPEN
 from recollect.distill.stages import Lineage, Relations
-from recollect.model.distilled.nodes import Decision, Evidence, Link, Option, Polarity, node_id
 from recollect.model.events import SourceLocation
+from recollect.model.insights.nodes import Decision, Evidence, Link, Option, Polarity, node_id
 
 DAY_US = 24 * 60 * 60 * 1_000_000
 

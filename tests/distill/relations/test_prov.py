@@ -10,7 +10,7 @@ from typing import Any
 from recollect.distill.bind import PathAndTimeBinder
 from recollect.distill.episodes import EditGrouper
 from recollect.distill.prov import to_prov
-from recollect.model.distilled.nodes import Link, Node
+from recollect.model.insights.nodes import Link, Node
 from tests.distill.episodes.stories import Story, decided
 
 _QUALIFIED = re.compile(r"[A-Za-z_][\w.-]*:(?:[\w./-]|%[0-9A-F]{2})+")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from recollect.distill.shapes import Argument, Assessment, KruchtenRelation, to_ibis, to_kruchten, to_madr, to_qoc
-from recollect.model.distilled.nodes import Binding, Link, Marker
+from recollect.model.insights.nodes import Binding, Link, Marker
 from tests.distill.episodes.stories import START_US, Story, decided
 
 STATEMENT = "Use a ring buffer rather than a list, because it never grows."

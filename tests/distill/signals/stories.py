@@ -9,9 +9,9 @@ from recollect.distill.digests import digest_of
 from recollect.distill.sessions import session_of
 from recollect.distill.signals import RuleObserver
 from recollect.distill.stream import Load, SessionEvents
-from recollect.model.distilled.digests import Digest
-from recollect.model.distilled.signals import Signal, kind_of_signal
 from recollect.model.events import Event, SourceLocation
+from recollect.model.insights.digests import Digest
+from recollect.model.insights.signals import Signal, kind_of_signal
 from recollect.model.payloads import (
     AssistantMessage,
     FileEdit,

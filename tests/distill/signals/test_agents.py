@@ -12,8 +12,8 @@ import pytest
 
 from recollect.errors import SourceError
 from recollect.memory import parse_file
-from recollect.model.distilled.signals import Signal, kind_of_signal
 from recollect.model.events import Event
+from recollect.model.insights.signals import Signal, kind_of_signal
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from tests.agents.grok.lines import call, chunk, ended, said_by_tool
 from tests.distill.signals.stories import digest_from, signals_of

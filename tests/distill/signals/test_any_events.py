@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.distill.correlation import INFRA_PATTERNS, VARIABLES, exported
-from recollect.model.distilled.signals import Abandoned, Completion, Loop, Signal, kind_of_signal
 from recollect.model.events import Event
+from recollect.model.insights.signals import Abandoned, Completion, Loop, Signal, kind_of_signal
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,

@@ -12,8 +12,8 @@ from recollect.distill.digests.building import MAX_SNIPPETS, TEXT_CHARS
 from recollect.distill.sessions import session_of
 from recollect.distill.stages import Gated
 from recollect.distill.stream import SessionEvents
-from recollect.model.distilled.nodes import Marker
-from recollect.model.distilled.signals import SIGNAL_KINDS
+from recollect.model.insights.nodes import Marker
+from recollect.model.insights.signals import SIGNAL_KINDS
 from recollect.model.own import BLOCK_TAG
 from recollect.model.payloads import AssistantMessage
 from tests.distill.signals.stories import START_US, STEP_US, Story

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.model.distilled.signals import Signal, kind_of_signal
+from recollect.model.insights.signals import Signal, kind_of_signal
 from recollect.model.payloads import Compaction, FileEdit
 from tests.distill.signals.stories import Story
 

@@ -7,7 +7,7 @@ import pytest
 from recollect.distill.digests.task_refs import EVIDENCE_CHARS, compile_patterns, task_ref_of
 from recollect.distill.sessions import session_of
 from recollect.errors import ConfigError
-from recollect.model.distilled.digests import TaskRef
+from recollect.model.insights.digests import TaskRef
 from tests.distill.signals.stories import Story
 
 

@@ -15,7 +15,7 @@ from recollect.errors import ConfigError, EndpointError, EndpointRefused, Endpoi
 from recollect.learn.asking import Asked, TurnBatch, ask, batches_of, preview
 from recollect.learn.asking.prompting import MAX_OUTPUT_TOKENS, SCHEMA, SYSTEM, question_of
 from recollect.learn.budget import Budget
-from recollect.model.learned.spending import DAY_US, Amounts, day_of_us
+from recollect.model.learnings.spending import DAY_US, Amounts, day_of_us
 from recollect.store.sqlite.learnings.ledger import SqliteLedger
 from tests.endpoints import model_server as server
 from tests.endpoints.model_server import Said, note, notes, shown_in, speaking

@@ -8,7 +8,7 @@ import pytest
 from recollect.learn.extracting import SimpleCommand
 from recollect.learn.extracting.purposes import purposeful
 from recollect.model.events import Event
-from recollect.model.learned.learnings import Learning
+from recollect.model.learnings.learnings import Learning
 from recollect.model.payloads import ToolResult
 from recollect.pipeline.learning.reading import extract_session, reading
 from tests.quality.learned import Step, WrittenSession, session_doing

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.model.learned.learnings import GIVEN_STATES
+from recollect.model.learnings.learnings import GIVEN_STATES
 from recollect.pipeline.learning.reading import extract_session
 from tests.examples import tried
 from tests.quality.learned import Step, session_doing, session_saying

@@ -6,7 +6,7 @@ import pytest
 
 from recollect.learn.extracting import EXTRACTOR
 from recollect.learn.identity import confidence_of, learning_id
-from recollect.model.learned.learnings import Learning
+from recollect.model.learnings.learnings import Learning
 from recollect.pipeline.learning.reading import extract_session
 from tests.quality.learned import Step, WrittenSession, session_doing, session_saying
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from recollect.distill.stages import Gated, Lineage, Relations, Stages
 from recollect.distill.stream import SessionEvents, evidence_of
-from recollect.model.distilled.nodes import (
+from recollect.model.insights.nodes import (
     Binding,
     Conversation,
     Decision,
@@ -22,7 +22,7 @@ from recollect.model.distilled.nodes import (
     Speaker,
     node_id,
 )
-from recollect.model.distilled.signals import EditSeen, Signal
+from recollect.model.insights.signals import EditSeen, Signal
 from recollect.model.payloads import FileEdit
 
 _DECIDES = re.compile(r"decide: (?P<new>\w+)(?: not (?P<old>\w+))?(?: because (?P<why>[\w ]+))?")

@@ -17,7 +17,7 @@ import pytest
 from recollect.config import Config, DistillConfig, GateConfig, GateRuleConfig
 from recollect.errors import ConfigError
 from recollect.memory import DistillingFacet, Memory, NewDecision, SyncProgress
-from recollect.model.distilled.nodes import Marker, Speaker
+from recollect.model.insights.nodes import Marker, Speaker
 from recollect.serve.mcp.freshness import Freshness
 from recollect.store.sqlite.insights import feed as feeding
 from recollect.testing.builders import ClaudeTranscript, CodexRollout

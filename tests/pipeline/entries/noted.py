@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.memory import Memory, SearchAnswer
-from recollect.model.learned.entries import EntryDraft
+from recollect.model.learnings.entries import EntryDraft
 from recollect.store.sqlite.connection import open_database
 from recollect.store.sqlite.entries.writer import put_entries, remove_entries
 

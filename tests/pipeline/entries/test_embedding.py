@@ -21,7 +21,7 @@ from recollect.index.vectors.rows import Rows
 from recollect.index.vectors.writer import VectorWriter
 from recollect.memory import ForgetSelection, Memory
 from recollect.memory.upkeep.deepening import verify_deep
-from recollect.model.learned.entries import APART_KINDS, ENTRY_KINDS
+from recollect.model.learnings.entries import APART_KINDS, ENTRY_KINDS
 from recollect.pipeline.entries import embedding as module
 from recollect.recall.meaning import NO_ENTRY_VECTORS
 from recollect.store.entries import MARK_CLASS_BITS, mark_of

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from recollect.learn.identity import confidence_of, learning_id
 from recollect.memory import Memory
-from recollect.model.learned.learnings import Learning, LearningEvidence, LearningKind
+from recollect.model.learnings.learnings import Learning, LearningEvidence, LearningKind
 from recollect.model.payloads import UserMessage
 from recollect.store.insights import OfSession
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from recollect.model.learned.learnings import Author, Learning, LearningEvidence
-from recollect.model.learned.notes import DiaryEntry
+from recollect.model.learnings.learnings import Author, Learning, LearningEvidence
+from recollect.model.learnings.notes import DiaryEntry
 from recollect.store.learnings import Sighting
 from recollect.store.sqlite.connection import open_database
 from recollect.store.sqlite.learnings.writer import open_learning_store

@@ -8,8 +8,8 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from recollect.model.distilled.nodes import Decision, Evidence, Link
 from recollect.model.events import SourceLocation
+from recollect.model.insights.nodes import Decision, Evidence, Link
 from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, ask_decisions, cited, path_fits
 from recollect.store.insights import DistilledReader, KeptDecision, KeptLink
 

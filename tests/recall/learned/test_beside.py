@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from recollect.memory import Memory, SearchAnswer
-from recollect.model.learned.notes import Fact
+from recollect.model.learnings.notes import Fact
 from recollect.store.sqlite.connection import open_database
 from recollect.store.sqlite.notes.facts import put_fact
 from tests.pipeline.conftest import World

@@ -11,10 +11,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from recollect.model.distilled.digests import Cost, Digest
-from recollect.model.distilled.nodes import Binding, Decision, Episode, Evidence, Link, Node, Option
-from recollect.model.distilled.signals import EditSeen, ErrorSeen, Signal
 from recollect.model.events import SourceLocation
+from recollect.model.insights.digests import Cost, Digest
+from recollect.model.insights.nodes import Binding, Decision, Episode, Evidence, Link, Node, Option
+from recollect.model.insights.signals import EditSeen, ErrorSeen, Signal
 from recollect.model.sessions import Session
 from recollect.store.insights import AnalysisDraft, NodeFilter, SavedCounts
 from recollect.store.sqlite import SqliteReader, SqliteWriter

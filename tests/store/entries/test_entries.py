@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from recollect.errors import BrokenInvariant
-from recollect.model.learned.entries import ENTRY_PART_CHARS, EntryDraft
+from recollect.model.learnings.entries import ENTRY_PART_CHARS, EntryDraft
 from recollect.store.keys import ENTRY_BASE
 from recollect.store.ports import EventFilter
 from recollect.store.sqlite import SqliteReader

@@ -9,7 +9,7 @@ import apsw
 import msgspec
 import pytest
 
-from recollect.model.learned.learnings import Learning, LearningEvidence
+from recollect.model.learnings.learnings import Learning, LearningEvidence
 from recollect.store.learnings import BY_RULES, Job, Quarantined, Sighting, Verdict
 from recollect.store.sqlite.connection import open_database
 from recollect.store.sqlite.erasure.written.names import saying

@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from recollect.errors import StoreLocked
-from recollect.model.learned.notes import Batch, DiaryEntry, Fact
+from recollect.model.learnings.notes import Batch, DiaryEntry, Fact
 from recollect.notes.facts import NewFact, add_fact, end_fact, retract_fact
 from recollect.ready import FOLDER, STAMP
 from recollect.store.notes import DiaryFilter, FactFilter, TagRow, changed_fact, cut_parts

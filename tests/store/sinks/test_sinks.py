@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import StoreCorrupt, StoreError, StoreLocked
-from recollect.model.distilled.nodes import Decision
-from recollect.model.distilled.signals import Retry
 from recollect.model.events import SourceLocation
+from recollect.model.insights.nodes import Decision
+from recollect.model.insights.signals import Retry
 from recollect.store.sinks.contract import Retracted, Sink, id_of_item, kind_of_item
 from recollect.store.sinks.database import SqliteSink
 from recollect.store.sinks.lines import LinesSink

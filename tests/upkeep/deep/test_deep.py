@@ -13,7 +13,7 @@ from recollect.config import Config, RetentionConfig
 from recollect.errors import StoreLocked
 from recollect.index.writer import IndexWriterSet
 from recollect.memory import DeepPart, ForgetSelection, Memory
-from recollect.model.distilled.nodes import kind_of_node
+from recollect.model.insights.nodes import kind_of_node
 from recollect.paths import DATABASE_NAME
 from recollect.pipeline.mend import documents_of
 from recollect.store.insights import NodeFilter

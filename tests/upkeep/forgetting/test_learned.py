@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from recollect.memory import ForgetSelection, Memory
-from recollect.model.learned.learnings import Learning, LearningEvidence
-from recollect.model.learned.notes import DiaryEntry, Fact
+from recollect.model.learnings.learnings import Learning, LearningEvidence
+from recollect.model.learnings.notes import DiaryEntry, Fact
 from recollect.pipeline.forgetting import running
 from recollect.store.documents import Collection
 from recollect.store.learnings import Verdict

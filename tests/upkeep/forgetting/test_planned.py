@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from recollect.memory import ForgetReport, ForgetSelection, Memory
-from recollect.model.learned.notes import Fact
+from recollect.model.learnings.notes import Fact
 from recollect.store.sqlite.connection import open_database
 from recollect.store.sqlite.notes.facts import put_fact
 from recollect.testing.builders import ClaudeTranscript

@@ -8,7 +8,7 @@ from recollect.cli.groups import noun
 from recollect.cli.learned.listing import ALL, STATES, place_of, show, states_of
 from recollect.cli.options import json_option, limit_option, open_memory
 from recollect.clock import now_us
-from recollect.model.learned.learnings import GIVEN_STATES, Priority
+from recollect.model.learnings.learnings import GIVEN_STATES, Priority
 
 _DAY_US = 24 * 3600 * 1_000_000
 

@@ -10,7 +10,7 @@ import click
 from recollect.cli.groups import noun
 from recollect.cli.options import json_option, limit_option, open_memory
 from recollect.cli.terminal import console, write_json
-from recollect.model.distilled.nodes import DecisionState
+from recollect.model.insights.nodes import DecisionState
 
 if TYPE_CHECKING:
     from recollect.memory import DecisionsAnswer

@@ -14,7 +14,7 @@ from recollect.errors import UsageError
 
 if TYPE_CHECKING:
     from recollect.memory import FactAdded, FactQuestion, Memory
-    from recollect.model.learned.notes import Fact
+    from recollect.model.learnings.notes import Fact
 
 
 class FactOptions(TypedDict):

@@ -17,8 +17,8 @@ from recollect.cli.learned.listing import (
     tell_why,
 )
 from recollect.cli.options import json_option, limit_option, open_memory
-from recollect.model.distilled.nodes import Status
-from recollect.model.learned.learnings import GIVEN_STATES, LEARNING_KINDS, LearningKind, Scope
+from recollect.model.insights.nodes import Status
+from recollect.model.learnings.learnings import GIVEN_STATES, LEARNING_KINDS, LearningKind, Scope
 
 id_argument = click.argument("name", metavar="ID")
 reason_option = click.option("--reason", metavar="WORDS", default="", help="Why; kept with it.")

@@ -55,10 +55,10 @@ def result_types() -> dict[str, Any]:
         SyncReport,
         Timeline,
     )
-    from recollect.model.distilled.digests import Digest
-    from recollect.model.distilled.nodes import Node
-    from recollect.model.distilled.signals import Signal
     from recollect.model.events import Event
+    from recollect.model.insights.digests import Digest
+    from recollect.model.insights.nodes import Node
+    from recollect.model.insights.signals import Signal
     from recollect.model.sessions import Session
     from recollect.model.usage import UsageReport
     from recollect.serve.daemon.asking import DaemonAnswer
@@ -150,7 +150,7 @@ def _of_upkeep() -> dict[str, Any]:
 def _of_learnings() -> dict[str, Any]:
     """Return the types of the verbs about what was learned, and of what agents were given of it."""
     from recollect.memory import AskPreview, Begun, HeldBack, LearnReport, LearnStatus, ShownBlock, Why
-    from recollect.model.learned.learnings import Learning
+    from recollect.model.learnings.learnings import Learning
 
     return {
         "actions": tuple[Learning, ...],
@@ -178,7 +178,7 @@ def _of_notes() -> dict[str, Any]:
         Tagged,
         UndoReport,
     )
-    from recollect.model.learned.notes import Batch, DiaryEntry, Fact
+    from recollect.model.learnings.notes import Batch, DiaryEntry, Fact
 
     return {
         "diary": DiaryAnswer,

@@ -33,7 +33,7 @@ def command(session: str, limit: int, first: int, no_sync: bool, as_json: bool) 
       recollect show claude:5f0c#12
       recollect show document:docs/README.md#3
     """
-    from recollect.model.learned.entries import is_entry_uid
+    from recollect.model.learnings.entries import is_entry_uid
 
     if is_entry_uid(session):
         return _show_entry(session, limit=limit, first=first, no_sync=no_sync, as_json=as_json)
@@ -71,7 +71,7 @@ def _show_entry(cited: str, *, limit: int, first: int, no_sync: bool, as_json: b
     """Show an entry, or one part of it with its neighbours."""
     import msgspec
 
-    from recollect.model.learned.entries import parts_of_citation
+    from recollect.model.learnings.entries import parts_of_citation
 
     uid, focus = parts_of_citation(cited)
     if focus is not None:

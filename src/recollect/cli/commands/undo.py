@@ -7,7 +7,7 @@ import click
 from recollect.cli.options import json_option, open_memory
 from recollect.cli.terminal import console, write_json
 from recollect.errors import UsageError
-from recollect.model.learned.notes import Batch
+from recollect.model.learnings.notes import Batch
 
 
 @click.command()

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
 from recollect.cli.terminal import console, write_json
-from recollect.model.distilled.nodes import Status
-from recollect.model.learned.learnings import LearningState, Scope
+from recollect.model.insights.nodes import Status
+from recollect.model.learnings.learnings import LearningState, Scope
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
-    from recollect.model.learned.learnings import Learning
+    from recollect.model.learnings.learnings import Learning
 
 ALL = "all"
 STATES: tuple[LearningState, ...] = get_args(LearningState)

@@ -33,8 +33,8 @@ from recollect.distill.commands import command_of
 from recollect.distill.content import lines_of, whole_edit
 from recollect.distill.stream import SessionEvents, evidence_of
 from recollect.distill.subjects import READ_CHARS, ends_with_path
-from recollect.model.distilled.nodes import Binding, Conversation, Decision, EditRef, Episode, node_id
 from recollect.model.events import Event
+from recollect.model.insights.nodes import Binding, Conversation, Decision, EditRef, Episode, node_id
 from recollect.model.payloads import FileEdit
 
 MAX_EPISODES = 40

@@ -15,7 +15,7 @@ from recollect.distill.subjects import (
     paths_in,
     phrase,
 )
-from recollect.model.distilled.nodes import Conversation, Decision
+from recollect.model.insights.nodes import Conversation, Decision
 
 PATH_SAID = 50
 PATH_IN_TALK = 25

@@ -11,7 +11,7 @@ from recollect.distill.language.options import Range
 from recollect.distill.language.projection import CAP, lower
 from recollect.distill.language.proposals import Proposal, alternatives_in, proposal_of
 from recollect.distill.language.sentences import sentences
-from recollect.model.distilled.nodes import Marker, Polarity
+from recollect.model.insights.nodes import Marker, Polarity
 
 _FEATURES: Final[dict[Kind, str]] = {
     "yes": "answer_to_question", "no": "answer_to_question", "do_it": "order_to_do_it", "option": "option_by_label",

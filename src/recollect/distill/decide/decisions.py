@@ -14,7 +14,8 @@ from recollect.distill.language.projection import project
 from recollect.distill.language.reading import Reading, readings, words_of
 from recollect.distill.segment import JOIN
 from recollect.distill.stream import SessionEvents, evidence_of
-from recollect.model.distilled.nodes import (
+from recollect.model.events import Event
+from recollect.model.insights.nodes import (
     Conversation,
     Decision,
     EvidenceRole,
@@ -25,7 +26,6 @@ from recollect.model.distilled.nodes import (
     Speaker,
     node_id,
 )
-from recollect.model.events import Event
 from recollect.model.payloads import UserMessage
 
 _PATH: Final = re.compile(

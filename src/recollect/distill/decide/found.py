@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from recollect.model.distilled.nodes import Marker, Polarity
+from recollect.model.insights.nodes import Marker, Polarity
 
 
 class Found(NamedTuple):

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import msgspec
 
 from recollect.distill.digests.building import MAX_SNIPPETS, MAX_TOOLS
-from recollect.model.distilled.digests import Cost, Digest, ErrorSnippet
-from recollect.model.distilled.signals import SIGNAL_KINDS
+from recollect.model.insights.digests import Cost, Digest, ErrorSnippet
+from recollect.model.insights.signals import SIGNAL_KINDS
 
 
 def added(base: Digest, later: Digest) -> Digest:

@@ -1,4 +1,4 @@
-"""The digest of a session: its stable summary, see `model.distilled.digests`."""
+"""The digest of a session: its stable summary, see `model.insights.digests`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from recollect.distill.digests.task_refs import TaskPattern, task_ref_of
 from recollect.distill.sessions import turns_in
 from recollect.distill.stages import Gated
 from recollect.distill.stream import SessionEvents
-from recollect.model.distilled.digests import Cost, Digest, ErrorSnippet
-from recollect.model.distilled.signals import SIGNAL_KINDS, ErrorSeen, Retry, Signal, kind_of_signal
+from recollect.model.insights.digests import Cost, Digest, ErrorSnippet
+from recollect.model.insights.signals import SIGNAL_KINDS, ErrorSeen, Retry, Signal, kind_of_signal
 from recollect.model.own import without_own_blocks
 from recollect.model.payloads import AssistantMessage, TokenUsage, ToolCall, UserMessage
 from recollect.model.sessions import Session

@@ -13,7 +13,7 @@ from recollect.distill.signals.calls import Tried
 from recollect.distill.signals.endings import is_acceptance, is_only_prompts, last_request, left_open, quote
 from recollect.distill.signals.turns import Turn, turns_of
 from recollect.distill.stream import SessionEvents
-from recollect.model.distilled.signals import Signal, TestRun
+from recollect.model.insights.signals import Signal, TestRun
 from recollect.model.sessions import Outcome
 from recollect.units import plural
 

@@ -15,7 +15,7 @@ from recollect.distill.commands import Simple
 from recollect.distill.signals.calls import endings_of, note_of, text_of
 from recollect.distill.stream import SessionEvents
 from recollect.errors import ConfigError
-from recollect.model.distilled.digests import TaskRef
+from recollect.model.insights.digests import TaskRef
 from recollect.model.own import without_own_blocks
 from recollect.model.payloads import FileEdit, Lifecycle, UserMessage
 from recollect.model.sessions import Session

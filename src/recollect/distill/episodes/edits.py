@@ -11,8 +11,8 @@ from recollect.distill.episodes.shell_edits import edits_of_script, moved
 from recollect.distill.episodes.timeline import ShellCall, Timeline
 from recollect.distill.episodes.unchanged import Replies, changes_nothing
 from recollect.distill.stream import SessionEvents, evidence_of
-from recollect.model.distilled.nodes import EditRef
 from recollect.model.events import Event
+from recollect.model.insights.nodes import EditRef
 from recollect.model.payloads import ToolResult
 
 MAX_COUNTED = 2_000

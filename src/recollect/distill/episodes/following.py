@@ -12,8 +12,8 @@ from recollect.distill.commands import Simple, simple_commands
 from recollect.distill.episodes.repo_state import Commit
 from recollect.distill.episodes.timeline import ShellCall, Timeline
 from recollect.distill.stream import SessionEvents, evidence_of
-from recollect.model.distilled.nodes import CommandRef, RunOfTests
-from recollect.model.distilled.signals import Signal, TestRun
+from recollect.model.insights.nodes import CommandRef, RunOfTests
+from recollect.model.insights.signals import Signal, TestRun
 from recollect.model.payloads import ToolResult
 from recollect.model.text import one_line
 

@@ -11,9 +11,9 @@ from recollect.distill.episodes.following import Activity
 from recollect.distill.episodes.repo_state import Commit, States, commits_of
 from recollect.distill.episodes.timeline import Timeline, timeline_of
 from recollect.distill.stream import SessionEvents, evidence_of
-from recollect.model.distilled.nodes import Episode, node_id
-from recollect.model.distilled.signals import Signal
 from recollect.model.events import Event
+from recollect.model.insights.nodes import Episode, node_id
+from recollect.model.insights.signals import Signal
 
 PAUSE_US = 2 * 60 * 60 * 1_000_000
 """Edits of one turn that are further apart are two episodes (two hours: somebody left, or it waited for somebody)."""

@@ -13,7 +13,7 @@ from recollect.distill.language.reading import READINGS, readings
 from recollect.distill.language.sentences import sentences
 from recollect.distill.stages import GateRule
 from recollect.errors import ConfigError
-from recollect.model.distilled.nodes import Marker, MarkerCategory, Speaker, Strength
+from recollect.model.insights.nodes import Marker, MarkerCategory, Speaker, Strength
 
 _NESTED: Final = re.compile(r"\([^()]*(?<!\\)[*+][^()]*\)[*+{]")
 _TEXT: Final = 160

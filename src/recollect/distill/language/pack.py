@@ -11,7 +11,7 @@ import msgspec
 
 from recollect.distill.language.accents import spellings
 from recollect.errors import BrokenInvariant
-from recollect.model.distilled.nodes import MarkerCategory, Polarity, Strength
+from recollect.model.insights.nodes import MarkerCategory, Polarity, Strength
 
 LATIN: Final = ("en", "de", "es", "fr", "pt")
 CODES: Final = (*LATIN, "ru", "zh", "ja")

@@ -19,7 +19,7 @@ from ahocorasick_rs import AhoCorasick, Implementation
 
 from recollect.distill.language.patterns import SPACELESS, Gap, Group, Pattern, is_spaced
 from recollect.distill.language.sentences import ABBREVIATED, SENTENCE_CHARACTERS, Words
-from recollect.model.distilled.nodes import Speaker
+from recollect.model.insights.nodes import Speaker
 
 _PLACES: Final = 512
 """Places of a group in a stretch of text, at most; who repeats a word more often does not decide by it."""

@@ -16,7 +16,7 @@ from recollect.distill.language.prefilter import Candidate, Places, Prefilter, S
 from recollect.distill.language.projection import CAP, folded, project
 from recollect.distill.language.sentences import Clauses, Sentence, Words, paragraph_at, sentences
 from recollect.distill.language.telling import scripts, spoken
-from recollect.model.distilled.nodes import Speaker
+from recollect.model.insights.nodes import Speaker
 
 SENTENCES: Final = 96
 """Sentences of a message in which rules are tried, at most."""

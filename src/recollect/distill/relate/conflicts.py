@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from recollect.distill.relate.stances import Stance, is_before, place_of
 from recollect.distill.subjects import ends_with_path
-from recollect.model.distilled.nodes import Decision, Link, Relation
+from recollect.model.insights.nodes import Decision, Link, Relation
 
 SAME_OPTION = 45
 SAME_QUESTION = 60

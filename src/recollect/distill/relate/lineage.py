@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from recollect.distill.bind.evidence import MAX_PATHS, content_features, subject_of, written
 from recollect.distill.stages import Lineage
 from recollect.distill.subjects import READ_CHARS
-from recollect.model.distilled.nodes import Binding, Decision, Episode, node_id
+from recollect.model.insights.nodes import Binding, Decision, Episode, node_id
 
 LINEAGE = 15
 SOON = 10

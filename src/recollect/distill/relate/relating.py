@@ -8,7 +8,7 @@ from recollect.distill.relate.conflicts import conflicts
 from recollect.distill.relate.lineage import lineage_bindings
 from recollect.distill.relate.stances import Stance, stance_of
 from recollect.distill.stages import Lineage, Relations
-from recollect.model.distilled.nodes import Decision, DecisionState, Episode, Link
+from recollect.model.insights.nodes import Decision, DecisionState, Episode, Link
 
 
 class SubjectRelator:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from recollect.distill.subjects import is_distinctive, phrase, words_in
-from recollect.model.distilled.nodes import Decision
+from recollect.model.insights.nodes import Decision
 
 
 class Stance(NamedTuple):

@@ -36,8 +36,8 @@ from recollect.distill.retro.report import (
     Unlisted,
 )
 from recollect.distill.retro.tally import Listing, Tallies, Tally
-from recollect.model.distilled.digests import Digest
-from recollect.model.distilled.signals import (
+from recollect.model.insights.digests import Digest
+from recollect.model.insights.signals import (
     ContextPressure,
     EditSeen,
     ErrorSeen,

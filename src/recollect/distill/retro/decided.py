@@ -15,7 +15,7 @@ from recollect.distill.retro.report import (
     DecisionLine,
 )
 from recollect.distill.retro.tally import Listing
-from recollect.model.distilled.nodes import Decision, DecisionState, Link
+from recollect.model.insights.nodes import Decision, DecisionState, Link
 
 
 class DecisionFacts(NamedTuple):

@@ -11,9 +11,9 @@ from recollect.distill.retro.report import FixLine, How
 from recollect.distill.signals.calls import Tried, endings_of
 from recollect.distill.signals.runs import ran_by
 from recollect.distill.stream import SessionEvents
-from recollect.model.distilled.nodes import Evidence
-from recollect.model.distilled.signals import ErrorSeen, Retry, Signal
 from recollect.model.events import Event
+from recollect.model.insights.nodes import Evidence
+from recollect.model.insights.signals import ErrorSeen, Retry, Signal
 from recollect.model.payloads import FileEdit
 from recollect.model.text import one_line
 

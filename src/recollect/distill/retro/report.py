@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from recollect.model.distilled.nodes import DecisionState, Polarity, Relation, Speaker
+from recollect.model.insights.nodes import DecisionState, Polarity, Relation, Speaker
 from recollect.model.sessions import Outcome
 from recollect.model.usage import UsageRow, UsageTotals
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from recollect.distill.signals.turns import Turn
 from recollect.distill.stream import SessionEvents, evidence_of
-from recollect.model.distilled.nodes import Evidence
-from recollect.model.distilled.signals import Abandoned, Completion
 from recollect.model.events import Event
+from recollect.model.insights.nodes import Evidence
+from recollect.model.insights.signals import Abandoned, Completion
 from recollect.model.payloads import UserMessage
 
 _TURNED_AWAY = re.compile(

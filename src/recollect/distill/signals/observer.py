@@ -15,8 +15,8 @@ from recollect.distill.signals.runs import run_of
 from recollect.distill.signals.telling import fingerprint_of, sample_of, telling_line
 from recollect.distill.signals.turns import turns_of
 from recollect.distill.stream import SessionEvents, evidence_of
-from recollect.model.distilled.signals import SIGNAL_KINDS, EditSeen, ErrorSeen, Signal, kind_of_signal
 from recollect.model.events import Event
+from recollect.model.insights.signals import SIGNAL_KINDS, EditSeen, ErrorSeen, Signal, kind_of_signal
 from recollect.model.payloads import FileEdit, Lifecycle, ToolResult
 from recollect.model.tools import canonical_tool
 

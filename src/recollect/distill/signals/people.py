@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from recollect.distill.signals.calls import ANSWERS, endings_of, is_refusal, note_of
 from recollect.distill.stream import SessionEvents, evidence_of
-from recollect.model.distilled.signals import HumanIntervention
 from recollect.model.events import Event
+from recollect.model.insights.signals import HumanIntervention
 from recollect.model.payloads import AssistantMessage, Lifecycle, ToolCall, ToolResult, UserMessage
 
 INTERRUPTS = ("interrupted", "turn_aborted")

@@ -8,8 +8,8 @@ from typing import Any
 
 from recollect.distill.signals.failures import failures_of
 from recollect.distill.stream import SessionEvents, evidence_of
-from recollect.model.distilled.signals import ContextPressure
 from recollect.model.events import Event
+from recollect.model.insights.signals import ContextPressure
 from recollect.model.payloads import AssistantMessage, Compaction, Lifecycle, ToolCall, UserMessage
 
 _NAMES = frozenset(

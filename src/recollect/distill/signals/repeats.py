@@ -9,9 +9,9 @@ from typing import NamedTuple
 from recollect.distill.signals.calls import Tried
 from recollect.distill.signals.telling import fingerprint_of
 from recollect.distill.stream import SessionEvents, evidence_of
-from recollect.model.distilled.nodes import Evidence
-from recollect.model.distilled.signals import Loop, Retry
 from recollect.model.events import Event
+from recollect.model.insights.nodes import Evidence
+from recollect.model.insights.signals import Loop, Retry
 from recollect.model.payloads import Json, Lifecycle
 
 LOOP_CALLS = 3

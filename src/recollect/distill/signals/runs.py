@@ -14,7 +14,7 @@ from recollect.distill.signals.frameworks import (
 )
 from recollect.distill.signals.telling import looked_at
 from recollect.distill.stream import SessionEvents, evidence_of
-from recollect.model.distilled.signals import TestRun
+from recollect.model.insights.signals import TestRun
 
 COMMAND_CHARS = 200
 _COUNTS = ("passed", "failed", "errors", "skipped", "total")

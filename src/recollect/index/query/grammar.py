@@ -15,8 +15,8 @@ from datetime import UTC, tzinfo
 from recollect.errors import UnknownName
 from recollect.index.query.dates import said_in_passing
 from recollect.index.query.patterns import TermPattern, from_regex, from_wildcard
-from recollect.model.learned.entries import ENTRY_KINDS
-from recollect.model.learned.naming import tag_name
+from recollect.model.learnings.entries import ENTRY_KINDS
+from recollect.model.learnings.names import tag_name
 from recollect.model.payloads import KINDS
 from recollect.model.time import TIME_FORMS, Period, parse_time
 from recollect.store.ports import EventFilter

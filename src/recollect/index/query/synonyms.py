@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from recollect.index.query.grammar import Clause
 from recollect.index.stems import terms_of
-from recollect.model.learned.naming import normal_name
+from recollect.model.learnings.names import normal_name
 
 Alternatives = Mapping[Clause, tuple[tuple[str, ...], ...]]
 """Of a word its other names, each as the terms that it has in the index."""
@@ -19,7 +19,7 @@ MAX_ALTERNATIVES = 8
 def alternatives_of(words: Sequence[Clause], glossary: Mapping[str, tuple[str, ...]]) -> Alternatives:
     """Return what else a question's words may be called. Each word of a name of several stands for the other name.
 
-    glossary: by name in normal form (`model.learned.naming`), the names that mean the same.
+    glossary: by name in normal form (`model.learnings.names`), the names that mean the same.
     """
     if not glossary:
         return {}

@@ -19,7 +19,7 @@ from recollect.learn.asking.excerpts import Excerpt
 from recollect.learn.asking.prompting import MAX_LEARNINGS
 from recollect.learn.identity import LONGEST_TEXT, bounded, confidence_of, learning_id
 from recollect.learn.safety import STEERING, judged, may_become
-from recollect.model.learned.learnings import Author, Learning, LearningEvidence, LearningKind, Priority, Scope
+from recollect.model.learnings.learnings import Author, Learning, LearningEvidence, LearningKind, Priority, Scope
 from recollect.model.marker import names_marker
 
 MOST_CONFIDENCE: Final = 0.6

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from recollect.model.events import Event
-from recollect.model.learned.learnings import Author
+from recollect.model.learnings.learnings import Author
 from recollect.model.own import without_own_blocks
 from recollect.model.payloads import AssistantMessage, FileEdit, ToolCall, ToolResult, UserMessage
 

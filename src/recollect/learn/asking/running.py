@@ -13,8 +13,8 @@ from recollect.learn.asking.answers import Held, judge
 from recollect.learn.asking.batching import TurnBatch, TurnGroup
 from recollect.learn.asking.prompting import MAX_OUTPUT_TOKENS, PROMPT_VERSION, SCHEMA, SYSTEM, question_of
 from recollect.learn.budget import Budget, Denial
-from recollect.model.learned.learnings import Learning
-from recollect.model.learned.spending import Amounts
+from recollect.model.learnings.learnings import Learning
+from recollect.model.learnings.spending import Amounts
 
 EXTRACTOR: Final = "model@1"
 """Name and version of how answers are judged; together with PROMPT_VERSION part of the key of a job."""

@@ -9,7 +9,7 @@ from typing import Final
 from recollect.learn.extracting.making import Draft, Place, evidence_of
 from recollect.learn.extracting.observed import Observed
 from recollect.model.events import Event
-from recollect.model.learned.learnings import Priority
+from recollect.model.learnings.learnings import Priority
 from recollect.model.own import without_own_blocks
 from recollect.model.payloads import AssistantMessage, UserMessage
 

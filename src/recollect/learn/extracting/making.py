@@ -11,7 +11,7 @@ from recollect.learn.extracting.observed import EXTRACTOR
 from recollect.learn.identity import bounded, confidence_of, learning_id
 from recollect.learn.safety import STEERING, judged, may_become
 from recollect.model.events import Event
-from recollect.model.learned.learnings import Author, Learning, LearningEvidence, LearningKind, Priority, Scope
+from recollect.model.learnings.learnings import Author, Learning, LearningEvidence, LearningKind, Priority, Scope
 from recollect.model.sessions import Session
 
 HELD_BACK = "held back: "

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
-from recollect.model.distilled.nodes import Marker
 from recollect.model.events import Event
-from recollect.model.learned.learnings import Learning
+from recollect.model.insights.nodes import Marker
+from recollect.model.learnings.learnings import Learning
 from recollect.model.sessions import Session
 
 EXTRACTOR = "rules@1"

@@ -15,7 +15,7 @@ from recollect.learn.extracting.places import named_path, root_of
 from recollect.learn.extracting.spoken import Said, priority_of, things_said
 from recollect.learn.extracting.versions import versions
 from recollect.model.events import Event
-from recollect.model.learned.learnings import LearningEvidence, LearningKind, Priority
+from recollect.model.learnings.learnings import LearningEvidence, LearningKind, Priority
 from recollect.model.own import INTERNAL_ORIGINATOR, without_own_blocks
 from recollect.model.payloads import AssistantMessage, ToolCall, UserMessage
 from recollect.model.text import one_line, summary_of

@@ -15,7 +15,7 @@ from ahocorasick_rs import AhoCorasick, Implementation
 
 from recollect.learn.extracting.languages import LANGUAGES, Language, Meaning, SpokenRule
 from recollect.learn.extracting.observed import Reading
-from recollect.model.learned.learnings import Priority
+from recollect.model.learnings.learnings import Priority
 
 CAP: Final = 65_536
 """Characters of a message that are read."""

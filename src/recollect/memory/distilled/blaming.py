@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from recollect.memory.recalling import repositories_of
-from recollect.model.distilled.nodes import Binding, Decision, EditRef, Episode
 from recollect.model.events import Event
+from recollect.model.insights.nodes import Binding, Decision, EditRef, Episode
 from recollect.recall.blame import Blame, BoundDecision, RecordedEdit, blame
 from recollect.recall.context.folders import folder_of
 from recollect.store.insights import NodeFilter

@@ -15,8 +15,8 @@ import msgspec
 
 from recollect.config import Config
 from recollect.errors import StoreError, UsageError
-from recollect.model.distilled.nodes import Decision, Evidence, Option, node_id
 from recollect.model.events import SourceLocation
+from recollect.model.insights.nodes import Decision, Evidence, Option, node_id
 from recollect.model.sessions import Session, gone_among
 from recollect.model.time import required_time
 from recollect.ready import withdraw

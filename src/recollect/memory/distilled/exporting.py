@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from recollect.distill.correlation import counts_as_infra, exported
-from recollect.model.distilled.digests import Digest
+from recollect.model.insights.digests import Digest
 from recollect.model.payloads import ToolCall
 from recollect.paths import DATABASE_NAME
 from recollect.store.sqlite.insights.feed import SqliteSessionFeed

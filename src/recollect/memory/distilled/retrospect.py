@@ -9,8 +9,8 @@ from recollect.config import Config
 from recollect.distill.retro.building import Retrospective, SessionFacts, Span, Used
 from recollect.distill.retro.decided import DecisionFacts
 from recollect.distill.retro.report import Retro
-from recollect.model.distilled.signals import SIGNAL_KINDS, Signal
 from recollect.model.events import Event
+from recollect.model.insights.signals import SIGNAL_KINDS, Signal
 from recollect.model.sessions import Session
 from recollect.recall.decisions import DecisionQuestion
 from recollect.store.insights import NodeFilter

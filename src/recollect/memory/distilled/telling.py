@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from recollect.memory.distilled.deciding import DecisionsFacet
     from recollect.memory.distilled.freshening import Telling
     from recollect.memory.distilled.running import DistillingFacet
-    from recollect.model.distilled.digests import Digest
-    from recollect.model.distilled.nodes import DecisionState
+    from recollect.model.insights.digests import Digest
+    from recollect.model.insights.nodes import DecisionState
     from recollect.model.sessions import Session
     from recollect.pipeline.report import SyncReport
     from recollect.pipeline.sync import SyncRequest
@@ -53,7 +53,7 @@ class TellsMeaning(TakesIn):
     ) -> Iterator[KeptNode]:  # fmt: skip
         """Yield nodes with when they were recorded and revoked: session by session, each in canonical order.
 
-        kinds: of `model.distilled.nodes.NODE_KINDS`, empty: all. session: exact uid. after/before: UTC microseconds,
+        kinds: of `model.insights.nodes.NODE_KINDS`, empty: all. session: exact uid. after/before: UTC microseconds,
         [after, before).
         """
         from recollect.store.insights import NodeFilter

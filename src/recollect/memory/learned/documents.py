@@ -234,7 +234,7 @@ class DocumentsFacet:
 
     def _end(self, store: SqliteDocuments, one: StoredCollection) -> None:
         """Keep the run, so that it can be undone; where adding was killed, the next `add` does."""
-        from recollect.model.learned.notes import Batch
+        from recollect.model.learnings.notes import Batch
         from recollect.store.sqlite.notes.batches import add_batch
 
         counts = store.counts().get(one.name)

@@ -9,8 +9,8 @@ import msgspec
 
 from recollect.errors import UsageError
 from recollect.memory.learned.noting import Noting
-from recollect.model.learned.naming import normal_name
-from recollect.model.learned.notes import Fact
+from recollect.model.learnings.names import normal_name
+from recollect.model.learnings.notes import Fact
 from recollect.notes.contradicting import Contradiction, contradictions_among
 from recollect.notes.facts import (
     FactAdded,

@@ -26,8 +26,8 @@ from recollect.capture.project_documents.parts import cut
 from recollect.errors import SourceError, UsageError
 from recollect.memory.learned.noting import Noting
 from recollect.memory.taking_in import make_home
-from recollect.model.learned.entries import EntryDraft
-from recollect.model.learned.notes import Batch, DiaryEntry, Fact
+from recollect.model.learnings.entries import EntryDraft
+from recollect.model.learnings.notes import Batch, DiaryEntry, Fact
 from recollect.model.time import parse_iso
 from recollect.notes.diary import NewEntry, checked_entry, made_entry
 from recollect.notes.facts import NewFact, add_fact, end_fact

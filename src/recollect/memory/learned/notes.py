@@ -10,7 +10,7 @@ import msgspec
 
 from recollect.errors import UsageError
 from recollect.memory.learned.noting import Noting, OpenMemory
-from recollect.model.learned.naming import tag_name
+from recollect.model.learnings.names import tag_name
 
 if TYPE_CHECKING:
     from recollect.memory.learned.diary import DiaryFacet

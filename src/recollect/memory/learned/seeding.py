@@ -7,10 +7,10 @@ from typing import Literal
 import msgspec
 
 from recollect.memory.learned.noting import Noting
-from recollect.model.distilled.nodes import DecisionState
-from recollect.model.learned.learnings import GIVEN_STATES
-from recollect.model.learned.naming import normal_name, normal_predicate
-from recollect.model.learned.notes import Batch, Fact
+from recollect.model.insights.nodes import DecisionState
+from recollect.model.learnings.learnings import GIVEN_STATES
+from recollect.model.learnings.names import normal_name, normal_predicate
+from recollect.model.learnings.notes import Batch, Fact
 from recollect.notes.facts import NewFact, add_fact, end_fact, retract_fact
 from recollect.notes.seeding import Decided, fact_of_learning, facts_of_decision
 from recollect.recall.decisions import DecisionQuestion, DecisionView, ask_decisions

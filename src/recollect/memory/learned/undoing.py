@@ -6,7 +6,7 @@ import msgspec
 
 from recollect.errors import UnknownName
 from recollect.memory.learned.noting import Noting
-from recollect.model.learned.notes import Batch
+from recollect.model.learnings.notes import Batch
 from recollect.store.notes import NoteReader
 
 

@@ -9,8 +9,8 @@ import msgspec
 from recollect.distill.preparing import gate
 from recollect.distill.stages import Stages
 from recollect.distill.stream import SessionEvents
-from recollect.model.distilled.nodes import Decision, Marker
 from recollect.model.events import Event
+from recollect.model.insights.nodes import Decision, Marker
 
 
 class Explanation(msgspec.Struct, frozen=True):

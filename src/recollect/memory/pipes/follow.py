@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from recollect.memory.pipes.replay import Changes
 from recollect.memory.pipes.watch import Batch, Wanted
-from recollect.model.distilled.signals import SIGNAL_KINDS
 from recollect.model.events import Event
+from recollect.model.insights.signals import SIGNAL_KINDS
 from recollect.store.insights import NodeFilter
 from recollect.store.sinks.contract import id_of_item
 from recollect.store.sqlite.readers.changes import SessionNews, SqliteFollowing

@@ -26,8 +26,8 @@ from recollect.distill.preparing import Analysis, analyse, default_stages, relat
 from recollect.distill.stages import GateRule, Stages
 from recollect.distill.stream import by_session
 from recollect.errors import SourceRefused
-from recollect.model.distilled.nodes import Node
 from recollect.model.events import Event
+from recollect.model.insights.nodes import Node
 from recollect.model.records import ZSTD_SUFFIXES, Defect
 from recollect.paths import BACKGROUND_VARIABLE
 from recollect.pipeline.parse import FileParser, Recognised, parse_file, pieces_of, recognise_file

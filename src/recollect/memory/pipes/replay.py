@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from recollect.distill.preparing import default_stages
 from recollect.distill.stages import Stages
 from recollect.memory.pipes.reader import Meaning, mean
-from recollect.model.distilled.nodes import Node
 from recollect.model.events import Event
+from recollect.model.insights.nodes import Node
 from recollect.store.sinks.contract import (
     Given,
     Group,

@@ -14,8 +14,8 @@ from recollect.capture.replay import Batch, replay
 from recollect.config import Config, PrivacyConfig
 from recollect.distill.stages import Stages
 from recollect.memory.pipes.reader import Reading, head_of, is_made_of_many, mean, read_path, read_pieces
-from recollect.model.distilled.nodes import Binding, Node
 from recollect.model.events import SourceLocation
+from recollect.model.insights.nodes import Binding, Node
 from recollect.pipeline.parse import Recognised, pieces_of, recognise_file
 
 _PIECE_BYTES = 4 * 1024 * 1024

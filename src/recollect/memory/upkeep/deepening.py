@@ -16,7 +16,7 @@ from recollect.clock import now_us
 from recollect.config import Config
 from recollect.errors import IndexUnavailable, StoreCorrupt
 from recollect.memory.embedders import embedder_of
-from recollect.model.distilled.nodes import kind_of_node
+from recollect.model.insights.nodes import kind_of_node
 from recollect.paths import DATABASE_NAME
 from recollect.pipeline.entries.indexing import entry_documents, in_batches
 from recollect.pipeline.ingest import Ingester, Sinks

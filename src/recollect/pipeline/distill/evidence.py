@@ -7,9 +7,9 @@ from typing import TypeVar
 
 import msgspec
 
-from recollect.model.distilled.nodes import CommandRef, EditRef, Episode, Evidence, Node, RunOfTests
-from recollect.model.distilled.signals import Signal
 from recollect.model.events import SourceLocation
+from recollect.model.insights.nodes import CommandRef, EditRef, Episode, Evidence, Node, RunOfTests
+from recollect.model.insights.signals import Signal
 
 Complete = Callable[[Collection[SourceLocation]], Mapping[SourceLocation, SourceLocation]]
 _Places = Mapping[SourceLocation, SourceLocation]

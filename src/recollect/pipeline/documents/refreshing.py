@@ -21,7 +21,7 @@ from recollect.archive.keys import HomeKeys
 from recollect.capture.project_documents.walking import Found, WalkRules, walk, walk_rules
 from recollect.config import Config
 from recollect.errors import SourceError, SourceUnavailable
-from recollect.model.learned.entries import EntryDraft
+from recollect.model.learnings.entries import EntryDraft
 from recollect.pipeline.documents.report import CollectionReport, DocumentProgress, DocumentProgressCallback
 from recollect.pipeline.documents.taking import Taker, failed_row, listed_row, rules_of
 from recollect.privacy.configured import redactor_of

@@ -12,7 +12,7 @@ from recollect.capture.project_documents.reading import DocumentBytes, read_docu
 from recollect.capture.project_documents.walking import Found
 from recollect.config import Config
 from recollect.errors import SourceRefused
-from recollect.model.learned.entries import EntryDraft
+from recollect.model.learnings.entries import EntryDraft
 from recollect.privacy.configured import detectors_in_force
 from recollect.store.documents import Collection, StoredDocument, document_uid
 

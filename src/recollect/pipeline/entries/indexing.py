@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from recollect.index.documents import DocumentBuilder
 from recollect.index.schema import EntryClass
 from recollect.index.writer import IndexWriterSet
-from recollect.model.learned.entries import FORMER_STATES
+from recollect.model.learnings.entries import FORMER_STATES
 from recollect.store.entries import (
     ENTRY_SHARDS,
     EntryReader,

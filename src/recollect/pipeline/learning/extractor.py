@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from recollect.learn.closing import closed_actions
 from recollect.learn.extracting import EXTRACTOR
-from recollect.model.learned.learnings import Learning
+from recollect.model.learnings.learnings import Learning
 from recollect.pipeline.learning.reading import extract_session, reading
 from recollect.store.insights import OfSession
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from recollect.learn.settling import Rules, next_expiry, related, settled
-from recollect.model.learned.entries import EntryDraft
-from recollect.model.learned.learnings import Learning
-from recollect.model.learned.notes import Batch
+from recollect.model.learnings.entries import EntryDraft
+from recollect.model.learnings.learnings import Learning
+from recollect.model.learnings.notes import Batch
 from recollect.store.learnings import Job, Known, LearningStore, Sighting
 
 if TYPE_CHECKING:

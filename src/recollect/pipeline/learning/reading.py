@@ -15,8 +15,8 @@ from recollect.distill.signals.runs import run_of
 from recollect.distill.signals.telling import telling_line
 from recollect.distill.stream import Call, SessionEvents
 from recollect.learn.extracting import Extracted, Observed, Reading, SimpleCommand, extract
-from recollect.model.distilled.nodes import Marker
 from recollect.model.events import Event
+from recollect.model.insights.nodes import Marker
 
 
 class DistillReading:

@@ -20,7 +20,7 @@ from recollect.store.learnings import BY_CLOSING, BY_RULES, Job, JobKind, JobQue
 
 # A sync that has nothing to learn, which is most of them, loads none of what learning needs.
 if TYPE_CHECKING:
-    from recollect.model.learned.learnings import Learning
+    from recollect.model.learnings.learnings import Learning
     from recollect.store.insights import OfSession, SessionFeed
 
 LEASE_US = 60_000_000

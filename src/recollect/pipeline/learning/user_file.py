@@ -22,7 +22,7 @@ from recollect.learn.user_file import (
     render,
     state_of,
 )
-from recollect.model.learned.learnings import Learning
+from recollect.model.learnings.learnings import Learning
 
 NOTE = "user_file"
 """Under which is kept what was written, see `store.learnings.LearningStore.note`."""

@@ -10,7 +10,7 @@ from recollect.index.candidates import Candidate, Wanted
 from recollect.index.query.grammar import Question
 from recollect.index.ranking import Masses, Ranked
 from recollect.index.text_index import Shard
-from recollect.model.learned.entries import APART_KINDS, ENTRY_KINDS
+from recollect.model.learnings.entries import APART_KINDS, ENTRY_KINDS
 from recollect.recall.abstention import FULL_DOCUMENTS, judge
 from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD
 

@@ -9,10 +9,10 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from recollect.errors import StoreError
-from recollect.model.distilled.digests import Digest
-from recollect.model.distilled.nodes import Binding, Conversation, Decision, Episode, Node
-from recollect.model.distilled.signals import Signal
 from recollect.model.events import Event
+from recollect.model.insights.digests import Digest
+from recollect.model.insights.nodes import Binding, Conversation, Decision, Episode, Node
+from recollect.model.insights.signals import Signal
 from recollect.visible import safe_json
 
 

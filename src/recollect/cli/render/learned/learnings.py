@@ -17,7 +17,7 @@ from recollect.units import count, plural
 if TYPE_CHECKING:
     from recollect.memory import AskPreview, HeldBack, LearnReport, LearnStatus, SeenEvidence, Why
     from recollect.model.events import Event
-    from recollect.model.learned.learnings import Learning
+    from recollect.model.learnings.learnings import Learning
 
 AROUND_CHARS = 160
 """Of the event's text before and after what was quoted of it."""

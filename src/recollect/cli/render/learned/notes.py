@@ -11,7 +11,7 @@ from recollect.cli.render.blocks import print_block
 from recollect.cli.render.figures import stamp
 from recollect.cli.render.tables import plain_table
 from recollect.cli.terminal import safe, safe_line
-from recollect.model.learned.notes import Batch, DiaryEntry, Fact
+from recollect.model.learnings.notes import Batch, DiaryEntry, Fact
 from recollect.units import count, plural
 
 if TYPE_CHECKING:

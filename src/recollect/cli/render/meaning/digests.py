@@ -13,7 +13,7 @@ from recollect.cli.terminal import safe, safe_line
 from recollect.units import count, duration, plural
 
 if TYPE_CHECKING:
-    from recollect.model.distilled.digests import Digest
+    from recollect.model.insights.digests import Digest
 
 _STYLES = {"success": "green", "fail": "red", "abandoned": "yellow"}
 SHOWN = 8

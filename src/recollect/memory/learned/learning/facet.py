@@ -12,7 +12,7 @@ from recollect.config import Config
 from recollect.errors import StoreError, StoreLocked, UnknownName
 from recollect.memory.learned.learning.running import Answered, Opened, Wanted, ask_models, learn
 from recollect.memory.learned.learning.views import HeldBack, LearnStatus, NewLearning, SeenEvidence, Why
-from recollect.model.learned.learnings import GIVEN_STATES, Learning, LearningState
+from recollect.model.learnings.learnings import GIVEN_STATES, Learning, LearningState
 from recollect.pipeline.learning.running import LearnReport
 from recollect.pipeline.learning.user_file import UserFileReport
 from recollect.recall.context.learned.person_files import USER, person_files
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from recollect.learn.queue.pausing import Pause
     from recollect.memory.learned.learning.judging import Judging
     from recollect.memory.learned.learning.previewing import AskPreview
-    from recollect.model.learned.learnings import LearningEvidence
+    from recollect.model.learnings.learnings import LearningEvidence
     from recollect.model.sessions import Session
     from recollect.pipeline.learning.running import Extractor, LearnProgress
     from recollect.store.learnings import Quarantined, Verdict

@@ -8,7 +8,7 @@ from recollect.errors import RecollectError
 from recollect.learn.queue.pausing import is_persistent
 from recollect.memory.learned.learning.views import LearnStatus
 from recollect.memory.presence.status import LearningNow
-from recollect.model.learned.learnings import GIVEN_STATES
+from recollect.model.learnings.learnings import GIVEN_STATES
 from recollect.upkeep.reports import LearningHealth
 
 

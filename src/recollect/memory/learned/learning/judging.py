@@ -15,7 +15,7 @@ from recollect.learn.identity import LONGEST_TEXT, confidence_of, learning_id
 from recollect.learn.settling import PERSON
 from recollect.memory.learned.learning.running import Opened, rules_of
 from recollect.memory.learned.learning.views import NewLearning
-from recollect.model.learned.learnings import GIVEN_STATES, Learning
+from recollect.model.learnings.learnings import GIVEN_STATES, Learning
 from recollect.pipeline.learning.keeping import Keeping
 from recollect.pipeline.learning.user_file import (
     NOTE,

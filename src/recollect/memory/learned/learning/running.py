@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
     from recollect.learn.settling import Rules
-    from recollect.model.learned.learnings import LearningState
+    from recollect.model.learnings.learnings import LearningState
     from recollect.pipeline.learning.running import Extractor, LearnProgress
     from recollect.pipeline.report import SyncReport
     from recollect.pipeline.sync import SyncRequest

@@ -9,7 +9,7 @@ from typing import Protocol
 from recollect.config import Config
 from recollect.learn.queue.pausing import NOTE, Pause, holds, unpack_pause
 from recollect.memory.learned.learning.views import LearnStatus
-from recollect.model.learned.spending import day_of_us
+from recollect.model.learnings.spending import day_of_us
 from recollect.pipeline.learning.asking import ANSWERED_NOTE, fingerprint_of
 from recollect.pipeline.learning.running import RAN_NOTE
 from recollect.store.learnings import JobKind, JobState, LearningReader

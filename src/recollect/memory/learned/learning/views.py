@@ -6,7 +6,7 @@ import msgspec
 
 from recollect.learn.queue.pausing import Pause
 from recollect.model.events import Event
-from recollect.model.learned.learnings import Learning, LearningEvidence, LearningKind, Priority, Scope
+from recollect.model.learnings.learnings import Learning, LearningEvidence, LearningKind, Priority, Scope
 from recollect.store.learnings import Job, Verdict
 
 LEARN_STATUS_SCHEMA_VERSION = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from recollect.model.learned.learnings import LearningKind
+from recollect.model.learnings.learnings import LearningKind
 from recollect.model.own import without_own_blocks
 from recollect.model.text import one_line
 from recollect.model.time import day_of

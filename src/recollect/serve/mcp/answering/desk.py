@@ -9,7 +9,7 @@ from typing import Any
 from recollect.errors import UnknownName, UsageError
 from recollect.memory import Memory, SearchAnswer, clean, conversations
 from recollect.model.events import Event
-from recollect.model.learned.entries import is_entry_uid
+from recollect.model.learnings.entries import is_entry_uid
 from recollect.model.sessions import gone_note
 from recollect.serve.mcp.answering.cursors import Cursors, Position, mark_of, stale
 from recollect.serve.mcp.answering.entries import EntryDesk, learned_lines

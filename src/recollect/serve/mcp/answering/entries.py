@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from recollect.errors import UnknownName
 from recollect.memory import EntryView, Hit, Memory, clean
-from recollect.model.learned.entries import parts_of_citation
+from recollect.model.learnings.entries import parts_of_citation
 from recollect.serve.mcp.answering.cursors import Cursors, Position, mark_of, stale
 from recollect.serve.mcp.answering.lines import citation, when
 from recollect.serve.mcp.answering.pages import Frame, beginning, name, passage, size, whole, with_cursor

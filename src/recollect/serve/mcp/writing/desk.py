@@ -15,7 +15,7 @@ from recollect.memory import (
     NewEntry,
     NewFact,
 )
-from recollect.model.learned.notes import DiaryEntry, Fact
+from recollect.model.learnings.notes import DiaryEntry, Fact
 from recollect.serve.mcp.answering.cursors import Cursors, Position, mark_of, stale
 from recollect.serve.mcp.answering.lines import when
 from recollect.serve.mcp.answering.pages import Frame, fit, name, passage, whole, with_cursor

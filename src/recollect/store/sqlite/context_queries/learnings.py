@@ -10,7 +10,7 @@ import apsw
 import msgspec
 
 from recollect.errors import StoreCorrupt
-from recollect.model.learned.learnings import GIVEN_STATES, LearningEvidence
+from recollect.model.learnings.learnings import GIVEN_STATES, LearningEvidence
 from recollect.store.recent import Folder, GivenLearnings, RecentLearning
 from recollect.store.sqlite.connection import REBUILD_HINT
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 import apsw
 import msgspec
 
-from recollect.model.learned.entries import EntryDraft
+from recollect.model.learnings.entries import EntryDraft
 from recollect.store.documents import Collection, DocumentCounts, StoredDocument
 from recollect.store.sqlite.connection import Mode, open_database, store_errors
 from recollect.store.sqlite.documents import removal as removing

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import apsw
 import msgspec
 
-from recollect.model.learned.entries import EntryDraft
+from recollect.model.learnings.entries import EntryDraft
 from recollect.store.documents import Collection, StoredDocument, document_uid
 from recollect.store.sqlite.entries.writer import put_entries, remove_entries
 

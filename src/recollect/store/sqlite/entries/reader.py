@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from recollect.model.learned.entries import ENTRY_KINDS
+from recollect.model.learnings.entries import ENTRY_KINDS
 from recollect.store.entries import (
     DOCUMENT_SHARD,
     EntryChange,

@@ -10,7 +10,7 @@ import apsw
 import msgspec
 
 from recollect.errors import BrokenInvariant
-from recollect.model.learned.entries import ENTRY_PART_CHARS, EntryDraft
+from recollect.model.learnings.entries import ENTRY_PART_CHARS, EntryDraft
 from recollect.store.keys import SEQ_BITS
 from recollect.store.sqlite.connection import store_errors
 from recollect.store.sqlite.entries.codec import pack_part

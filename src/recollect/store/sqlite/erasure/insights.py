@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from recollect.model.distilled.nodes import Evidence, Node
+from recollect.model.insights.nodes import Evidence, Node
 from recollect.store.sqlite.erasure.learnings import forget_learned, forget_named
 from recollect.store.sqlite.insights.base import keep_base
 from recollect.store.sqlite.insights.codec import unpack_node

@@ -14,8 +14,8 @@ from typing import Any
 import apsw
 import msgspec
 
-from recollect.model.learned.learnings import Learning
-from recollect.model.learned.notes import DiaryEntry, Fact
+from recollect.model.learnings.learnings import Learning
+from recollect.model.learnings.notes import DiaryEntry, Fact
 from recollect.store.sqlite.entries.writer import remove_entries, retell_entry
 from recollect.store.sqlite.erasure.written.removal import remove_diary, remove_fact
 from recollect.store.sqlite.learnings import erasure as learned

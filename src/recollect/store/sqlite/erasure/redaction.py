@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import apsw
 import msgspec
 
-from recollect.model.distilled.nodes import Node
-from recollect.model.distilled.signals import Signal
-from recollect.model.learned.notes import DiaryEntry, Fact
+from recollect.model.insights.nodes import Node
+from recollect.model.insights.signals import Signal
+from recollect.model.learnings.notes import DiaryEntry, Fact
 from recollect.store.blocks import BlockEntry, decode_frame, encode_frame
 from recollect.store.ports import SEQ_BITS
 from recollect.store.sqlite.common_reads import last_change, take_note

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from recollect.model.distilled.nodes import Decision
+from recollect.model.insights.nodes import Decision
 from recollect.store.sqlite.connection import open_database, store_errors
 from recollect.store.sqlite.insights.writer import paths_column, subject_of
 

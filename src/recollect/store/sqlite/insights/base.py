@@ -8,9 +8,9 @@ from typing import Any
 import apsw
 import msgspec
 
-from recollect.model.distilled.digests import Digest
-from recollect.model.distilled.nodes import Node
-from recollect.model.distilled.signals import Signal
+from recollect.model.insights.digests import Digest
+from recollect.model.insights.nodes import Node
+from recollect.model.insights.signals import Signal
 from recollect.store.insights import Base
 from recollect.store.sqlite.insights.codec import unpack_node, unpack_signals
 

@@ -8,8 +8,8 @@ import msgspec
 import zstandard
 
 from recollect.errors import StoreCorrupt
-from recollect.model.distilled.nodes import Node
-from recollect.model.distilled.signals import Signal
+from recollect.model.insights.nodes import Node
+from recollect.model.insights.signals import Signal
 from recollect.store.sqlite.connection import REBUILD_HINT
 
 _LEVEL = 3

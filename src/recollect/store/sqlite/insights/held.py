@@ -11,7 +11,7 @@ import msgspec
 import zstandard
 
 from recollect.errors import StoreCorrupt
-from recollect.model.distilled.nodes import NODE_KINDS, Decision
+from recollect.model.insights.nodes import NODE_KINDS, Decision
 from recollect.store.recent import Folder, RecentDecision
 from recollect.store.sqlite.connection import REBUILD_HINT
 

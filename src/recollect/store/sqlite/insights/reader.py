@@ -10,9 +10,9 @@ from typing import Any
 import apsw
 import msgspec
 
-from recollect.model.distilled.digests import Digest
-from recollect.model.distilled.nodes import NODE_KINDS, Decision, Episode, Link
-from recollect.model.distilled.signals import SIGNAL_KINDS
+from recollect.model.insights.digests import Digest
+from recollect.model.insights.nodes import NODE_KINDS, Decision, Episode, Link
+from recollect.model.insights.signals import SIGNAL_KINDS
 from recollect.store.insights import (
     AnalysisCounts,
     KeptDecision,

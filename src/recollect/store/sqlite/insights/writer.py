@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
-from recollect.model.distilled.nodes import NODE_KINDS, Binding, Decision, Episode, Link, Node, kind_of_node
-from recollect.model.distilled.signals import SIGNAL_KINDS, Signal, kind_of_signal
+from recollect.model.insights.nodes import NODE_KINDS, Binding, Decision, Episode, Link, Node, kind_of_node
+from recollect.model.insights.signals import SIGNAL_KINDS, Signal, kind_of_signal
 from recollect.store.insights import CONSUMER, AnalysisDraft, SavedCounts
 from recollect.store.sqlite.common_reads import last_change, take_note
 from recollect.store.sqlite.connection import store_errors

@@ -9,7 +9,7 @@ import apsw
 import msgspec
 
 from recollect.errors import StoreCorrupt
-from recollect.model.learned.learnings import Learning, LearningEvidence
+from recollect.model.learnings.learnings import Learning, LearningEvidence
 from recollect.store.learnings import Verdict
 from recollect.store.sqlite.connection import REBUILD_HINT
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import apsw
 
-from recollect.model.learned.spending import Amounts, Exceeded, Limits, Spender
+from recollect.model.learnings.spending import Amounts, Exceeded, Limits, Spender
 from recollect.store.sqlite.connection import open_database, store_errors
 
 _ADD = (

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from recollect.model.learned.learnings import Learning, LearningEvidence, LearningKind, LearningState
+from recollect.model.learnings.learnings import Learning, LearningEvidence, LearningKind, LearningState
 from recollect.store.learnings import Job, JobCounts, LearningFilter, Quarantined, Verdict
 from recollect.store.sqlite.connection import store_errors
 from recollect.store.sqlite.learnings.codec import decode_learning, decode_verdict, evidence_of
@@ -20,7 +20,7 @@ from recollect.store.sqlite.readers.pool import ReadPool
 
 _LAST = "\U0010ffff"
 _PREFIXES = ("learning:", "action:")
-"""Of an entry's uid, see `model.learned.entries`."""
+"""Of an entry's uid, see `model.learnings.entries`."""
 
 
 class SqliteLearningReader:

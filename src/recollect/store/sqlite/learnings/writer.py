@@ -12,9 +12,9 @@ import apsw
 import msgspec
 
 from recollect.errors import StoreError
-from recollect.model.learned.entries import EntryDraft
-from recollect.model.learned.learnings import Learning
-from recollect.model.learned.notes import Batch
+from recollect.model.learnings.entries import EntryDraft
+from recollect.model.learnings.learnings import Learning
+from recollect.model.learnings.notes import Batch
 from recollect.ready import EVERY_FOLDER, withdraw
 from recollect.store.learnings import BY_CLOSING, Known, Quarantined, Sighting, Verdict
 from recollect.store.recent import TOLD_NOTE

@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from recollect.model.learned.notes import Batch, BatchKind
+from recollect.model.learnings.notes import Batch, BatchKind
 
 _decode = msgspec.json.Decoder(Batch).decode
 

@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from recollect.model.learned.notes import DiaryEntry
+from recollect.model.learnings.notes import DiaryEntry
 from recollect.store.notes import DiaryFilter, TagRow, diary_entry
 from recollect.store.sqlite.entries.writer import put_entries
 

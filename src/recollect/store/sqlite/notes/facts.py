@@ -8,8 +8,8 @@ from typing import Any
 import apsw
 import msgspec
 
-from recollect.model.learned.naming import normal_name, normal_predicate
-from recollect.model.learned.notes import Fact
+from recollect.model.learnings.names import normal_name, normal_predicate
+from recollect.model.learnings.notes import Fact
 from recollect.store.notes import FactFilter, fact_as_known, fact_entry
 from recollect.store.sqlite.entries.writer import put_entries
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 
 from recollect.errors import StoreError
-from recollect.model.learned.notes import Batch, DiaryEntry, Fact
+from recollect.model.learnings.notes import Batch, DiaryEntry, Fact
 from recollect.ready import withdraw
 from recollect.store.notes import DiaryFilter, FactFilter, TagRow
 from recollect.store.sqlite.connection import open_database, store_errors

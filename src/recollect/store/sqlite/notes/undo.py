@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import apsw
 import msgspec
 
-from recollect.model.learned.notes import Batch
+from recollect.model.learnings.notes import Batch
 from recollect.store.notes import DiaryFilter, FactFilter, changed_fact
 from recollect.store.sqlite.documents.removal import remove_documents
 from recollect.store.sqlite.notes.batches import add_batch

@@ -10,7 +10,7 @@ from recollect.store.notes import MEANS, glossary_of
 
 
 def read_glossary(db: apsw.Connection, *, now_us: int) -> dict[str, tuple[str, ...]]:
-    """Return the other words of each word (both normal, see `model.learned.naming`) that mean the same now.
+    """Return the other words of each word (both normal, see `model.learnings.names`) that mean the same now.
 
     It goes both ways: after `k8s means kubernetes` each of them has the other.
     """

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
-from recollect.model.learned.learnings import LearningEvidence
-from recollect.model.learned.notes import DiaryEntry, Fact
+from recollect.model.learnings.learnings import LearningEvidence
+from recollect.model.learnings.notes import DiaryEntry, Fact
 from recollect.store.entries import told_text
 from recollect.store.sqlite.connection import store_errors
 from recollect.store.sqlite.documents.removal import place_of

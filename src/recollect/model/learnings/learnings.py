@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from recollect.model.distilled.nodes import Status
+from recollect.model.insights.nodes import Status
 
 LEARNING_SCHEMA_VERSION = 1
 

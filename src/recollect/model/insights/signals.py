@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from recollect.model.distilled.nodes import Evidence
+from recollect.model.insights.nodes import Evidence
 
 
 class _Signal(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="signal", kw_only=True):

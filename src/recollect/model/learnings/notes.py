@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from recollect.model.distilled.nodes import Status
+from recollect.model.insights.nodes import Status
 
 NOTE_SCHEMA_VERSION = 1
 
