@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recollect.pipeline.embed import LOCK_NAME
+from recollect.index.vectors.embed import LOCK_NAME
 from recollect.store.sqlite import IngestLock
 
 Recollect = Callable[..., Any]

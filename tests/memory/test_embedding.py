@@ -13,8 +13,8 @@ import pytest
 
 from recollect.config import Config, EmbeddingConfig
 from recollect.errors import ConfigError, EmbeddingUnavailable
+from recollect.index.vectors.embed import LOCK_NAME
 from recollect.memory import Memory
-from recollect.pipeline.embed import LOCK_NAME
 from recollect.store.sqlite import IngestLock
 from recollect.testing.builders import ClaudeTranscript
 from tests.pipeline.conftest import World, world
@@ -232,7 +232,7 @@ def test_threads_may_ask_while_another_one_embeds(talk: World) -> None:
 
 
 def test_what_is_taken_in_during_a_run_is_not_lost(talk: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.pipeline.embed.BATCH_EVENTS", 5)
+    monkeypatch.setattr("recollect.index.vectors.embed.BATCH_EVENTS", 5)
     sessions = [talk.claude(f"s{number}") for number in range(30)]
     for number, session in enumerate(sessions):
         session.user(f"subject number {number} of many")
@@ -312,7 +312,7 @@ PROGRAM = """
 import sys
 from recollect.config import Config
 from recollect.memory import Memory
-import recollect.pipeline.embed as embed
+import recollect.index.vectors.embed as embed
 embed.BATCH_EVENTS, embed.COMMIT_EVERY_S = 4, 0
 with Memory.open(sys.argv[1], config=Config(), env={"HOME": sys.argv[1]}) as memory:
     memory.embedding.run(progress=lambda done, total: print(done, flush=True))

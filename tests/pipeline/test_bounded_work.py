@@ -14,10 +14,11 @@ import pytest
 
 from recollect.archive.archive import Archive
 from recollect.config import AgentConfig, Config, DistillConfig, IngestConfig
+from recollect.index import refresh as mend
 from recollect.index import writer as writing
 from recollect.memory import Memory
 from recollect.model.ids import source_id
-from recollect.pipeline import ingest, mend
+from recollect.pipeline import ingest
 from recollect.pipeline.work import pool
 from recollect.pipeline.work.tasks import SourceTask, TaskAnswer
 from recollect.store.ports import SourceRow

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from recollect.capture.otlp import Signal
     from recollect.distill.correlation import shell_lines
     from recollect.distill.retro.report import DayLine, ErrorLine, Retro
+    from recollect.index.vectors.embed import EmbedReport
     from recollect.memory.agents import AgentsFacet, AgentView
     from recollect.memory.context import ContextFacet
     from recollect.memory.distilled.blaming import BlameAnswer, BlameQuestion, repository_of
@@ -70,7 +71,6 @@ if TYPE_CHECKING:
     from recollect.notes.facts import FactAdded, NewFact
     from recollect.pipeline.distill.running import DistillReport
     from recollect.pipeline.documents.report import CollectionReport, DocumentProgress, NotTaken
-    from recollect.pipeline.embed import EmbedReport
     from recollect.pipeline.importing.wish import ImportWish
     from recollect.pipeline.learning.running import LearnReport
     from recollect.pipeline.parse import Recognised, parse_file
@@ -179,7 +179,7 @@ _NAMES = {
     "recollect.notes.diary": "NewEntry",
     "recollect.notes.facts": "FactAdded NewFact",
     "recollect.pipeline.distill.running": "DistillReport",
-    "recollect.pipeline.embed": "EmbedReport",
+    "recollect.index.vectors.embed": "EmbedReport",
     "recollect.pipeline.learning.running": "LearnReport",
     "recollect.pipeline.parse": "Recognised parse_file",
     "recollect.pipeline.importing.wish": "ImportWish",

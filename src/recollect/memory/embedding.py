@@ -21,9 +21,9 @@ from recollect.store.home import Home
 from recollect.store.sqlite import has_database
 
 if TYPE_CHECKING:
+    from recollect.index.vectors.embed import EmbedProgress, EmbedReport
     from recollect.index.vectors.embedder import Embedder
     from recollect.index.vectors.entries.entry_index import EntryVectorIndex
-    from recollect.pipeline.embed import EmbedProgress, EmbedReport
 
 
 class EmbeddingFacet:
@@ -117,7 +117,7 @@ class EmbeddingFacet:
         May be called from any thread; `stop` ends it soon. Another process at it: returns at once, state "busy".
         Raises EmbeddingUnavailable, IndexUnavailable, StoreError; what was made by then stays.
         """
-        from recollect.pipeline.embed import LOCK_NAME, STOP_NAME, EmbedReport
+        from recollect.index.vectors.embed import LOCK_NAME, STOP_NAME, EmbedReport
 
         if not self.is_on:
             return EmbedReport("off", notes=["vectors are switched off ([embedding] model = 'off')"])
@@ -160,10 +160,10 @@ class EmbeddingFacet:
         should_stop: Callable[[], bool], progress: EmbedProgress | None,
     ) -> None:  # fmt: skip
         """Bring the vectors of entries in step, which are few, then those of events. The lock is held."""
+        from recollect.index.vectors.embed import Embedding
+        from recollect.index.vectors.entries.embed import EntryEmbedding
         from recollect.index.vectors.entries.entry_index import EntryVectorIndex, entry_files
         from recollect.index.vectors.writer import VectorWriter
-        from recollect.pipeline.embed import Embedding
-        from recollect.pipeline.entries.embedding import EntryEmbedding
 
         started = time.perf_counter()
         derivation_id = bytes.fromhex(feed.derivation_id())
@@ -196,7 +196,7 @@ class EmbeddingFacet:
 
     def remove(self) -> EmbedReport:
         """Delete the vectors of every model and let the change log forget them. Raises StoreLocked during a run."""
-        from recollect.pipeline.embed import CONSUMER, LOCK_NAME, EmbedReport
+        from recollect.index.vectors.embed import CONSUMER, LOCK_NAME, EmbedReport
         from recollect.store.sqlite import IngestLock
 
         if not self._home.vectors.exists():

@@ -231,8 +231,8 @@ class TakesIn(ABC):
         try:
             if not self.is_behind():
                 return ()
+            from recollect.index.entries import index_entries
             from recollect.index.writer import IndexWriterSet
-            from recollect.pipeline.entries.indexing import index_entries
 
             with self.writing() as (writer, _archive, _keys), IndexWriterSet.open(self._folders.index) as index:
                 index_entries(writer, self.reader(), index)
@@ -387,8 +387,8 @@ class TakesIn(ABC):
     def _mend(self, damaged: Sequence[str]) -> str:
         """Make shards anew that cannot be read; return a note on how that went. Never raises for a home in use."""
         from recollect.index.engine import set_aside
+        from recollect.index.refresh import mend_index
         from recollect.index.writer import IndexWriterSet
-        from recollect.pipeline.mend import mend_index
 
         try:
             with self.writing() as (writer, _archive, _keys):

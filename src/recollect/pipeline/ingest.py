@@ -15,8 +15,8 @@ from recollect.archive.chunks import ChunkPlace
 from recollect.archive.journal import MARK_BYTES, JournalEntry, moving
 from recollect.errors import IndexUnavailable
 from recollect.index.engine import give_back_memory
+from recollect.index.refresh import INDEX, add_events
 from recollect.index.writer import IndexWriterSet
-from recollect.pipeline.mend import INDEX, add_events
 from recollect.pipeline.report import AgentSync, Skipped, SyncReport
 from recollect.pipeline.work.stages import StageTimer
 from recollect.pipeline.work.tasks import TaskAnswer

@@ -22,9 +22,9 @@ from recollect.config import Config
 from recollect.errors import StoreError
 from recollect.files import move, write_file
 from recollect.index.engine import give_back_memory
+from recollect.index.refresh import rebuild_index
 from recollect.index.writer import IndexWriterSet
 from recollect.pipeline.ingest import Ingester, Sinks
-from recollect.pipeline.mend import rebuild_index
 from recollect.pipeline.rederiving.lastly import damage_of, is_all_there_is
 from recollect.pipeline.rederiving.slices import Revision, slices_of
 from recollect.pipeline.report import AgentSync, SyncReport

@@ -22,10 +22,11 @@ from recollect.capture.confined.scope import Scope
 from recollect.capture.discover import FoundSource
 from recollect.config import Config
 from recollect.errors import IndexUnavailable, StoreError
+from recollect.index.entries import index_entries
+from recollect.index.refresh import mend_index
 from recollect.index.writer import IndexWriterSet
 from recollect.paths import expand as expand_path
 from recollect.pipeline.documents.syncing import DocumentWish, notes_of, take_documents
-from recollect.pipeline.entries.indexing import index_entries
 from recollect.pipeline.find import Finder, Named
 from recollect.pipeline.forgetting.keeping_out import KeepingOut
 from recollect.pipeline.forgetting.running import Opened
@@ -35,7 +36,6 @@ from recollect.pipeline.importing.shortness import tell_short
 from recollect.pipeline.importing.survey import Survey
 from recollect.pipeline.importing.wish import ImportWish
 from recollect.pipeline.ingest import Ingester, Sinks
-from recollect.pipeline.mend import mend_index
 from recollect.pipeline.plan import Heal, KnownBytes, KnownSources, Planned, Planner
 from recollect.pipeline.renew.rechecks import Rechecks
 from recollect.pipeline.renew.redaction import Renewal, renew_redaction

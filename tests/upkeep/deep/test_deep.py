@@ -11,11 +11,11 @@ import pytest
 
 from recollect.config import Config, RetentionConfig
 from recollect.errors import StoreLocked
+from recollect.index.refresh import documents_of
 from recollect.index.writer import IndexWriterSet
 from recollect.memory import DeepPart, ForgetSelection, Memory
 from recollect.model.insights.nodes import kind_of_node
 from recollect.paths import DATABASE_NAME
-from recollect.pipeline.mend import documents_of
 from recollect.store.insights import NodeFilter
 from recollect.store.ports import IndexDoc
 from recollect.store.sqlite import IngestLock

@@ -75,8 +75,8 @@ class HoldsLearned(TellsMeaning):
         if not reader.entries.changes():
             return
         from recollect.errors import IndexUnavailable
+        from recollect.index.entries import index_entries
         from recollect.index.writer import IndexWriterSet
-        from recollect.pipeline.entries.indexing import index_entries
 
         try:
             with IndexWriterSet.open(self._folders.index) as index:

@@ -15,12 +15,12 @@ from recollect.archive.keys import HomeKeys, load_keys
 from recollect.clock import now_us
 from recollect.config import Config
 from recollect.errors import IndexUnavailable, StoreCorrupt
+from recollect.index.entries import entry_documents, in_batches
+from recollect.index.refresh import documents_of
 from recollect.memory.embedders import embedder_of
 from recollect.model.insights.nodes import kind_of_node
 from recollect.paths import DATABASE_NAME
-from recollect.pipeline.entries.indexing import entry_documents, in_batches
 from recollect.pipeline.ingest import Ingester, Sinks
-from recollect.pipeline.mend import documents_of
 from recollect.pipeline.rebuild import rederive
 from recollect.pipeline.report import AgentSync, SyncReport
 from recollect.pipeline.work.stages import StageTimer

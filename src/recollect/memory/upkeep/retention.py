@@ -262,9 +262,9 @@ def retain_after(memory: RetainingHome, opened: Opened, report: SyncReport) -> E
 def _mend(memory: RetainingHome, writer: SqliteWriter) -> list[str]:
     """Have the search index let go of what went, hold what stayed of it, and give its room back."""
     from recollect.index.engine import dead_share, shard_names
+    from recollect.index.refresh import mend_index
     from recollect.index.writer import IndexWriterSet
     from recollect.pipeline.forgetting.remake import remake_shards
-    from recollect.pipeline.mend import mend_index
     from recollect.store.sqlite.erasure.selection import SqliteChoosing
 
     folders, reader = Home(memory.home), memory.reader()

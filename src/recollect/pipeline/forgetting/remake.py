@@ -9,9 +9,9 @@ from pathlib import Path
 from recollect.errors import IndexUnavailable
 from recollect.files import move
 from recollect.index.engine import shard_names
+from recollect.index.entries import add_all_entries
+from recollect.index.refresh import documents_of
 from recollect.index.writer import IndexWriterSet
-from recollect.pipeline.entries.indexing import add_all_entries
-from recollect.pipeline.mend import documents_of
 from recollect.store.entries import ENTRY_SHARDS
 from recollect.store.home import Home
 from recollect.store.ports import SEQ_BITS, ChangeRange, IndexEvent, Reader

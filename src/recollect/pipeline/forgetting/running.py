@@ -30,12 +30,12 @@ from recollect.archive.journal import burying
 from recollect.archive.keys import HomeKeys
 from recollect.capture.hook_spool import drop_aside
 from recollect.errors import DiskFull, StoreLocked
+from recollect.index.refresh import INDEX
+from recollect.index.vectors.embed import LOCK_NAME, STOP_NAME
 from recollect.model.payloads import AssistantMessage
 from recollect.model.sessions import SessionPatch
-from recollect.pipeline.embed import LOCK_NAME, STOP_NAME
 from recollect.pipeline.forgetting.remake import remake_shards
 from recollect.pipeline.forgetting.spooled import Meant, clear_spooled
-from recollect.pipeline.mend import INDEX
 from recollect.ready import FOLDER as READY_FOLDER
 from recollect.store.documents import path_mark
 from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD
@@ -316,7 +316,7 @@ def _clear_copies(opened: Opened, reasons: Reasons, report: ForgetReport, *, tel
 def _clear_vectors(home: Home, stored: SqliteChoosing) -> None:
     if not home.vectors.exists():
         return
-    from recollect.index.vectors.removing import keep_only, keep_only_entries
+    from recollect.index.vectors.erasure import keep_only, keep_only_entries
 
     with vectors_held(home):
         keep_only(home.vectors, stored.existing)

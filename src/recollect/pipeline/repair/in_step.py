@@ -16,8 +16,8 @@ from recollect.archive.journal import JournalEntry, burying
 from recollect.archive.journal import Tombstone as ArchivedTombstone
 from recollect.config import PrivacyConfig
 from recollect.errors import KeyUnavailable
+from recollect.index.vectors.embed import LOCK_NAME
 from recollect.model.ids import session_uid
-from recollect.pipeline.embed import LOCK_NAME
 from recollect.pipeline.forgetting.running import Opened, apply_tombstones, vectors_held
 from recollect.pipeline.ingest import Ingester, Sinks
 from recollect.pipeline.rebuild import rebuild_index_of

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from recollect.index.documents import DocumentBuilder
+from recollect.index.entries import add_all_entries
 from recollect.index.writer import IndexWriterSet
 from recollect.model.payloads import ToolCall, ToolResult
 from recollect.model.text import searchable
-from recollect.pipeline.entries.indexing import add_all_entries
 from recollect.store.entries import ENTRY_SHARDS
 from recollect.store.ports import IndexDoc, IndexEvent, Reader, Writer
 

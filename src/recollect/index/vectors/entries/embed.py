@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from recollect.errors import EmbeddingUnavailable
+from recollect.index.vectors.embed import BATCH_CHARS, BATCH_EVENTS, COMMIT_EVERY_S, EmbedProgress, EmbedReport
 from recollect.index.vectors.texts import chunks_of_part
-from recollect.pipeline.embed import BATCH_CHARS, BATCH_EVENTS, COMMIT_EVERY_S, EmbedProgress, EmbedReport
 from recollect.store.entries import EntryFeed, EntryTexts, key_of_entry, keys_of_entry
 
 if TYPE_CHECKING:
