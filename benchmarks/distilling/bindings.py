@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 from benchmarks.support.places import REPOSITORY, Places, parser, places
 from benchmarks.support.results import Section, publish
-from recollect.distill.preparing import analyse, default_stages
-from recollect.distill.stages import Stages
-from recollect.distill.stream import SessionEvents, by_session, evidence_of
+from recollect.insights.preparation import analyse, default_stages
+from recollect.insights.stages import Stages
+from recollect.insights.stream import SessionEvents, by_session, evidence_of
 from recollect.memory import parse_file
 from recollect.model.events import Event
 from recollect.model.insights.nodes import (

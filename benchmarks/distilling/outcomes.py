@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 from benchmarks.support.places import REPOSITORY, Places, parser, places
 from benchmarks.support.results import Section, publish
-from recollect.distill.digests import digest_of
-from recollect.distill.sessions import session_of
-from recollect.distill.signals import RuleObserver
-from recollect.distill.stream import SessionEvents, by_session
+from recollect.insights.digests import digest_of
+from recollect.insights.sessions import session_of
+from recollect.insights.signals import RuleObserver
+from recollect.insights.stream import SessionEvents, by_session
 from recollect.memory import parse_file
 from recollect.model.events import Event
 

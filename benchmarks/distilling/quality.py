@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 from benchmarks.support.places import REPOSITORY, Places, parser, places
 from benchmarks.support.results import Section, publish
-from recollect.distill.decide import ClauseDecider
-from recollect.distill.gate import RuleGate
-from recollect.distill.segment import TurnSegmenter
-from recollect.distill.stages import Gated
-from recollect.distill.stream import SessionEvents
+from recollect.insights.decisions import ClauseDecider
+from recollect.insights.decisions.gate import RuleGate
+from recollect.insights.decisions.segment import TurnSegmenter
+from recollect.insights.stages import Gated
+from recollect.insights.stream import SessionEvents
 from recollect.memory import parse_file
 from recollect.model.events import Event, SourceLocation
 from recollect.model.insights.nodes import Decision, Speaker

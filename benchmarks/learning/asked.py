@@ -20,9 +20,9 @@ from benchmarks.support.results import Section
 from recollect import Memory
 from recollect.config import LearningConfig
 from recollect.endpoints.chat import ChatClient
-from recollect.learn.asking import ask, batches_of, preview
-from recollect.learn.budget import Budget
-from recollect.learn.extracting import Observed
+from recollect.insights.learnings.budget import Budget
+from recollect.insights.learnings.extraction import Observed
+from recollect.insights.learnings.questions import ask, batches_of, preview
 from recollect.model.learnings.spending import Amounts
 from recollect.store.sqlite.insights.feed import SqliteSessionFeed
 from recollect.store.sqlite.learnings.ledger import SqliteLedger

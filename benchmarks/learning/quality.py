@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 from benchmarks.distilling.quality import overlap
 from benchmarks.support.places import Places, parser, places
 from benchmarks.support.results import Section, publish
-from recollect.distill.preparing import analyse, default_stages
-from recollect.distill.sessions import session_of
-from recollect.distill.stream import by_session
 from recollect.errors import SourceError
+from recollect.insights.preparation import analyse, default_stages
+from recollect.insights.sessions import session_of
+from recollect.insights.stream import by_session
 from recollect.memory import parse_file
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import GIVEN_STATES, Learning

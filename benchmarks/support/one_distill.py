@@ -11,8 +11,8 @@ import msgspec
 
 from recollect import Memory
 from recollect.config import Config
-from recollect.distill import default_stages
-from recollect.distill.stages import Stages
+from recollect.insights import default_stages
+from recollect.insights.stages import Stages
 
 
 class _Timed:

@@ -13,9 +13,9 @@ from recollect.cli.learned import running
 from recollect.cli.render.learned import learnings
 from recollect.cli.render.looking_after import retention
 from recollect.cli.render.retro.document import INTERVENTIONS
-from recollect.distill.decide import confirmed
-from recollect.distill.language import answers
-from recollect.learn.queue.pausing import PauseReason
+from recollect.insights.decisions import confirmed
+from recollect.insights.language import answers
+from recollect.insights.learnings.queue.pause import PauseReason
 from recollect.memory import (
     AgentReport,
     CollectionReport,

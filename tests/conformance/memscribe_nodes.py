@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from recollect.distill import prepare
+from recollect.insights import prepare
 from recollect.model.events import Event, Role, SourceLocation
 from recollect.model.insights.nodes import Binding, Conversation, Decision, Episode, Node
 from recollect.model.payloads import (

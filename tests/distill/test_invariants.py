@@ -8,7 +8,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.distill import Analysis, analyse, default_stages, prepare
+from recollect.insights import Analysis, analyse, default_stages, prepare
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Binding, Conversation, Decision, Episode
 from recollect.model.payloads import (

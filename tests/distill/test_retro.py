@@ -9,13 +9,13 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.distill.correlation import overhead_share
-from recollect.distill.retro.building import Retrospective, SessionFacts, Span, Used
-from recollect.distill.retro.decided import DecisionFacts
-from recollect.distill.retro.fixes import below, fix_of, repairs_of
-from recollect.distill.retro.report import EVIDENCE, MAX_LINES, MAX_SESSIONS, Retro
-from recollect.distill.signals import RuleObserver
-from recollect.distill.stream import SessionEvents
+from recollect.insights.correlation import overhead_share
+from recollect.insights.retro.builder import Retrospective, SessionFacts, Span, Used
+from recollect.insights.retro.decided import DecisionFacts
+from recollect.insights.retro.fixes import below, fix_of, repairs_of
+from recollect.insights.retro.report import EVIDENCE, MAX_LINES, MAX_SESSIONS, Retro
+from recollect.insights.signals import RuleObserver
+from recollect.insights.stream import SessionEvents
 from recollect.model.events import Event, SourceLocation
 from recollect.model.insights import signals as kinds
 from recollect.model.insights.digests import Cost, Digest

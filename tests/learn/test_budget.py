@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from recollect.config import LearningConfig
 from recollect.endpoints.chat import Pricing
 from recollect.errors import StoreError
-from recollect.learn.budget import Budget, Denial, Reservation, tokens_at_most
+from recollect.insights.learnings.budget import Budget, Denial, Reservation, tokens_at_most
 from recollect.model.learnings.spending import DAY_US, Amounts, Limits, Spender, day_of_us
 from recollect.store.sqlite.connection import open_database
 from recollect.store.sqlite.learnings.ledger import SqliteLedger, forget_spending

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from recollect.learn.closing import closed_actions
+from recollect.insights.learnings.closure import closed_actions
 from recollect.model.events import Event, SourceLocation
 from recollect.model.learnings.learnings import Learning, LearningEvidence
 from recollect.model.payloads import AssistantMessage, Payload, ToolCall, ToolResult, UserMessage

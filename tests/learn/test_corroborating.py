@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.learn.corroborating import (
+from recollect.insights.learnings.corroboration import (
     DAY_US,
     EACH_TIME,
     MOST_EVIDENCE,
@@ -16,7 +16,7 @@ from recollect.learn.corroborating import (
     said_by_user,
     times_seen,
 )
-from recollect.learn.identity import confidence_of
+from recollect.insights.learnings.identity import confidence_of
 from recollect.model.learnings.learnings import Learning, LearningEvidence
 from recollect.store.learnings import BY_CLOSING, BY_RULES, Sighting
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.learn.identity import LONGEST_TEXT, bounded, confidence_of, learning_id, normalised
+from recollect.insights.learnings.identity import LONGEST_TEXT, bounded, confidence_of, learning_id, normalised
 
 
 @pytest.mark.parametrize("other", ["use PNPM", "  use   pnpm.", "Use pnpm!", "use\npnpm…", "ｕｓｅ pnpm"])

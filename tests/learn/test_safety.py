@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.learn.safety import cleaned, judged, may_become, reason_against
+from recollect.insights.learnings.safety import cleaned, judged, may_become, reason_against
 from recollect.model.learnings.learnings import Author, LearningKind
 
 AUTHORS: tuple[Author, ...] = ("user", "assistant", "tool", "web")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.learn.corroborating import CONFIRMED, DAY_US
-from recollect.learn.settling import Rules, next_expiry, related, settled
+from recollect.insights.learnings.corroboration import CONFIRMED, DAY_US
+from recollect.insights.learnings.settlement import Rules, next_expiry, related, settled
 from recollect.model.learnings.learnings import Learning, LearningEvidence, LearningState
 from recollect.store.learnings import BY_CLOSING, BY_RULES, Known, Sighting, Verdict, VerdictName
 

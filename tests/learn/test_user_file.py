@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.learn.user_file import (
+from recollect.insights.learnings.user_file import (
     BEGIN,
     END,
     MOST_LINES,

@@ -5,8 +5,17 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.learn.queue.backoff import FIRST_S, LONGEST_S, LONGEST_STATED_S, wait_us
-from recollect.learn.queue.pausing import DAY_US, Failed, Pause, PauseReason, holds, pack_pause, paused, unpack_pause
+from recollect.insights.learnings.queue.backoff import FIRST_S, LONGEST_S, LONGEST_STATED_S, wait_us
+from recollect.insights.learnings.queue.pause import (
+    DAY_US,
+    Failed,
+    Pause,
+    PauseReason,
+    holds,
+    pack_pause,
+    paused,
+    unpack_pause,
+)
 
 NOW = 1_800_000_123_456_789
 REASONS = ("authentication", "quota", "rate", "unavailable", "unusable", "budget", "configuration")

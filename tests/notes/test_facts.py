@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import UnknownName, UsageError
-from recollect.model.learnings.notes import Fact
-from recollect.notes.facts import (
+from recollect.insights.notes.facts import (
     MAX_NAME_CHARS,
     FactAdded,
     NewFact,
@@ -22,6 +21,7 @@ from recollect.notes.facts import (
     retract_fact,
     supersede_fact,
 )
+from recollect.model.learnings.notes import Fact
 from recollect.store.notes import FactFilter, NoteReader
 from recollect.store.sqlite.notes.store import SqliteNotes, SqliteNoteWriter
 

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import UsageError
+from recollect.insights.notes.contradictions import CARDINALITY, contradict, contradictions_among, single_valued
+from recollect.insights.notes.intervals import check_interval, holds_at, overlap
 from recollect.model.learnings.names import normal_name, normal_predicate, tag_name
 from recollect.model.learnings.notes import Fact
-from recollect.notes.contradicting import CARDINALITY, contradict, contradictions_among, single_valued
-from recollect.notes.intervals import check_interval, holds_at, overlap
 
 ends = st.none() | st.integers(0, 12)
 intervals = st.tuples(ends, ends).filter(lambda it: it[0] is None or it[1] is None or it[0] < it[1])

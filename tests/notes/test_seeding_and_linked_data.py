@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from recollect.insights.notes.linked_data import CONTEXT, linked_data
+from recollect.insights.notes.seeds import Decided, fact_of_learning, facts_of_decision
 from recollect.model.events import SourceLocation
 from recollect.model.insights.nodes import Decision, Option
 from recollect.model.learnings.learnings import Learning
 from recollect.model.learnings.notes import Fact
-from recollect.notes.linked_data import CONTEXT, linked_data
-from recollect.notes.seeding import Decided, fact_of_learning, facts_of_decision
 
 PLACE = SourceLocation("s", 0, 0, 1, 0, "0" * 64)
 

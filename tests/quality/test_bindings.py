@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 import pytest
 
-from recollect.distill.stream import by_session
+from recollect.insights.stream import by_session
 from recollect.memory import parse_file
 from recollect.model.events import Event
 from recollect.model.payloads import FileEdit, ToolCall, UserMessage

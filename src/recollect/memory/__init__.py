@@ -12,9 +12,12 @@ if TYPE_CHECKING:
     from recollect.archive.wrapping.changing import KeyChange, KeyStatus
     from recollect.archive.wrapping.envelope import KeyPlace
     from recollect.capture.otlp import Signal
-    from recollect.distill.correlation import shell_lines
-    from recollect.distill.retro.report import DayLine, ErrorLine, Retro
     from recollect.index.vectors.embed import EmbedReport
+    from recollect.insights.correlation import shell_lines
+    from recollect.insights.notes.contradictions import Contradiction
+    from recollect.insights.notes.diary import NewEntry
+    from recollect.insights.notes.facts import FactAdded, NewFact
+    from recollect.insights.retro.report import DayLine, ErrorLine, Retro
     from recollect.memory.agents import AgentsFacet, AgentView
     from recollect.memory.context import ContextFacet
     from recollect.memory.distilled.blaming import BlameAnswer, BlameQuestion, repository_of
@@ -66,9 +69,6 @@ if TYPE_CHECKING:
     from recollect.memory.upkeep.repairing import RepairReport
     from recollect.memory.usage import UsageFacet
     from recollect.model.usage import UsageReport, UsageRow, UsageTotals
-    from recollect.notes.contradicting import Contradiction
-    from recollect.notes.diary import NewEntry
-    from recollect.notes.facts import FactAdded, NewFact
     from recollect.pipeline.distill.running import DistillReport
     from recollect.pipeline.documents.report import CollectionReport, DocumentProgress, NotTaken
     from recollect.pipeline.importing.wish import ImportWish
@@ -135,8 +135,8 @@ _NAMES = {
     "recollect.archive.wrapping.changing": "KeyChange KeyStatus",
     "recollect.archive.wrapping.envelope": "KeyPlace",
     "recollect.capture.otlp": "Signal",
-    "recollect.distill.correlation": "shell_lines",
-    "recollect.distill.retro.report": "DayLine ErrorLine Retro",
+    "recollect.insights.correlation": "shell_lines",
+    "recollect.insights.retro.report": "DayLine ErrorLine Retro",
     "recollect.memory.agents": "AgentView AgentsFacet",
     "recollect.memory.context": "ContextFacet",
     "recollect.memory.distilled.deciding": "DecisionsFacet NewDecision",
@@ -175,9 +175,9 @@ _NAMES = {
     "recollect.memory.upkeep.facet": "UpkeepFacet",
     "recollect.memory.usage": "UsageFacet",
     "recollect.model.usage": "UsageReport UsageRow UsageTotals",
-    "recollect.notes.contradicting": "Contradiction",
-    "recollect.notes.diary": "NewEntry",
-    "recollect.notes.facts": "FactAdded NewFact",
+    "recollect.insights.notes.contradictions": "Contradiction",
+    "recollect.insights.notes.diary": "NewEntry",
+    "recollect.insights.notes.facts": "FactAdded NewFact",
     "recollect.pipeline.distill.running": "DistillReport",
     "recollect.index.vectors.embed": "EmbedReport",
     "recollect.pipeline.learning.running": "LearnReport",

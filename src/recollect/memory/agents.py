@@ -11,8 +11,8 @@ from recollect.agents.registry import adapters_with, slug_of
 from recollect.capture.discover import roots_of
 from recollect.config import Config
 from recollect.errors import UnknownName
+from recollect.insights.notes.diary import diary_agent
 from recollect.model.capabilities import Capabilities
-from recollect.notes.diary import diary_agent
 from recollect.store.ports import DriftRow, Reader
 
 

@@ -11,11 +11,11 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
-from recollect.distill.commands import command_of
-from recollect.distill.content import NOTHING_KNOWN, Lines, lines_of
-from recollect.distill.episodes.shell_edits import edits_of_script
-from recollect.distill.stream import SessionEvents
-from recollect.distill.subjects import ends_with_path
+from recollect.insights.commands import command_of
+from recollect.insights.content import NOTHING_KNOWN, Lines, lines_of
+from recollect.insights.episodes.shell_edits import edits_of_script
+from recollect.insights.stream import SessionEvents
+from recollect.insights.subjects import ends_with_path
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Polarity
 from recollect.model.payloads import FileEdit, ToolCall

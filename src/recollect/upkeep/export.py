@@ -11,9 +11,9 @@ import msgspec
 
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
-from recollect.distill.prov import to_prov
 from recollect.errors import UnknownName, UsageError
 from recollect.files import write_file
+from recollect.insights.prov import to_prov
 from recollect.model.events import Event
 from recollect.model.ids import file_name, split_session_uid
 from recollect.model.insights.signals import SIGNAL_KINDS

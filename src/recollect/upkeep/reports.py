@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from recollect.learn.queue.pausing import Pause
+from recollect.insights.learnings.queue.pause import Pause
 
 
 class LedgerDefect(msgspec.Struct, frozen=True):

@@ -13,8 +13,8 @@ from recollect.cli.render.retro.document import Document, Row, Section, Table, d
 from recollect.cli.render.retro.markdown import to_markdown
 from recollect.cli.render.retro.page import to_page
 from recollect.cli.render.retro.plots import COLOURS, MAX_BARS, draw, standing_alone
-from recollect.distill.retro.building import Retrospective, Span, Used
-from recollect.distill.retro.report import DayLine, FileLine, Retro
+from recollect.insights.retro.builder import Retrospective, Span, Used
+from recollect.insights.retro.report import DayLine, FileLine, Retro
 from recollect.model.usage import UsageReport, UsageTotals
 
 EVIL = "</code></td><script>alert(1)</script>\"'&lt;|`*_[x](javascript:y)"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recollect.distill.decide import ClauseDecider
-from recollect.distill.gate import RuleGate
-from recollect.distill.segment import TurnSegmenter
-from recollect.distill.stages import Gated, GateRule
-from recollect.distill.stream import SessionEvents
+from recollect.insights.decisions import ClauseDecider
+from recollect.insights.decisions.gate import RuleGate
+from recollect.insights.decisions.segment import TurnSegmenter
+from recollect.insights.stages import Gated, GateRule
+from recollect.insights.stream import SessionEvents
 from recollect.model.events import Event, SourceLocation
 from recollect.model.insights.nodes import Conversation, Decision, Speaker
 from recollect.model.payloads import AssistantMessage, UserMessage

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.distill.gate import RuleGate
-from recollect.distill.language.projection import CAP
-from recollect.distill.language.reading import READINGS, readings
+from recollect.insights.decisions.gate import RuleGate
+from recollect.insights.language.projection import CAP
+from recollect.insights.language.reader import READINGS, readings
 from tests.distill.decisions.stories import decided, read
 
 MEGABYTE = 1 << 20

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.distill.gate import RuleGate
-from recollect.distill.stages import GateRule
 from recollect.errors import ConfigError
+from recollect.insights.decisions.gate import RuleGate
+from recollect.insights.stages import GateRule
 from tests.distill.decisions.stories import decided, read
 
 

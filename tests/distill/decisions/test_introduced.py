@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.distill.language.introduced import first_heading, is_introduced
-from recollect.distill.language.reading import words_of
+from recollect.insights.language.introduced import first_heading, is_introduced
+from recollect.insights.language.reader import words_of
 from tests.distill.decisions.stories import decided
 
 RULES = "- use NATS instead of Kafka\n- never log the token"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.distill.gate import RuleGate
-from recollect.distill.language.projection import folded, project
-from recollect.distill.language.reading import READINGS, readings
-from recollect.distill.language.sentences import sentences
+from recollect.insights.decisions.gate import RuleGate
+from recollect.insights.language.projection import folded, project
+from recollect.insights.language.reader import READINGS, readings
+from recollect.insights.language.sentences import sentences
 from recollect.model.insights.nodes import Speaker
 from tests.distill.decisions.stories import UID, read
 

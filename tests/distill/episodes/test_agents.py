@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from recollect.distill.episodes import EditGrouper
-from recollect.distill.stream import SessionEvents
+from recollect.insights.episodes import EditGrouper
+from recollect.insights.stream import SessionEvents
 from recollect.memory import parse_file
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Episode

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.distill.content import NOTHING_KNOWN, lines_of, whole_edit
-from recollect.distill.episodes import EditGrouper
+from recollect.insights.content import NOTHING_KNOWN, lines_of, whole_edit
+from recollect.insights.episodes import EditGrouper
 from recollect.model.payloads import FileEdit
 from tests.distill.episodes.stories import Story, lightened
 

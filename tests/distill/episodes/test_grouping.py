@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.distill.episodes import EditGrouper
-from recollect.distill.episodes.grouping import MAX_EDITS
-from recollect.distill.stream import SessionEvents
+from recollect.insights.episodes import EditGrouper
+from recollect.insights.episodes.groups import MAX_EDITS
+from recollect.insights.stream import SessionEvents
 from recollect.model.insights.nodes import Episode
 from recollect.model.insights.signals import Signal
 from recollect.model.payloads import FileEdit, Lifecycle, ToolCall

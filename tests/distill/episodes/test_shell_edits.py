@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.distill.episodes.scripts import MAX_CHARS, folder_of, steps_of
-from recollect.distill.episodes.shell_edits import MAX_EDITS, edits_of_script
+from recollect.insights.episodes.scripts import MAX_CHARS, folder_of, steps_of
+from recollect.insights.episodes.shell_edits import MAX_EDITS, edits_of_script
 from recollect.model.payloads import ToolCall
 
 PATCH = """apply_patch <<'EOF'

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.distill.language.accents import spellings
-from recollect.distill.language.pack import phrases
+from recollect.insights.language.accents import spellings
+from recollect.insights.language.pack import phrases
 
 
 @pytest.mark.parametrize(

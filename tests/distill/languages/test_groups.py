@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from recollect.distill.language.pack import CODES
+from recollect.insights.language.pack import CODES
 from recollect.model.insights.nodes import Speaker
 from tests.distill.decisions.stories import decided
 from tests.distill.languages.test_packs import shipped

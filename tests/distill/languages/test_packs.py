@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from recollect.distill.language.pack import CODES, Lists, Pack, PackRule, pack
-from recollect.distill.language.patterns import Pattern
-from recollect.distill.language.reading import Reading, readings
+from recollect.insights.language.pack import CODES, Lists, Pack, PackRule, pack
+from recollect.insights.language.patterns import Pattern
+from recollect.insights.language.reader import Reading, readings
 from recollect.model.insights.nodes import Speaker
 from tests.distill.decisions.stories import answered, decided
 

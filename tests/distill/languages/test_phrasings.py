@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.distill.language.pack import CODES
+from recollect.insights.language.pack import CODES
 from recollect.model.insights.nodes import Speaker
 from tests.distill.decisions.stories import answered, decided
 

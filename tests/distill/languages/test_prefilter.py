@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.distill.language.pack import PackRule
-from recollect.distill.language.patterns import Pattern
-from recollect.distill.language.prefilter import Places, Prefilter, Said
-from recollect.distill.language.projection import folded, project
-from recollect.distill.language.reading import words_of
-from recollect.distill.language.sentences import Clauses, Sentence, Words, sentences
+from recollect.insights.language.pack import PackRule
+from recollect.insights.language.patterns import Pattern
+from recollect.insights.language.prefilter import Places, Prefilter, Said
+from recollect.insights.language.projection import folded, project
+from recollect.insights.language.reader import words_of
+from recollect.insights.language.sentences import Clauses, Sentence, Words, sentences
 from tests.distill.languages.test_packs import LANGUAGES, examples, spoken
 
 _BETWEEN = (

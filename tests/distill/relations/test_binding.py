@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from recollect.distill.bind import PathAndTimeBinder
-from recollect.distill.bind.binding import MAX_EPISODES
-from recollect.distill.episodes import EditGrouper
-from recollect.distill.stream import evidence_of
+from recollect.insights.decisions.bindings import PathAndTimeBinder
+from recollect.insights.decisions.bindings.bindings import MAX_EPISODES
+from recollect.insights.episodes import EditGrouper
+from recollect.insights.stream import evidence_of
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Binding, Conversation, Decision, Evidence, Polarity, node_id
 from recollect.model.payloads import FileEdit

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.distill.bind import PathAndTimeBinder
-from recollect.distill.episodes import EditGrouper
-from recollect.distill.prov import to_prov
-from recollect.distill.relate import SubjectRelator, state_at
-from recollect.distill.stages import Lineage
-from recollect.distill.stream import SessionEvents
+from recollect.insights.decisions.bindings import PathAndTimeBinder
+from recollect.insights.decisions.relations import SubjectRelator, state_at
+from recollect.insights.episodes import EditGrouper
+from recollect.insights.prov import to_prov
+from recollect.insights.stages import Lineage
+from recollect.insights.stream import SessionEvents
 from recollect.model.insights.nodes import Binding, Decision, Episode
 from recollect.model.payloads import FileEdit, Lifecycle, Rewind, SessionStart, ToolCall, ToolResult
 from tests.distill.episodes.stories import Story, decided, lightened

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from recollect.distill.episodes import EditGrouper
-from recollect.distill.relate import SubjectRelator
-from recollect.distill.stages import Lineage
+from recollect.insights.decisions.relations import SubjectRelator
+from recollect.insights.episodes import EditGrouper
+from recollect.insights.stages import Lineage
 from recollect.model.insights.nodes import Binding, Decision, Episode
 from tests.distill.episodes.stories import START_US, Story, decided
 

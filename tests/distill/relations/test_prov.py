@@ -7,9 +7,9 @@ import random
 import re
 from typing import Any
 
-from recollect.distill.bind import PathAndTimeBinder
-from recollect.distill.episodes import EditGrouper
-from recollect.distill.prov import to_prov
+from recollect.insights.decisions.bindings import PathAndTimeBinder
+from recollect.insights.episodes import EditGrouper
+from recollect.insights.prov import to_prov
 from recollect.model.insights.nodes import Link, Node
 from tests.distill.episodes.stories import Story, decided
 

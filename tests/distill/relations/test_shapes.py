@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from recollect.distill.shapes import Argument, Assessment, KruchtenRelation, to_ibis, to_kruchten, to_madr, to_qoc
+from recollect.insights.shapes import Argument, Assessment, KruchtenRelation, to_ibis, to_kruchten, to_madr, to_qoc
 from recollect.model.insights.nodes import Binding, Link, Marker
 from tests.distill.episodes.stories import START_US, Story, decided
 

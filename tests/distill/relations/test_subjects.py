@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recollect.distill.subjects import (
+from recollect.insights.subjects import (
     Vocabulary,
     ends_with_path,
     identifiers_in,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.distill.correlation import INFRA_PATTERNS, VARIABLES, exported
+from recollect.insights.correlation import INFRA_PATTERNS, VARIABLES, exported
 from recollect.model.events import Event
 from recollect.model.insights.signals import Abandoned, Completion, Loop, Signal, kind_of_signal
 from recollect.model.payloads import (

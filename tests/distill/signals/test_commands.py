@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.distill.commands import READ_CHARS, command_of, program_of, simple_commands, subject_of
+from recollect.insights.commands import READ_CHARS, command_of, program_of, simple_commands, subject_of
 from recollect.model.payloads import Json
 from tests.distill.signals.stories import Story
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.distill.correlation import INFRA_PATTERNS, VARIABLES, exported, overhead_share, shell_lines
+from recollect.insights.correlation import INFRA_PATTERNS, VARIABLES, exported, overhead_share, shell_lines
 from tests.distill.signals.stories import Story
 
 DB = "/home/a b/memory.db"

@@ -7,11 +7,11 @@ import json
 import msgspec
 import pytest
 
-from recollect.distill.digests import digest_of
-from recollect.distill.digests.building import MAX_SNIPPETS, TEXT_CHARS
-from recollect.distill.sessions import session_of
-from recollect.distill.stages import Gated
-from recollect.distill.stream import SessionEvents
+from recollect.insights.digests import digest_of
+from recollect.insights.digests.builder import MAX_SNIPPETS, TEXT_CHARS
+from recollect.insights.sessions import session_of
+from recollect.insights.stages import Gated
+from recollect.insights.stream import SessionEvents
 from recollect.model.insights.nodes import Marker
 from recollect.model.insights.signals import SIGNAL_KINDS
 from recollect.model.own import BLOCK_TAG

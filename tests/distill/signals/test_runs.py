@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.distill.commands import simple_commands
-from recollect.distill.signals.frameworks import FRAMEWORKS, Framework
-from recollect.distill.signals.runs import counts_in, ran_by, says_failed
+from recollect.insights.commands import simple_commands
+from recollect.insights.signals.frameworks import FRAMEWORKS, Framework
+from recollect.insights.signals.runs import counts_in, ran_by, says_failed
 from tests.distill.signals.stories import Story
 
 BY_NAME = {framework.name: framework for framework in FRAMEWORKS}

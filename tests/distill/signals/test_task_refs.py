@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.distill.digests.task_refs import EVIDENCE_CHARS, compile_patterns, task_ref_of
-from recollect.distill.sessions import session_of
 from recollect.errors import ConfigError
+from recollect.insights.digests.task_refs import EVIDENCE_CHARS, compile_patterns, task_ref_of
+from recollect.insights.sessions import session_of
 from recollect.model.insights.digests import TaskRef
 from tests.distill.signals.stories import Story
 

@@ -12,9 +12,9 @@ from recollect.config import LearningConfig
 from recollect.endpoints.chat import ChatClient
 from recollect.endpoints.posting import Manner, Poster
 from recollect.errors import ConfigError, EndpointError, EndpointRefused, EndpointUnavailable, EndpointUnusable
-from recollect.learn.asking import Asked, TurnBatch, ask, batches_of, preview
-from recollect.learn.asking.prompting import MAX_OUTPUT_TOKENS, SCHEMA, SYSTEM, question_of
-from recollect.learn.budget import Budget
+from recollect.insights.learnings.budget import Budget
+from recollect.insights.learnings.questions import Asked, TurnBatch, ask, batches_of, preview
+from recollect.insights.learnings.questions.prompts import MAX_OUTPUT_TOKENS, SCHEMA, SYSTEM, question_of
 from recollect.model.learnings.spending import DAY_US, Amounts, day_of_us
 from recollect.store.sqlite.learnings.ledger import SqliteLedger
 from tests.endpoints import model_server as server

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from recollect.endpoints.chat import ChatAnswer, Stop
 from recollect.endpoints.chat.asked import json_in
-from recollect.learn.asking import TurnBatch, batches_of
-from recollect.learn.asking.answers import MOST_CONFIDENCE, Judged, judge
-from recollect.learn.asking.prompting import MAX_LEARNINGS, question_of
-from recollect.learn.identity import learning_id
+from recollect.insights.learnings.identity import learning_id
+from recollect.insights.learnings.questions import TurnBatch, batches_of
+from recollect.insights.learnings.questions.answers import MOST_CONFIDENCE, Judged, judge
+from recollect.insights.learnings.questions.prompts import MAX_LEARNINGS, question_of
 from recollect.model.marker import PRIVATE_MARKER, marker_of
 from tests.endpoints import model_server as server
 from tests.endpoints.model_server import Said, Shown, note, notes

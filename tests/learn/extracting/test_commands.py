@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from recollect.learn.extracting import SimpleCommand
-from recollect.learn.extracting.purposes import purposeful
+from recollect.insights.learnings.extraction import SimpleCommand
+from recollect.insights.learnings.extraction.purposes import purposeful
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import Learning
 from recollect.model.payloads import ToolResult

@@ -1,6 +1,6 @@
 """Stages of few words, for what keeps and serves their results: `decide: X not Y because Z`, and edits.
 
-Each is whole in itself and pure, as the protocols of `recollect.distill.stages` want it.
+Each is whole in itself and pure, as the protocols of `recollect.insights.stages` want it.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from recollect.distill.stages import Gated, Lineage, Relations, Stages
-from recollect.distill.stream import SessionEvents, evidence_of
+from recollect.insights.stages import Gated, Lineage, Relations, Stages
+from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.model.insights.nodes import (
     Binding,
     Conversation,

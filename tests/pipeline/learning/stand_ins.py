@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from recollect.learn.identity import confidence_of, learning_id
+from recollect.insights.learnings.identity import confidence_of, learning_id
 from recollect.memory import Memory
 from recollect.model.learnings.learnings import Learning, LearningEvidence, LearningKind
 from recollect.model.payloads import UserMessage

@@ -341,7 +341,7 @@ class Killed(BaseException):
 def test_killed_between_any_two_steps_it_goes_on_and_nothing_is_kept_twice(
     world: World, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
-    from recollect.learn.asking import running
+    from recollect.insights.learnings.questions import model as running
     from recollect.store.sqlite.learnings.jobs import SqliteJobQueue
     from recollect.store.sqlite.learnings.writer import SqliteLearningStore
 

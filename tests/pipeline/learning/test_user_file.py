@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import StoreError
-from recollect.learn.user_file import Written, find_region, render
+from recollect.insights.learnings.user_file import Written, find_region, render
 from recollect.memory import Memory
 from recollect.model.learnings.learnings import Learning
 from recollect.pipeline.learning.user_file import write_user_file

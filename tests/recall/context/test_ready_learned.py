@@ -13,7 +13,7 @@ import pytest
 
 from recollect import ready
 from recollect.config import Config, ContextConfig
-from recollect.learn.queue.pausing import Pause, keep_pause
+from recollect.insights.learnings.queue.pause import Pause, keep_pause
 from recollect.memory import ContextFacet
 from recollect.recall.context import ready as keeping
 from recollect.store.sqlite.learnings.writer import open_learning_store

@@ -12,8 +12,8 @@ import apsw
 import pytest
 
 from recollect.errors import StoreLocked
+from recollect.insights.notes.facts import NewFact, add_fact, end_fact, retract_fact
 from recollect.model.learnings.notes import Batch, DiaryEntry, Fact
-from recollect.notes.facts import NewFact, add_fact, end_fact, retract_fact
 from recollect.ready import FOLDER, STAMP
 from recollect.store.notes import DiaryFilter, FactFilter, TagRow, changed_fact, cut_parts
 from recollect.store.sqlite.connection import open_database
@@ -202,7 +202,7 @@ def test_a_writer_that_holds_on_is_told(home: Path, monkeypatch: pytest.MonkeyPa
 KILLED = """
 import os, sys, apsw
 from pathlib import Path
-from recollect.notes.facts import NewFact, supersede_fact
+from recollect.insights.notes.facts import NewFact, supersede_fact
 from recollect.store.sqlite.notes import undo as undoing
 from recollect.store.sqlite.notes.store import SqliteNotes
 left = int(sys.argv[2])

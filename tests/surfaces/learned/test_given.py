@@ -17,8 +17,8 @@ from rich.console import Console
 from recollect.cli.commands.schema import result_types
 from recollect.cli.render.live.status import print_status
 from recollect.config import Config, ContextConfig, LearningConfig
-from recollect.learn.queue.pausing import Pause, keep_pause
-from recollect.learn.user_file import find_region
+from recollect.insights.learnings.queue.pause import Pause, keep_pause
+from recollect.insights.learnings.user_file import find_region
 from recollect.memory import ContextFacet, LearningNow, LiveStatus
 from recollect.memory.learned.learning.health import learning_now
 from recollect.memory.presence.status import Counters

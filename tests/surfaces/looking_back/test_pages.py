@@ -49,7 +49,7 @@ def test_the_page_on_looking_back_shows_what_the_program_says(repository: Path, 
 @pytest.mark.parametrize("limit", ["20 seconds", "200 sessions", "50 in the JSON", "20 lines"])
 def test_the_limits_on_the_page_are_those_of_the_code(repository: Path, limit: str) -> None:
     from recollect.cli.render.retro.document import SHOWN
-    from recollect.distill.retro.report import MAX_LINES, MAX_SESSIONS
+    from recollect.insights.retro.report import MAX_LINES, MAX_SESSIONS
     from recollect.memory.distilled.freshening import MAX_SECONDS
 
     told = {

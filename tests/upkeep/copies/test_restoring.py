@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import BackupUnusable, KeyUnavailable, SchemaTooNew, StoreLocked, UsageError
+from recollect.insights.notes.diary import NewEntry
+from recollect.insights.notes.facts import NewFact
 from recollect.memory import ForgetSelection
-from recollect.notes.diary import NewEntry
-from recollect.notes.facts import NewFact
 from recollect.store.sqlite import IngestLock
 from recollect.store.sqlite.audit import read_audit
 from recollect.upkeep.copies.manifest import MANIFEST, read_manifest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from recollect.distill.correlation import counts_as_infra, exported
+from recollect.insights.correlation import counts_as_infra, exported
 from recollect.model.insights.digests import Digest
 from recollect.model.payloads import ToolCall
 from recollect.paths import DATABASE_NAME
@@ -13,7 +13,7 @@ from recollect.store.sqlite.insights.feed import SqliteSessionFeed
 
 
 def exported_of(home: Path, digest: Digest, infra: tuple[str, ...]) -> dict[str, str]:
-    """Return a session's variables, see `distill.correlation`. infra: `[infra] tools` of the configuration.
+    """Return a session's variables, see `insights.correlation`. infra: `[infra] tools` of the configuration.
 
     Tools of MCP servers that an agent gives plain names are told by the stored calls; the digest has names only.
     """

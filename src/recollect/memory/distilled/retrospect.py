@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from recollect.config import Config
-from recollect.distill.retro.building import Retrospective, SessionFacts, Span, Used
-from recollect.distill.retro.decided import DecisionFacts
-from recollect.distill.retro.report import Retro
+from recollect.insights.retro.builder import Retrospective, SessionFacts, Span, Used
+from recollect.insights.retro.decided import DecisionFacts
+from recollect.insights.retro.report import Retro
 from recollect.model.events import Event
 from recollect.model.insights.signals import SIGNAL_KINDS, Signal
 from recollect.model.sessions import Session
@@ -96,7 +96,7 @@ def _between(memory: OpenMemory) -> _Between:
 
 
 class _Between:
-    """Reads the events between two, see `distill.retro.fixes.EventsBetween`."""
+    """Reads the events between two, see `insights.retro.fixes.EventsBetween`."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader

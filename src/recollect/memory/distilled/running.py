@@ -19,7 +19,7 @@ from recollect.upkeep.reports import DistillHealth
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
-    from recollect.distill.stages import Stages
+    from recollect.insights.stages import Stages
     from recollect.pipeline.distill.process import AnalysisGreeting
     from recollect.pipeline.distill.running import DistillProgress, Helpers
     from recollect.pipeline.report import SyncReport

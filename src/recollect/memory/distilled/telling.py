@@ -16,7 +16,7 @@ from recollect.store.sqlite import has_database
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
-    from recollect.distill.retro.report import Retro
+    from recollect.insights.retro.report import Retro
     from recollect.memory.distilled.blaming import BlameAnswer, BlameQuestion
     from recollect.memory.distilled.deciding import DecisionsFacet
     from recollect.memory.distilled.freshening import Telling
@@ -83,7 +83,7 @@ class TellsMeaning(TakesIn):
         sync: take in what has changed and analyse what is due first. tell: told what is being done now. Raises
         ConfigError, StoreError.
         """
-        from recollect.distill.retro.building import Span
+        from recollect.insights.retro.builder import Span
         from recollect.memory.distilled.freshening import freshen
         from recollect.memory.distilled.retrospect import make_retro
 

@@ -8,11 +8,8 @@ from typing import Any
 import msgspec
 
 from recollect.errors import UsageError
-from recollect.memory.learned.noting import Noting
-from recollect.model.learnings.names import normal_name
-from recollect.model.learnings.notes import Fact
-from recollect.notes.contradicting import Contradiction, contradictions_among
-from recollect.notes.facts import (
+from recollect.insights.notes.contradictions import Contradiction, contradictions_among
+from recollect.insights.notes.facts import (
     FactAdded,
     NewFact,
     add_fact,
@@ -22,7 +19,10 @@ from recollect.notes.facts import (
     retract_fact,
     supersede_fact,
 )
-from recollect.notes.linked_data import linked_data
+from recollect.insights.notes.linked_data import linked_data
+from recollect.memory.learned.noting import Noting
+from recollect.model.learnings.names import normal_name
+from recollect.model.learnings.notes import Fact
 from recollect.store.notes import MEANS, FactFilter
 
 
@@ -137,7 +137,7 @@ class FactsFacet:
         return self.add(NewFact(subject=word, predicate=MEANS, object=other))
 
     def linked_data(self, question: FactQuestion) -> dict[str, Any]:
-        """Return facts as a JSON-LD document, see `notes.linked_data`."""
+        """Return facts as a JSON-LD document, see `insights.notes.linked_data`."""
         return linked_data(self.find(question, limit=None).facts)
 
     def begin(self, text: str, *, name: str) -> int:

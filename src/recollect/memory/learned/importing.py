@@ -24,13 +24,13 @@ from recollect.capture.mempalace.graph import Triple, read_triples
 from recollect.capture.mempalace.places import find_palace
 from recollect.capture.project_documents.parts import cut
 from recollect.errors import SourceError, UsageError
+from recollect.insights.notes.diary import NewEntry, checked_entry, made_entry
+from recollect.insights.notes.facts import NewFact, add_fact, end_fact
 from recollect.memory.learned.noting import Noting
 from recollect.memory.taking_in import make_home
 from recollect.model.learnings.entries import EntryDraft
 from recollect.model.learnings.notes import Batch, DiaryEntry, Fact
 from recollect.model.time import parse_iso
-from recollect.notes.diary import NewEntry, checked_entry, made_entry
-from recollect.notes.facts import NewFact, add_fact, end_fact
 from recollect.privacy.configured import detectors_in_force
 from recollect.store.documents import Collection, StoredDocument, document_uid, path_mark
 from recollect.store.notes import FactFilter, NoteReader

@@ -6,13 +6,13 @@ from typing import Literal
 
 import msgspec
 
+from recollect.insights.notes.facts import NewFact, add_fact, end_fact, retract_fact
+from recollect.insights.notes.seeds import Decided, fact_of_learning, facts_of_decision
 from recollect.memory.learned.noting import Noting
 from recollect.model.insights.nodes import DecisionState
 from recollect.model.learnings.learnings import GIVEN_STATES
 from recollect.model.learnings.names import normal_name, normal_predicate
 from recollect.model.learnings.notes import Batch, Fact
-from recollect.notes.facts import NewFact, add_fact, end_fact, retract_fact
-from recollect.notes.seeding import Decided, fact_of_learning, facts_of_decision
 from recollect.recall.decisions import DecisionQuestion, DecisionView, ask_decisions
 from recollect.store.learnings import LearningFilter
 from recollect.store.notes import FactFilter, NoteWriter

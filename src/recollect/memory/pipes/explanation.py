@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from recollect.distill.preparing import gate
-from recollect.distill.stages import Stages
-from recollect.distill.stream import SessionEvents
+from recollect.insights.preparation import gate
+from recollect.insights.stages import Stages
+from recollect.insights.stream import SessionEvents
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Decision, Marker
 

@@ -22,10 +22,10 @@ from recollect.capture.records import LineReader, is_appended, is_rows
 from recollect.capture.replay import Batch, replay
 from recollect.capture.unpack import is_zip
 from recollect.config import Config, PrivacyConfig
-from recollect.distill.preparing import Analysis, analyse, default_stages, relate
-from recollect.distill.stages import GateRule, Stages
-from recollect.distill.stream import by_session
 from recollect.errors import SourceRefused
+from recollect.insights.preparation import Analysis, analyse, default_stages, relate
+from recollect.insights.stages import GateRule, Stages
+from recollect.insights.stream import by_session
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Node
 from recollect.model.records import ZSTD_SUFFIXES, Defect

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from recollect.distill.preparing import default_stages
-from recollect.distill.stages import Stages
+from recollect.insights.preparation import default_stages
+from recollect.insights.stages import Stages
 from recollect.memory.pipes.reader import Meaning, mean
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Node

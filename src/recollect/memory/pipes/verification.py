@@ -12,7 +12,7 @@ from recollect.agents.registry import adapters_with
 from recollect.capture.records import is_rows
 from recollect.capture.replay import Batch, replay
 from recollect.config import Config, PrivacyConfig
-from recollect.distill.stages import Stages
+from recollect.insights.stages import Stages
 from recollect.memory.pipes.reader import Reading, head_of, is_made_of_many, mean, read_path, read_pieces
 from recollect.model.events import SourceLocation
 from recollect.model.insights.nodes import Binding, Node

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recollect.config import Config
-from recollect.distill.stages import Stages
 from recollect.errors import SourceError
+from recollect.insights.stages import Stages
 from recollect.memory.pipes.reader import Growing, Reading, growing, mean, read_path
 from recollect.memory.pipes.replay import Changes, groups_of, items_of
 from recollect.model.events import Event

@@ -18,7 +18,7 @@ from recollect.store.insights import AnalysisDraft, OfSession, SessionFeed
 
 # A sync that has nothing to analyse, which is most of them, loads none of what analysing needs.
 if TYPE_CHECKING:
-    from recollect.distill.stages import GateRule, Stages
+    from recollect.insights.stages import GateRule, Stages
 
 SCHEME = 7
 """Raised whenever the same events would give another digest, other signals or other nodes."""
@@ -45,7 +45,7 @@ class Analyst:
     def prepare(self) -> Stages:
         """Return the stages in use. Raises ConfigError for a rule that cannot be used."""
         if self._stages is None:
-            from recollect.distill.preparing import default_stages
+            from recollect.insights.preparation import default_stages
 
             self._stages = default_stages(rules_of(self._config))
         return self._stages
@@ -74,7 +74,7 @@ class Analyst:
 def draft_of(source: OfSession, stages: Stages, *, scheme: int, task_patterns: Sequence[str] = ()) -> AnalysisDraft:
     """Return the analysis of a session, with whole evidence. Raises StoreCorrupt, ArchiveError."""
     session = source.session
-    from recollect.distill.preparing import analyse
+    from recollect.insights.preparation import analyse
 
     if not source.events:
         nothing = AnalysisDraft(session, scheme, None, [], [], {}, source.change_id, 0)
@@ -96,7 +96,7 @@ def scheme_of(config: Config) -> int:
 
 def rules_of(config: Config) -> list[GateRule]:
     """Return the rules of a configuration for the gate."""
-    from recollect.distill.stages import GateRule
+    from recollect.insights.stages import GateRule
 
     return [GateRule(rule.id, rule.category, rule.pattern, rule.strength) for rule in config.gate.rules]
 

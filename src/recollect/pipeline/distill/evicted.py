@@ -9,7 +9,7 @@ def added_to(base: Base, draft: AnalysisDraft) -> AnalysisDraft:
     """Return the analysis of the whole session. draft: of the events since; with none of them, nothing changes."""
     digest = draft.digest or base.digest
     if draft.digest is not None and base.digest is not None:
-        from recollect.distill.digests.adding import added
+        from recollect.insights.digests.sum import added
 
         digest = added(base.digest, draft.digest)
     new = {node.id for node in draft.nodes}

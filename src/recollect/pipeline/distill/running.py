@@ -20,7 +20,7 @@ from recollect.store.insights import DistilledReader, SessionFeed
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from recollect.distill.stages import Stages
+    from recollect.insights.stages import Stages
     from recollect.pipeline.distill.process import AnalysisGreeting
     from recollect.store.insights import DistilledWriter
 
@@ -175,7 +175,7 @@ class Distilling:
         self.report.revoked += sum(count.revoked for count in counts)
 
     def _relate(self, repo: str) -> None:
-        from recollect.distill.stages import Lineage
+        from recollect.insights.stages import Lineage
 
         found = self._reader.repo_nodes(repo)
         lineage = {uid: Lineage(parent, root, repo) for uid, (parent, root) in found.lineage.items()}

@@ -21,8 +21,8 @@ from recollect.errors import (
     EndpointUnavailable,
     EndpointUnusable,
 )
-from recollect.learn.queue.backoff import wait_us
-from recollect.learn.queue.pausing import (
+from recollect.insights.learnings.queue.backoff import wait_us
+from recollect.insights.learnings.queue.pause import (
     NOTE,
     Failed,
     Pause,
@@ -37,8 +37,8 @@ from recollect.store.learnings import Job, JobQueue, LearningStore, Quarantined,
 
 if TYPE_CHECKING:
     from recollect.endpoints.chat import ChatClient
-    from recollect.learn.asking import Asked, TurnBatch
-    from recollect.learn.budget import Budget
+    from recollect.insights.learnings.budget import Budget
+    from recollect.insights.learnings.questions import Asked, TurnBatch
     from recollect.pipeline.learning.keeping import Keeping
     from recollect.store.insights import OfSession, SessionFeed
 
@@ -85,7 +85,7 @@ class JobMaker:
 
     def __call__(self, of_session: OfSession, *, after_turn: int, now_us: int) -> ModelJobs:
         """Return what a model is to be asked about a session."""
-        from recollect.learn.asking import groups_of, job_key
+        from recollect.insights.learnings.questions import groups_of, job_key
 
         events = of_session.events
         before = [e.turn_index for e in events if e.ts is None or e.ts < self._since_us]
@@ -154,7 +154,7 @@ class Asking:
             return self._queue.claim("model", holder=self._holder, now_us=self._now_us(), lease_us=self._lease_us)
 
     def _do(self, job: Job) -> None:
-        from recollect.learn.asking import ask, batch_of, job_key
+        from recollect.insights.learnings.questions import ask, batch_of, job_key
 
         source = self._session(job.session_uid)
         batch = None if source is None else batch_of(source, msgspec.json.decode(job.data, type=Turns).turns)

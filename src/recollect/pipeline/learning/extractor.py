@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from recollect.learn.closing import closed_actions
-from recollect.learn.extracting import EXTRACTOR
+from recollect.insights.learnings.closure import closed_actions
+from recollect.insights.learnings.extraction import EXTRACTOR
 from recollect.model.learnings.learnings import Learning
 from recollect.pipeline.learning.reading import extract_session, reading
 from recollect.store.insights import OfSession

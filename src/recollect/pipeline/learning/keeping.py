@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from recollect.learn.settling import Rules, next_expiry, related, settled
+from recollect.insights.learnings.settlement import Rules, next_expiry, related, settled
 from recollect.model.learnings.entries import EntryDraft
 from recollect.model.learnings.learnings import Learning
 from recollect.model.learnings.notes import Batch

@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from functools import cache
 from typing import cast
 
-from recollect.distill.commands import Simple, simple_commands
-from recollect.distill.gate import RuleGate
-from recollect.distill.language.projection import project
-from recollect.distill.language.sentences import sentences
-from recollect.distill.signals.calls import Ending, Tried, is_denial, is_expected, is_interruption
-from recollect.distill.signals.runs import run_of
-from recollect.distill.signals.telling import telling_line
-from recollect.distill.stream import Call, SessionEvents
-from recollect.learn.extracting import Extracted, Observed, Reading, SimpleCommand, extract
+from recollect.insights.commands import Simple, simple_commands
+from recollect.insights.decisions.gate import RuleGate
+from recollect.insights.language.projection import project
+from recollect.insights.language.sentences import sentences
+from recollect.insights.learnings.extraction import Extracted, Observed, Reading, SimpleCommand, extract
+from recollect.insights.signals.calls import Ending, Tried, is_denial, is_expected, is_interruption
+from recollect.insights.signals.errors import telling_line
+from recollect.insights.signals.runs import run_of
+from recollect.insights.stream import Call, SessionEvents
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Marker
 
 
 class DistillReading:
-    """`learn.extracting.Reading` by what distilling reads with. Immutable, safe from threads."""
+    """`insights.learnings.extraction.Reading` by what distilling reads with. Immutable, safe from threads."""
 
     def __init__(self) -> None:
         """The rules that ship, without those of a configuration: what is learned does not hang on it."""

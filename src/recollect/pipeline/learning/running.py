@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 import msgspec
 
 from recollect.errors import ArchiveError, StoreCorrupt, StoreError, where_raised
-from recollect.learn.queue.backoff import wait_us
+from recollect.insights.learnings.queue.backoff import wait_us
 from recollect.pipeline.learning.keeping import Keeping, changes_of
 from recollect.ready import PROGRAM
 from recollect.store.learnings import BY_CLOSING, BY_RULES, Job, JobKind, JobQueue, LearningStore, Sighting

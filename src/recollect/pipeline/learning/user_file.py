@@ -11,7 +11,7 @@ import msgspec
 
 from recollect.errors import StoreError
 from recollect.files import write_file
-from recollect.learn.user_file import (
+from recollect.insights.learnings.user_file import (
     KEPT_STATES,
     Written,
     find_region,

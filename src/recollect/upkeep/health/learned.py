@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from recollect.errors import RecollectError
-from recollect.learn.queue.pausing import PauseReason, is_persistent
+from recollect.insights.learnings.queue.pause import PauseReason, is_persistent
 from recollect.ready import head_of
 from recollect.recall.context.learned.person_files import person_files
 from recollect.units import plural

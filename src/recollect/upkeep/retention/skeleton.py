@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 import msgspec
 
+from recollect.insights.provenance import evidence_of
 from recollect.model.payloads import AssistantMessage, Payload, ToolResult, UserMessage
 from recollect.model.time import day_of
 from recollect.store.bodies import capped_body
 from recollect.store.insights import DistilledReader, NodeFilter
 from recollect.store.ports import Reader
 from recollect.store.sqlite.erasure.eviction import SqliteEvicting
-from recollect.upkeep.provenance import evidence_of
 
 SAID_CHARS = 8192
 """How much of what a person or the model said is kept; a conversation's own text stays whole in its node."""

@@ -20,7 +20,7 @@ from recollect.store.learnings import LearningFilter
 from recollect.store.sqlite import has_database
 
 if TYPE_CHECKING:
-    from recollect.learn.queue.pausing import Pause
+    from recollect.insights.learnings.queue.pause import Pause
     from recollect.memory.learned.learning.judging import Judging
     from recollect.memory.learned.learning.previewing import AskPreview
     from recollect.model.learnings.learnings import LearningEvidence

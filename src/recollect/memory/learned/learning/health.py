@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from recollect.errors import RecollectError
-from recollect.learn.queue.pausing import is_persistent
+from recollect.insights.learnings.queue.pause import is_persistent
 from recollect.memory.learned.learning.views import LearnStatus
 from recollect.memory.presence.status import LearningNow
 from recollect.model.learnings.learnings import GIVEN_STATES

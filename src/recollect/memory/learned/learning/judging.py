@@ -11,8 +11,8 @@ import msgspec
 
 from recollect.config import Config
 from recollect.errors import BrokenInvariant, UsageError
-from recollect.learn.identity import LONGEST_TEXT, confidence_of, learning_id
-from recollect.learn.settling import PERSON
+from recollect.insights.learnings.identity import LONGEST_TEXT, confidence_of, learning_id
+from recollect.insights.learnings.settlement import PERSON
 from recollect.memory.learned.learning.running import Opened, rules_of
 from recollect.memory.learned.learning.views import NewLearning
 from recollect.model.learnings.learnings import GIVEN_STATES, Learning

@@ -65,8 +65,8 @@ class ReadableHome(Protocol):
 def preview_of(memory: ReadableHome, session: str, *, now_us: Callable[[], int]) -> AskPreview:
     """Return what would be sent of a session, as if it were over. Raises UnknownName, ConfigError, StoreError."""
     from recollect.endpoints.chat import pricing_of, target_of
-    from recollect.learn.asking import batches_of, preview
-    from recollect.learn.budget import Budget
+    from recollect.insights.learnings.budget import Budget
+    from recollect.insights.learnings.questions import batches_of, preview
     from recollect.store.home import Home
     from recollect.store.lazy_archive import LazyArchive, LazyRedactor
     from recollect.store.sqlite.insights.feed import SqliteSessionFeed

@@ -15,7 +15,7 @@ from recollect.pipeline.learning.running import LearnReport
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
-    from recollect.learn.settling import Rules
+    from recollect.insights.learnings.settlement import Rules
     from recollect.model.learnings.learnings import LearningState
     from recollect.pipeline.learning.running import Extractor, LearnProgress
     from recollect.pipeline.report import SyncReport
@@ -63,7 +63,7 @@ class Answered(NamedTuple):
 
 def rules_of(config: Config, now_us: Callable[[], int]) -> Callable[[], Rules]:
     """Return what decides which learnings hold, by the configuration and the clock."""
-    from recollect.learn.settling import Rules
+    from recollect.insights.learnings.settlement import Rules
 
     learning = config.learning
     return lambda: Rules(now_us(), learning.action_days, learning.most_actions)
@@ -164,7 +164,7 @@ def shipped_extractor() -> Extractor:
 def ask_models(memory: AskingHome, should_stop: Callable[[], bool], *, now_us: Callable[[], int]) -> Answered:
     """Ask the configured model about the turns that wait, without the ingest lock. Raises StoreError, ArchiveError."""
     from recollect.endpoints.chat import ChatClient
-    from recollect.learn.budget import Budget
+    from recollect.insights.learnings.budget import Budget
     from recollect.pipeline.learning.asking import Asking, AskingSides, begin_asking, fingerprint_of, pause_for
     from recollect.pipeline.learning.keeping import Keeping
     from recollect.store.home import Home

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from recollect.config import Config
-from recollect.learn.queue.pausing import NOTE, Pause, holds, unpack_pause
+from recollect.insights.learnings.queue.pause import NOTE, Pause, holds, unpack_pause
 from recollect.memory.learned.learning.views import LearnStatus
 from recollect.model.learnings.spending import day_of_us
 from recollect.pipeline.learning.asking import ANSWERED_NOTE, fingerprint_of

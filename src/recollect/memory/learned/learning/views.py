@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from recollect.learn.queue.pausing import Pause
+from recollect.insights.learnings.queue.pause import Pause
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import Learning, LearningEvidence, LearningKind, Priority, Scope
 from recollect.store.learnings import Job, Verdict

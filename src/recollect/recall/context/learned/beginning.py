@@ -11,7 +11,7 @@ import msgspec
 
 from recollect.errors import StoreError
 from recollect.files import create_file
-from recollect.learn.user_file import render
+from recollect.insights.learnings.user_file import render
 from recollect.recall.context.learned.person_files import SOUL, PersonFile
 
 SOUL_TEXT = """\

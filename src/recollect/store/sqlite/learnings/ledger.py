@@ -28,7 +28,7 @@ _SUM = (
 
 class SqliteLedger:
     """Keeps what was spent: small writes of its own, beside whoever else writes. Waits up to the busy timeout, so its
-    caller has no transaction open. See `learn.budget.Ledger`."""
+    caller has no transaction open. See `insights.learnings.budget.Ledger`."""
 
     def __init__(self, home: Path) -> None:
         self._home = home

@@ -1,7 +1,0 @@
-"""The digest of a session: its stable summary, with how it came out and what it worked on."""
-
-from __future__ import annotations
-
-from recollect.distill.digests.building import digest_of
-
-__all__ = ["digest_of"]

@@ -1,7 +1,0 @@
-"""Relations over sessions: links between decisions, bindings over subagents. Rules: docs/distill.md, "Links"."""
-
-from __future__ import annotations
-
-from recollect.distill.relate.relating import SubjectRelator, state_at
-
-__all__ = ["SubjectRelator", "state_at"]

@@ -1,7 +1,0 @@
-"""Signals: deterministic observations over the events of one session. Definitions: docs/distill.md."""
-
-from __future__ import annotations
-
-from recollect.distill.signals.observer import RuleObserver
-
-__all__ = ["RuleObserver"]

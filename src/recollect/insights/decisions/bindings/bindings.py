@@ -1,0 +1,304 @@
+"""Says which decision or conversation led to which episode of the same session."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Hashable, Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from recollect.insights.commands import command_of
+from recollect.insights.content import lines_of, whole_edit
+from recollect.insights.decisions.bindings.evidence import (
+    COMPACTED,
+    CONFIRMED,
+    DELETED,
+    FAR,
+    FAR_TURNS,
+    LATER_TURN,
+    NEAREST,
+    NEXT_TURN,
+    SAME_TURN,
+    THRESHOLD,
+    THRESHOLD_OF_OTHER_TURNS,
+    Subject,
+    Written,
+    content_features,
+    names_path,
+    subject_of,
+    subject_of_talk,
+    total,
+    written,
+)
+from recollect.insights.decisions.bindings.superseded import Place, Reach, taken_over
+from recollect.insights.stream import SessionEvents, evidence_of
+from recollect.insights.subjects import READ_CHARS, ends_with_path
+from recollect.model.events import Event
+from recollect.model.insights.nodes import Binding, Conversation, Decision, EditRef, Episode, node_id
+from recollect.model.payloads import FileEdit
+
+MAX_EPISODES = 40
+"""Episodes after a decision that are looked at."""
+MAX_EDITS = 60
+"""Edits of an episode that are looked at, the first ones after the decision."""
+
+
+_FAR_OFF = frozenset(("later_turn", "far"))
+
+
+class _Source(NamedTuple):
+    """A decision or conversation, where it stands, and up to where it reaches."""
+
+    node: Decision | Conversation
+    subject: Subject
+    position: int
+    until: int
+    is_confirmed: bool
+
+
+class _Edit(NamedTuple):
+    """An edit of an episode in its place."""
+
+    position: int
+    ref: EditRef
+    event: Event
+
+
+class PathAndTimeBinder:
+    """The binder that ships. Features, weights and examples: docs/distill.md, "Bindings"."""
+
+    def bindings(
+        self,
+        session: SessionEvents,
+        conversations: Sequence[Conversation],
+        decisions: Sequence[Decision],
+        episodes: Sequence[Episode],
+    ) -> list[Binding]:
+        """Return the bindings, ordered by (episode, source) in canonical order.
+
+        A conversation is bound only where no decision was read out of it. What was rewound, or taken over by a later
+        decision on the same subject, no longer leads to anything.
+        """
+        if not (episodes and (decisions or conversations)):
+            return []
+        reach = Reach(session)
+        looked = _Looking(session, reach, episodes)
+        found: list[tuple[int, int, Binding]] = []
+        for order, source in enumerate(_sources(session, reach, conversations, decisions)):
+            for number, binding in looked.bound(source):
+                found.append((number, order, binding))
+        return [binding for _, _, binding in sorted(found, key=lambda item: item[:2])]
+
+
+def _sources(
+    session: SessionEvents, reach: Reach, conversations: Sequence[Conversation], decisions: Sequence[Decision]
+) -> list[_Source]:
+    talk = {conversation.id: conversation for conversation in conversations}
+    placed = sorted(((_place(session, d), i, d) for i, d in enumerate(decisions)), key=lambda item: item[:2])
+    subjects = [(place, subject_of(d, talk.get(d.conversation))) for place, _, d in placed]
+    ends = taken_over(_placed(session, subjects), len(session.events))
+    found = [
+        _Source(d, subject, place, min(end, reach.rewound_at(place)), _is_confirmed(d))
+        for (place, _, d), (_, subject), end in zip(placed, subjects, ends, strict=True)
+        if place >= 0
+    ]
+    read = {decision.conversation for decision in decisions}
+    for conversation in conversations:
+        place = _place(session, conversation)
+        if conversation.id not in read and place >= 0:
+            found.append(_Source(conversation, subject_of_talk(conversation), place, reach.rewound_at(place), False))
+    return found
+
+
+def _placed(session: SessionEvents, subjects: Sequence[tuple[int, Subject]]) -> list[Place]:
+    """Return what of each subject a later one takes over: its options, and in its turn a name that one of both wants
+    to go and the other does not."""
+    going = {name for _, subject in subjects for name in subject.dropped}
+    found = []
+    for place, subject in subjects:
+        said: list[Hashable] = [*subject.keys()]
+        ended_by = said
+        if going and not going.isdisjoint((*subject.names, *subject.dropped)):
+            turn = session.events[place].turn_index
+            kept = [name for name in subject.names if name in going]
+            ended_by = [
+                *said,
+                *((turn, name, False) for name in kept),
+                *((turn, name, True) for name in subject.dropped),
+            ]
+            said = [*said, *((turn, name, True) for name in kept), *((turn, name, False) for name in subject.dropped)]
+        found.append(Place(place, said, ended_by))
+    return found
+
+
+def _place(session: SessionEvents, node: Decision | Conversation) -> int:
+    """Return where a node stands: at the last event that it rests on, -1 where none is of this session."""
+    places = session.positions
+    said = [e for e in node.evidence if e.role != "context"]
+    return max((places.get((e.event_id, e.part), -1) for e in said), default=-1)
+
+
+def _is_confirmed(decision: Decision) -> bool:
+    return any(evidence.role == "confirmation" for evidence in decision.evidence)
+
+
+class _Looking:
+    """Looks at the edits of a session; what an edit wrote is read once."""
+
+    def __init__(self, session: SessionEvents, reach: Reach, episodes: Sequence[Episode]) -> None:
+        self._session = session
+        self._episodes = [(episode, _edits(session, episode)) for episode in episodes]
+        self._lasts = [edits[-1].position if edits else -1 for _, edits in self._episodes]
+        self._written: dict[tuple[int, str], Written] = {}
+        self._reach = reach
+        self._is_other: dict[tuple[str, str], bool] = {}
+
+    def bound(self, source: _Source) -> Iterator[tuple[int, Binding]]:
+        """Yield the bindings of a source, each with the number of its episode."""
+        first = bisect_left(self._lasts, source.position + 1)
+        is_nearest = True
+        for number in range(first, min(first + MAX_EPISODES, len(self._episodes))):
+            episode, edits = self._episodes[number]
+            after = [edit for edit in edits if source.position < edit.position < source.until][:MAX_EDITS]
+            if not after:
+                if edits and edits[0].position >= source.until:
+                    return
+                continue
+            best = self._best(source, after, is_nearest=is_nearest)
+            is_nearest = False
+            if best is not None:
+                binding = _binding(self._session, source.node, episode, *best)
+                if binding is not None:
+                    yield number, binding
+
+    def _best(
+        self, source: _Source, edits: Sequence[_Edit], *, is_nearest: bool
+    ) -> tuple[_Edit, dict[str, int]] | None:
+        """Return the edit that speaks most for the source, the first of equal ones, None below the threshold."""
+        best: tuple[_Edit, dict[str, int]] | None = None
+        most = 0
+        paths = source.subject.paths
+        for edit in edits:
+            features = self._place_features(source, edit, is_nearest=is_nearest)
+            if features.keys() & _FAR_OFF and not is_nearest and not names_path(source.subject, (edit.ref.path,)):
+                continue  # what its text could add would not reach the threshold
+            is_other = bool(paths) and "same_turn" not in features and self._is_other_file(source, edit.ref.path)
+            features |= content_features(source.subject, self._wrote(edit, source.subject), is_other_file=is_other)
+            confidence = total(features)
+            if confidence > most:
+                best, most = (edit, features), confidence
+        if best is None:
+            return None
+        return best if most >= (THRESHOLD if "same_turn" in best[1] else THRESHOLD_OF_OTHER_TURNS) else None
+
+    def _is_other_file(self, source: _Source, path: str) -> bool:
+        """Say whether a path only has a name that the deciding words say, and their own turn edited the file of it."""
+        key = (source.node.id, path)
+        if key not in self._is_other:
+            self._is_other[key] = self._is_another(source, path)
+        return self._is_other[key]
+
+    def _is_another(self, source: _Source, path: str) -> bool:
+        said = [name for name in source.subject.paths if ends_with_path(path, name)]
+        if not said or any("/" in name for name in said):
+            return False
+        own = self._of_turns.get(self._session.events[source.position].turn_index, ())
+        named = [known for known in own if any(ends_with_path(known, name) for name in said)]
+        return bool(named) and not any(ends_with_path(path, known) or ends_with_path(known, path) for known in named)
+
+    @cached_property
+    def _of_turns(self) -> dict[int, set[str]]:
+        """The paths that each turn edited."""
+        found: dict[int, set[str]] = {}
+        for edit in (edit for _, edits in self._episodes for edit in edits):
+            found.setdefault(edit.event.turn_index, set()).add(edit.ref.path)
+        return found
+
+    def _place_features(self, source: _Source, edit: _Edit, *, is_nearest: bool) -> dict[str, int]:
+        at = self._session.events[source.position]
+        turns = edit.event.turn_index - at.turn_index
+        found: dict[str, int] = {}
+        if turns == 0:
+            found["same_turn"] = SAME_TURN
+            if source.is_confirmed:
+                found["confirmed"] = CONFIRMED
+        elif turns == 1:
+            found["next_turn"] = NEXT_TURN
+        else:
+            found.update({"far": FAR} if turns > FAR_TURNS else {"later_turn": LATER_TURN})
+        if is_nearest:
+            found["nearest"] = NEAREST
+        if edit.ref.operation == "delete" and not source.subject.takes_out:
+            found["deleted"] = DELETED
+        if self._reach.is_compacted(source.position, edit.position):
+            found["compacted"] = COMPACTED
+        return found
+
+    def _wrote(self, edit: _Edit, subject: Subject) -> Written:
+        """Return what an edit wrote; its text is read only for a subject with words to look for."""
+        if not subject.has_words():
+            payload = edit.event.payload
+            moved_to = payload.new_path if isinstance(payload, FileEdit) else ""
+            return written([path for path in (edit.ref.path, moved_to) if path], "", "")
+        key = (edit.position, edit.ref.path)
+        if key not in self._written:
+            self._written[key] = _read(self._session, edit)
+        return self._written[key]
+
+
+def _read(session: SessionEvents, edit: _Edit) -> Written:
+    if isinstance(edit.event.payload, FileEdit):
+        stated = whole_edit(session, edit.event)
+        lines = lines_of(stated)
+        paths = tuple(path for path in (stated.path, stated.new_path) if path)
+        return written(paths, _text(lines.added), _text(lines.removed))
+    command = command_of(session, edit.event)
+    if edit.ref.operation == "delete":
+        return written((edit.ref.path,), "", command)
+    return written((edit.ref.path,), command, "")
+
+
+def _text(lines: Sequence[str] | None) -> str:
+    kept: list[str] = []
+    chars = 0
+    for line in lines or ():
+        kept.append(line)
+        chars += len(line) + 1
+        if chars > READ_CHARS:
+            break
+    return "\n".join(kept)
+
+
+def _edits(session: SessionEvents, episode: Episode) -> list[_Edit]:
+    found = []
+    for ref in episode.edits:
+        position = session.positions.get((ref.evidence.event_id, ref.evidence.part))
+        if position is not None:
+            found.append(_Edit(position, ref, session.events[position]))
+    return found
+
+
+def _binding(
+    session: SessionEvents, source: Decision | Conversation, episode: Episode, edit: _Edit, features: dict[str, int]
+) -> Binding | None:
+    """Return the binding, None where its times contradict the order of the events."""
+    if source.ts is not None and edit.event.ts is not None and source.ts > edit.event.ts:
+        return None
+    is_edit = isinstance(edit.event.payload, FileEdit)
+    return Binding(
+        id=node_id("binding", source.id, episode.id),
+        session_uid=session.uid,
+        location=edit.event.location,
+        ts=edit.event.ts,
+        turn_index=edit.event.turn_index,
+        confidence=total(features) / 100,
+        features={name: value / 100 for name, value in features.items()},
+        evidence=(evidence_of(edit.event, "edit" if is_edit else "command"), *source.evidence[:2]),
+        source=source.id,
+        episode=episode.id,
+        relation="produced",
+        used_session=session.uid,
+        generated_session=session.uid,
+        t_use=source.ts,
+        t_gen=edit.event.ts,
+    )

@@ -1,0 +1,270 @@
+"""Decisions read out of conversations, by the rules that fired in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple
+
+from recollect.insights.decisions.confidence import LEAST, confidence_of
+from recollect.insights.decisions.confirmed import confirmed
+from recollect.insights.decisions.found import Found
+from recollect.insights.decisions.segment import JOIN
+from recollect.insights.language.options import is_named
+from recollect.insights.language.projection import project
+from recollect.insights.language.reader import Reading, readings, words_of
+from recollect.insights.stream import SessionEvents, evidence_of
+from recollect.model.events import Event
+from recollect.model.insights.nodes import (
+    Conversation,
+    Decision,
+    EvidenceRole,
+    Marker,
+    MarkerCategory,
+    Option,
+    Polarity,
+    Speaker,
+    node_id,
+)
+from recollect.model.payloads import UserMessage
+
+_PATH: Final = re.compile(
+    r"(?<![\w./-])(?:[\w.-]{1,60}/){1,12}[\w.*-]{0,60}|(?<![\w./-])[\w-]{1,60}\.(?:[a-z]{1,4}|json|toml|yaml|lock)(?![\w/])"
+)
+_PATHS: Final = 8
+_POLARITY: Final[dict[MarkerCategory, Polarity]] = {
+    "choice": "adopt",
+    "rejection": "reject",
+    "ban": "ban",
+    "preference": "prefer",
+    "reversal": "reverse",
+    "rule": "adopt",
+    "confirmation": "adopt",
+}
+
+
+class _Statement(NamedTuple):
+    """The message of a conversation that decides, its markers in its own characters, and what it answers."""
+
+    event: Event
+    text: str
+    speaker: Speaker
+    markers: tuple[Marker, ...]
+    reply: Event | None
+
+
+class ClauseDecider:
+    """Makes a decision of each reading whose rule fired; an answer takes what was proposed."""
+
+    def decisions(self, session: SessionEvents, conversations: Sequence[Conversation]) -> list[Decision]:
+        """Return the decisions, in order of conversations and of their words."""
+        found: list[Decision] = []
+        for conversation in conversations:
+            statement = _statement(session, conversation)
+            if statement is not None:
+                found += _of_conversation(conversation, statement)
+        return found
+
+
+def _statement(session: SessionEvents, conversation: Conversation) -> _Statement | None:
+    """Return the deciding message of a conversation, None where its events are not in the session."""
+    if not conversation.evidence:
+        return None
+    last = conversation.evidence[-1]
+    position = session.positions.get((last.event_id, last.part))
+    if position is None:
+        return None
+    event = session.events[position]
+    text = getattr(event.payload, "text", "")
+    lead = sum(e.end - e.start + len(JOIN) for e in conversation.evidence[:-1])
+    markers = tuple(
+        Marker(
+            m.rule, m.category, m.strength, m.text, m.start - lead + last.start, m.end - lead + last.start, m.language
+        )
+        for m in conversation.markers
+    )
+    reply = None
+    if len(conversation.evidence) > 1:
+        first = conversation.evidence[0]
+        at = session.positions.get((first.event_id, first.part))
+        reply = session.events[at] if at is not None else None
+    speaker: Speaker = "human" if isinstance(event.payload, UserMessage) else "assistant"
+    return _Statement(event, text, speaker, markers, reply)
+
+
+def _of_conversation(conversation: Conversation, statement: _Statement) -> list[Decision]:
+    fired = {(m.rule, m.start, m.end): m for m in statement.markers}
+    found: list[Found] = []
+    for reading in readings(statement.text, statement.speaker):
+        marker = fired.pop((reading.rule_id, reading.start, reading.end), None)
+        if marker is not None:
+            found.append(_by_reading(statement, reading, marker))
+    answer = next((m for m in statement.markers if m.category == "confirmation" and m.language), None)
+    if answer is not None and not found and statement.reply is not None:
+        said = confirmed(statement.text, answer, getattr(statement.reply.payload, "text", ""))
+        if said is not None:
+            found.append(said)
+    taken = {(m.start, m.end) for m in statement.markers if m.language}
+    found += [_by_own_rule(statement, m) for m in fired.values() if not m.language and (m.start, m.end) not in taken]
+    merged = _merged(found)
+    return [_decision(conversation, statement, one) for one in merged if confidence_of(one.features)[0] * 100 >= LEAST]
+
+
+def _by_reading(statement: _Statement, reading: Reading, marker: Marker) -> Found:
+    text = statement.text
+    features = {"strong_rule" if reading.rule.strength == "strong" else "soft_rule"}
+    if reading.chosen and reading.rejected:
+        features.add("contrast")
+    if reading.is_named:
+        features.add("named_option")
+    if rationale := _rationale(text, reading):
+        features.add("reason")
+    if statement.speaker == "human":
+        features.add("human")
+    return Found(
+        start=reading.sentence.start,
+        end=max(reading.sentence.end, reading.end),
+        order=reading.start,
+        polarity=reading.rule.polarity,
+        chosen=tuple(_words(text, span) for span in reading.chosen),
+        rejected=tuple(_words(text, span) for span in reading.rejected),
+        rationale=rationale,
+        consequences=_consequences(text, reading),
+        language=reading.language,
+        markers=(marker,),
+        features=frozenset(features),
+    )
+
+
+def _by_own_rule(statement: _Statement, marker: Marker) -> Found:
+    """Return what a rule of the configuration found: its words name the option, the sentence is the statement."""
+    text = statement.text
+    start = max(text.rfind(c, 0, marker.start) + 1 for c in "\n.!?")
+    ends = [at for c in "\n.!?" if (at := text.find(c, marker.end)) >= 0]
+    end = min(ends, default=len(text))
+    while start < marker.start and text[start].isspace():
+        start += 1
+    option = text[marker.start : marker.end].strip()
+    polarity = _POLARITY[marker.category]
+    is_against = polarity in ("reject", "ban")
+    features = {"own_rule", "human"} if statement.speaker == "human" else {"own_rule"}
+    if is_named(text, project(text, of_human=True), (marker.start, marker.end)):
+        features.add("named_option")
+    return Found(
+        start=start,
+        end=end,
+        order=marker.start,
+        polarity=polarity,
+        chosen=() if is_against else (option,),
+        rejected=(option,) if is_against else (),
+        markers=(marker,),
+        features=frozenset(features),
+    )
+
+
+def _merged(found: list[Found]) -> list[Found]:
+    """Put what is turned down and what is taken in the next sentence together: "don't mock X. mock Y" is one choice."""
+    merged: list[Found] = []
+    for one in sorted(found, key=lambda f: f.order):
+        before = merged[-1] if merged else None
+        is_pair = (
+            before is not None
+            and before.polarity in ("ban", "reject")
+            and one.polarity == "adopt"
+            and not before.chosen
+            and not one.rejected
+            and one.start - before.end <= 3
+            and _same_verb(before, one)
+        )
+        if is_pair and before is not None:
+            merged[-1] = before._replace(
+                end=one.end,
+                polarity="adopt",
+                chosen=one.chosen,
+                rationale=before.rationale or one.rationale,
+                markers=before.markers + one.markers,
+                features=before.features | one.features | {"contrast"},
+            )
+        else:
+            merged.append(one)
+    return merged
+
+
+def _same_verb(before: Found, after: Found) -> bool:
+    """Whether two options begin with the same word, or stand in one sentence."""
+    if before.start == after.start:
+        return True
+    verbs = {option.split()[0].lower() for option in before.rejected if option.split()}
+    words = {m.text.split()[0].lower() for m in after.markers if m.text.split()}
+    words |= {option.split()[0].lower() for option in after.chosen if option.split()}
+    return bool(verbs & words)
+
+
+def _decision(conversation: Conversation, statement: _Statement, one: Found) -> Decision:
+    event = statement.event
+    confidence, features = confidence_of(one.features)
+    text = statement.text[one.start : one.end]
+    last = conversation.evidence[-1]
+    evidence = [e for e in conversation.evidence[:-1] if one.is_answer]
+    role: EvidenceRole = "confirmation" if last.role == "confirmation" else "statement"
+    evidence.append(evidence_of(event, role, one.start, one.end))
+    options = (*(Option(o, True) for o in one.chosen), *(Option(o, False) for o in one.rejected))
+    return Decision(
+        id=node_id("decision", event.session_uid, event.event_id, event.part, one.start, one.end, one.order),
+        session_uid=event.session_uid,
+        location=evidence[0].location,
+        ts=event.ts,
+        turn_index=event.turn_index,
+        confidence=confidence,
+        features=features,
+        evidence=tuple(evidence),
+        statement=text.strip(),
+        polarity=one.polarity,
+        speaker=statement.speaker,
+        question=one.question,
+        options=tuple(dict.fromkeys(options)),
+        rationale=one.rationale,
+        consequences=one.consequences,
+        scope=_scope(text, one, statement.speaker),
+        paths=_paths(text),
+        language=one.language,
+        markers=one.markers,
+        conversation=conversation.id,
+    )
+
+
+def _scope(text: str, one: Found, speaker: Speaker) -> Literal["session", "repo", "user", "path"]:
+    """Return what a decision holds for: its words say so, else a ban with paths holds for them, else the repository."""
+    low = text.lower()
+    words = words_of(one.language) if one.language else None
+    if words is not None and words.has("for_session", low, 0, len(low)):
+        return "session"
+    if words is not None and speaker == "human" and words.has("for_user", low, 0, len(low)):
+        return "user"
+    return "path" if one.polarity == "ban" and _paths(text) else "repo"
+
+
+def _paths(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(m[0] for m in _PATH.finditer(text[:2_000]) if not m[0].startswith("//")))[:_PATHS]
+
+
+def _rationale(text: str, reading: Reading) -> str:
+    """Return the reason of a reading; a clause that holds the deciding words says nothing beside them."""
+    start, end = reading.reason
+    return "" if start <= reading.start and reading.end <= end else text[start:end].strip()
+
+
+def _consequences(text: str, reading: Reading) -> str:
+    """Return what follows from the decision, where the words after it say so."""
+    low = text[reading.end : reading.sentence.end + 300].lower()
+    found = words_of(reading.language).has("consequences", low, 0, len(low))
+    if found is None:
+        return ""
+    rest = text[reading.end + found.start() : reading.end + len(low)]
+    return re.split(r"(?<=[.!?。])\s|\n", rest, maxsplit=1)[0].strip()
+
+
+def _words(text: str, span: tuple[int, int]) -> str:
+    words = " ".join(text[slice(*span)].split())
+    is_code = len(words) > 2 and words[0] == words[-1] == "`" and "`" not in words[1:-1]
+    return words[1:-1] if is_code else words

@@ -1,0 +1,5 @@
+"""The gate: which messages may hold a decision."""
+
+from recollect.insights.decisions.gate.rules import RuleGate
+
+__all__ = ["RuleGate"]

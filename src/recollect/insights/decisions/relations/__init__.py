@@ -1,0 +1,7 @@
+"""Relations over sessions: links between decisions, bindings over subagents. Rules: docs/distill.md, "Links"."""
+
+from __future__ import annotations
+
+from recollect.insights.decisions.relations.relations import SubjectRelator, state_at
+
+__all__ = ["SubjectRelator", "state_at"]

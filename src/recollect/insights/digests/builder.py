@@ -1,0 +1,171 @@
+"""The digest of a session: its stable summary, see `model.insights.digests`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
+
+from recollect.insights.digests.outcome import outcome_of
+from recollect.insights.digests.task_refs import TaskPattern, task_ref_of
+from recollect.insights.sessions import turns_in
+from recollect.insights.stages import Gated
+from recollect.insights.stream import SessionEvents
+from recollect.model.insights.digests import Cost, Digest, ErrorSnippet
+from recollect.model.insights.signals import SIGNAL_KINDS, ErrorSeen, Retry, Signal, kind_of_signal
+from recollect.model.own import without_own_blocks
+from recollect.model.payloads import AssistantMessage, TokenUsage, ToolCall, UserMessage
+from recollect.model.sessions import Session
+
+TEXT_CHARS = 600
+MAX_SNIPPETS = 10
+MAX_TOOLS = 200
+MAX_TOKENS = 1 << 40
+"""What an agent writes beyond this is nonsense; it is cut off, as in the store."""
+_US_PER_S = 1_000_000
+
+
+def digest_of(
+    stream: SessionEvents,
+    session: Session,
+    signals: Sequence[Signal],
+    gated: Sequence[Gated],
+    *,
+    patterns: Sequence[TaskPattern] | None = None,
+) -> Digest:
+    """Return the digest of a session. patterns: see `task_refs`; None: those that ship.
+
+    Counts are of the events given. Times are the session's, else those of its events.
+    """
+    verdict = outcome_of(stream, signals)
+    started_at, ended_at = session.started_at, session.ended_at
+    if started_at is None or ended_at is None:
+        times = [event.ts for event in stream.events if event.ts is not None]
+        started_at = started_at if started_at is not None else min(times, default=None)
+        ended_at = ended_at if ended_at is not None else max(times, default=None)
+    return Digest(
+        session_uid=session.session_uid or stream.uid,
+        flavor=session.agent,
+        repo=session.repo,
+        domain=session.domain,
+        model=_main_model(stream) or (session.models[-1] if session.models else ""),
+        started_at=started_at,
+        ended_at=ended_at,
+        outcome=verdict.outcome,
+        outcome_reasons=verdict.reasons,
+        cost=_cost(stream, started_at, ended_at, sum(isinstance(s, Retry) for s in signals)),
+        tool_histogram=_most_frequent(_tool_names(stream)),
+        event_count=len(stream.events),
+        kind_counts=dict(sorted(Counter(map(attrgetter("kind"), stream.events)).items())),
+        markers=dict(sorted(Counter(marker.rule for found in gated for marker in found.markers).items())),
+        signals=_by_kind(signals),
+        first_prompt=_first_prompt(stream),
+        last_assistant=_last_reply(stream),
+        error_snippets=snippets_of(signals),
+        task_ref=task_ref_of(stream, session, patterns),
+    )
+
+
+def usage_of(stream: SessionEvents) -> list[TokenUsage]:
+    """Return the token usage of each response once: the sighting with the most output tokens, then the most input, of
+    equal ones the first. Sightings that are not additive are left out."""
+    fullest: dict[str, TokenUsage] = {}
+    for number, event in enumerate(stream.of(TokenUsage)):
+        payload = event.payload
+        if isinstance(payload, TokenUsage):
+            key = payload.dedupe_key or f"\0{number}"
+            known = fullest.get(key)
+            if known is None or _fullness(payload) > _fullness(known):
+                fullest[key] = payload
+    return [usage for usage in fullest.values() if usage.is_additive]
+
+
+def _fullness(usage: TokenUsage) -> tuple[int, int]:
+    return usage.output_tokens, usage.input_tokens + usage.cache_read_tokens
+
+
+def snippets_of(signals: Sequence[Signal]) -> tuple[ErrorSnippet, ...]:
+    """Return the kinds of errors, at most ten: the most frequent first, of equally frequent ones the first seen."""
+    first: dict[str, ErrorSeen] = {}
+    counts: Counter[str] = Counter()
+    for signal in signals:
+        if isinstance(signal, ErrorSeen):
+            first.setdefault(signal.fingerprint, signal)
+            counts[signal.fingerprint] += 1
+    chosen = sorted(first, key=lambda fingerprint: -counts[fingerprint])[:MAX_SNIPPETS]
+    return tuple(ErrorSnippet(f, first[f].sample, counts[f], first[f].tool) for f in chosen)
+
+
+def _cost(stream: SessionEvents, started_at: int | None, ended_at: int | None, retries: int) -> Cost:
+    used = stream.once(usage_of)
+    wall_clock_us = max(0, ended_at - started_at) if started_at is not None and ended_at is not None else 0
+    return Cost(
+        input_tokens=sum(_tokens(u.input_tokens) for u in used),
+        output_tokens=sum(_tokens(u.output_tokens) for u in used),
+        cache_tokens=sum(
+            _tokens(u.cache_read_tokens) + _tokens(u.cache_write_5m_tokens) + _tokens(u.cache_write_1h_tokens)
+            for u in used
+        ),
+        wall_clock_s=round(wall_clock_us / _US_PER_S, 3),
+        turns=turns_in(stream.of(UserMessage)),
+        retries=retries,
+    )
+
+
+def _tokens(count: int) -> int:
+    return count if 0 <= count <= MAX_TOKENS else max(0, min(count, MAX_TOKENS))
+
+
+def _main_model(stream: SessionEvents) -> str:
+    """Return the model that gave the most output tokens, else the most replies; "" for none."""
+    spent: Counter[str] = Counter()
+    replies: Counter[str] = Counter()
+    for usage in stream.once(usage_of):
+        if usage.model:
+            spent[usage.model] += max(1, _tokens(usage.output_tokens))
+    if not spent:
+        for event in stream.of(AssistantMessage):
+            if isinstance(event.payload, AssistantMessage) and event.payload.model:
+                replies[event.payload.model] += 1
+    return next((model for counts in (spent, replies) for model, _ in counts.most_common(1)), "")
+
+
+def _tool_names(stream: SessionEvents) -> Iterator[str]:
+    for event in stream.of(ToolCall):
+        if isinstance(event.payload, ToolCall):
+            yield event.payload.name
+
+
+def _most_frequent(names: Iterable[str]) -> dict[str, int]:
+    counts = Counter(name or "(unnamed)" for name in names)
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_TOOLS])
+
+
+def _by_kind(signals: Sequence[Signal]) -> dict[str, int]:
+    counts = Counter(kind_of_signal(signal) for signal in signals)
+    return {kind: counts[kind] for kind in SIGNAL_KINDS if counts[kind]}
+
+
+def _first_prompt(stream: SessionEvents) -> str:
+    for event in stream.of(UserMessage):
+        payload = event.payload
+        if isinstance(payload, UserMessage) and payload.origin in ("human", "queued"):
+            said = without_own_blocks(payload.text).strip()
+            if said:
+                return _cut(said)
+    return ""
+
+
+def _last_reply(stream: SessionEvents) -> str:
+    """Return the last words of the main line, else of a side chain."""
+    of_side = ""
+    for event in reversed(stream.of(AssistantMessage)):
+        said = event.payload.text.strip() if isinstance(event.payload, AssistantMessage) else ""
+        if said and not event.is_sidechain:
+            return _cut(said)
+        of_side = of_side or said
+    return _cut(of_side)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= TEXT_CHARS else text[: TEXT_CHARS - 1].rstrip() + "…"

@@ -1,0 +1,68 @@
+"""Others' words below a line that introduces them: "the review bot says:", and then a list, a paragraph, a document."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from recollect.insights.language.projection import item_end
+from recollect.insights.language.sentences import Words
+
+_HEADING: Final = re.compile(r"^ {0,3}#{1,6} \S", re.MULTILINE)
+_COLONS: Final = (":", "：")
+_LINE_CHARACTERS: Final = 240
+"""Characters at the end of a line in which it may say whose words follow."""
+_LINES: Final = 60
+"""Lines above a sentence that are looked at."""
+_BLANK_CHARACTERS: Final = 4_096
+"""Characters between two lines, at most: covered code is blank."""
+
+
+def is_introduced(low: str, heading: int, position: int, words: Words) -> bool:
+    """Return whether a place stands in what a line with a colon at its end introduces as said by others.
+
+    That is the list or the paragraph below it; all of the rest where it begins with a heading. low: the prose of a
+    message, in lower case. heading: where its first heading stands, see `first_heading`.
+    """
+    if ":" not in low and "：" not in low:
+        return False
+    if 0 <= heading < position and _introduces(low, _line_before(low, heading), words):
+        return True
+    start = low.rfind("\n", 0, position) + 1
+    is_item = bool(item_end(low[start:].partition("\n")[0]))
+    for _ in range(_LINES):
+        above = _line_before(low, start)
+        if above is None:
+            return False
+        if _introduces(low, above, words):
+            return True
+        if low.count("\n", above[1], start) > 1:  # a blank line between: only a list goes on behind it
+            if not is_item:
+                return False
+            is_item = bool(item_end(low[above[0] : above[1]]))
+            if not is_item and low[above[0]] not in " \t":
+                return False
+        start = above[0]
+    return False
+
+
+def first_heading(low: str) -> int:
+    """Return where the first heading of a message stands, -1 for none."""
+    found = _HEADING.search(low) if "#" in low else None
+    return found.start() if found else -1
+
+
+def _line_before(low: str, start: int) -> tuple[int, int] | None:
+    """Return the range of the last line with words before the start of another, None for none."""
+    first = max(0, start - _BLANK_CHARACTERS)
+    above = low[first:start].rstrip()
+    end = first + len(above)
+    return (low.rfind("\n", 0, end) + 1, end) if above else None
+
+
+def _introduces(low: str, line: tuple[int, int] | None, words: Words) -> bool:
+    """Whether a line ends with a colon and says that others said it."""
+    if line is None or not low.endswith(_COLONS, *line):
+        return False
+    start, end = max(line[0], line[1] - _LINE_CHARACTERS), line[1]
+    return any(words.has(name, low, start, end) for name in ("introductions", "reported"))

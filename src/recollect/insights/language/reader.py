@@ -1,0 +1,424 @@
+"""The clause analyser: which rules of the packs match in a message, and what they say was chosen or rejected."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache, cached_property, lru_cache
+from itertools import groupby
+from typing import Final, NamedTuple
+
+from recollect.insights.language.detection import scripts, spoken
+from recollect.insights.language.introduced import first_heading, is_introduced
+from recollect.insights.language.options import Range, is_named, reason_in, trimmed
+from recollect.insights.language.pack import CODES, PackRule, pack
+from recollect.insights.language.patterns import TAKEN_IN
+from recollect.insights.language.prefilter import Candidate, Places, Prefilter, Said, Spot
+from recollect.insights.language.projection import CAP, folded, project
+from recollect.insights.language.sentences import Clauses, Sentence, Words, paragraph_at, sentences
+from recollect.model.insights.nodes import Speaker
+
+SENTENCES: Final = 96
+"""Sentences of a message in which rules are tried, at most."""
+READINGS: Final = 24
+"""What is read in a message, at most."""
+
+_REMEMBERED: Final = 512
+"""Messages whose readings are remembered: the gate asks first, and the decider again, once a session is segmented."""
+_REMEMBERED_CHARACTERS: Final = 8_192
+"""Of a message that is remembered, at most."""
+
+_VOIDING: Final = ("question", "undecided", "reported", "conditional", "corrected")
+_NEGATED_CHARACTERS: Final = 40
+_SLIP_CHARACTERS: Final = 120
+"""Characters before a sentence of a reply in which the agent may say that its last step was a slip."""
+_SHORT_WORDS: Final = 12
+_TAIL: Final = 400
+"""Characters at the end of a reply in which it may ask for an answer."""
+_TRIES: Final = 160
+"""Places in a sentence at which a pattern is tried, at most."""
+_BLANKS: Final = re.compile(r"\s+")
+_NEXT: Final = re.compile(r"[ \t]*([^\n.!?]{4,300})")
+"""What follows a sentence in its line."""
+_MARK: Final = re.compile(r":(?=\s)|;|\s-\s|[：；]")
+"""Behind it stands another thought: why, or what else."""
+_THOUGHT: Final = re.compile(r"(?=[^.!?。！？]{12})\s*\S+\s+\S+\s+\S+|[\u3040-\u9fff]{6}")
+"""A thought of its own rather than a list, a name or a number."""
+_FOLLOWING: Final = re.compile(r"[ \t]*([^\n。！？!?]{4,160})")
+"""The next sentence of the line, in scripts without blanks."""
+_PAUSES: Final = tuple(",;:)–—，、；：）")
+"""Marks between a clause that gives a reason and one that decides; a mere "and" separates neither."""
+_UNCLEAR: Final = re.compile("[\ud800-\udfff]")
+
+
+class Reading(NamedTuple):
+    """A rule that matched. Ranges are in characters of the message; reason (0, 0): none given."""
+
+    language: str
+    rule: PackRule
+    start: int
+    end: int
+    sentence: Sentence
+    chosen: tuple[Range, ...]
+    rejected: tuple[Range, ...]
+    reason: Range
+    is_named: bool
+
+    @property
+    def rule_id(self) -> str:
+        """The rule as everybody else knows it: `<language>.<category>.<name>`."""
+        return f"{self.language}.{self.rule.id}"
+
+
+@cache
+def words_of(code: str) -> Words:
+    """Return the word lists of a language that ships."""
+    found = pack(code)
+    assert found is not None
+    return Words(found)
+
+
+@cache
+def _prefilter(code: str, speaker: Speaker) -> Prefilter:
+    return Prefilter(words_of(code), speaker)
+
+
+@cache
+def _of_script(script: str) -> tuple[Words, ...]:
+    """Return the languages that are written in a script."""
+    return tuple(words_of(code) for code in CODES if (p := pack(code)) is not None and p.script == script)
+
+
+def languages(low: str) -> list[str]:
+    """Return the codes of the languages that a text may be written in, in the order in which they are tried."""
+    latin = spoken(low, _of_script("latin"))
+    others = [words for script in scripts(low) if script != "latin" for words in _of_script(script)]
+    return [words.pack.code for words in (*latin, *others)]
+
+
+def readings(text: str, speaker: Speaker) -> Sequence[Reading]:
+    """Return what the rules of the languages say about a message, in order. Bounded; pure; never raises on content."""
+    return _remembered(text, speaker) if len(text) <= _REMEMBERED_CHARACTERS else _read(text, speaker)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _remembered(text: str, speaker: Speaker) -> Sequence[Reading]:
+    return _read(text, speaker)
+
+
+def _read(text: str, speaker: Speaker) -> Sequence[Reading]:
+    text = _clear(text)
+    low = folded(text[:CAP])
+    if not low.strip():  # which would be of every language
+        return ()
+    said = Said(low)
+    heard = []
+    for code in languages(low):
+        prefilter = _prefilter(code, speaker)
+        places = Places(said, prefilter)
+        if spots := places.spots():
+            heard.append((prefilter, places, spots))
+    return tuple(_Message(text, speaker).readings(heard)) if heard else ()
+
+
+def _clear(text: str) -> str:
+    """Return the text without halves of surrogate pairs, each replaced by one character."""
+    return text if text.isascii() or not _UNCLEAR.search(text) else _UNCLEAR.sub("\ufffd", text)
+
+
+class _Message:
+    """One message while it is read."""
+
+    def __init__(self, text: str, speaker: Speaker) -> None:
+        self._text = text
+        self._speaker = speaker
+        self._prose = project(text, of_human=speaker == "human")
+        self._low = folded(self._prose)
+        self._raw = folded(text[:CAP])
+        self._asked: dict[str, bool] = {}
+        self._is_short = text.count(" ") < _SHORT_WORDS and len(text) < 12 * _SHORT_WORDS
+
+    def readings(self, heard: Sequence[tuple[Prefilter, Places, Sequence[Spot]]]) -> list[Reading]:
+        """Return the readings of every sentence in which all words of a pattern stand."""
+        seen: list[tuple[int, tuple[int, int], Reading]] = []
+        for place, (prefilter, places, spots) in enumerate(heard):
+            of_prose = spots
+            if self._low != self._raw:
+                places.cover(self._low)
+                of_prose = [spot for spot in spots if self._low[spot.position] == self._raw[spot.position]]
+            for tried, (sentence, of_sentence) in enumerate(self._sentences(of_prose)):
+                around = _Circumstances(self._low, sentence, prefilter, places, self._speaker)
+                seen += ((rich, (place, order), r) for rich, order, r in self._in_sentence(around, of_sentence))
+                if tried >= SENTENCES or len(seen) >= 4 * READINGS:
+                    break
+        return _best(seen)[:READINGS]
+
+    def _sentences(self, spots: Sequence[Spot]) -> Iterator[tuple[Sentence, list[Spot]]]:
+        """Yield the sentences in which patterns may match, in order, with their spots by order of the rules."""
+        at, until = 0, -1
+        among: list[Sentence] = []
+        while at < len(spots):
+            position = spots[at].position
+            if position >= until:
+                start, until = paragraph_at(self._low, position)
+                among = sentences(self._low, start, until)
+                until = max(until, position + 1)
+            while among and among[0].end <= position:
+                among.pop(0)
+            stop = among[0].end if among else until
+            after = at
+            while after < len(spots) and spots[after].position < stop:
+                after += 1
+            if among and among[0].start <= position and after > at:
+                yield among[0], sorted(spots[at:after], key=lambda s: (s.candidate.order, s.position))
+            at = max(after, at + 1)
+
+    def _in_sentence(self, around: _Circumstances, spots: list[Spot]) -> Iterator[tuple[int, int, Reading]]:
+        """Yield (richness, order of the rule, reading) of each match that decides something."""
+        words = around.words
+        for candidate, of_one in groupby(spots, key=lambda s: s.candidate):
+            rule = candidate.pattern.rule
+            for match in around.matches(candidate, [s.position for s in of_one]):
+                if not around.stand(rule, match.end()) or ("offer" not in rule.allow and self._asks(words)):
+                    break
+                reading = self._reading(rule, match, around)
+                if reading is not None:
+                    yield bool(reading.chosen) + bool(reading.rejected), candidate.order, reading
+
+    def _asks(self, words: Words) -> bool:
+        """Whether a reply of the assistant ends by asking for an answer: then it proposes and decides nothing."""
+        if self._speaker == "human":
+            return False
+        known = self._asked.get(words.pack.code)
+        if known is None:
+            start = max(0, len(self._low.rstrip()) - _TAIL)
+            last = [s for s in sentences(self._low[start:]) if self._low[start + s.end - 1] in "?？"][-2:]
+            known = any(words.has("offers", self._low, start + s.start, start + s.end) for s in last)
+            self._asked[words.pack.code] = known
+        return known
+
+    def _reading(self, rule: PackRule, match: re.Match[str], around: _Circumstances) -> Reading | None:
+        """Return a match as a reading, None where it names nothing or the rule needs more."""
+        slots: dict[str, list[Range]] = {"chosen": [], "rejected": []}
+        reason = around.reason()
+        wanted = False
+        for name, value in match.groupdict().items():
+            if value is None:
+                continue
+            wanted = True
+            with_verb = name.endswith(TAKEN_IN)
+            begin, end = match.span(name)
+            end = reason[0] if begin < reason[0] < end else end
+            span = trimmed(self._low, begin, end, around.words, with_verb=with_verb)
+            if span is not None and not (
+                with_verb and rule.category == "choice" and _is_verb_alone(self._low, match.start(name), span[1])
+            ):
+                slots[name.rstrip("0123456789" + TAKEN_IN)].append(span)
+        chosen, rejected = tuple(slots["chosen"]), tuple(slots["rejected"])
+        if wanted and not chosen and not rejected and not rule.is_nameless:
+            return None
+        if rule.category == "choice" and rule.strength == "soft" and not chosen:
+            return None  # "let's not overthink it" takes nothing
+        first = (chosen or rejected or ((0, 0),))[0]
+        if any(around.words.begins(name, self._raw, _bare(self._raw, first), first[1]) for name in rule.unless):
+            return None
+        named = any(is_named(self._text, self._prose, span) for span in (*chosen, *rejected))
+        if "explained" in rule.needs and reason == (0, 0):
+            reason = around.explanation(match.end())
+        reason = reason_in(self._low, around.in_front(reason, match))
+        facts = {
+            "named": named,
+            "explained": reason != (0, 0),
+            "reason": reason != (0, 0),
+            "contrast": bool(chosen and rejected),
+            "short": self._is_short,
+        }
+        needs = rule.needs or (("named", "reason", "contrast") if rule.strength == "soft" else ())
+        if needs and not any(facts[need] for need in needs):
+            return None
+        return Reading(
+            around.words.pack.code, rule, match.start(), match.end(), around.sentence, chosen, rejected, reason, named
+        )
+
+
+def _bare(raw: str, span: Range) -> int:
+    """Return where an option begins behind the marks of inline code or of a quotation."""
+    start, end = span
+    while start < end and raw[start] in "`\"'“„«":
+        start += 1
+    return start
+
+
+def _best(seen: list[tuple[int, tuple[int, int], Reading]]) -> list[Reading]:
+    """Return those that overlap with none that names more kinds of options or is of an earlier language or rule."""
+    kept: list[Reading] = []
+    for _, _, reading in sorted(seen, key=lambda s: (s[2].sentence, -s[0], s[1], s[2].start)):
+        if all(reading.end <= other.start or reading.start >= other.end for other in kept[-2 * READINGS :]):
+            kept.append(reading)
+    return sorted(kept, key=lambda r: (r.start, r.end))
+
+
+def _is_verb_alone(low: str, start: int, end: int) -> bool:
+    """Whether of a slot that begins with its verb only the verb is left: "just validate" names nothing."""
+    return low[start:end].isascii() and " " not in low[start:end].strip()
+
+
+class _Circumstances:
+    """What is said around a match in its sentence, in one language; each is looked at when a rule asks."""
+
+    def __init__(self, low: str, sentence: Sentence, prefilter: Prefilter, places: Places, speaker: Speaker) -> None:
+        self.sentence = sentence
+        self.words = prefilter.words
+        self._heading = first_heading(places.said.low)
+        self._low, self._speaker = low, speaker
+        self._prefilter, self._places = prefilter, places
+        self._clauses = Clauses(low, sentence, prefilter.words)
+        self._known: dict[str, bool] = {}
+
+    def stand(self, rule: PackRule, until: int) -> bool:
+        """Whether the sentence lets a rule decide something whose words end at a place."""
+        if any(self._is(name) for name in _VOIDING if name not in rule.allow):
+            return False
+        if "hypothetical" not in rule.allow:
+            supposed = self._supposed
+            if supposed >= 0 and not (supposed > until and _MARK.search(self._low, until, supposed)):
+                return False
+        return not any(self._has(name) for name in rule.without)
+
+    def matches(self, candidate: Candidate, spots: list[int]) -> Iterator[re.Match[str]]:
+        """Yield the matches of a pattern that nothing before them in their clause voids."""
+        low, (start, end) = self._low, self.sentence
+        pattern, at, tried = candidate.pattern, start, 0
+        for position in self._positions(candidate, spots):
+            if position < at or tried >= _TRIES:
+                continue
+            tried += 1
+            match = pattern.expression.match(low, position, end)
+            if match is not None:
+                at = max(match.end(), position + 1)
+                if self._holds(pattern.rule, match):
+                    yield match
+
+    def _positions(self, candidate: Candidate, spots: list[int]) -> Sequence[int]:
+        """Return where a pattern may begin: at its first word, and at the start of a clause where it asks for that."""
+        pattern, (start, end) = candidate.pattern, self.sentence
+        begins = spots if candidate.first >= 0 else None
+        if pattern.is_at_start:
+            starts = self._clauses.first if pattern.is_at_sentence else self._clauses.starts
+            return starts if begins is None else sorted(set(starts) & set(begins))
+        if begins is not None:
+            return begins
+        return (
+            [start, *(m.end() for m in _BLANKS.finditer(self._low, start, end))]
+            if self.words.pack.spaces
+            else range(start, end)
+        )
+
+    def reason(self) -> Range:
+        """Return the range of the reason given in the sentence or by the next one, (0, 0) for none."""
+        start, end = self.sentence
+        found = self._prefilter.first_of("reasons", self._places, start, end)
+        if found >= 0:
+            return (found, end)
+        after = _NEXT.match(self._low, end)
+        if after is not None and (
+            self.words.begins("reasons_next", self._low, *after.span(1))
+            or self._prefilter.first_of("weighed", self._places, *after.span(1)) >= 0
+        ):
+            return after.span(1)
+        return (0, 0)
+
+    def in_front(self, reason: Range, match: re.Match[str]) -> Range:
+        """Return a reason that stands before a match up to the clause that decides ("Since it is small, …")."""
+        start, end = reason
+        if not start < match.start() < end:
+            return reason
+        clause = self._clauses.start_of(match.start())
+        return (start, clause) if clause > start and self._low[start:clause].rstrip()[-1:] in _PAUSES else reason
+
+    def explanation(self, after: int) -> Range:
+        """Return the range of the thought behind a colon, dash or semicolon after a place, (0, 0) for none."""
+        low, end = self._low, self.sentence.end
+        mark = _MARK.search(low, after, end)
+        if mark is not None and _THOUGHT.match(low, mark.end(), end):
+            return (mark.end(), end)
+        following = None if self.words.pack.spaces else _FOLLOWING.match(low, end)
+        if following is not None and self.words.has("reasons", low, *following.span(1)):
+            return following.span(1)  # where a language puts "because" at the end, the next sentence says it
+        return (0, 0)
+
+    def _has(self, name: str) -> bool:
+        return self._prefilter.first_of(name, self._places, *self.sentence) >= 0
+
+    def _holds(self, rule: PackRule, match: re.Match[str]) -> bool:
+        """Whether no negator and no condition stands before the match in its clause."""
+        clause = max(self._clauses.start_of(match.start()), match.start() - _NEGATED_CHARACTERS)
+        if clause == match.start():
+            return True
+        if (
+            "negated" not in rule.allow
+            and self._prefilter.first_of("negators", self._places, clause, match.start()) >= 0
+        ):
+            return False
+        return "conditional" in rule.allow or not self._supposes(clause, match.start())
+
+    def _is(self, name: str) -> bool:
+        if name not in self._known:
+            self._known[name] = getattr(self, f"_{name}")()
+        return self._known[name]
+
+    def _question(self) -> bool:
+        low, words, (start, end) = self._low, self.words, self.sentence
+        opening = self._clauses.starts
+        is_request = self._speaker == "human" and any(words.begins("requests", low, at, end) for at in opening[:8])
+        if is_request:
+            return False
+        tail = low[max(start, end - 3) : end].rstrip("\"')]」』） ")
+        if tail.endswith(("?", "？")):
+            return not self._is_tagged()
+        particles = words.list("question_ends")
+        stripped = low[start:end].rstrip("。.!！ \"')]」』）")
+        if particles and any(
+            m.end() == start + len(stripped) for m in particles.finditer(low, start, start + len(stripped))
+        ):
+            return True
+        return any(words.begins("questions", low, at, end) for at in self._clauses.first)
+
+    @cached_property
+    def _supposed(self) -> int:
+        """Where the words begin that make a sentence a supposition, -1 for none."""
+        start, end = self.sentence
+        reason = self._prefilter.first_of("reasons", self._places, start + 1, end)  # what stands there is no plan
+        return self._prefilter.first_of("hypothetical", self._places, start, reason if reason >= 0 else end)
+
+    def _is_tagged(self) -> bool:
+        """Whether a question mark belongs to a tag ("…, ok?")."""
+        end = self.sentence.end
+        begin = self._clauses.start_of(end - 2)
+        tag = self.words.begins("question_tags", self._low, begin, end)
+        return tag is not None and begin > self.sentence.start and not self._low[tag.end() : end].strip(" ?!？！\"')")
+
+    def _conditional(self) -> bool:
+        return any(self._supposes(at, self.sentence.end) for at in self._clauses.first)
+
+    def _supposes(self, start: int, end: int) -> bool:
+        """Whether a range begins with a condition that is no mere politeness ("if possible", a lead-in)."""
+        condition = self.words.begins("conditions", self._low, start, end)
+        if condition is None:
+            return False
+        polite = self.words.begins("lead_ins", self._low, start, self.sentence.end)
+        return polite is None or polite.end() <= condition.end()
+
+    def _undecided(self) -> bool:
+        return self._has("undecided")
+
+    def _reported(self) -> bool:
+        return self._has("reported") or is_introduced(self._low, self._heading, self.sentence.start, self.words)
+
+    def _corrected(self) -> bool:
+        """Whether a reply corrects a slip of its own ("Oops, wrong folder."): what it takes instead is a step."""
+        if self._speaker == "human":
+            return False
+        start, end = self.sentence
+        begin = max(self._low.rfind("\n", 0, start) + 1, start - _SLIP_CHARACTERS)
+        return self.words.has("slips", self._low, begin, end) is not None

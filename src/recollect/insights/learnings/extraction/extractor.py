@@ -1,0 +1,96 @@
+"""One pass over a session: what was said, what was run, and what both teach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, assert_never
+
+from recollect.insights.learnings.extraction.attempts import Attempts
+from recollect.insights.learnings.extraction.candidates import Draft, Place, evidence_of, learning_of, merged
+from recollect.insights.learnings.extraction.languages.rule import Meaning
+from recollect.insights.learnings.extraction.names import names_of_tests
+from recollect.insights.learnings.extraction.observed import Extracted, Observed, Reading
+from recollect.insights.learnings.extraction.pending import left_to_do
+from recollect.insights.learnings.extraction.places import named_path, root_of
+from recollect.insights.learnings.extraction.spoken import Said, priority_of, things_said
+from recollect.insights.learnings.extraction.versions import versions
+from recollect.model.events import Event
+from recollect.model.learnings.learnings import LearningEvidence, LearningKind, Priority
+from recollect.model.own import INTERNAL_ORIGINATOR, without_own_blocks
+from recollect.model.payloads import AssistantMessage, ToolCall, UserMessage
+from recollect.model.text import one_line, summary_of
+
+_OF_PEOPLE: Final = ("human", "queued")
+
+
+def extract(observed: Observed, reading: Reading, *, home_repo: str = "") -> Extracted:
+    """Return what a session teaches by rules alone. Pure and deterministic: same events, same learnings.
+
+    observed: `store.insights.OfSession`, or anything like it. reading: how prose and commands are read
+    (`pipeline.learning.reading`). home_repo: the repository of a session that names none. Events of subagents, injected
+    messages and sessions of our own teach nothing that somebody said.
+    """
+    session, events = observed.session, observed.events
+    if session.originator == INTERNAL_ORIGINATOR:
+        return Extracted([], len(events))
+    attempts = Attempts(observed, reading)
+    drafts = [
+        *_spoken(observed, reading),
+        *attempts.works(),
+        *attempts.repairs(),
+        *versions(observed, attempts),
+        *names_of_tests(observed),
+        *left_to_do(observed),
+    ]
+    made = (learning_of(draft, session, home_repo) for draft in drafts)
+    return Extracted(merged(one for one in made if one is not None), len(events))
+
+
+def _spoken(observed: Observed, reading: Reading) -> Iterator[Draft]:
+    if observed.session.parent_session:
+        return  # an agent wrote its prompts
+    root = root_of(observed)
+    before: Event | None = None
+    for event in observed.events:
+        payload = event.payload
+        if isinstance(payload, UserMessage):
+            if payload.origin in _OF_PEOPLE and payload.text and not event.is_sidechain:
+                text = without_own_blocks(payload.text)
+                for said in things_said(text, reading, after_work=before is not None):
+                    yield _draft_of(said, event, before, root)
+        elif (
+            (isinstance(payload, AssistantMessage) and payload.text) or isinstance(payload, ToolCall)
+        ) and not event.is_sidechain:
+            before = event
+
+
+def _kind_of(meaning: Meaning, *, is_order: bool) -> LearningKind:
+    match meaning:
+        case "correction" | "action":
+            return meaning
+        case "rule":
+            return "preference"
+        case "explicit":
+            return "preference" if is_order else "fact"
+        case "place":
+            return "fact"
+        case _:
+            assert_never(meaning)
+
+
+def _draft_of(said: Said, event: Event, before: Event | None, root: str) -> Draft:
+    meaning = said.rule.meaning
+    evidence: list[LearningEvidence] = [evidence_of(event, "user", said.text)]
+    features = {said.rule.id: said.rule.weight}
+    kind = _kind_of(meaning, is_order=said.is_order)
+    path = named_path(said.text, root)
+    place = Place("path", path) if path and meaning != "action" else Place("repo")
+    if kind == "preference" and not path and not said.is_here:
+        place = Place("user")
+    priority: Priority = ""
+    if meaning == "correction" and before is not None:
+        evidence.append(evidence_of(before, "assistant", one_line(summary_of(before.payload), 200)))
+        features["after the assistant's act"] = 0.05
+    if meaning == "action":
+        priority = priority_of(getattr(event.payload, "text", ""), said.language)
+    return Draft(kind, said.text, place, "user", evidence, features, priority)

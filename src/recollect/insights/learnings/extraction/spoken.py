@@ -1,0 +1,318 @@
+"""What people say that should be learned: remembered things, rules, corrections, things to do later, local services.
+
+A message is read as its words stand: only prose that a person typed, sentence by sentence, never a question, a thought,
+somebody else's words, code or a pasted text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Final, NamedTuple
+
+from ahocorasick_rs import AhoCorasick, Implementation
+
+from recollect.insights.learnings.extraction.languages import LANGUAGES, Language, Meaning, SpokenRule
+from recollect.insights.learnings.extraction.observed import Reading
+from recollect.model.learnings.learnings import Priority
+
+CAP: Final = 65_536
+"""Characters of a message that are read."""
+MOST_SENTENCES: Final = 14
+"""A longer message describes a task; only what is asked to be remembered or holds from now on is taken from it."""
+MOST_OF_A_MESSAGE: Final = 4
+_LONG: Final = 2_400
+"""Characters of prose from which a message counts as a description too."""
+_LONGEST_MARKED: Final = 4_000
+"""Characters of a message that the language packs read; longer ones are mostly pasted."""
+_LEAST: Final = 6
+_LOCAL: Final = re.compile(r"(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0)(?::\d{2,5})?")
+_LEAD_INS: Final = 5
+_SCRIPTED: Final = re.compile(
+    r"\s*(?:<|you are (?:an?|the|now|in|working|helping)\b|your task is\b|act as\b|# ?(?:role|task|instructions"
+    r"|context|goal)"
+    r"|we're currently solving|this session is being continued|caveat: the messages below|du bist (?:ein|der|die)\b)",
+    re.IGNORECASE,
+)
+"""How prompts begin that a program or a template wrote."""
+_QUESTION: Final = ("?", "？", "か。", "吗", "嗎", "呢")
+_POLITE: Final = re.compile(
+    r"(?:can|could|would|will) you (?:please |kindly |also )?(?=(?:always|never|remember|keep in mind|from now on"
+    r"|stop|remind)\b)"
+    r"|(?:kannst|könntest|würdest) du (?:bitte |dir bitte )?(?=(?:immer|nie|ab jetzt|in zukunft|künftig)\b)"
+)
+"""Questions in form that are orders."""
+
+
+class Said(NamedTuple):
+    """Something said that should be learned: characters start to end of the message, and what is kept of them."""
+
+    rule: SpokenRule
+    start: int
+    end: int
+    text: str
+    language: Language
+    is_order: bool
+    """Whether the words say how to work (else they state something)."""
+    is_here: bool
+    """Whether they name the repository or something in it."""
+
+
+_PLAIN_WORD: Final = re.compile(r"[^\W\d_]+")
+_ENGLISH: Final = frozenset(
+    "the to is it you and of that this for with on be are if should can we have add use make not in my your just"
+    " when from".split()
+)
+_NOT_ENGLISH: Final = frozenset(
+    "der die das und ist nicht ein eine wir ich es zu den mit für auf bitte el la los las que para por con una en"
+    " no del y o"
+    " le les des est pas une pour dans sur on tu nous não uma os um com se da do em isso".split()
+)
+"""The commonest words of the other languages of Latin script; the others have a script of their own."""
+_BANS: Final = re.compile(
+    r"\b(?:off limits|under no circumstances|never|forbidden|not allowed|must not|mustn't|no more|no longer|scratch"
+    r" that|changed my mind"
+    r"|change of plan|slept on it|never mind what|undo|revert|roll back|back to|(?:i|we) (?:said|thought|wanted))\b"
+)
+_MEANINGS: Final[dict[str, Meaning]] = {
+    "rule": "rule",
+    "preference": "rule",
+    "ban": "correction",
+    "reversal": "correction",
+}
+_RULES_OF_MARKERS: Final = {
+    category: SpokenRule(f"marked as {category}", meaning, 0.55, (), "") for category, meaning in _MEANINGS.items()
+}
+_WEAK: Final = (".none", ".none_of")
+"""Markers of a plain "no X", which mostly says what there is."""
+_BY_CODE: Final = {language.code: language for language in LANGUAGES}
+
+
+class _Sentence(NamedTuple):
+    start: int
+    end: int
+    low: str
+
+
+def things_said(text: str, reading: Reading, *, after_work: bool) -> list[Said]:
+    """Return what a message that a person typed says that should be learned, in order; at most four.
+
+    after_work: the assistant has said or done something before; only then there is something to correct.
+    """
+    text = text[:CAP]
+    low = _lower(text)
+    cues = _cues_in(low)
+    languages = [language for language in LANGUAGES if not cues.isdisjoint(language.cues)]
+    has_markers = len(low) <= _LONGEST_MARKED and _may_have_markers(low)
+    if not (languages or has_markers) or _SCRIPTED.match(text):
+        return []
+    prose = _with_local_addresses(_lower(reading.prose(text, of_human=True)), low)
+    ranges = [_Sentence(start, end, prose[start:end]) for start, end in reading.sentences(prose)]
+    is_long = len(ranges) > MOST_SENTENCES or sum(len(s.low) for s in ranges) > _LONG
+    wanted: set[Meaning] = {"explicit", "rule", "action"} if is_long else {"explicit", "rule", "action", "place"}
+    if after_work and not is_long:
+        wanted.add("correction")
+    found: list[Said] = []
+    for place in range(len(ranges)):
+        said = _said_at(text, ranges, place, languages, wanted)
+        if said is not None and not any(one.start < said.end and said.start < one.end for one in found):
+            found.append(said)
+    if has_markers and not is_long:
+        found += _marked(text, ranges, reading, found, wanted)
+    return sorted(found, key=lambda said: said.start)[:MOST_OF_A_MESSAGE]
+
+
+def _may_have_markers(low: str) -> bool:
+    """Tell whether a message is worth the language packs: they cost as much as all rules here together.
+
+    It is where it is not English, and English where a word stands in it by which they know a ban or a change of mind.
+    """
+    words = _PLAIN_WORD.findall(low, 0, 1_500)
+    english = sum(word in _ENGLISH for word in words)
+    others = sum(word in _NOT_ENGLISH for word in words)
+    return english <= others or (not low[:1_500].isascii() and english < 4) or _BANS.search(low) is not None
+
+
+def _marked(
+    text: str, ranges: Sequence[_Sentence], reading: Reading, found: Sequence[Said], wanted: set[Meaning]
+) -> Iterator[Said]:
+    """Yield sentences in which distilling's language packs see a rule, a preference, a ban or a change of mind.
+
+    They know eight languages far beyond the rules here. Not taken are their English rules and preferences, which are
+    mostly about the product that is being built ("all events should have …").
+    """
+    taken = [(said.start, said.end) for said in found]
+    for marker in reading.markers(text):
+        meaning = _MEANINGS.get(marker.category)
+        is_spec = marker.category in ("rule", "preference") and marker.language == "en"
+        if meaning not in wanted or is_spec or marker.strength != "strong" or marker.rule.endswith(_WEAK):
+            continue
+        one = next((s for s in ranges if s.start <= marker.start < s.end), None)
+        language = _BY_CODE.get(marker.language)
+        if one is None or language is None or any(start < one.end and one.start < end for start, end in taken):
+            continue
+        if _read(language.doubtful).search(one.low) or _read(language.reported).search(one.low):
+            continue
+        taken.append((one.start, one.end))
+        start = one.start + _after_lead_ins(one.low, language)
+        rule = _RULES_OF_MARKERS[marker.category]
+        kept = text[start : one.end].strip(" \t\r\n,;:–—-")
+        is_here = _read(language.here).search(one.low) is not None
+        yield Said(rule, start, one.end, kept, language, meaning == "rule", is_here)
+
+
+@cache
+def _matcher() -> AhoCorasick:
+    """Return one matcher for the cues of all languages, made when the first message is read."""
+    cues = dict.fromkeys(cue for language in LANGUAGES for cue in language.cues)
+    return AhoCorasick(tuple(cues), implementation=Implementation.DFA)
+
+
+def _cues_in(low: str) -> frozenset[str]:
+    return frozenset(_matcher().find_matches_as_strings(low, overlapping=True))
+
+
+def _with_local_addresses(prose: str, low: str) -> str:
+    """Return prose in which addresses of this machine can be read; other links and inline code stay covered."""
+    if "localhost" not in low and "0.0.1" not in low and "0.0.0.0" not in low:  # noqa: S104 - a text is looked for
+        return prose
+    for found in _LOCAL.finditer(low):
+        if prose[found.start()].strip():
+            prose = prose[: found.start()] + found[0] + prose[found.end() :]
+    return prose
+
+
+def _lower(text: str) -> str:
+    low = text.lower()
+    if len(low) != len(text):
+        low = "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
+    return low.replace("’", "'").replace("\xa0", " ")
+
+
+def _said_at(
+    text: str, ranges: Sequence[_Sentence], place: int, languages: Sequence[Language], wanted: set[Meaning]
+) -> Said | None:
+    one = ranges[place]
+    cues = _cues_in(one.low)
+    for language in languages:
+        is_refused = place > 0 and _read(language.refusal).fullmatch(ranges[place - 1].low.strip()) is not None
+        if not is_refused and cues.isdisjoint(language.cues):
+            continue
+        skipped = _after_lead_ins(one.low, language)
+        words = one.low[skipped:]
+        if polite := _POLITE.match(words):
+            skipped += polite.end()
+            words = one.low[skipped:].rstrip(" ?.")
+        elif words.rstrip(" .!)\"'").endswith(_QUESTION) or _read(language.questions).match(words):
+            continue
+        if is_refused and "correction" in wanted:
+            words, skipped = f"no. {words}", skipped - 4
+            cues = cues | {"no"}
+        for rule in language.rules:
+            if rule.meaning in wanted and not cues.isdisjoint(rule.cues):
+                said = _said_by(rule, text, ranges, place, (skipped, words), language)
+                if said is not None:
+                    return said
+    return None
+
+
+def _said_by(
+    rule: SpokenRule,
+    text: str,
+    ranges: Sequence[_Sentence],
+    place: int,
+    at: tuple[int, str],
+    language: Language,
+) -> Said | None:
+    skipped, words = at
+    match = rule.expression.match(words)
+    if match is None or (rule.is_alone and len(ranges) > 1):
+        return None
+    one = ranges[place]
+    is_doubtful = _read(language.doubtful).search(words) or _read(language.reported).search(words)
+    if is_doubtful and rule.meaning != "explicit":
+        return None
+    has_said = "said" in rule.expression.groupindex and match["said"] is not None
+    start = one.start + max(0, skipped + (match.start("said") if has_said else 0))
+    end = one.start + max(0, skipped) + len(words) if not has_said else one.start + skipped + match.end("said")
+    end = min(end, one.end)
+    if rule.with_next:
+        if place + 1 == len(ranges) or not _goes_on(ranges[place + 1].low, language):
+            return None
+        end = ranges[place + 1].end
+    elif rule.meaning == "correction" and place + 1 < len(ranges) and _FORBIDS.match(_lower(text[start:end])):
+        after = ranges[place + 1]
+        words_after = after.low[_after_lead_ins(after.low, language) :]
+        if _is_near(text, one, after) and _goes_on(after.low, language) and not _FORBIDS.match(words_after):
+            end = after.end
+    if rule.with_before:
+        if rule.meaning == "explicit" and place == 0:
+            return None
+        if place and _is_near(text, ranges[place - 1], one) and _may_stand_before(ranges[place - 1].low, language):
+            start = ranges[place - 1].start + _after_lead_ins(ranges[place - 1].low, language)
+            end = ranges[place - 1].end if rule.meaning == "explicit" else end
+        elif rule.meaning == "explicit":
+            return None
+    kept = text[start:end].strip(" \t\r\n,;:–—-")
+    if len(kept) < _LEAST or not any(c.isalpha() for c in kept):
+        return None
+    is_order = _read(language.orders).match(_lower(kept)) is not None
+    is_here = _read(language.here).search(_lower(text[one.start : one.end])) is not None
+    return Said(rule, start, end, kept, language, is_order, is_here)
+
+
+def _after_lead_ins(low: str, language: Language) -> int:
+    at, lead_in = 0, _read(language.lead_ins)
+    for _ in range(_LEAD_INS):
+        found = lead_in.match(low, at)
+        if found is None or found.end() == at or found.end() >= len(low):
+            break
+        at = found.end()
+    return at
+
+
+def _goes_on(low: str, language: Language) -> bool:
+    """Tell whether a sentence may say what is right after one that says what is wrong."""
+    words = low[_after_lead_ins(low, language) :]
+    if words.rstrip().endswith(_QUESTION) or _read(language.questions).match(words):
+        return False
+    if _read(language.doubtful).search(words):
+        return False
+    return _read(language.orders).match(words) is not None or _STATES.match(words) is not None
+
+
+_FORBIDS: Final = re.compile(r"(?:please )?(?:don'?t|do not|never|stop|nicht|keine?|hör auf)\b[^,;:]*$")
+"""What only forbids: the next sentence may say what is right."""
+_STATES: Final = re.compile(
+    r"(?:it|that|this|they|the [\w`.-]{2,40}|[\w`.]{2,40}) (?:is|are|should|must|needs?|has|have|belongs?|goes"
+    r"|lives)\b|instead\b|we\b"
+    r"|(?:das|es|die|der) (?:ist|sind|muss|soll|gehört|heißt|liegt)\b|richtig\b|stattdessen\b"
+)
+
+
+def _may_stand_before(low: str, language: Language) -> bool:
+    words = low.strip()
+    return (
+        len(words) >= _LEAST
+        and not words.endswith(_QUESTION)
+        and _read(language.questions).match(words) is None
+        and _read(language.refusal).fullmatch(words) is None
+    )
+
+
+def _is_near(text: str, before: _Sentence, one: _Sentence) -> bool:
+    return one.start - before.end < 40 and "\n\n" not in text[before.end : one.start]
+
+
+@cache
+def _read(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def priority_of(text: str, language: Language) -> Priority:
+    """Return the priority that words name, "" for none."""
+    low = _lower(text)
+    if _read(language.urgent).search(low):
+        return "urgent"
+    return "high" if _read(language.important).search(low) else ""

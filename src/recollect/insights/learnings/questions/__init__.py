@@ -1,0 +1,24 @@
+"""Asks a model what it would learn of some turns: what it is shown, what it may answer, what of that can be kept.
+
+What is sent where, and what it costs: docs/learning-models.md.
+"""
+
+from recollect.insights.learnings.questions.batches import TurnBatch, TurnGroup, batch_of, batches_of, groups_of
+from recollect.insights.learnings.questions.model import EXTRACTOR, Asked, Preview, ask, job_key, preview
+from recollect.insights.learnings.questions.prompts import PROMPT_VERSION, SYSTEM
+
+__all__ = [
+    "EXTRACTOR",
+    "PROMPT_VERSION",
+    "SYSTEM",
+    "Asked",
+    "Preview",
+    "TurnBatch",
+    "TurnGroup",
+    "ask",
+    "batch_of",
+    "batches_of",
+    "groups_of",
+    "job_key",
+    "preview",
+]

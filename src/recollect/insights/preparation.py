@@ -1,0 +1,96 @@
+"""From events to signals, nodes and a digest: the pure pipeline, one session at a time, then over sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from recollect.insights.digests import digest_of
+from recollect.insights.sessions import session_of
+from recollect.insights.stages import Gated, GateRule, Lineage, Relations, Stages
+from recollect.insights.stream import Load, SessionEvents, by_session
+from recollect.model.events import Event
+from recollect.model.insights.digests import Digest
+from recollect.model.insights.nodes import Decision, Episode, Node, Speaker
+from recollect.model.insights.signals import Signal
+from recollect.model.payloads import UserMessage
+from recollect.model.sessions import Session
+
+
+class Analysis(NamedTuple):
+    """What one session gave. nodes: conversations, decisions, episodes, bindings, each kind in canonical order."""
+
+    session: Session
+    signals: list[Signal]
+    nodes: list[Node]
+    digest: Digest
+
+
+def default_stages(rules: Sequence[GateRule] = ()) -> Stages:
+    """Return the stages that ship. rules: of the configuration. Raises ConfigError for a rule that cannot be used."""
+    from recollect.insights.decisions import ClauseDecider
+    from recollect.insights.decisions.bindings import PathAndTimeBinder
+    from recollect.insights.decisions.gate import RuleGate
+    from recollect.insights.decisions.relations import SubjectRelator
+    from recollect.insights.decisions.segment import TurnSegmenter
+    from recollect.insights.episodes import EditGrouper
+    from recollect.insights.signals import RuleObserver
+
+    return Stages(
+        RuleObserver(), RuleGate(rules), TurnSegmenter(), ClauseDecider(), EditGrouper(), PathAndTimeBinder(),
+        SubjectRelator(),
+    )  # fmt: skip
+
+
+def analyse(
+    events: Iterable[Event], *, session: Session | None = None, stages: Stages | None = None, load: Load | None = None,
+    task_patterns: Sequence[str] = (),
+) -> Analysis:  # fmt: skip
+    """Return what the events of one session mean. session: what is known of it, else the events tell.
+
+    load: see `SessionEvents`. task_patterns: see `task_refs`; empty: those that ship. Pure: the same events give the
+    same, whatever else is stored.
+    """
+    stages = stages or default_stages()
+    stream = SessionEvents(events, load=load)
+    about = session or session_of(stream.events)
+    signals = stages.observer.signals(stream)
+    gated = gate(stream, stages)
+    conversations = stages.segmenter.conversations(stream, gated)
+    decisions = stages.decider.decisions(stream, conversations)
+    episodes = stages.grouper.episodes(stream, signals)
+    bindings = stages.binder.bindings(stream, conversations, decisions, episodes)
+    digest = digest_of(stream, about, signals, gated, patterns=task_patterns or None)
+    return Analysis(about, signals, [*conversations, *decisions, *episodes, *bindings], digest)
+
+
+def gate(stream: SessionEvents, stages: Stages) -> list[Gated]:
+    """Return the messages of a session in which the gate found something."""
+    found = []
+    for event in stream.talk():
+        payload = event.payload
+        speaker: Speaker = "human" if isinstance(payload, UserMessage) else "assistant"
+        text: str = getattr(payload, "text", "")
+        markers = stages.gate.markers(text, speaker)
+        if markers:
+            found.append(Gated(event, text, speaker, markers))
+    return found
+
+
+def prepare(events: Iterable[Event], *, stages: Stages | None = None) -> list[Node]:
+    """Return the nodes of any number of sessions: of each in turn, then the bindings that reach over sessions."""
+    stages = stages or default_stages()
+    analyses = [analyse(of_one, stages=stages) for of_one in by_session(events).values()]
+    return [*(node for analysis in analyses for node in analysis.nodes), *relate(analyses, stages).bindings]
+
+
+def relate(analyses: Sequence[Analysis], stages: Stages) -> Relations:
+    """Return what the decisions and episodes of several sessions have to do with each other."""
+    lineage = {
+        a.session.session_uid: Lineage(a.session.parent_session, a.session.root_session, a.session.repo)
+        for a in analyses
+    }
+    nodes = [node for analysis in analyses for node in analysis.nodes]
+    decisions = [node for node in nodes if isinstance(node, Decision)]
+    episodes = [node for node in nodes if isinstance(node, Episode)]
+    return stages.relator.relate(decisions, episodes, lineage)

@@ -1,0 +1,184 @@
+"""What fixed an error: what came between a failed call and the success of the same call, told from the events there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from recollect.insights.commands import Simple, is_preparing, simple_commands
+from recollect.insights.retro.report import FixLine, How
+from recollect.insights.signals.calls import Tried, endings_of
+from recollect.insights.signals.runs import ran_by
+from recollect.insights.stream import SessionEvents
+from recollect.model.events import Event
+from recollect.model.insights.nodes import Evidence
+from recollect.model.insights.signals import ErrorSeen, Retry, Signal
+from recollect.model.payloads import FileEdit
+from recollect.model.text import one_line
+
+MAX_EVENTS = 200
+"""Events looked at before the call that worked: what fixed it stands close before it."""
+_LOOKING = frozenset(
+    "ls cat head tail less more bat grep egrep fgrep rg ag find fd tree stat file wc which whereis type pwd ps df du "
+    "date env printenv id whoami uname man jq sort uniq cut diff cmp ping nslookup".split()
+)
+_LOOKING_VERBS = frozenset(
+    f"git {verb}" for verb in "status diff log show blame branch remote rev-parse ls-files grep describe reflog".split()
+)
+_CHECKING = re.compile(
+    r"\b(?:test|tests|build|compile|check|lint|typecheck|type-check|tsc|mypy|ruff|eslint|clippy|vet|pyright)\b"
+)
+"""Commands that only tell whether something works."""
+
+EventsBetween = Callable[[str, int, int], Iterable[Event]]
+"""(session_uid, first_seq, last_seq) → the events of a session from one seq to another, whole."""
+
+
+class Repair(NamedTuple):
+    """An error after which the same call worked. call: the seq of the failed call, or of its result where nobody knows
+    it."""
+
+    error: ErrorSeen
+    call: int
+    failed: Evidence
+    worked: Evidence
+
+
+def repairs_of(signals: Sequence[Signal]) -> list[Repair]:
+    """Return the errors of a session after which the same call worked, in order; each error once.
+
+    A call that failed several times in a row is repaired each time by what came after the last failure.
+    """
+    by_result = {_place(s.evidence[0]): s for s in signals if isinstance(s, ErrorSeen)}
+    by_call = {_place(s.evidence[1]): s for s in by_result.values() if len(s.evidence) > 1}
+    chains: dict[tuple[str, int], list[ErrorSeen]] = {}
+    repaired: dict[tuple[str, int], Repair] = {}
+    for retry in signals:
+        if not isinstance(retry, Retry) or len(retry.evidence) < 2:
+            continue
+        call, failed = retry.evidence[0], retry.evidence[1]
+        before = by_result.get(_place(failed))
+        if before is None:
+            continue
+        chain = chains.setdefault(_place(failed), [before])
+        if retry.ok is True:
+            for error in chain:
+                place = _place(error.evidence[0])
+                repaired.setdefault(place, Repair(error, _seq_of_call(before), failed, call))
+        elif (again := by_call.get(_place(call))) is not None:
+            chains[_place(again.evidence[0])] = [*chain, again]
+    return sorted(repaired.values(), key=lambda repair: (repair.worked.seq, repair.error.evidence[0].seq))
+
+
+def fix_of(repair: Repair, between: EventsBetween, *, root: str = "") -> FixLine | None:
+    """Return what fixed an error; None where the events are no longer there. root: paths below it are told from there.
+
+    The last edit or command that changes something counts, where it succeeded; commands that only look, test or build
+    do not. Without one it is that the same target was read first, else the call itself: put otherwise, or tried again.
+    """
+    uid, last = repair.worked.session_uid, repair.worked.seq
+    first = max(repair.call, last - MAX_EVENTS)
+    stream = SessionEvents(between(uid, first, last))
+    tried = list(endings_of(stream).values())
+    worked = next((one for one in tried if _is(one.call.event, repair.worked)), None)
+    if worked is None:
+        return None
+
+    def line(how: How, what: str, seq: int) -> FixLine:
+        return FixLine(
+            how=how,
+            what=one_line(below(what, root)),
+            evidence=f"{uid}#{seq}",
+            failed=cite(repair.failed),
+            worked=cite(repair.worked),
+        )
+
+    changed = _last_change(stream, tried, repair)
+    if changed is not None:
+        return line(*changed)
+    read = _read_before(tried, worked, repair)
+    if read is not None:
+        return line("read", read.target, read.call.event.seq)
+    failed = next((one for one in tried if one.call.event.seq == repair.call), None)
+    is_other = failed is not None and failed.call.call.arguments != worked.call.call.arguments
+    return line("call" if is_other else "again", worked.exact or worked.tool, repair.worked.seq)
+
+
+def below(path: str, root: str) -> str:
+    """Return a path as it is called below a folder, with "/"; as written where it does not lie there.
+
+    Windows compares without case, but a path that only differs so is rare enough to be shown whole.
+    """
+    plain, folder = path.replace("\\", "/"), root.replace("\\", "/").rstrip("/")
+    if folder and plain.startswith(f"{folder}/"):
+        return plain[len(folder) + 1 :]
+    return path.removeprefix("./")
+
+
+def cite(evidence: Evidence) -> str:
+    """Return the citation of a piece of evidence, `session_uid#seq`."""
+    return f"{evidence.session_uid}#{evidence.seq}"
+
+
+def _read_before(tried: Sequence[Tried], worked: Tried, repair: Repair) -> Tried | None:
+    """Return the last successful look at the target of the call that worked, None where there is none."""
+    if not worked.target or worked.call.call.canonical == "read":
+        return None
+    for one in reversed(tried):
+        is_between = repair.failed.seq < one.call.event.seq < repair.worked.seq
+        is_look = one.call.call.canonical == "read" and one.target == worked.target
+        if is_between and is_look and one.ending in ("ok", "unsaid"):
+            return one
+    return None
+
+
+def _last_change(stream: SessionEvents, tried: Sequence[Tried], repair: Repair) -> tuple[How, str, int] | None:
+    """Return (how, what, seq) of the last change between the failure and the success."""
+    after, before = repair.failed.seq, repair.worked.seq
+    lost = {one.call.call.call_id for one in tried if one.ending in ("failed", "denied", "interrupted")} - {""}
+    found: list[tuple[int, How, str]] = []
+    for event in stream.events:
+        payload = event.payload
+        is_edit = isinstance(payload, FileEdit) and payload.operation != "checkpoint" and payload.call_id not in lost
+        if is_edit and after < event.seq < before:
+            found.append((event.seq, "edit", getattr(payload, "path", "")))
+    for one in tried:
+        is_done = one.call.call.canonical == "shell" and one.ending in ("ok", "unsaid")
+        if is_done and after < one.call.event.seq < before and _changes(one.exact):
+            found.append((one.call.event.seq, "command", one.exact))
+    if not found:
+        return None
+    seq, how, what = max(found)
+    return how, what, seq
+
+
+def _changes(command: str) -> bool:
+    """Tell whether a command may change something: a part of it does more than look, prepare, test or build."""
+    return any(
+        c.to_file not in ("", "/dev/null")
+        or not (is_preparing(c) or _is_looking(c.program, c.words) or _is_checking(c))
+        for c in simple_commands(command)
+    )
+
+
+def _is_checking(simple: Simple) -> bool:
+    return ran_by([simple]) is not None or _CHECKING.search(" ".join((simple.program, *simple.words[1:3]))) is not None
+
+
+def _is_looking(program: str, words: Sequence[str]) -> bool:
+    if program == "sed":
+        return not any(word.startswith(("-i", "--in-place")) for word in words)
+    return program in _LOOKING or " ".join((program, *words[1:2])) in _LOOKING_VERBS
+
+
+def _seq_of_call(error: ErrorSeen) -> int:
+    return error.evidence[1].seq if len(error.evidence) > 1 else error.evidence[0].seq
+
+
+def _is(event: Event, evidence: Evidence) -> bool:
+    return (event.event_id, event.part) == (evidence.event_id, evidence.part)
+
+
+def _place(evidence: Evidence) -> tuple[str, int]:
+    return evidence.event_id, evidence.part

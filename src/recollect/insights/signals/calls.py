@@ -1,0 +1,202 @@
+"""How each tool call ended, and on what it worked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from recollect.insights.commands import Simple, command_of, is_preparing, simple_commands, subject_of
+from recollect.insights.signals.errors import telling_line
+from recollect.insights.stream import Call, SessionEvents
+from recollect.model.events import Event
+from recollect.model.payloads import Json, Lifecycle, ToolCall, ToolResult
+from recollect.model.text import flatten, paths_in
+
+Ending = Literal["ok", "failed", "expected", "denied", "interrupted", "open", "unsaid"]
+"""expected: a non-zero exit that only answers a question (`grep` found nothing); open: no result came; unsaid: a result
+came and the agent does not say how it went."""
+
+EXPECTED_EXITS: Mapping[str, frozenset[int]] = {
+    name: frozenset(codes)
+    for names, codes in (
+        ("grep egrep fgrep zgrep rg ag ack findstr", (1,)),
+        ("diff cmp colordiff", (1,)),
+        ("test [ [[ expr", (1,)),
+        ("pgrep pidof which where whereis type hash", (1,)),
+        ("robocopy", (1, 2, 3, 4, 5, 6, 7)),
+    )
+    for name in names.split()
+}
+"""Exit codes that are an answer and no error, by program: nothing found, files differ, it is not so. After each
+program's own manual; anything else a program exits with is an error."""
+_EXPECTED_OF_GIT = {"grep": 1, "diff": 1, "check-ignore": 1, "merge-base": 1, "show-ref": 1}
+
+_DENIED = (
+    r"(?:the )?user (?:doesn't want|does not want|rejected|denied|declined|refused|chose not)"
+    r"|.{0,80}?(?:rejected|denied|declined|refused|not approved) by (?:the )?user|.{0,120}?you haven't granted"
+    r"|.{0,40}?tool (?:use|call) was (?:rejected|denied)"
+    r"|.{0,40}?user did not (?:approve|allow)|permission for this action (?:has been|was) denied"
+)
+_INTERRUPTED = (
+    r"\[?(?:request )?interrupted by (?:the )?user|.{0,40}?(?:operation|request|tool|command|execution)\]? (?:was )?"
+    r"(?:cancell?ed|interrupted) by|.{0,40}?user cancell?ed|command aborted\s*$|\[operation cancelled\]|aborted by user"
+)
+_REFUSALS = re.compile(
+    r"(?:permission_|user_|tool_)?(?:den(?:y|ied)|reject(?:ed)?|declined?|refused?|disallow(?:ed)?|cancell?ed|cancel|abort)"
+    r"(?:_by_user|_once|_always)?",
+    re.IGNORECASE,
+)
+"""Words that by themselves answer a question for permission with no."""
+ANSWERS = ("permission", "tool_completed")
+"""Lifecycle names that may say how a question for permission was answered."""
+_ANSWER_KEYS = ("outcome", "decision", "response", "result", "answer", "status", "verdict")
+_QUERY_KEYS = ("query", "pattern", "regex", "q", "search", "glob", "url", "uri", "prompt", "description", "name")
+TARGET_CHARS = 300
+"""What is longer is no target: short enough that no light event leaves it out (`SessionEvents`)."""
+
+
+class Tried(NamedTuple):
+    """A call and how it ended. target: a path, what a command is about, a url or a query; "" where it has none.
+    exact: the whole command or all short arguments, to tell the same call from a similar one."""
+
+    call: Call
+    ending: Ending
+    target: str
+    exact: str
+    line: str = ""
+    """What went wrong, where it failed: see `telling.telling_line`."""
+    commands: Sequence[Simple] = ()
+    """Of a shell call: its simple commands."""
+
+    @property
+    def tool(self) -> str:
+        """The canonical tool, or the name of one that has no other."""
+        return tool_of(self.call.call)
+
+
+def tool_of(call: ToolCall) -> str:
+    """Return the canonical name of a tool; where it is "mcp" or "other", the name that the agent gives it."""
+    return call.name if call.canonical in ("mcp", "other", "") and call.name else call.canonical
+
+
+def endings_of(session: SessionEvents) -> dict[str, Tried]:
+    """Return every call of a session with how it ended, by its key in `SessionEvents.calls`."""
+    refused = set()
+    for event in session.of(Lifecycle):
+        answer = event.payload
+        if isinstance(answer, Lifecycle) and answer.name in ANSWERS and is_refusal(note_of(session, event)):
+            refused.add(answer.call_id)
+    return {key: _tried(session, call, is_refused=key in refused) for key, call in session.calls.items()}
+
+
+def note_of(session: SessionEvents, event: Event) -> Lifecycle:
+    """Return a lifecycle event's payload, whole where its text was left out. Ask only for what may be of interest."""
+    payload = event.payload
+    if isinstance(payload, Lifecycle) and not payload.text:
+        payload = session.whole(event).payload
+    return payload if isinstance(payload, Lifecycle) else Lifecycle()
+
+
+def is_refusal(payload: Lifecycle) -> bool:
+    """Tell whether an answer to a question for permission said no."""
+    if payload.name not in ANSWERS:
+        return False
+    detail = payload.detail if isinstance(payload.detail, dict) else {}
+    if isinstance(detail.get("denied"), bool):
+        return bool(detail["denied"])
+    said = [detail.get(key) for key in _ANSWER_KEYS]
+    if payload.name == "permission":
+        lines = payload.text[:2000].strip().splitlines()
+        said += [*lines[:1], *lines[-1:]]
+        if is_denial(payload.text):
+            return True
+    return any(isinstance(answer, str) and _REFUSALS.fullmatch(answer.strip()) for answer in said)
+
+
+def _tried(session: SessionEvents, call: Call, *, is_refused: bool) -> Tried:
+    is_shell = call.call.canonical == "shell"
+    command = command_of(session, call.event) if is_shell else ""
+    commands = simple_commands(command) if command else ()
+    target = subject_of(commands) if is_shell else _target_of(call.call.arguments)
+    exact = command if is_shell else target
+    if call.result is None:
+        return Tried(call, "denied" if is_refused else "open", target, exact, "", commands)
+    result = call.result.payload
+    if not isinstance(result, ToolResult):
+        return Tried(call, "unsaid", target, exact, "", commands)
+    if result.ok is not False and not result.exit_code:
+        said = result.ok is True or result.exit_code == 0
+        return Tried(call, "denied" if is_refused else "ok" if said else "unsaid", target, exact, "", commands)
+    text = text_of(session, call.result)
+    ending: Ending = "failed"
+    if is_refused or is_denial(text):
+        ending = "denied"
+    elif is_interruption(text):
+        ending = "interrupted"
+    elif is_shell and is_expected(commands, result.exit_code):
+        ending = "expected"
+    return Tried(call, ending, target, exact, telling_line(text) if ending == "failed" else "", commands)
+
+
+def text_of(session: SessionEvents, event: Event) -> str:
+    """Return what a result says, whole: its text, else its structured output."""
+    payload = event.payload
+    if isinstance(payload, ToolResult) and not payload.text:
+        payload = session.whole(event).payload
+    if not isinstance(payload, ToolResult):
+        return ""
+    return payload.text or (flatten(payload.structured) if payload.structured is not None else "")
+
+
+def is_denial(text: str) -> bool:
+    """Tell whether a failed result says that a person did not allow the call."""
+    return re.match(_DENIED, text[:400].lstrip(), re.IGNORECASE) is not None
+
+
+def is_interruption(text: str) -> bool:
+    """Tell whether a failed result says that a person stopped the call."""
+    return any(
+        re.match(_INTERRUPTED, part, re.IGNORECASE)
+        for part in (text[:200].strip(), text[-200:].strip().rpartition("\n")[2])
+    )
+
+
+def is_expected(commands: Sequence[Simple], exit_code: int | None) -> bool:
+    """Tell whether a non-zero exit of commands only answers a question, see `EXPECTED_EXITS`.
+
+    The last command decides; of those that it waits for (`&&`) each must only prepare or be such a question itself.
+    """
+    if not exit_code or not commands:
+        return False
+    answered = False
+    for place in range(len(commands) - 1, -1, -1):
+        simple = commands[place]
+        is_last = place == len(commands) - 1
+        if not is_last and simple.joint != "&&":
+            continue
+        if _answers(simple, exit_code):
+            answered = True
+        elif not is_preparing(simple):
+            return False
+    return answered
+
+
+def _answers(simple: Simple, exit_code: int) -> bool:
+    words, program = simple.words, simple.program
+    if program == "git" and len(words) > 1:
+        verb = next((w for w in words[1:] if not w.startswith("-")), "")
+        return _EXPECTED_OF_GIT.get(verb) == exit_code
+    if program == "command":  # `command -v NAME`: is there such a program?
+        return exit_code == 1
+    return exit_code in EXPECTED_EXITS.get(program, ())
+
+
+def _target_of(arguments: Json) -> str:
+    """Return the path, url or query that a call is about, "" for none."""
+    if isinstance(arguments, str):
+        return " ".join(arguments.split()) if len(arguments) <= TARGET_CHARS else ""
+    if not isinstance(arguments, dict):
+        return ""
+    said = [*paths_in(arguments), *(arguments.get(key) for key in _QUERY_KEYS)]
+    return next((" ".join(v.split()) for v in said if isinstance(v, str) and v and len(v) <= TARGET_CHARS), "")

@@ -1,0 +1,164 @@
+"""How requests and sessions ended: completions, and what was left in mid-work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from recollect.insights.signals.turns import Turn
+from recollect.insights.stream import SessionEvents, evidence_of
+from recollect.model.events import Event
+from recollect.model.insights.nodes import Evidence
+from recollect.model.insights.signals import Abandoned, Completion
+from recollect.model.payloads import UserMessage
+
+_TURNED_AWAY = re.compile(
+    r"(?:no,?\s+)?(?:never ?mind|nvm|forget (?:it|about it|that)|(?:please )?(?:stop|cancel|abort)"
+    r"(?: (?:it|that|this|here))?|leave it|don't bother|no need(?: any ?more)?|vergiss es|abbrechen|laisse"
+    r" tomber|déjalo"
+    r"|deixa pra lá|забудь|算了|やめて)(?:[\s.,!].{0,40})?|(?:no|nope|nah)[.! ]*",
+    re.IGNORECASE,
+)
+_ACCEPTED = re.compile(
+    r"(?:(?:ok(?:ay)?|great|cool|nice|perfect|awesome|yes|yep|super)[,. !]{1,3}){0,4}"
+    r"(?:thanks|thank you|thx|ty|cheers|great|perfect|awesome|nice|cool|excellent|good (?:job|work)|well done"
+    r"|lgtm|ok(?:ay)?"
+    r"|looks (?:good|great)|works(?: (?:now|great|fine|perfectly))?|it works|that works|that's it|done|danke|merci"
+    r"|gracias|obrigad[oa]|спасибо|谢谢|ありがとう)(?:[\s.,!].{0,80})?",
+    re.IGNORECASE | re.DOTALL,
+)
+_UNDOES = re.compile(r"/(?:undo|rewind|revert|rollback)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+_ANNOUNCES = re.compile(
+    r"(?:(?:ok(?:ay)?|sure|great|good|perfect|alright|now|next|first|then|so)[,.! ]{1,3}){0,3}"
+    r"(?:let me|let's|i(?:'ll| will|'m going to| am going to| need to| should)(?! be\b| wait| leave| stop| not\b| keep)"
+    r"|now (?:i|let)|next,? i)\b",
+    re.IGNORECASE,
+)
+_LATER = re.compile(
+    r"\b(?:if you|once you|when you|after you|let me know|tell me|want me|would you|you can|please)\b", re.I
+)
+_LAST_CHARS = 1200
+
+
+def completions_of(session: SessionEvents, turns: Sequence[Turn]) -> list[Completion]:
+    """Return the replies that closed a request for which the agent had worked."""
+    found = []
+    for turn in turns:
+        if turn.reply is None or not turn.has_worked or turn.stop is not None or turn.failure is not None:
+            continue
+        evidence: tuple[Evidence, ...] = (evidence_of(turn.reply, "context"),)
+        if turn.asked is not None:
+            evidence = (*evidence, evidence_of(turn.asked, "context"))
+        found.append(
+            Completion(session_uid=session.uid, ts=turn.reply.ts, turn_index=turn.reply.turn_index, evidence=evidence)
+        )
+    return found
+
+
+def abandoned_of(session: SessionEvents, turns: Sequence[Turn]) -> list[Abandoned]:
+    """Return that a session was left in mid-work, with what was left; nothing where it was not."""
+    left = None if is_only_prompts(session) else left_open(turns)
+    if left is None:
+        return []
+    event, reason = left
+    return [
+        Abandoned(
+            session_uid=session.uid,
+            ts=event.ts,
+            turn_index=event.turn_index,
+            evidence=(evidence_of(event, "context"),),
+            reason=reason,
+        )
+    ]
+
+
+def is_only_prompts(session: SessionEvents) -> bool:
+    """Tell whether nothing is known but what people wrote: a history of prompts, whose answers stand elsewhere."""
+    return bool(session.events) and all(type(event.payload) is UserMessage for event in session.events)
+
+
+def left_open(turns: Sequence[Turn]) -> tuple[Event, str] | None:
+    """Return the event at which work was left and a short reason, None where nothing was left open.
+
+    A failure that ended the last request leaves nothing open: it failed.
+    """
+    turn = last_request(turns)
+    if turn is None:
+        return None
+    undone = undone_by(turns)
+    if undone is not None:
+        return undone, "the person undid the last change and asked for nothing more"
+    if turn.asked is not None and not turn.is_command and not turn.has_worked and _TURNED_AWAY.fullmatch(turn.text):
+        return turn.asked, f"the person turned away: {quote(turn.text)}"
+    if turn.failure is not None:
+        return None
+    if turn.stop is not None:
+        denied = turn.last_call is not None and turn.last_call.call.result is turn.stop
+        if denied and turn.last_call is not None and turn.last_call.ending == "denied":
+            return turn.stop, f"a refused call of {turn.last_call.tool} and nothing after it"
+        return turn.stop, "an interrupt and nothing after it"
+    return _unanswered(turn, works=any(t.calls for t in turns))
+
+
+def _unanswered(turn: Turn, *, works: bool) -> tuple[Event, str] | None:
+    last = turn.last_call
+    if turn.reply is not None:
+        if works and not turn.is_closed and turn.end is None and announces(turn.said):
+            return turn.reply, f"the last reply only announces the next step: {quote(last_sentence(turn.said))}"
+        return None
+    if turn.end is not None and turn.has_worked:
+        return None
+    if last is not None:
+        what = "has no result" if last.ending == "open" else "is followed by no reply"
+        return (
+            last.call.event,
+            f"the last tool call ({last.tool}{f' {_cut(last.target, 60)}' if last.target else ''}) {what}",
+        )
+    if turn.asked is not None and not turn.has_worked and not turn.is_command and not is_acceptance(turn):
+        return turn.asked, f"the last human message has no reply: {quote(turn.text)}"
+    return None
+
+
+def is_acceptance(turn: Turn) -> bool:
+    """Tell whether a person's words accept what was done and ask for nothing."""
+    return not turn.is_command and len(turn.text) <= 200 and _ACCEPTED.fullmatch(turn.text) is not None
+
+
+def announces(reply: str) -> bool:
+    """Tell whether a reply ends by saying what the agent does next."""
+    last = last_sentence(reply)
+    if last.endswith(("?", "？")) or _LATER.search(last):
+        return False
+    return _ANNOUNCES.match(last) is not None or (last.endswith(":") and len(reply) < 400)
+
+
+def last_sentence(text: str) -> str:
+    """Return the last sentence of a text."""
+    return next((s.strip() for s in reversed(_SENTENCE.split(text[-_LAST_CHARS:].strip())) if s.strip()), "")
+
+
+def quote(text: str, limit: int = 80) -> str:
+    """Return words in quotation marks on one line, cut at `limit` characters."""
+    return f"“{_cut(text, limit)}”"
+
+
+def _cut(text: str, limit: int) -> str:
+    """Return words on one line, at most `limit` characters."""
+    said = " ".join(text[: limit * 4].split())
+    return said if len(said) <= limit else f"{said[: limit - 1].rstrip()}…"
+
+
+def last_request(turns: Sequence[Turn]) -> Turn | None:
+    """Return the newest turn in which something was asked or done, None for none."""
+    return next((turn for turn in reversed(turns) if turn.is_request), None)
+
+
+def undone_by(turns: Sequence[Turn]) -> Event | None:
+    """Return the command that took back the newest change, with nothing asked after it."""
+    for turn in reversed(turns):
+        if turn.asked is None or not turn.is_command or turn.spent or turn.calls:
+            return None
+        if _UNDOES.match(turn.text):
+            return turn.asked
+    return None
