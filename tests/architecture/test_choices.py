@@ -27,7 +27,7 @@ from recollect.memory import (
 )
 from recollect.model.insights.signals import HumanIntervention
 from recollect.model.learnings.learnings import LearningKind, Priority, Scope
-from recollect.recall.context.learned import score as scoring
+from recollect.recall.context.learnings import score as scoring
 from recollect.recall.context.sources import ContextEvent
 from recollect.store.ports import UsageBy
 from recollect.upkeep.health import learned

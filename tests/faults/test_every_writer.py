@@ -23,8 +23,8 @@ from recollect.index.engine import note_making
 from recollect.index.vectors.files import Files, Generation, Identity
 from recollect.pipeline.hook_drops.aside import Aside
 from recollect.pipeline.hook_drops.files import write_taking
-from recollect.recall.context.learned.beginning import begin
-from recollect.recall.context.learned.person_files import PersonFile
+from recollect.recall.context.learnings.block import begin
+from recollect.recall.context.learnings.person_files import PersonFile
 from recollect.serve.token import home_token
 from recollect.store.sinks.lines import LinesSink
 from recollect.upkeep.copies.last import LastBackup, remember
@@ -67,7 +67,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "index/vectors/files.py": _enforce,
     "pipeline/hook_drops/aside.py": _put_aside,
     "pipeline/hook_drops/files.py": lambda folder: write_taking(str(folder), []),
-    "recall/context/learned/beginning.py": lambda folder: begin([PersonFile("soul.md", str(folder / "soul.md"))]),
+    "recall/context/learnings/block.py": lambda folder: begin([PersonFile("soul.md", str(folder / "soul.md"))]),
     "serve/token.py": home_token,
     "store/sinks/lines.py": _write_lines,
     "upkeep/copies/last.py": lambda folder: remember(folder, LastBackup("b", 1)),

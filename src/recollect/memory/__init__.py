@@ -94,14 +94,14 @@ if TYPE_CHECKING:
         VectorStats,
     )
     from recollect.recall.context.builder import ContextBlock
-    from recollect.recall.context.learned.beginning import Begun
-    from recollect.recall.context.learned.shown import ShownBlock
+    from recollect.recall.context.learnings.block import Begun
+    from recollect.recall.context.learnings.shown import ShownBlock
     from recollect.recall.context.sources import ContextEvent
     from recollect.recall.context.usage import RecallStats
     from recollect.recall.conversations import Conversation, conversations
     from recollect.recall.coverage import Coverage
     from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, DecisionView
-    from recollect.recall.learned.showing import EntryPartView, EntryView
+    from recollect.recall.entries import EntryPartView, EntryView
     from recollect.recall.overview import Cited, Overview
     from recollect.recall.quotes import CONTINUED, clean, quoted
     from recollect.store.insights import KeptNode, KeptSignals
@@ -190,12 +190,12 @@ _NAMES = {
     "recollect.recall.conversations": "Conversation conversations",
     "recollect.recall.coverage": "Coverage",
     "recollect.recall.decisions": "DecisionQuestion DecisionView DecisionsAnswer",
-    "recollect.recall.learned.showing": "EntryPartView EntryView",
+    "recollect.recall.entries": "EntryPartView EntryView",
     "recollect.recall.overview": "Cited Overview",
     "recollect.recall.quotes": "CONTINUED clean quoted",
     "recollect.recall.context.builder": "ContextBlock",
-    "recollect.recall.context.learned.beginning": "Begun",
-    "recollect.recall.context.learned.shown": "ShownBlock",
+    "recollect.recall.context.learnings.block": "Begun",
+    "recollect.recall.context.learnings.shown": "ShownBlock",
     "recollect.recall.context.sources": "ContextEvent",
     "recollect.recall.context.usage": "RecallStats",
     "recollect.store.insights": "KeptNode KeptSignals",

@@ -18,7 +18,7 @@ from recollect.files import write_file
 from recollect.paths import DATABASE_NAME
 from recollect.recall.context.builder import ContextBlock, block_of, block_of_files, build, room_of
 from recollect.recall.context.folders import folder_of
-from recollect.recall.context.learned.person_files import person_files
+from recollect.recall.context.learnings.person_files import person_files
 from recollect.recall.context.sources import Asked, ContextEvent
 from recollect.store.recent import Firing
 from recollect.store.sqlite.recent import SqliteRecentReader
@@ -27,8 +27,8 @@ from recollect.wire import firings_folder
 if TYPE_CHECKING:
     from recollect.config import Config, ContextConfig
     from recollect.recall.answers import SearchAnswer
-    from recollect.recall.context.learned.beginning import Begun
-    from recollect.recall.context.learned.shown import ShownBlock
+    from recollect.recall.context.learnings.block import Begun
+    from recollect.recall.context.learnings.shown import ShownBlock
     from recollect.recall.context.usage import RecallStats
 
 BUDGET_TOKENS = 1200
@@ -138,7 +138,7 @@ class ContextFacet:
 
         Raises StoreError and its kinds.
         """
-        from recollect.recall.context.learned.shown import shown_of
+        from recollect.recall.context.learnings.shown import shown_of
         from recollect.store.sqlite.context_log import read_firings
 
         self.take_spooled()
@@ -154,7 +154,7 @@ class ContextFacet:
 
     def begin(self, *, is_dry_run: bool = False) -> Begun:
         """Write the person's own files where none exists, so that they have something to edit. Raises StoreError."""
-        from recollect.recall.context.learned.beginning import begin
+        from recollect.recall.context.learnings.block import begin
 
         return begin(self._files, is_dry_run=is_dry_run)
 

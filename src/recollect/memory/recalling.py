@@ -15,7 +15,7 @@ from recollect.model.sessions import Session
 from recollect.model.time import required_time
 from recollect.recall.context.folders import folder_of
 from recollect.recall.coverage import Coverage
-from recollect.recall.learned.showing import EntryView, entry_view
+from recollect.recall.entries import EntryView, entry_view
 from recollect.recall.overview import Overview, overview
 from recollect.store.ports import EventFilter, Reader
 from recollect.store.sqlite.session_facts import SessionFacts, repo_of

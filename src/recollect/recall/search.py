@@ -24,9 +24,9 @@ from recollect.model.sessions import gone_among
 from recollect.recall.abstention import CERTAIN, Judgement, judge
 from recollect.recall.answers import Hit, MatchLevel, SearchAnswer
 from recollect.recall.coverage import NOT_INDEXED, NOTHING, left_out_parts, partly
-from recollect.recall.learned.beside import BESIDE_POOL, MAX_BESIDE, beside, parts_for, sure_ones
 from recollect.recall.meaning import NOTHING_NEAR, Meaning
-from recollect.recall.second_look.order import TextStore, look_again
+from recollect.recall.related import BESIDE_POOL, MAX_BESIDE, beside, parts_for, sure_ones
+from recollect.recall.rerank.order import TextStore, look_again
 from recollect.recall.snippets import snippet
 from recollect.store.entries import NOTE_SHARD
 from recollect.store.keys import ENTRY_BASE

@@ -8,7 +8,7 @@ import pytest
 
 from recollect.index.candidates import Candidate
 from recollect.index.ranking import Ranked
-from recollect.recall.second_look.narration import LOOKED_AT, after_answers, is_narration
+from recollect.recall.rerank.narration import LOOKED_AT, after_answers, is_narration
 from recollect.store.ports import HitText
 from tests.recall.memories import MemoryOfTests
 

@@ -22,8 +22,8 @@ from recollect.insights.learnings.user_file import find_region
 from recollect.memory import ContextFacet, LearningNow, LiveStatus
 from recollect.memory.learned.learning.health import learning_now
 from recollect.memory.presence.status import Counters
-from recollect.recall.context.learned.beginning import SOUL_TEXT
-from recollect.recall.context.learned.person_files import fronts, person_files
+from recollect.recall.context.learnings.block import SOUL_TEXT
+from recollect.recall.context.learnings.person_files import fronts, person_files
 from recollect.serve.daemon.asking import DaemonAnswer
 from recollect.store.sqlite.learnings.writer import open_learning_store
 from tests.recall.context.conftest import Session, Shop

@@ -10,11 +10,11 @@ import msgspec
 from recollect.recall.context.compacted import EditedFiles, Plan, Requests, StillFailing
 from recollect.recall.context.decided import DecidedHere
 from recollect.recall.context.failures import FailuresHere, Fixed, Unfixed
-from recollect.recall.context.learned.actions import PendingActions
-from recollect.recall.context.learned.diary import DiaryHere
-from recollect.recall.context.learned.learnings import LearnedHere, sections
-from recollect.recall.context.learned.paused import notice
-from recollect.recall.context.learned.person_files import Front, PersonFile, fronts, said_in
+from recollect.recall.context.learnings.actions import PendingActions
+from recollect.recall.context.learnings.diary import DiaryHere
+from recollect.recall.context.learnings.learnings import LearnedHere, sections
+from recollect.recall.context.learnings.paused import notice
+from recollect.recall.context.learnings.person_files import Front, PersonFile, fronts, said_in
 from recollect.recall.context.sources import LINE_TOKENS, Asked, Candidate, ContextEvent, ContextSource
 from recollect.recall.context.tokens import tokens_of
 from recollect.recall.context.worked_on import WorkedOn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recollect.model.own import without_own_blocks
 from recollect.model.text import one_line
-from recollect.recall.context.learned.learnings import LearnedHere, as_words
+from recollect.recall.context.learnings.learnings import LearnedHere, as_words
 from recollect.recall.context.sources import Asked, Candidate, Found
 from recollect.store.recent import RecentDecision
 

@@ -24,7 +24,7 @@ from recollect.store.sqlite.lock import IngestLock
 # Every refresh settles, and finds nothing to do most of the time: what makes blocks is imported when one is made.
 if TYPE_CHECKING:
     from recollect.recall.context.builder import ContextBlock
-    from recollect.recall.context.learned.person_files import PersonFile
+    from recollect.recall.context.learnings.person_files import PersonFile
     from recollect.store.recent import Folder
     from recollect.store.sqlite.recent import SqliteRecentReader
 
@@ -119,7 +119,7 @@ class ReadyBlocks:
 
     def _made(self, reader: SqliteRecentReader, folder: Folder) -> bytes:
         """Return the file of a folder's block, b"" where there should be none."""
-        from recollect.recall.context.learned.person_files import person_files
+        from recollect.recall.context.learnings.person_files import person_files
 
         settings = self._settings
         if "$" in settings.soul_file + settings.user_file:  # the hook's environment may have another value

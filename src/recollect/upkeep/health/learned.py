@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from recollect.errors import RecollectError
 from recollect.insights.learnings.queue.pause import PauseReason, is_persistent
 from recollect.ready import head_of
-from recollect.recall.context.learned.person_files import person_files
+from recollect.recall.context.learnings.person_files import person_files
 from recollect.units import plural
 from recollect.upkeep.health.desk import Desk
 from recollect.upkeep.reports import Check, LearningHealth

@@ -15,7 +15,7 @@ from recollect.memory.learned.learning.views import HeldBack, LearnStatus, NewLe
 from recollect.model.learnings.learnings import GIVEN_STATES, Learning, LearningState
 from recollect.pipeline.learning.running import LearnReport
 from recollect.pipeline.learning.user_file import UserFileReport
-from recollect.recall.context.learned.person_files import USER, person_files
+from recollect.recall.context.learnings.person_files import USER, person_files
 from recollect.store.learnings import LearningFilter
 from recollect.store.sqlite import has_database
 

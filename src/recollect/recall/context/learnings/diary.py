@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.model.time import day_of
-from recollect.recall.context.learned.learnings import quotable
+from recollect.recall.context.learnings.learnings import quotable
 from recollect.recall.context.sources import Asked, Candidate, Found
 from recollect.store.recent import RecentDiary
 

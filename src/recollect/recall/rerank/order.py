@@ -13,8 +13,8 @@ from typing import Protocol
 
 from recollect.index.candidates import Wanted
 from recollect.index.ranking import WEIGHTS, Ranked
-from recollect.recall.second_look.narration import after_answers
-from recollect.recall.second_look.passages import Passages
+from recollect.recall.rerank.narration import after_answers
+from recollect.recall.rerank.passages import Passages
 from recollect.store.keys import ENTRY_BASE
 from recollect.store.ports import SEQ_BITS, HitText, SessionKey
 

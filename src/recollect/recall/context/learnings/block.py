@@ -12,7 +12,7 @@ import msgspec
 from recollect.errors import StoreError
 from recollect.files import create_file
 from recollect.insights.learnings.user_file import render
-from recollect.recall.context.learned.person_files import SOUL, PersonFile
+from recollect.recall.context.learnings.person_files import SOUL, PersonFile
 
 SOUL_TEXT = """\
 ## Your Memory

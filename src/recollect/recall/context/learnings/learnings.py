@@ -9,8 +9,8 @@ from recollect.model.learnings.learnings import LearningKind
 from recollect.model.own import without_own_blocks
 from recollect.model.text import one_line
 from recollect.model.time import day_of
-from recollect.recall.context.learned.person_files import said_as
-from recollect.recall.context.learned.score import scores
+from recollect.recall.context.learnings.person_files import said_as
+from recollect.recall.context.learnings.score import scores
 from recollect.recall.context.sources import Asked, Candidate, Found
 from recollect.store.recent import RecentLearning
 

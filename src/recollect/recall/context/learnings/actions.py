@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.recall.context.learned.learnings import LearnedHere, line_of
+from recollect.recall.context.learnings.learnings import LearnedHere, line_of
 from recollect.recall.context.sources import Asked, Found
 
 MARKS = {"urgent": "[URGENT] ", "high": "[HIGH] ", "": ""}

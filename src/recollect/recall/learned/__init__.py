@@ -1,1 +1,0 @@
-"""What was learned, noted and documented, as answers show it."""
