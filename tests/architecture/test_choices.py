@@ -13,6 +13,7 @@ from recollect.cli.learned import running
 from recollect.cli.render.learned import learnings
 from recollect.cli.render.looking_after import retention
 from recollect.cli.render.retro.document import INTERVENTIONS
+from recollect.erasure.retention.choice import Reason
 from recollect.insights.decisions import confirmed
 from recollect.insights.language import answers
 from recollect.insights.learnings.queue.pause import PauseReason
@@ -31,7 +32,6 @@ from recollect.recall.context.learnings import score as scoring
 from recollect.recall.context.sources import ContextEvent
 from recollect.store.ports import UsageBy
 from recollect.upkeep.health import learned
-from recollect.upkeep.retention.choosing import Reason
 from recollect.upkeep.service.finding import live_of, plan_for
 from tests.upkeep.service.jobs import job
 

@@ -21,10 +21,10 @@ from recollect.archive.keys import load_keys
 from recollect.archive.sealing import NAME_BYTES, Sealer
 from recollect.capture.hook_spool import put_aside
 from recollect.config import Config
+from recollect.erasure.retention.clock_check import DAY_US
 from recollect.memory import ForgetSelection, Memory
 from recollect.model.events import Event
 from recollect.store.sqlite.erasure import policy
-from recollect.upkeep.retention.clock import DAY_US
 
 SESSION = "0a0a0a0a-0000-4000-8000-000000000001"
 UID = f"claude:{SESSION}"

@@ -14,13 +14,13 @@ import pytest
 from recollect import __version__
 from recollect.clock import now_us
 from recollect.config import Config, PrivacyConfig
+from recollect.erasure.retention.sweep import limits_of
 from recollect.memory import Check
 from recollect.memory.presence.place import Card, Place
 from recollect.store.sqlite.audit import add_audit
 from recollect.upkeep.copies.last import LastBackup, remember
 from recollect.upkeep.health import home as health
 from recollect.upkeep.health import lately
-from recollect.upkeep.retention.sweeping import limits_of
 from tests.pipeline import conftest as homes
 from tests.pipeline.conftest import World
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from recollect.archive.wrapping.changing import KeyChange, KeyStatus
     from recollect.archive.wrapping.envelope import KeyPlace
     from recollect.capture.otlp import Signal
+    from recollect.erasure.reports import ForgetReport, ForgetSelection, ForgottenList, SessionToForget
+    from recollect.erasure.retention.reports import EvictReport, Pin, StorageLine, StorageReport
     from recollect.index.vectors.embed import EmbedReport
     from recollect.insights.correlation import shell_lines
     from recollect.insights.notes.contradictions import Contradiction
@@ -112,7 +114,6 @@ if TYPE_CHECKING:
     from recollect.store.sinks.lines import LinesSink
     from recollect.store.sqlite.audit import AuditEntry
     from recollect.upkeep.copies.reports import BackupReport, RestoreReport
-    from recollect.upkeep.forgetting.reports import ForgetReport, ForgetSelection, ForgottenList, SessionToForget
     from recollect.upkeep.reports import (
         Check,
         DeepPart,
@@ -124,7 +125,6 @@ if TYPE_CHECKING:
         SourceLedger,
         VerifyReport,
     )
-    from recollect.upkeep.retention.reports import EvictReport, Pin, StorageLine, StorageReport
     from recollect.upkeep.revealing import RevealedEvent
     from recollect.upkeep.service.shapes import FileStep, ManagerName, ServiceEvery, ServiceKind, ServiceReport
     from recollect.upkeep.setup.manifest import Mode
@@ -206,12 +206,12 @@ _NAMES = {
     "recollect.store.sinks.database": "SqliteSink",
     "recollect.memory.upkeep.repairing": "RepairReport",
     "recollect.upkeep.copies.reports": "BackupReport RestoreReport",
-    "recollect.upkeep.forgetting.reports": "ForgetReport ForgetSelection ForgottenList SessionToForget",
+    "recollect.erasure.reports": "ForgetReport ForgetSelection ForgottenList SessionToForget",
     "recollect.upkeep.reports": (
         "Check DeepPart DoctorReport Fix ExportFormat Exported LedgerDefect SourceLedger VerifyReport"
     ),
     "recollect.store.sqlite.audit": "AuditEntry",
-    "recollect.upkeep.retention.reports": "EvictReport Pin StorageLine StorageReport",
+    "recollect.erasure.retention.reports": "EvictReport Pin StorageLine StorageReport",
     "recollect.upkeep.revealing": "RevealedEvent",
     "recollect.upkeep.service.shapes": "FileStep ManagerName ServiceEvery ServiceKind ServiceReport",
     "recollect.upkeep.setup.manifest": "Mode",

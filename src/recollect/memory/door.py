@@ -34,6 +34,7 @@ from recollect.visible import as_stored
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
+    from recollect.erasure.retention.reports import EvictReport
     from recollect.index.vectors import VectorIndex
     from recollect.index.vectors.entries.entry_index import EntryVectorIndex
     from recollect.memory.embedding import EmbeddingFacet
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from recollect.recall.context.sources import ContextEvent
     from recollect.store.feed import TextFeed
     from recollect.store.sqlite import SqliteWriter
-    from recollect.upkeep.retention.reports import EvictReport
 
 
 class Memory(HoldsLearned):
@@ -315,8 +315,8 @@ class Memory(HoldsLearned):
             finish_restore(self.home)
 
     def _retain(self, opened: tuple[SqliteWriter, Archive, HomeKeys], report: SyncReport) -> EvictReport | None:
-        from recollect.upkeep.retention.cadence import is_due
-        from recollect.upkeep.retention.clock import observe
+        from recollect.erasure.retention.cadence import is_due
+        from recollect.erasure.retention.clock_check import observe
 
         observe(self.home, now_us=now_us())
         if report.state == "interrupted" or not is_due(self.home, self.config.retention.cadence, now_us=now_us()):

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
     from recollect.capture.confined.scope import Scope
+    from recollect.erasure.retention.reports import EvictReport
     from recollect.pipeline.importing.wish import ImportWish
     from recollect.pipeline.rebuild import Progress
     from recollect.pipeline.report import ProgressCallback, SyncReport
     from recollect.pipeline.sync import SyncRequest
     from recollect.recall.context.ready import ReadyBlocks
     from recollect.store.sqlite import SqliteWriter
-    from recollect.upkeep.retention.reports import EvictReport
 
 REFRESH_EVERY_S = 2.0
 """A process looks for new bytes at most this often when it reads (design, section 11)."""
@@ -291,7 +291,7 @@ class TakesIn(ABC):
 
         A database that cannot be read is why people rebuild.
         """
-        from recollect.pipeline.forgetting.running import Opened
+        from recollect.erasure.forget import Opened
         from recollect.pipeline.repair.in_step import bring_in_step
         from recollect.upkeep.damage import check
 
@@ -348,10 +348,10 @@ class TakesIn(ABC):
         """
         from recollect.archive.archive import Archive
         from recollect.archive.keys import load_keys, load_or_create_keys
+        from recollect.erasure.cuts import settle
         from recollect.pipeline.rebuild import finish_swap
         from recollect.store.sqlite.connection import has_archive
         from recollect.upkeep.copies.swapping import finish_restore
-        from recollect.upkeep.removal.cutting import settle
 
         make_home(self.home)
         finish_restore(self.home)

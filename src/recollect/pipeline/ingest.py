@@ -13,6 +13,8 @@ from typing import NamedTuple, Protocol
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
 from recollect.archive.journal import MARK_BYTES, JournalEntry, moving
+from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
+from recollect.erasure.tombstones import Forgotten
 from recollect.errors import IndexUnavailable
 from recollect.index.engine import give_back_memory
 from recollect.index.refresh import INDEX, add_events
@@ -21,8 +23,6 @@ from recollect.pipeline.report import AgentSync, Skipped, SyncReport
 from recollect.pipeline.work.stages import StageTimer
 from recollect.pipeline.work.tasks import TaskAnswer
 from recollect.store.ports import ChangeRange, IndexDoc, Reader, SliceResult, Writer
-from recollect.upkeep.forgetting.tombstones import NOTHING as NOTHING_FORGOTTEN
-from recollect.upkeep.forgetting.tombstones import Forgotten
 
 GROUP_BYTES = 8 * 1024 * 1024
 """Source bytes written in one transaction: about 50 ms of writing, so that readers' snapshots stay fresh."""
@@ -32,7 +32,7 @@ INDEX_COMMIT_BYTES = 256 * 1024 * 1024
 
 
 class KeepsOut(Protocol):
-    """Takes out of slices what must not be stored, see `pipeline.forgetting.keeping_out`."""
+    """Takes out of slices what must not be stored, see `erasure.exclusion`."""
 
     @property
     def forgotten(self) -> Forgotten: ...

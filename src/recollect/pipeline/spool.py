@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from recollect.agents.base import Adapter
+from recollect.erasure.retention.clock_check import doubt
 from recollect.model.time import day_of
 from recollect.paths import spool_dir
 from recollect.pipeline.hook_drops.files import hooks_folder
 from recollect.store.home import Home
 from recollect.store.ports import Reader
-from recollect.upkeep.retention.clock import doubt
 
 _DAY_US = 86_400_000_000
 

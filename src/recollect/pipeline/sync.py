@@ -21,6 +21,10 @@ from recollect.archive.keys import HomeKeys
 from recollect.capture.confined.scope import Scope
 from recollect.capture.discover import FoundSource
 from recollect.config import Config
+from recollect.erasure.exclusion import KeepingOut
+from recollect.erasure.forget import Opened
+from recollect.erasure.repositories import excluded_repos
+from recollect.erasure.tombstones import Forgotten
 from recollect.errors import IndexUnavailable, StoreError
 from recollect.index.entries import index_entries
 from recollect.index.refresh import mend_index
@@ -28,8 +32,6 @@ from recollect.index.writer import IndexWriterSet
 from recollect.paths import expand as expand_path
 from recollect.pipeline.documents.syncing import DocumentWish, notes_of, take_documents
 from recollect.pipeline.find import Finder, Named
-from recollect.pipeline.forgetting.keeping_out import KeepingOut
-from recollect.pipeline.forgetting.running import Opened
 from recollect.pipeline.hook_drops.files import hooks_folder, sources_of_hooks
 from recollect.pipeline.hook_drops.taking import take_drops
 from recollect.pipeline.importing.shortness import tell_short
@@ -49,8 +51,6 @@ from recollect.store.home import Home
 from recollect.store.ports import Reader, SourceRow, Writer
 from recollect.store.sqlite.writer import SqliteWriter
 from recollect.units import plural, size
-from recollect.upkeep.forgetting.repositories import excluded_repos
-from recollect.upkeep.forgetting.tombstones import Forgotten
 
 _MANY_TIMES = 20
 _USUAL_BYTES = 5_000_000

@@ -11,6 +11,7 @@ import msgspec
 
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
+from recollect.erasure.pieces import lasting_pieces
 from recollect.errors import UnknownName, UsageError
 from recollect.files import write_file
 from recollect.insights.prov import to_prov
@@ -31,7 +32,6 @@ from recollect.model.sessions import Session
 from recollect.model.time import to_iso
 from recollect.store.insights import DistilledReader, NodeFilter
 from recollect.store.ports import Reader, SourceRow
-from recollect.upkeep.removal.reading import lasting_pieces
 from recollect.upkeep.reports import Exported, ExportFormat, HoleInFile
 from recollect.visible import encode_json, safe
 

@@ -13,13 +13,13 @@ from operator import attrgetter
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
 from recollect.capture.replay import Batch, replay
+from recollect.erasure.pieces import holes_of, pieces_and_gaps
 from recollect.errors import ArchiveError
 from recollect.insights.provenance import ProvenanceCheck
 from recollect.model.insights.nodes import Node
 from recollect.store.ports import EventPlace, LedgerRow, Reader
 from recollect.upkeep.completeness import untold
 from recollect.upkeep.damage import check
-from recollect.upkeep.removal.reading import holes_of, pieces_and_gaps
 from recollect.upkeep.reports import LedgerDefect, SourceLedger, VerifyReport
 
 Progress = Callable[[int, int], None]

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from recollect.archive.archive import Archive
 from recollect.config import Config
+from recollect.erasure import forget as running
 from recollect.memory import ForgetSelection, Memory
-from recollect.pipeline.forgetting import running
 from recollect.store.sqlite.erasure.forget import SqliteForgetting
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from tests.pipeline.conftest import World

@@ -12,11 +12,11 @@ import msgspec
 import pytest
 
 from recollect.config import Config, PrivacyConfig
+from recollect.erasure.repositories import is_of
 from recollect.memory import ForgetSelection, Memory
 from recollect.model.marker import PRIVATE_MARKER
 from recollect.privacy.configured import redactor_of
 from recollect.privacy.private_spans import strip_private
-from recollect.upkeep.forgetting.repositories import is_of
 from tests.pipeline.conftest import World, texts
 from tests.upkeep.forgetting.nowhere import holding
 

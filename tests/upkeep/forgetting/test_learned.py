@@ -10,10 +10,10 @@ import apsw
 import msgspec
 import pytest
 
+from recollect.erasure import forget as running
 from recollect.memory import ForgetSelection, Memory
 from recollect.model.learnings.learnings import Learning, LearningEvidence
 from recollect.model.learnings.notes import DiaryEntry, Fact
-from recollect.pipeline.forgetting import running
 from recollect.store.documents import Collection
 from recollect.store.learnings import Verdict
 from recollect.store.sqlite.connection import open_database

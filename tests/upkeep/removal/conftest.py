@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from recollect.config import Config
+from recollect.erasure.cuts import Cut, compact, cut
 from recollect.memory import Memory
 from recollect.store.ports import SourceRow
 from recollect.testing.builders import ClaudeTranscript
-from recollect.upkeep.removal.cutting import Cut, compact, cut
 
 DAY = 1_795_219_200_000_000
 """2026-11-21, UTC."""

@@ -11,13 +11,13 @@ from recollect.archive.chunks import ChunkPlace
 from recollect.archive.keys import home_keys
 from recollect.archive.tail import OpenTail, cut_slice
 from recollect.capture.containers.jsonl import split_lines
+from recollect.erasure.cuts import Cut, CutReport, compact, cut, settle
 from recollect.errors import RawGone
 from recollect.pipeline.ingest import Ingester, Sinks
 from recollect.pipeline.report import AgentSync, SyncReport
 from recollect.pipeline.work.stages import StageTimer
 from recollect.store.ports import RecordPlace, SliceResult, SourceRow
 from recollect.store.sqlite.writer import SqliteWriter, open_writer
-from recollect.upkeep.removal.cutting import Cut, CutReport, compact, cut, settle
 
 KEYS = home_keys(b"not a secret: the tests' data ke")
 Range = tuple[int, int]

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from recollect.config import Config
+from recollect.erasure.cuts import Cut, compact, cut
 from recollect.memory import Memory
 from recollect.model.events import Event
-from recollect.upkeep.removal.cutting import Cut, compact, cut
 from tests.upkeep.removal.conftest import DAY
 
 UID = "amp:T-1"

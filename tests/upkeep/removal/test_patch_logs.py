@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from recollect.config import Config
+from recollect.erasure.cuts import Cut, compact, cut
 from recollect.memory import Memory
-from recollect.upkeep.removal.cutting import Cut, compact, cut
 from tests.agents.vscode.chats import SESSION, request, said
 from tests.upkeep.removal.conftest import DAY
 

@@ -12,9 +12,9 @@ import pytest
 
 from recollect.agents.claude.parse import ClaudeAdapter
 from recollect.agents.registry import adapters
+from recollect.erasure.cuts import Cut, cut
 from recollect.errors import ArchiveCorrupt
 from recollect.model.payloads import AssistantMessage, ToolResult
-from recollect.upkeep.removal.cutting import Cut, cut
 from tests.upkeep.removal.conftest import DAY, World
 
 

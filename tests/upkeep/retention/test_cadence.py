@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from recollect.erasure.retention.cadence import Cadence, is_due, swept, swept_at
 from recollect.memory.upkeep.retention import RetentionFacet
 from recollect.store.sqlite import open_writer
-from recollect.upkeep.retention.cadence import Cadence, is_due, swept, swept_at
 from tests.upkeep.retention.conftest import Work
 
 DAY_US = 24 * 3600 * 1_000_000

@@ -7,8 +7,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.erasure.retention.choice import Choice, KeepGone, Limits, choose, overflowing
 from recollect.store.holdings import Holding, Holdings, SharedChunk
-from recollect.upkeep.retention.choosing import Choice, KeepGone, Limits, choose, overflowing
 
 NOW = 1_000_000
 GONE: tuple[KeepGone, ...] = ("age", "always", "never")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from recollect.erasure.retention import sweep as sweeping
 from recollect.memory import Memory
-from recollect.upkeep.retention import sweeping
 from tests.upkeep.retention.conftest import Work
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from recollect.archive.archive import Archive
 from recollect.archive.keys import load_keys, load_or_create_keys
 from recollect.capture.unpack import unpacked
+from recollect.erasure.tombstones import NOTHING, Forgotten
 from recollect.pipeline.find import named_by
 from recollect.pipeline.importing.known import StoredSources
 from recollect.pipeline.report import SyncReport
@@ -18,7 +19,6 @@ from recollect.pipeline.sync import Places, SyncRequest, look_over
 from recollect.store.home import Home
 from recollect.store.lazy_archive import LazyArchive, LazyRedactor
 from recollect.store.sqlite import has_database, open_reader
-from recollect.upkeep.forgetting.tombstones import NOTHING, Forgotten
 
 
 def look_over_beside(home: Home, request: SyncRequest, plain: Sequence[str], archives: Sequence[Path]) -> SyncReport:

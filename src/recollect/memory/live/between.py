@@ -12,10 +12,10 @@ from recollect.config import Config
 from recollect.memory.live.attempts import Attempts
 
 if TYPE_CHECKING:
+    from recollect.erasure.retention.reports import EvictReport
     from recollect.memory.distilled.running import DistillingFacet
     from recollect.memory.embedding import EmbeddingFacet
     from recollect.memory.learned.learning import LearnFacet
-    from recollect.upkeep.retention.reports import EvictReport
 
 READY_AFTER_S = 1.0
 """After a change a session's start has an answer again this soon."""

@@ -20,6 +20,7 @@ from recollect.capture.watch.notified import STEP_MS
 from recollect.capture.watch.plan import WatchPlan
 from recollect.capture.watch.watcher import Watcher
 from recollect.config import Config
+from recollect.erasure.retention.cadence import swept_at
 from recollect.errors import RecollectError
 from recollect.memory.learned.learning.health import learning_now
 from recollect.memory.live.attempts import Attempts
@@ -31,7 +32,6 @@ from recollect.memory.presence.asking import BEHIND, SETTLE_S
 from recollect.memory.presence.status import Counters, Delay, LiveStatus, Phase, WatchedPlace
 from recollect.pipeline.find import repositories_of
 from recollect.store.ports import Reader
-from recollect.upkeep.retention.cadence import swept_at
 
 if TYPE_CHECKING:
     from recollect.capture.confined.scope import Scope

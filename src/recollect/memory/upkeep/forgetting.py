@@ -14,10 +14,20 @@ import msgspec
 from recollect.archive.archive import Archive
 from recollect.archive.keys import HomeKeys, load_keys
 from recollect.clock import now_us
+from recollect.erasure.forget import Opened, Reasons, choosing_of, forget, has_text, resume
+from recollect.erasure.records import runs
+from recollect.erasure.reports import (
+    ForgetReport,
+    ForgetSelection,
+    ForgottenList,
+    SessionToForget,
+    TombstoneGroup,
+)
+from recollect.erasure.repositories import is_of
+from recollect.erasure.selection import Archived, Choosing, Chosen, compiled
 from recollect.errors import RecollectError, StoreLocked, UsageError
 from recollect.model.sessions import Session
 from recollect.pipeline.distill.running import DistillReport
-from recollect.pipeline.forgetting.running import Opened, Reasons, choosing_of, forget, has_text, resume
 from recollect.pipeline.report import SyncReport
 from recollect.store.home import Home
 from recollect.store.ports import Hole, Reader
@@ -25,16 +35,6 @@ from recollect.store.sqlite import SqliteWriter
 from recollect.store.sqlite.audit import add_audit
 from recollect.store.sqlite.erasure.selection import SqliteChoosing, StoredSession
 from recollect.store.sqlite.erasure.written.names import Written
-from recollect.upkeep.forgetting.choosing import Archived, Choosing, Chosen, compiled
-from recollect.upkeep.forgetting.finding import runs
-from recollect.upkeep.forgetting.reports import (
-    ForgetReport,
-    ForgetSelection,
-    ForgottenList,
-    SessionToForget,
-    TombstoneGroup,
-)
-from recollect.upkeep.forgetting.repositories import is_of
 
 StageProgress = Callable[[str, int, int], None]
 """(what is done now, done, in all)"""

@@ -13,9 +13,9 @@ from recollect.archive.archive import Archive
 from recollect.archive.keys import HomeKeys, load_keys
 from recollect.clock import now_us
 from recollect.config import Config
+from recollect.erasure.forget import Opened
 from recollect.errors import ArchiveError, KeyUnavailable, RecollectError, SchemaTooNew, StoreError
 from recollect.files import write_file
-from recollect.pipeline.forgetting.running import Opened
 from recollect.pipeline.repair.in_step import bring_in_step
 from recollect.pipeline.report import SyncReport
 from recollect.store.home import Home

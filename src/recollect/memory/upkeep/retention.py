@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from recollect.clock import now_us
 from recollect.config import Config
+from recollect.erasure.retention.cadence import is_due, swept, swept_at
+from recollect.erasure.retention.clock_check import doubt, observe
+from recollect.erasure.retention.cost import DiskBytes, storage_of
+from recollect.erasure.retention.reports import EvictReport, Pin, StorageReport
+from recollect.erasure.retention.sweep import Means, Sides, Sweep, limits_of, preview
 from recollect.errors import IndexUnavailable, StoreLocked, UsageError
 from recollect.memory.distilled.running import Wanted, distill
 from recollect.model.sessions import Session
@@ -22,11 +27,6 @@ from recollect.store.sqlite.erasure import policy
 from recollect.store.sqlite.erasure.holdings import read_holdings, read_table_bytes
 from recollect.units import plural, size
 from recollect.upkeep.notifying import Notice, notify
-from recollect.upkeep.retention.cadence import is_due, swept, swept_at
-from recollect.upkeep.retention.clock import doubt, observe
-from recollect.upkeep.retention.costing import DiskBytes, storage_of
-from recollect.upkeep.retention.reports import EvictReport, Pin, StorageReport
-from recollect.upkeep.retention.sweeping import Means, Sides, Sweep, limits_of, preview
 
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
@@ -261,10 +261,10 @@ def retain_after(memory: RetainingHome, opened: Opened, report: SyncReport) -> E
 
 def _mend(memory: RetainingHome, writer: SqliteWriter) -> list[str]:
     """Have the search index let go of what went, hold what stayed of it, and give its room back."""
+    from recollect.erasure.shards import remake_shards
     from recollect.index.engine import dead_share, shard_names
     from recollect.index.refresh import mend_index
     from recollect.index.writer import IndexWriterSet
-    from recollect.pipeline.forgetting.remake import remake_shards
     from recollect.store.sqlite.erasure.selection import SqliteChoosing
 
     folders, reader = Home(memory.home), memory.reader()

@@ -24,6 +24,7 @@ from recollect.agents.kit.hooks.spelling import SESSION, event_of, first_text, p
 from recollect.agents.registry import slug_of
 from recollect.capture.decode import MAX_RECORD_BYTES
 from recollect.capture.hook_spool import drop_aside, put_aside
+from recollect.erasure.retention.clock_check import doubt
 from recollect.errors import UnknownName
 from recollect.model.time import day_of
 from recollect.pipeline.hook_drops.aside import Aside, take_torn
@@ -35,7 +36,6 @@ from recollect.pipeline.hook_drops.files import (
     write_taking,
     written_before,
 )
-from recollect.upkeep.retention.clock import doubt
 from recollect.wire import (
     BAD_FOLDER,
     FIRINGS_FOLDER,

@@ -18,15 +18,15 @@ from recollect.capture.changes import marks_of
 from recollect.capture.containers.jsonl import Line
 from recollect.capture.records import is_appended, is_rows
 from recollect.capture.replay import Batch, replay
+from recollect.erasure.pieces import pieces_and_gaps
+from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
+from recollect.erasure.tombstones import Forgotten
 from recollect.errors import ArchiveCorrupt
 from recollect.model.records import SourceInfo
 from recollect.pipeline.work.derive import Derived, Deriver, Resume, decode_state, encode_state, hashes_of
 from recollect.pipeline.work.trail import Trail, trail_of
 from recollect.privacy.redact import Redactor
 from recollect.store.ports import SliceResult, SourceRow
-from recollect.upkeep.forgetting.tombstones import NOTHING as NOTHING_FORGOTTEN
-from recollect.upkeep.forgetting.tombstones import Forgotten
-from recollect.upkeep.removal.reading import pieces_and_gaps
 
 Slice = tuple[SliceResult, list[ChunkPlace]]
 

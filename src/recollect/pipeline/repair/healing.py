@@ -12,8 +12,8 @@ from recollect.archive.condition import JOURNAL
 from recollect.capture.files import ReadableSource, open_source
 from recollect.capture.records import is_rows
 from recollect.config import PrivacyConfig
+from recollect.erasure.forget import Opened
 from recollect.errors import SourceError, StoreError
-from recollect.pipeline.forgetting.running import Opened
 from recollect.pipeline.report import SyncReport
 from recollect.store.ports import SourceRow
 from recollect.units import plural

@@ -15,10 +15,12 @@ from recollect.archive.folding import ArchivedRevision
 from recollect.archive.journal import JournalEntry, burying
 from recollect.archive.journal import Tombstone as ArchivedTombstone
 from recollect.config import PrivacyConfig
+from recollect.erasure.cuts import as_archived
+from recollect.erasure.forget import Opened, apply_tombstones, vectors_held
+from recollect.erasure.tombstones import Forgotten
 from recollect.errors import KeyUnavailable
 from recollect.index.vectors.embed import LOCK_NAME
 from recollect.model.ids import session_uid
-from recollect.pipeline.forgetting.running import Opened, apply_tombstones, vectors_held
 from recollect.pipeline.ingest import Ingester, Sinks
 from recollect.pipeline.rebuild import rebuild_index_of
 from recollect.pipeline.rederiving.slices import Revision, slices_of
@@ -28,8 +30,6 @@ from recollect.pipeline.work.trail import next_revision, same_revision
 from recollect.privacy.configured import redactor_of
 from recollect.units import plural
 from recollect.upkeep.damage import opens
-from recollect.upkeep.forgetting.tombstones import Forgotten
-from recollect.upkeep.removal.cutting import as_archived
 
 EXCLUDED = "excluded"
 """The kind of tombstone that depends on the configuration: it is kept in the database alone."""

@@ -16,6 +16,8 @@ from recollect.agents.base import Adapter
 from recollect.archive.sealing import NAME_BYTES, Sealer
 from recollect.capture.containers.jsonl import Line
 from recollect.capture.decode import guess_type, readable_text
+from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
+from recollect.erasure.tombstones import Forgotten
 from recollect.errors import ArchiveError
 from recollect.index.documents import DocumentBuilder
 from recollect.model.events import Draft
@@ -54,8 +56,6 @@ from recollect.store.ports import (
     SessionPart,
     UsageSighting,
 )
-from recollect.upkeep.forgetting.tombstones import NOTHING as NOTHING_FORGOTTEN
-from recollect.upkeep.forgetting.tombstones import Forgotten
 
 MAX_STATE_BYTES = 1024 * 1024
 KIND_CODE: dict[type, int] = {payload_type: code for code, payload_type in enumerate(get_args(Payload))}

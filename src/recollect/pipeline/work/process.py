@@ -18,11 +18,11 @@ import msgspec
 from recollect.agents.registry import define
 from recollect.archive.keys import HomeKeys
 from recollect.config import PrivacyConfig
+from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
+from recollect.erasure.tombstones import Forgotten
 from recollect.index.engine import bound_heaps
 from recollect.pipeline.work.tasks import SourceTask, TaskAnswer
 from recollect.pipeline.work.worker import Worker
-from recollect.upkeep.forgetting.tombstones import NOTHING as NOTHING_FORGOTTEN
-from recollect.upkeep.forgetting.tombstones import Forgotten
 
 LENGTH_BYTES = 8
 READY = b"ready"

@@ -29,6 +29,9 @@ from recollect.capture.files import ReadableSource
 from recollect.capture.records import LineReader, is_whole
 from recollect.capture.replay import replay, split_whole
 from recollect.config import PrivacyConfig
+from recollect.erasure.pieces import pieces_and_gaps
+from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
+from recollect.erasure.tombstones import Forgotten
 from recollect.errors import RecollectError, SourceChanged, SourceError, where_raised
 from recollect.model.records import Defect, SourceInfo
 from recollect.pipeline.work.derive import Deriver, Resume, decode_state, encode_state, hashes_of
@@ -38,9 +41,6 @@ from recollect.pipeline.work.trail import trail_of
 from recollect.privacy.configured import redactor_of
 from recollect.privacy.redact import Redactor
 from recollect.store.ports import SliceResult
-from recollect.upkeep.forgetting.tombstones import NOTHING as NOTHING_FORGOTTEN
-from recollect.upkeep.forgetting.tombstones import Forgotten
-from recollect.upkeep.removal.reading import pieces_and_gaps
 
 HEAD_BYTES = 64 * 1024
 _SCAN_BYTES = 1024 * 1024

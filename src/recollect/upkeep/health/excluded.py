@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from recollect.erasure.repositories import excluded_repos, is_of
 from recollect.store.ports import EventFilter, Reader
 from recollect.units import plural
-from recollect.upkeep.forgetting.repositories import excluded_repos, is_of
 from recollect.upkeep.health.desk import Desk
 from recollect.upkeep.reports import Check
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from recollect.erasure.retention.sweep import limits_of, look
 from recollect.errors import RecollectError
 from recollect.store.sqlite.audit import read_audit
 from recollect.units import plural, size
 from recollect.upkeep.health.desk import Desk
 from recollect.upkeep.reports import Check
-from recollect.upkeep.retention.sweeping import limits_of, look
 
 FAILURES_DAYS = 7
 LOSS_DAYS = 30

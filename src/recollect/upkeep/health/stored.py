@@ -7,6 +7,7 @@ from typing import Literal
 
 from recollect.archive.archive import Archive
 from recollect.archive.keys import load_keys
+from recollect.erasure.retention.clock_check import doubt
 from recollect.errors import IndexUnavailable, RecollectError, StoreError
 from recollect.index.engine import shard_names
 from recollect.index.vectors.files import kept_models
@@ -21,7 +22,6 @@ from recollect.upkeep.damage import DOCTOR_BYTES, known_damage, look
 from recollect.upkeep.health.desk import Desk
 from recollect.upkeep.health.excluded import excluded
 from recollect.upkeep.reports import Check
-from recollect.upkeep.retention.clock import doubt
 
 LONG_S = 24 * 3600
 """A session that could be analysed for so long and is not is worth a warning."""

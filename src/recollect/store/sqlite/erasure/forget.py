@@ -48,7 +48,7 @@ _PENDING = "forgetting"
 
 
 class Tombstone(NamedTuple):
-    """What must not come back. id: a keyed hash, see `upkeep.forgetting.tombstones`. forgotten_at: UTC microseconds."""
+    """What must not come back. id: a keyed hash, see `erasure.tombstones`. forgotten_at: UTC microseconds."""
 
     id: bytes
     kind: str

@@ -14,6 +14,10 @@ from typing import NamedTuple
 
 from recollect.archive.archive import Archive
 from recollect.config import RetentionConfig
+from recollect.erasure.cuts import compact, make_promised
+from recollect.erasure.retention.choice import Choice, Limits, Step, choose, overflowing
+from recollect.erasure.retention.reports import EvictedSession, EvictReport
+from recollect.erasure.retention.skeleton import shortened, skeleton_of
 from recollect.store.holdings import Holding, Holdings
 from recollect.store.insights import DistilledReader
 from recollect.store.ports import Reader
@@ -21,10 +25,6 @@ from recollect.store.sqlite.erasure.eviction import RawRange
 from recollect.store.sqlite.erasure.holdings import read_holdings
 from recollect.store.sqlite.erasure.holes import WaitingCut
 from recollect.store.sqlite.writer import SqliteWriter
-from recollect.upkeep.removal.cutting import compact, make_promised
-from recollect.upkeep.retention.choosing import Choice, Limits, Step, choose, overflowing
-from recollect.upkeep.retention.reports import EvictedSession, EvictReport
-from recollect.upkeep.retention.skeleton import shortened, skeleton_of
 
 LARGE_BYTES = 64 * 1024
 """Records of at least so many bytes count as large results and images."""

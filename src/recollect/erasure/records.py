@@ -18,10 +18,10 @@ from recollect.archive.chunks import ChunkPlace
 from recollect.capture.containers.jsonl import Line
 from recollect.capture.records import is_rows
 from recollect.capture.replay import Gap, replay
+from recollect.erasure.tombstones import SHA_BYTES
 from recollect.model.ids import session_uid
 from recollect.model.records import Parsed, Record, SourceInfo
 from recollect.store.ports import Hole, SourceRow
-from recollect.upkeep.forgetting.tombstones import SHA_BYTES
 
 _WINDOW_BYTES = 1 << 20
 _OVERLAP_BYTES = 1 << 16

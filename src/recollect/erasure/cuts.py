@@ -20,10 +20,10 @@ from recollect.archive.erasure.compaction import Plan
 from recollect.archive.erasure.holes import Range, punch
 from recollect.archive.folding import ArchivedRevision, cutting
 from recollect.archive.journal import MARK_BYTES, JournalEntry, Removal, dropping
+from recollect.erasure.alignment import Aligned, align, without
 from recollect.errors import ArchiveCorrupt
 from recollect.store.sqlite.erasure.holes import Revision, WaitingCut
 from recollect.store.sqlite.writer import SqliteWriter
-from recollect.upkeep.removal.aligning import Aligned, align, without
 
 Reason = Literal["evicted", "forgotten", "data_loss"]
 Progress = Callable[[int, int], None]

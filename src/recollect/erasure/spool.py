@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from recollect.upkeep.forgetting.finding import says
+from recollect.erasure.records import says
 from recollect.wire import IMPORT_FOLDER
 
 

@@ -11,8 +11,8 @@ from recollect.archive.chunks import ChunkPlace, Hole
 from recollect.archive.erasure.holes import Range
 from recollect.capture.records import is_whole
 from recollect.capture.replay import replay
+from recollect.erasure.pieces import pieces_and_gaps
 from recollect.store.sqlite.erasure.holes import Revision
-from recollect.upkeep.removal.reading import pieces_and_gaps
 
 
 class Aligned(NamedTuple):

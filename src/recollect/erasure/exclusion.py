@@ -16,20 +16,20 @@ import msgspec
 
 from recollect.capture.discover import FoundSource
 from recollect.capture.records import is_rows
+from recollect.erasure.cuts import compact, make_promised
+from recollect.erasure.forget import Opened, Reasons, choosing_of, forget, resume
+from recollect.erasure.records import runs
+from recollect.erasure.reports import ForgetReport
+from recollect.erasure.repositories import is_excluded, is_of
+from recollect.erasure.spool import Meant, clear_spooled
+from recollect.erasure.tombstones import Forgotten, session_stone, source_name, state_name
 from recollect.model.ids import session_uid
 from recollect.model.sessions import SessionPatch
-from recollect.pipeline.forgetting.running import Opened, Reasons, choosing_of, forget, resume
-from recollect.pipeline.forgetting.spooled import Meant, clear_spooled
 from recollect.store.ports import SessionPart, SliceResult
 from recollect.store.sqlite.erasure.forget import Tombstone
 from recollect.store.sqlite.erasure.holes import WaitingCut
 from recollect.store.sqlite.erasure.selection import SqliteChoosing, StoredSession
 from recollect.units import plural
-from recollect.upkeep.forgetting.finding import runs
-from recollect.upkeep.forgetting.reports import ForgetReport
-from recollect.upkeep.forgetting.repositories import is_excluded, is_of
-from recollect.upkeep.forgetting.tombstones import Forgotten, session_stone, source_name, state_name
-from recollect.upkeep.removal.cutting import compact, make_promised
 
 _AT_ONCE_BYTES = 64_000_000
 """An archive up to this size is written anew at the end of every pass that brought something that is forgotten."""

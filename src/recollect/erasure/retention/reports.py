@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from recollect.upkeep.retention.choosing import Reason
+from recollect.erasure.retention.choice import Reason
 
 
 class EvictedSession(msgspec.Struct, frozen=True):

@@ -14,16 +14,16 @@ import msgspec
 
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
+from recollect.erasure.records import ArchivedRecord, Named, Naming, TextSearch, in_value, records_of
+from recollect.erasure.reports import ForgetSelection
+from recollect.erasure.repositories import is_of
+from recollect.erasure.tombstones import event_stone, is_named, record_stone, session_stone
 from recollect.errors import ArchiveCorrupt, UsageError
 from recollect.model.events import Event
 from recollect.model.ids import session_uid
 from recollect.model.payloads import ToolCall, ToolResult
 from recollect.model.text import searchable
 from recollect.store.ports import Hole, LedgerRow, SourceRow
-from recollect.upkeep.forgetting.finding import ArchivedRecord, Named, Naming, TextSearch, in_value, records_of
-from recollect.upkeep.forgetting.reports import ForgetSelection
-from recollect.upkeep.forgetting.repositories import is_of
-from recollect.upkeep.forgetting.tombstones import event_stone, is_named, record_stone, session_stone
 
 Progress = Callable[[int, int], None]
 """(bytes looked through, bytes in all)"""

@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import NamedTuple
 
+from recollect.erasure.retention.choice import Limits
+from recollect.erasure.retention.reports import StorageLine, StorageReport, TierBytes
 from recollect.store.holdings import Holding, Holdings
 from recollect.store.sqlite.erasure.holdings import TableBytes
 from recollect.units import size
-from recollect.upkeep.retention.choosing import Limits
-from recollect.upkeep.retention.reports import StorageLine, StorageReport, TierBytes
 
 
 class DiskBytes(NamedTuple):

@@ -2,7 +2,7 @@
 
     1  tombstones in the archive's journal, flushed
     2  one transaction: tombstones, promised cuts, and a note of what is under way
-    3  the archive loses the bytes (`upkeep.removal.cutting`)
+    3  the archive loses the bytes (`erasure.cuts`)
     4  one transaction: every row
     5  spool, index, vectors, packs, ready blocks; the database is written anew; the note goes
 
@@ -29,13 +29,18 @@ from recollect.archive.journal import Tombstone as ArchivedTombstone
 from recollect.archive.journal import burying
 from recollect.archive.keys import HomeKeys
 from recollect.capture.hook_spool import drop_aside
+from recollect.erasure.cuts import WHOLE_SOURCE, compact, make_promised
+from recollect.erasure.records import runs, says
+from recollect.erasure.reports import ForgetReport
+from recollect.erasure.selection import Archived, Choosing, Chosen, EventFact
+from recollect.erasure.shards import remake_shards
+from recollect.erasure.spool import Meant, clear_spooled
+from recollect.erasure.tombstones import Forgotten
 from recollect.errors import DiskFull, StoreLocked
 from recollect.index.refresh import INDEX
 from recollect.index.vectors.embed import LOCK_NAME, STOP_NAME
 from recollect.model.payloads import AssistantMessage
 from recollect.model.sessions import SessionPatch
-from recollect.pipeline.forgetting.remake import remake_shards
-from recollect.pipeline.forgetting.spooled import Meant, clear_spooled
 from recollect.ready import FOLDER as READY_FOLDER
 from recollect.store.documents import path_mark
 from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD
@@ -46,11 +51,6 @@ from recollect.store.sqlite.erasure.forget import Tombstone
 from recollect.store.sqlite.erasure.holes import WaitingCut
 from recollect.store.sqlite.erasure.selection import SqliteChoosing
 from recollect.store.sqlite.erasure.written.removal import Keeping
-from recollect.upkeep.forgetting.choosing import Archived, Choosing, Chosen, EventFact
-from recollect.upkeep.forgetting.finding import runs, says
-from recollect.upkeep.forgetting.reports import ForgetReport
-from recollect.upkeep.forgetting.tombstones import Forgotten
-from recollect.upkeep.removal.cutting import WHOLE_SOURCE, compact, make_promised
 
 StageProgress = Callable[[str, int, int], None]
 """(what is done now, done, in all)"""
