@@ -20,6 +20,7 @@ from benchmarks.distilling.quality import overlap
 from benchmarks.support.places import Places, parser, places
 from benchmarks.support.results import Section, publish
 from recollect.errors import SourceError
+from recollect.ingest.learnings.readers import extract_session
 from recollect.insights.preparation import analyse, default_stages
 from recollect.insights.sessions import session_of
 from recollect.insights.stream import by_session
@@ -27,7 +28,6 @@ from recollect.memory import parse_file
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import GIVEN_STATES, Learning
 from recollect.model.payloads import UserMessage
-from recollect.pipeline.learning.reading import extract_session
 from tests.quality.judged import WrittenTurn, read_written
 from tests.quality.labelled import LabelledTurn
 from tests.quality.labelled import read_turns as read_decisions

@@ -14,7 +14,7 @@ import msgspec
 
 from recollect import Memory
 from recollect.config import Config, PrivacyConfig
-from recollect.pipeline.work import pool, worker
+from recollect.ingest.worker import pool, worker
 from recollect.privacy.redact import Redactor
 
 

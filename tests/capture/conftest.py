@@ -17,14 +17,14 @@ import pytest
 from recollect.agents.kit.adapter import first_line_name
 from recollect.agents.registry import adapters
 from recollect.config import AgentConfig, Config, IngestConfig
+from recollect.ingest.report import AgentSync
+from recollect.ingest.worker import pool
 from recollect.memory import Memory, SyncReport
 from recollect.model.capabilities import AgentFacts, Capabilities, Member, Place, Root, Table
 from recollect.model.events import Draft, Event
 from recollect.model.payloads import AssistantMessage, Compaction, Payload, Rewind, Unknown, UserMessage
 from recollect.model.records import Parsed, Record, SourceInfo
 from recollect.model.text import flatten
-from recollect.pipeline.report import AgentSync
-from recollect.pipeline.work import pool
 
 SLUG = "notebook"
 NOTES = Table(

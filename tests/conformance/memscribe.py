@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from recollect.errors import SourceRefused
+from recollect.ingest.parse import parse_file
 from recollect.model.events import Event
 from recollect.model.payloads import (
     AssistantMessage,
@@ -30,7 +31,6 @@ from recollect.model.payloads import (
     UserMessage,
 )
 from recollect.model.text import flatten
-from recollect.pipeline.parse import parse_file
 
 UNREAD = "no adapter reads this form"
 COUNTED = ("user", "assistant", "call", "result", "edit", "rewind", "compaction")

@@ -21,8 +21,8 @@ from recollect.archive.wrapping import envelope
 from recollect.errors import RecollectError
 from recollect.index.engine import note_making
 from recollect.index.vectors.files import Files, Generation, Identity
-from recollect.pipeline.hook_drops.aside import Aside
-from recollect.pipeline.hook_drops.files import write_taking
+from recollect.ingest.spooled_events.files import write_taking
+from recollect.ingest.spooled_events.rejects import Aside
 from recollect.recall.context.learnings.block import begin
 from recollect.recall.context.learnings.person_files import PersonFile
 from recollect.serve.token import home_token
@@ -65,8 +65,8 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "archive/wrapping/envelope.py, new": lambda folder: envelope.publish_once(folder / "wrapping.key", _Value()),
     "index/engine.py": lambda folder: note_making(folder, ["2026-01"]),
     "index/vectors/files.py": _enforce,
-    "pipeline/hook_drops/aside.py": _put_aside,
-    "pipeline/hook_drops/files.py": lambda folder: write_taking(str(folder), []),
+    "ingest/spooled_events/rejects.py": _put_aside,
+    "ingest/spooled_events/files.py": lambda folder: write_taking(str(folder), []),
     "recall/context/learnings/block.py": lambda folder: begin([PersonFile("soul.md", str(folder / "soul.md"))]),
     "serve/token.py": home_token,
     "store/sinks/lines.py": _write_lines,

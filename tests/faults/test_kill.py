@@ -23,8 +23,8 @@ CHILD = """
 import sys, time
 from recollect.config import Config, IngestConfig
 from recollect.memory import Memory
-import recollect.pipeline.ingest as ingest
-import recollect.pipeline.work.pool as pool
+import recollect.ingest.ingester as ingest
+import recollect.ingest.worker.pool as pool
 ingest.GROUP_BYTES = 60_000
 ingest.INDEX_COMMIT_BYTES = 200_000
 if sys.argv[2] == "processes":

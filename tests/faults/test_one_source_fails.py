@@ -10,13 +10,14 @@ import pytest
 
 from recollect.config import AgentConfig, Config, DistillConfig, IngestConfig
 from recollect.errors import BrokenInvariant
+from recollect.ingest.worker import pool, worker
 from recollect.memory import Memory
-from recollect.pipeline.work import pool, worker
 from tests.pipeline.conftest import World
 
 PROGRAM = """
 import os, sys
-from recollect.pipeline.work import process, worker
+from recollect.ingest.worker import process
+from recollect.ingest.worker import worker
 take = worker.Worker.take
 def odd(self, task):
     if {bad!r} in task.path:
@@ -112,7 +113,7 @@ def test_what_raises_in_this_process_fails_alone(
 def test_what_raises_when_it_is_compared_fails_alone(
     world: World, sessions: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from recollect.pipeline import plan
+    from recollect.ingest import plan
 
     with plain(world) as memory:
         memory.sync()

@@ -161,7 +161,7 @@ def test_a_large_file_is_compared_over_several_passes(world: World, monkeypatch:
     changed = before.replace(b"prompt 0600 ", b"tampered600 ").replace(b"prompt 1100 ", b"tampered110 ")
     one.path.write_bytes(changed)
     one.user("and one more at the end")
-    monkeypatch.setattr("recollect.pipeline.renew.rechecks.PASS_BYTES", 400_000)
+    monkeypatch.setattr("recollect.ingest.rechecks.PASS_BYTES", 400_000)
     world.memory.sync()
     passes = 0
     while len(revisions(world, one.uid)) == 1:
@@ -175,5 +175,5 @@ def test_a_large_file_is_compared_over_several_passes(world: World, monkeypatch:
 def test_what_was_compared_once_is_not_read_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     long_session(world)
     world.memory.sync()
-    monkeypatch.setattr("recollect.pipeline.plan.compare_whole", lambda *_args, **_more: pytest.fail("read again"))
+    monkeypatch.setattr("recollect.ingest.plan.compare_whole", lambda *_args, **_more: pytest.fail("read again"))
     world.memory.sync()

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import pytest
 
+from recollect.ingest.learnings.readers import reading
 from recollect.insights.learnings.closure import closed_actions
 from recollect.model.events import Event, SourceLocation
 from recollect.model.learnings.learnings import Learning, LearningEvidence
 from recollect.model.payloads import AssistantMessage, Payload, ToolCall, ToolResult, UserMessage
 from recollect.model.sessions import Session
-from recollect.pipeline.learning.reading import reading
 
 T0 = 1_780_000_000_000_000
 AT = SourceLocation("s", 0, 0, 1, 0, "00")

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 NOT_NEEDED = (
-    "recollect.agents.registry", "recollect.archive.archive", "recollect.pipeline.sync", "recollect.pipeline.work",
-    "recollect.pipeline.parse", "recollect.privacy.detectors", "recollect.store.sqlite.writer", "recollect.upkeep",
+    "recollect.agents.registry", "recollect.archive.archive", "recollect.ingest.sync", "recollect.ingest.worker",
+    "recollect.ingest.parse", "recollect.privacy.detectors", "recollect.store.sqlite.writer", "recollect.upkeep",
     "cryptography", "genai_prices", "numpy", "rich",
 )  # fmt: skip
 PROGRAM = f"""

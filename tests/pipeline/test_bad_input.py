@@ -95,7 +95,7 @@ def test_wrong_types_in_every_field_never_stop_a_sync(world: World) -> None:
 def test_a_file_that_vanishes_between_planning_and_reading_is_skipped(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from recollect.pipeline import sync as module
+    from recollect.ingest import sync as module
 
     one, two = world.claude("one"), world.claude("two")
     one.user("stays")
@@ -228,7 +228,7 @@ def test_a_home_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
 def test_a_file_that_shrinks_between_planning_and_reading_is_left_for_the_next_sync(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from recollect.pipeline import sync as module
+    from recollect.ingest import sync as module
 
     one = world.claude()
     for i in range(20):

@@ -16,11 +16,11 @@ from recollect.archive.archive import Archive
 from recollect.config import AgentConfig, Config, DistillConfig, IngestConfig
 from recollect.index import refresh as mend
 from recollect.index import writer as writing
+from recollect.ingest import ingester as ingest
+from recollect.ingest.worker import pool
+from recollect.ingest.worker.tasks import SourceTask, TaskAnswer
 from recollect.memory import Memory
 from recollect.model.ids import source_id
-from recollect.pipeline import ingest
-from recollect.pipeline.work import pool
-from recollect.pipeline.work.tasks import SourceTask, TaskAnswer
 from recollect.store.ports import SourceRow
 from recollect.testing.builders import ClaudeTranscript
 from tests.pipeline.conftest import World

@@ -443,8 +443,8 @@ def test_a_crash_anywhere_takes_every_drop_once(desk: Desk, monkeypatch: pytest.
         return call
 
     with monkeypatch.context() as patch:
-        patch.setattr("recollect.pipeline.hook_drops.taking.os.unlink", killing(unlink))
-        patch.setattr("recollect.pipeline.hook_drops.files.os.fsync", killing(fsync))
+        patch.setattr("recollect.ingest.spooled_events.intake.os.unlink", killing(unlink))
+        patch.setattr("recollect.ingest.spooled_events.files.os.fsync", killing(fsync))
         with pytest.raises(_Killed):
             desk.memory.sync()
     desk.memory.sync()

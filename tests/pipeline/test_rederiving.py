@@ -9,9 +9,8 @@ import pytest
 
 from recollect.archive.chunks import ChunkPlace
 from recollect.errors import StoreError
-from recollect.pipeline import rebuild
-from recollect.pipeline.ingest import Ingester
-from recollect.pipeline.rederiving import slices
+from recollect.ingest.ingester import Ingester
+from recollect.ingest.rebuild import rebuild, slices
 from recollect.store.ports import SliceResult
 from tests.upkeep.removal.conftest import World, world
 from tests.upkeep.removal.test_what_is_left import newer

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from recollect.config import AgentConfig, Config
+from recollect.ingest.worker import trail
 from recollect.memory import Memory
 from recollect.model.payloads import Rewind
-from recollect.pipeline.work import trail
 from tests.capture.conftest import Desk
 
 

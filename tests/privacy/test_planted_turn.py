@@ -24,7 +24,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from recollect import Memory
 from recollect.agents.registry import adapters
 from recollect.erasure.retention.clock_check import DAY_US, observe
-from recollect.pipeline.spool import clear_spool
+from recollect.ingest.spool import clear_spool
 from recollect.store.home import Home
 from recollect.testing.builders import ClaudeTranscript
 from tests.privacy.planted_secrets import PLANTED, kinds_in

@@ -191,11 +191,11 @@ def test_a_renewal_that_was_killed_is_finished_by_the_next_sync(
 
     with monkeypatch.context() as patched:
         if place == "begun":
-            patched.setattr("recollect.pipeline.rebuild.rederive_stale", killed)
+            patched.setattr("recollect.ingest.rebuild.rebuild.rederive_stale", killed)
         elif place == "derived":
             patched.setattr(SqliteRedacting, "redact_again", killed)
         else:
-            patched.setattr("recollect.pipeline.rebuild.rebuild_index_of", killed)
+            patched.setattr("recollect.ingest.rebuild.rebuild.rebuild_index_of", killed)
         with pytest.raises(Killed), home.open(OWN) as memory:
             memory.sync()
     home.take_in(OWN)

@@ -15,8 +15,8 @@ from recollect import __version__
 from recollect.clock import now_us
 from recollect.config import Config, PrivacyConfig
 from recollect.erasure.retention.sweep import limits_of
+from recollect.ingest.keeper.instance import Card, Place
 from recollect.memory import Check
-from recollect.memory.presence.place import Card, Place
 from recollect.store.sqlite.audit import add_audit
 from recollect.upkeep.copies.last import LastBackup, remember
 from recollect.upkeep.health import home as health

@@ -36,7 +36,7 @@ sys.addaudithook(_spy)
 """
 SYNC = """
 import os, sys
-import recollect.pipeline.work.pool as pool
+import recollect.ingest.worker.pool as pool
 from recollect.memory import Memory
 if sys.argv[2] == "processes":
     pool.SMALL_BYTES = 0

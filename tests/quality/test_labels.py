@@ -10,8 +10,8 @@ from typing import get_args
 import msgspec
 import pytest
 
+from recollect.ingest.parse import parse_file
 from recollect.model.events import Event
-from recollect.pipeline.parse import parse_file
 from tests.quality.labelled import (
     COUNTED,
     FILE,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from benchmarks.learning.quality import PRECISION, of_runs, of_written, score
+from recollect.ingest.learnings.readers import extract_session
 from recollect.model.learnings.learnings import GIVEN_STATES
-from recollect.pipeline.learning.reading import extract_session
 from tests.quality.judged import read_written
 from tests.quality.labelled import read_turns as read_decisions
 from tests.quality.labelled import split_of

@@ -17,11 +17,11 @@ from recollect.agents import registry
 from recollect.agents.guard import usable
 from recollect.agents.kit.reading import BaseState
 from recollect.archive.archive import Archive
+from recollect.ingest.plan import Planner
 from recollect.memory import Memory
 from recollect.model.events import Draft
 from recollect.model.payloads import Lifecycle, SessionStart, TokenUsage, Unknown
 from recollect.model.records import Parsed, Record, SourceInfo
-from recollect.pipeline.plan import Planner
 from recollect.store.sqlite import SqliteReader
 from recollect.testing.runner import ALL, run_all
 from tests.cli.conftest import recollect

@@ -14,8 +14,8 @@ from recollect.agents import registry
 from recollect.agents.generic.parse import adapter_of
 from recollect.config import AgentConfig, Config, FormatConfig, config_toml
 from recollect.errors import ConfigError, UnknownName
+from recollect.ingest.worker import pool
 from recollect.memory import EventFilter, Memory
-from recollect.pipeline.work import pool
 from recollect.testing.runner import run_all
 from tests.cli.conftest import recollect
 

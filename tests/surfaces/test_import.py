@@ -446,7 +446,7 @@ def test_a_file_that_cannot_be_read_is_a_failure(recollect: Recollect, tmp_path:
     def refuse(path: str) -> bytes:
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr("recollect.pipeline.find.read_head", refuse)
+    monkeypatch.setattr("recollect.ingest.sources.read_head", refuse)
     outcome = recollect("import", path)
     assert (outcome.code, "Permission denied" in outcome.out) == (3, True)
 

@@ -1,4 +1,4 @@
-"""The spool of hooks as it lies there: how many drops wait, what was put aside. `pipeline.hook_drops` takes them in."""
+"""The spool of hooks as it lies there: how many drops wait, what was put aside. `ingest.spooled_events` takes them in."""
 
 from __future__ import annotations
 

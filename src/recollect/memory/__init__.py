@@ -15,6 +15,24 @@ if TYPE_CHECKING:
     from recollect.erasure.reports import ForgetReport, ForgetSelection, ForgottenList, SessionToForget
     from recollect.erasure.retention.reports import EvictReport, Pin, StorageLine, StorageReport
     from recollect.index.vectors.embed import EmbedReport
+    from recollect.ingest.documents.report import CollectionReport, DocumentProgress, NotTaken
+    from recollect.ingest.imports.options import ImportWish
+    from recollect.ingest.insights.distill import DistillReport
+    from recollect.ingest.keeper.instance import Card, Place
+    from recollect.ingest.keeper.keeper import Keeper
+    from recollect.ingest.keeper.status import LearningNow, LiveStatus
+    from recollect.ingest.learnings.extract import LearnReport
+    from recollect.ingest.learnings.preview import AskPreview
+    from recollect.ingest.learnings.views import HeldBack, LearnStatus, NewLearning, SeenEvidence, Why
+    from recollect.ingest.parse import Recognised, parse_file
+    from recollect.ingest.report import (
+        AgentSync,
+        ImportedSession,
+        ProgressCallback,
+        Skipped,
+        SyncProgress,
+        SyncReport,
+    )
     from recollect.insights.correlation import shell_lines
     from recollect.insights.notes.contradictions import Contradiction
     from recollect.insights.notes.diary import NewEntry
@@ -38,13 +56,10 @@ if TYPE_CHECKING:
     from recollect.memory.learned.facts import FactQuestion, FactsAnswer
     from recollect.memory.learned.importing import PalaceReport
     from recollect.memory.learned.learning.facet import LearnFacet
-    from recollect.memory.learned.learning.previewing import AskPreview
-    from recollect.memory.learned.learning.views import HeldBack, LearnStatus, NewLearning, SeenEvidence, Why
     from recollect.memory.learned.notes import NotesFacet, Tagged
     from recollect.memory.learned.seeding import SeedReport
     from recollect.memory.learned.undoing import UndoReport
     from recollect.memory.live.facet import LiveFacet
-    from recollect.memory.live.keeper import Keeper
     from recollect.memory.pipes.explanation import Explanation, explained
     from recollect.memory.pipes.follow import Following
     from recollect.memory.pipes.reader import (
@@ -61,8 +76,6 @@ if TYPE_CHECKING:
     from recollect.memory.pipes.replay import Changes, groups_of, items_of, play
     from recollect.memory.pipes.verification import FileVerifyReport, verify_path
     from recollect.memory.pipes.watch import EVERY_S, Followed, Pace, Wanted, Watcher
-    from recollect.memory.presence.place import Card, Place
-    from recollect.memory.presence.status import LearningNow, LiveStatus
     from recollect.memory.recalling import RecallFacet
     from recollect.memory.setup import PreparedSetup, SetupFacet
     from recollect.memory.spool import Spooled, SpoolFacet
@@ -71,19 +84,6 @@ if TYPE_CHECKING:
     from recollect.memory.upkeep.repairing import RepairReport
     from recollect.memory.usage import UsageFacet
     from recollect.model.usage import UsageReport, UsageRow, UsageTotals
-    from recollect.pipeline.distill.running import DistillReport
-    from recollect.pipeline.documents.report import CollectionReport, DocumentProgress, NotTaken
-    from recollect.pipeline.importing.wish import ImportWish
-    from recollect.pipeline.learning.running import LearnReport
-    from recollect.pipeline.parse import Recognised, parse_file
-    from recollect.pipeline.report import (
-        AgentSync,
-        ImportedSession,
-        ProgressCallback,
-        Skipped,
-        SyncProgress,
-        SyncReport,
-    )
     from recollect.recall.answers import (
         AgentStats,
         Hit,
@@ -155,19 +155,19 @@ _NAMES = {
     "recollect.memory.learned.documents": (
         "CollectionFiles CollectionRemoved CollectionView DocumentView DocumentsFacet"
     ),
-    "recollect.pipeline.documents.report": "CollectionReport DocumentProgress NotTaken",
+    "recollect.ingest.documents.report": "CollectionReport DocumentProgress NotTaken",
     "recollect.memory.learned.facts": "FactQuestion FactsAnswer",
     "recollect.memory.learned.importing": "PalaceReport",
     "recollect.memory.learned.learning.facet": "LearnFacet",
-    "recollect.memory.learned.learning.previewing": "AskPreview",
-    "recollect.memory.learned.learning.views": "HeldBack LearnStatus NewLearning SeenEvidence Why",
+    "recollect.ingest.learnings.preview": "AskPreview",
+    "recollect.ingest.learnings.views": "HeldBack LearnStatus NewLearning SeenEvidence Why",
     "recollect.memory.learned.notes": "NotesFacet Tagged",
     "recollect.memory.learned.seeding": "SeedReport",
     "recollect.memory.learned.undoing": "UndoReport",
     "recollect.memory.live.facet": "LiveFacet",
-    "recollect.memory.live.keeper": "Keeper",
-    "recollect.memory.presence.place": "Card Place",
-    "recollect.memory.presence.status": "LearningNow LiveStatus",
+    "recollect.ingest.keeper.keeper": "Keeper",
+    "recollect.ingest.keeper.instance": "Card Place",
+    "recollect.ingest.keeper.status": "LearningNow LiveStatus",
     "recollect.memory.recalling": "RecallFacet",
     "recollect.memory.setup": "PreparedSetup SetupFacet",
     "recollect.memory.spool": "SpoolFacet Spooled",
@@ -178,12 +178,12 @@ _NAMES = {
     "recollect.insights.notes.contradictions": "Contradiction",
     "recollect.insights.notes.diary": "NewEntry",
     "recollect.insights.notes.facts": "FactAdded NewFact",
-    "recollect.pipeline.distill.running": "DistillReport",
+    "recollect.ingest.insights.distill": "DistillReport",
     "recollect.index.vectors.embed": "EmbedReport",
-    "recollect.pipeline.learning.running": "LearnReport",
-    "recollect.pipeline.parse": "Recognised parse_file",
-    "recollect.pipeline.importing.wish": "ImportWish",
-    "recollect.pipeline.report": "AgentSync ImportedSession ProgressCallback Skipped SyncProgress SyncReport",
+    "recollect.ingest.learnings.extract": "LearnReport",
+    "recollect.ingest.parse": "Recognised parse_file",
+    "recollect.ingest.imports.options": "ImportWish",
+    "recollect.ingest.report": "AgentSync ImportedSession ProgressCallback Skipped SyncProgress SyncReport",
     "recollect.recall.answers": (
         "AgentStats Hit SearchAnswer SessionPage Stats StorageStats Timeline TimelineEntry VectorStats"
     ),

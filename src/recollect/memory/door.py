@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from recollect.erasure.retention.reports import EvictReport
     from recollect.index.vectors import VectorIndex
     from recollect.index.vectors.entries.entry_index import EntryVectorIndex
+    from recollect.ingest.report import SyncReport
     from recollect.memory.embedding import EmbeddingFacet
     from recollect.memory.live.facet import LiveFacet
     from recollect.memory.recalling import RecallFacet
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from recollect.memory.usage import UsageFacet
     from recollect.model.events import Event
     from recollect.model.sessions import Session
-    from recollect.pipeline.report import SyncReport
     from recollect.recall.context.builder import ContextBlock
     from recollect.recall.context.sources import ContextEvent
     from recollect.store.feed import TextFeed
@@ -201,7 +201,7 @@ class Memory(HoldsLearned):
 
     def parse(self, path: Path, *, agent: str | None = None) -> Iterator[Event]:
         """Yield the redacted events of one file; nothing is stored."""
-        from recollect.pipeline.parse import parse_file
+        from recollect.ingest.parse import parse_file
 
         return parse_file(path, agent=agent, formats=self.config.formats(), privacy=self.config.privacy)
 

@@ -13,8 +13,8 @@ from recollect.config import Config
 from recollect.errors import ConfigError, EmbeddingUnavailable, IndexUnavailable, RecollectError, StoreLocked
 from recollect.index.vectors.files import ENTRIES_FOLDER, Files, remove_vectors
 from recollect.index.vectors.vector_index import VectorCoverage, VectorIndex, identity_of
+from recollect.ingest.background import be_gentle, start_detached
 from recollect.paths import BACKGROUND_VARIABLE, HOME_VARIABLE
-from recollect.pipeline.background import be_gentle, start_detached
 from recollect.recall.answers import VectorStats
 from recollect.store.feed import TextFeed
 from recollect.store.home import Home
@@ -249,7 +249,7 @@ class EmbeddingFacet:
 
     def _model(self) -> Embedder:
         if self._embedder is None:
-            from recollect.memory.embedders import embedder_of
+            from recollect.ingest.embedders import embedder_of
 
             self._embedder = embedder_of(self._config, self._env)
         return self._embedder

@@ -21,8 +21,8 @@ from recollect.store.ports import EventFilter, Reader
 from recollect.store.sqlite.session_facts import SessionFacts, repo_of
 
 if TYPE_CHECKING:
+    from recollect.ingest.report import SyncReport
     from recollect.memory.agents import AgentsFacet
-    from recollect.pipeline.report import SyncReport
 
 
 class Confined(NamedTuple):

@@ -14,8 +14,8 @@ from recollect.capture.decode import MAX_RECORD_BYTES
 from recollect.capture.otlp import Signal, request_of_json, request_of_protobuf, sift
 from recollect.errors import DiskFull, SourceRefused, StoreError
 from recollect.files import is_no_room, sync_folder, write_all
+from recollect.ingest.spool import part_of, part_path
 from recollect.model.time import day_of
-from recollect.pipeline.spool import part_of, part_path
 from recollect.units import size
 from recollect.wire import OTLP_FOLDER
 

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from recollect.archive.keys import HomeKeys
     from recollect.capture.confined.scope import Scope
     from recollect.erasure.retention.reports import EvictReport
-    from recollect.pipeline.importing.wish import ImportWish
-    from recollect.pipeline.rebuild import Progress
-    from recollect.pipeline.report import ProgressCallback, SyncReport
-    from recollect.pipeline.sync import SyncRequest
+    from recollect.ingest.imports.options import ImportWish
+    from recollect.ingest.rebuild.rebuild import Progress
+    from recollect.ingest.report import ProgressCallback, SyncReport
+    from recollect.ingest.sync import SyncRequest
     from recollect.recall.context.ready import ReadyBlocks
     from recollect.store.sqlite import SqliteWriter
 
@@ -88,8 +88,8 @@ class TakesIn(ABC):
         Raises UnknownName for an agent that does not exist, StoreError or ArchiveError when the home
         cannot be written.
         """
-        from recollect.pipeline.report import SyncReport
-        from recollect.pipeline.sync import SyncRequest, sync
+        from recollect.ingest.report import SyncReport
+        from recollect.ingest.sync import SyncRequest, sync
 
         request = SyncRequest(self.config, agents=agents, env=self.env, progress=progress, now_us=now_us)
         try:
@@ -121,12 +121,12 @@ class TakesIn(ABC):
         in; UnknownName for a session that is nowhere; else as `sync`.
         """
         from recollect.capture.unpack import is_zip, unpacked
-        from recollect.memory.importing.looking_over import look_over_beside
-        from recollect.pipeline.find import named_by
-        from recollect.pipeline.importing.shortness import lift
-        from recollect.pipeline.importing.wish import ImportWish
-        from recollect.pipeline.report import SyncReport
-        from recollect.pipeline.sync import SyncRequest, sync
+        from recollect.ingest.imports.options import ImportWish
+        from recollect.ingest.imports.short_sessions import lift
+        from recollect.ingest.preview import look_over_beside
+        from recollect.ingest.report import SyncReport
+        from recollect.ingest.sources import named_by
+        from recollect.ingest.sync import SyncRequest, sync
 
         for path in paths:
             if not path.exists():
@@ -163,7 +163,7 @@ class TakesIn(ABC):
         should_stop: asked between slices. Raises StoreLocked while another process is ingesting, StoreError,
         ArchiveError.
         """
-        from recollect.pipeline.sync import SyncRequest, sync
+        from recollect.ingest.sync import SyncRequest, sync
 
         request = SyncRequest(self.config, env=self.env, now_us=now_us)
         request.scope, request.should_stop = scope, should_stop
@@ -193,7 +193,7 @@ class TakesIn(ABC):
         if not self._refreshing.acquire(blocking=False):
             return ()
         try:
-            from recollect.pipeline.sync import SyncRequest, sync
+            from recollect.ingest.sync import SyncRequest, sync
 
             now = time.monotonic()
             if now - self._refreshed_at < REFRESH_EVERY_S:
@@ -246,7 +246,7 @@ class TakesIn(ABC):
         """Return what a daemon at work says is missing, None where there is none or it does not answer."""
         if self.keeper is not None:
             return self.keeper()
-        from recollect.memory.presence.asking import settled
+        from recollect.ingest.keeper.client import settled
 
         return settled(self.home)
 
@@ -256,11 +256,11 @@ class TakesIn(ABC):
     ) -> SyncReport:  # fmt: skip
         """Derive the index, or everything, anew; then take in what is new. Raises StoreLocked.
 
-        authored: see `pipeline.rebuild.rebuild_all`.
+        authored: see `ingest.rebuild.rebuild.rebuild_all`.
         """
         from recollect.archive.keys import load_keys
-        from recollect.pipeline.rebuild import rebuild_all, rebuild_index_of
-        from recollect.pipeline.sync import SyncRequest, sync
+        from recollect.ingest.rebuild.rebuild import rebuild_all, rebuild_index_of
+        from recollect.ingest.sync import SyncRequest, sync
 
         request = request or SyncRequest(self.config, env=self.env, now_us=now_us)
         lost: list[str] = []
@@ -292,8 +292,8 @@ class TakesIn(ABC):
         A database that cannot be read is why people rebuild.
         """
         from recollect.erasure.forget import Opened
-        from recollect.pipeline.repair.in_step import bring_in_step
-        from recollect.upkeep.damage import check
+        from recollect.ingest.damage import check
+        from recollect.ingest.repair.reconciliation import bring_in_step
 
         try:
             with self.writing() as (writer, archive, keys):
@@ -316,7 +316,7 @@ class TakesIn(ABC):
         if not is_lost(self.home):
             return []
         from recollect.archive.keys import load_keys
-        from recollect.pipeline.rebuild import finish_swap, rebuild_all
+        from recollect.ingest.rebuild.rebuild import finish_swap, rebuild_all
         from recollect.store.sqlite.audit import add_audit
         from recollect.store.sqlite.connection import lost as error_of
         from recollect.upkeep.copies.swapping import finish_restore
@@ -349,7 +349,7 @@ class TakesIn(ABC):
         from recollect.archive.archive import Archive
         from recollect.archive.keys import load_keys, load_or_create_keys
         from recollect.erasure.cuts import settle
-        from recollect.pipeline.rebuild import finish_swap
+        from recollect.ingest.rebuild.rebuild import finish_swap
         from recollect.store.sqlite.connection import has_archive
         from recollect.upkeep.copies.swapping import finish_restore
 
@@ -378,7 +378,7 @@ class TakesIn(ABC):
             try:
                 return open_writer(self.home, domains=self.config.repos.domains)
             except StoreLocked:
-                from recollect.memory.presence.place import is_alive
+                from recollect.ingest.keeper.instance import is_alive
 
                 if self.keeper is not None or time.monotonic() >= ends or not is_alive(self.home):
                     raise

@@ -156,7 +156,7 @@ class HookFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 HOOK_PLACE = Place(role="hook", container="jsonl", patterns=("*.hooks.jsonl",), lane=WITNESS_LANE)
-"""The files in which payloads of hooks wait for a sync; see `pipeline.hook_drops`."""
+"""The files in which payloads of hooks wait for a sync; see `ingest.spooled_events`."""
 
 
 class AgentFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -63,7 +63,7 @@ class SourceRow(msgspec.Struct):
     relative: str = ""
     """Path below the agent's root, "/"-separated: what the adapter may know of the place."""
     trail: bytes = b""
-    """The human turns of the newest revision, and of the one before it, see `pipeline.work.trail`."""
+    """The human turns of the newest revision, and of the one before it, see `ingest.worker.trail`."""
 
 
 class EventDraft(msgspec.Struct, array_like=True, gc=False):

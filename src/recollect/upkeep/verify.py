@@ -15,11 +15,11 @@ from recollect.archive.chunks import ChunkPlace
 from recollect.capture.replay import Batch, replay
 from recollect.erasure.pieces import holes_of, pieces_and_gaps
 from recollect.errors import ArchiveError
+from recollect.ingest.completeness import untold
+from recollect.ingest.damage import check
 from recollect.insights.provenance import ProvenanceCheck
 from recollect.model.insights.nodes import Node
 from recollect.store.ports import EventPlace, LedgerRow, Reader
-from recollect.upkeep.completeness import untold
-from recollect.upkeep.damage import check
 from recollect.upkeep.reports import LedgerDefect, SourceLedger, VerifyReport
 
 Progress = Callable[[int, int], None]

@@ -190,7 +190,7 @@ def _run(job: Job) -> int:
 
 def _tune(job: Job) -> None:
     """Cut the work into many small groups, so that there are many places to be killed at; set the limits."""
-    from recollect.pipeline import ingest
+    from recollect.ingest import ingester as ingest
 
     ingest.GROUP_BYTES = job.groups_bytes
     ingest.INDEX_COMMIT_BYTES = 4 * job.groups_bytes
@@ -208,7 +208,7 @@ def _preload() -> None:
     import recollect.cli.commands.sync
     import recollect.cli.main
     import recollect.index.vectors.builtin
-    import recollect.pipeline.rebuild  # noqa: F401
+    import recollect.ingest.rebuild.rebuild  # noqa: F401
     from tests.faults.support.worlds import assert_whole, make_world, opened, prepare_home
 
     with TemporaryDirectory() as folder:

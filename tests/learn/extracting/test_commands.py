@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from recollect.ingest.learnings.readers import extract_session, reading
 from recollect.insights.learnings.extraction import SimpleCommand
 from recollect.insights.learnings.extraction.purposes import purposeful
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import Learning
 from recollect.model.payloads import ToolResult
-from recollect.pipeline.learning.reading import extract_session, reading
 from tests.quality.learned import Step, WrittenSession, session_doing
 
 

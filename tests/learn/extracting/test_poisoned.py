@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recollect.ingest.learnings.readers import extract_session
 from recollect.model.learnings.learnings import GIVEN_STATES
-from recollect.pipeline.learning.reading import extract_session
 from tests.examples import tried
 from tests.quality.learned import Step, session_doing, session_saying
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from recollect.ingest.learnings.readers import extract_session
 from recollect.insights.learnings.extraction import EXTRACTOR
 from recollect.insights.learnings.identity import confidence_of, learning_id
 from recollect.model.learnings.learnings import Learning
-from recollect.pipeline.learning.reading import extract_session
 from tests.quality.learned import Step, WrittenSession, session_doing, session_saying
 
 

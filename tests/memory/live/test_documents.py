@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from recollect.config import Config
+from recollect.ingest.keeper import document_watch as documents
+from recollect.ingest.keeper.document_watch import DocumentWatch
 from recollect.memory import Memory
-from recollect.memory.live import documents
-from recollect.memory.live.documents import DocumentWatch
 from tests.pipeline.conftest import World
 
 PATIENCE_S = 120.0

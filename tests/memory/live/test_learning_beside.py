@@ -8,11 +8,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from recollect.config import Config, DistillConfig, LearningConfig
+from recollect.ingest.keeper import attempts
+from recollect.ingest.keeper import idle_work as between
+from recollect.ingest.keeper.attempts import PERSISTENT_TIMES
+from recollect.ingest.keeper.idle_work import Between
+from recollect.ingest.keeper.status import Failure
 from recollect.memory import Memory
-from recollect.memory.live import attempts, between
-from recollect.memory.live.attempts import PERSISTENT_TIMES
-from recollect.memory.live.between import Between
-from recollect.memory.presence.status import Failure
 from recollect.testing.builders import ClaudeTranscript
 from tests.endpoints import model_server as models
 from tests.endpoints.served import Behaviour, serving

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import DiskFull, StoreLocked
+from recollect.ingest.keeper.attempts import Attempts
+from recollect.ingest.keeper.clock_jumps import JUMP_S, LATE_S, Clocks
+from recollect.ingest.keeper.notices import MOST_PATHS, Notices
+from recollect.ingest.keeper.second_looks import MOST_LOOKS, SecondLooks
+from recollect.ingest.keeper.status import Failure
 from recollect.memory import AgentSync, Skipped, SyncReport
-from recollect.memory.live.attempts import Attempts
-from recollect.memory.live.clocks import JUMP_S, LATE_S, Clocks
-from recollect.memory.live.noticing import MOST_PATHS, Notices
-from recollect.memory.live.second_looks import MOST_LOOKS, SecondLooks
-from recollect.memory.presence.status import Failure
 
 
 class Hands:

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 
 from recollect.config import Config, NotifyConfig
+from recollect.ingest.keeper.status import Failure
 from recollect.memory import Memory
-from recollect.memory.presence.status import Failure
 from recollect.store.sqlite.audit import read_audit
 
 FAILED = Failure(work="taking in", code="disk_full", message="no room", times=8, at=0, again_at=0)

@@ -14,11 +14,11 @@ import pytest
 
 from recollect.config import Config, DistillConfig, GateConfig, GateRuleConfig, IngestConfig
 from recollect.errors import ConfigError
+from recollect.ingest.insights import parallel as sharing
+from recollect.ingest.insights.analysis import Analysed, Analyst
+from recollect.ingest.insights.distill import MANY_SESSIONS
+from recollect.ingest.insights.process import AnalysisGreeting, Answer
 from recollect.memory import Memory
-from recollect.pipeline.distill import sharing
-from recollect.pipeline.distill.analysing import Analysed, Analyst
-from recollect.pipeline.distill.process import AnalysisGreeting, Answer
-from recollect.pipeline.distill.running import MANY_SESSIONS
 from recollect.privacy.redact import Redactor
 from recollect.store.home import Home
 from recollect.store.sqlite.insights.feed import SqliteSessionFeed

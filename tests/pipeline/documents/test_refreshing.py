@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 from recollect.archive.keys import home_keys
 from recollect.config import Config
 from recollect.config.settings import PrivacyConfig, SecretPatternConfig
+from recollect.ingest.documents import files as taking
+from recollect.ingest.documents import refresh as refreshing
+from recollect.ingest.documents.refresh import Bounds, DocumentDesk, is_due, refresh
+from recollect.ingest.documents.report import CollectionReport
 from recollect.model.marker import PRIVATE_MARKER
-from recollect.pipeline.documents import refreshing, taking
-from recollect.pipeline.documents.refreshing import Bounds, DocumentDesk, is_due, refresh
-from recollect.pipeline.documents.report import CollectionReport
 from recollect.store.documents import Collection, path_mark
 from recollect.store.home import Home
 from recollect.store.sqlite.documents.removal import forget_document, place_of

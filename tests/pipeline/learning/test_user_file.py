@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import StoreError
+from recollect.ingest.learnings.user_file import write_user_file
 from recollect.insights.learnings.user_file import Written, find_region, render
 from recollect.memory import Memory
 from recollect.model.learnings.learnings import Learning
-from recollect.pipeline.learning.user_file import write_user_file
 from tests.pipeline.conftest import World
 from tests.pipeline.learning.stand_ins import OneRule, states, take_in
 

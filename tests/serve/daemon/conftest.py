@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from recollect import Memory
-from recollect.memory.presence.asking import ask_status
-from recollect.memory.presence.status import LiveStatus
+from recollect.ingest.keeper.client import ask_status
+from recollect.ingest.keeper.status import LiveStatus
 from recollect.testing.builders import ClaudeTranscript
 
 PATIENCE_S = 120.0

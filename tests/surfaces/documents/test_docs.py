@@ -17,9 +17,9 @@ import pytest
 
 from recollect.cli.commands.schema import result_types
 from recollect.cli.main import run
+from recollect.ingest.documents import refresh as refreshing
 from recollect.memory import Memory
 from recollect.memory.learned.documents import DocumentsFacet
-from recollect.pipeline.documents import refreshing
 
 SECRET = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 

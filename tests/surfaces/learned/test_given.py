@@ -17,11 +17,11 @@ from rich.console import Console
 from recollect.cli.commands.schema import result_types
 from recollect.cli.render.live.status import print_status
 from recollect.config import Config, ContextConfig, LearningConfig
+from recollect.ingest.keeper.status import Counters
 from recollect.insights.learnings.queue.pause import Pause, keep_pause
 from recollect.insights.learnings.user_file import find_region
 from recollect.memory import ContextFacet, LearningNow, LiveStatus
 from recollect.memory.learned.learning.health import learning_now
-from recollect.memory.presence.status import Counters
 from recollect.recall.context.learnings.block import SOUL_TEXT
 from recollect.recall.context.learnings.person_files import fronts, person_files
 from recollect.serve.daemon.asking import DaemonAnswer
@@ -167,7 +167,7 @@ def test_such_a_line_is_alone_where_there_is_nothing_else_to_say_and_never_above
 def test_doctor_says_what_holds_the_model_up_and_what_to_do(
     told: Session, shop: Shop, now: Pause | None, state: str, hint: str
 ) -> None:
-    from recollect.pipeline.learning.asking import fingerprint_of
+    from recollect.ingest.learnings.ask import fingerprint_of
 
     settings = LearningConfig(provider="ollama", model="small")
     if now is not None:

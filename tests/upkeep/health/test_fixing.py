@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from recollect import __version__
+from recollect.ingest.keeper.instance import Card
 from recollect.memory import Fix, Memory
-from recollect.memory.presence.place import Card
 from recollect.store.sqlite import IngestLock
 from recollect.store.sqlite.audit import read_audit
 from tests.pipeline.conftest import World, world

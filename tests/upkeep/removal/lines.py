@@ -13,9 +13,9 @@ from recollect.archive.tail import OpenTail, cut_slice
 from recollect.capture.containers.jsonl import split_lines
 from recollect.erasure.cuts import Cut, CutReport, compact, cut, settle
 from recollect.errors import RawGone
-from recollect.pipeline.ingest import Ingester, Sinks
-from recollect.pipeline.report import AgentSync, SyncReport
-from recollect.pipeline.work.stages import StageTimer
+from recollect.ingest.ingester import Ingester, Sinks
+from recollect.ingest.report import AgentSync, SyncReport
+from recollect.ingest.worker.timings import StageTimer
 from recollect.store.ports import RecordPlace, SliceResult, SourceRow
 from recollect.store.sqlite.writer import SqliteWriter, open_writer
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from recollect.ingest.insights import analysis as analysing
 from recollect.memory import Memory
 from recollect.model.payloads import ToolResult
-from recollect.pipeline.distill import analysing
 from recollect.serve.mcp.answering.cursors import Cursors
 from recollect.serve.mcp.answering.desk import Desk
 from recollect.serve.mcp.answering.scopes import Caller

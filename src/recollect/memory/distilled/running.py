@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from recollect.config import Config
 from recollect.errors import ArchiveError, StoreError, StoreLocked
+from recollect.ingest.insights.distill import DistillReport
 from recollect.paths import DATABASE_NAME
-from recollect.pipeline.distill.running import DistillReport
 from recollect.store.home import Home
 from recollect.upkeep.reports import DistillHealth
 
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
+    from recollect.ingest.insights.distill import DistillProgress, Helpers
+    from recollect.ingest.insights.process import AnalysisGreeting
+    from recollect.ingest.report import SyncReport
+    from recollect.ingest.sync import SyncRequest
     from recollect.insights.stages import Stages
-    from recollect.pipeline.distill.process import AnalysisGreeting
-    from recollect.pipeline.distill.running import DistillProgress, Helpers
-    from recollect.pipeline.report import SyncReport
-    from recollect.pipeline.sync import SyncRequest
     from recollect.store.sqlite import SqliteWriter
 
 Opened = tuple["SqliteWriter", "Archive", "HomeKeys"]
@@ -80,8 +80,8 @@ class DistillingFacet:
 
     def health(self) -> DistillHealth:
         """Return how far it is, from the database alone. Raises StoreError and its kinds."""
-        from recollect.pipeline.distill.analysing import scheme_of
-        from recollect.pipeline.distill.running import MICROSECONDS
+        from recollect.ingest.insights.analysis import scheme_of
+        from recollect.ingest.insights.distill import MICROSECONDS
         from recollect.store.sqlite.insights.feed import SqliteSessionFeed
         from recollect.store.sqlite.insights.reader import SqliteDistilledReader
 
@@ -106,9 +106,9 @@ def distill_after(memory: WritableHome, opened: Opened, request: SyncRequest, re
 
     Raises ConfigError for a rule that cannot be used.
     """
-    from recollect.pipeline.report import SyncProgress
-    from recollect.pipeline.sync import interruptible
-    from recollect.pipeline.work.stages import StageTimer
+    from recollect.ingest.report import SyncProgress
+    from recollect.ingest.sync import interruptible
+    from recollect.ingest.worker.timings import StageTimer
 
     def show(done: int, total: int) -> None:
         if request.progress is not None:
@@ -135,7 +135,7 @@ def distill_after(memory: WritableHome, opened: Opened, request: SyncRequest, re
 
 def distill(memory: WritableHome, opened: Opened, wanted: Wanted, *, now_us: Callable[[], int]) -> DistillReport:
     """Analyse with the ingest lock held, see `DistillingFacet.run`."""
-    from recollect.pipeline.distill.running import Distilling, Sides, TransactionalWriter
+    from recollect.ingest.insights.distill import Distilling, Sides, TransactionalWriter
     from recollect.privacy.configured import redactor_of
     from recollect.store.sqlite.insights.feed import SqliteSessionFeed
     from recollect.store.sqlite.insights.reader import SqliteDistilledReader
@@ -159,10 +159,10 @@ def distill(memory: WritableHome, opened: Opened, wanted: Wanted, *, now_us: Cal
 
 def _helpers(memory: WritableHome, keys: HomeKeys) -> Helpers:
     """Return who may analyse beside this process: it is one of the configured workers itself."""
-    from recollect.pipeline.distill.running import Helpers
+    from recollect.ingest.insights.distill import Helpers
 
     def greeting() -> AnalysisGreeting:
-        from recollect.pipeline.distill.process import AnalysisGreeting
+        from recollect.ingest.insights.process import AnalysisGreeting
 
         return AnalysisGreeting(keys, str(memory.home), str(Home(memory.home).archive), memory.config)
 

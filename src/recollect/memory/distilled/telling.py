@@ -16,6 +16,8 @@ from recollect.store.sqlite import has_database
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
+    from recollect.ingest.report import SyncReport
+    from recollect.ingest.sync import SyncRequest
     from recollect.insights.retro.report import Retro
     from recollect.memory.distilled.blaming import BlameAnswer, BlameQuestion
     from recollect.memory.distilled.deciding import DecisionsFacet
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from recollect.model.insights.digests import Digest
     from recollect.model.insights.nodes import DecisionState
     from recollect.model.sessions import Session
-    from recollect.pipeline.report import SyncReport
-    from recollect.pipeline.sync import SyncRequest
     from recollect.recall.decisions import DecisionsAnswer
     from recollect.store.insights import DistilledReader, KeptNode
     from recollect.store.sqlite import SqliteWriter

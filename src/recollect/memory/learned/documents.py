@@ -23,9 +23,9 @@ from recollect.store.sqlite.documents.storage import SqliteDocuments
 if TYPE_CHECKING:
     from recollect.archive.keys import HomeKeys
     from recollect.capture.confined.scope import Scope
-    from recollect.pipeline.documents.refreshing import DocumentDesk
-    from recollect.pipeline.documents.report import CollectionReport, DocumentProgressCallback
-    from recollect.pipeline.report import SyncReport
+    from recollect.ingest.documents.refresh import DocumentDesk
+    from recollect.ingest.documents.report import CollectionReport, DocumentProgressCallback
+    from recollect.ingest.report import SyncReport
 
 _NOT_YET = "another process is taking in; a search finds this when that is done"
 
@@ -103,10 +103,10 @@ class DocumentsFacet:
 
         collection: its name; "": as its project file, repository or folder is called. is_dry_run: say what would be
         taken; nothing is written and no lock is held. Ctrl-C ends it after the file it is at; again goes on.
-        Raises UsageError, SourceUnavailable as `pipeline.documents.adding.propose`; StoreError and its kinds.
+        Raises UsageError, SourceUnavailable as `ingest.documents.collections.propose`; StoreError and its kinds.
         """
-        from recollect.pipeline.documents.adding import propose
-        from recollect.pipeline.documents.refreshing import ALL, Bounds, refresh
+        from recollect.ingest.documents.collections import propose
+        from recollect.ingest.documents.refresh import ALL, Bounds, refresh
 
         with self._desk(progress, is_dry_run=is_dry_run) as (desk, store):
             proposed = propose(
@@ -130,7 +130,7 @@ class DocumentsFacet:
         self, name: str = "", *, progress: DocumentProgressCallback | None = None
     ) -> tuple[CollectionReport, ...]:
         """Bring a collection, or all, in step with their folders now. Raises UnknownName, StoreError and its kinds."""
-        from recollect.pipeline.documents.refreshing import refresh
+        from recollect.ingest.documents.refresh import refresh
 
         if not self._is_there():
             if name:
@@ -188,8 +188,8 @@ class DocumentsFacet:
         self, progress: DocumentProgressCallback | None, *, is_dry_run: bool = False
     ) -> Iterator[tuple[DocumentDesk, SqliteDocuments]]:
         """Open what a pass needs. The first Ctrl-C asks it to end after the file that it is at."""
-        from recollect.pipeline.documents.refreshing import DocumentDesk
-        from recollect.pipeline.sync import interruptible
+        from recollect.ingest.documents.refresh import DocumentDesk
+        from recollect.ingest.sync import interruptible
 
         memory = self._memory
         opening = self._looking() if is_dry_run else self._opened(memory.home, self._keys())

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from recollect.clock import now_us
 from recollect.errors import RecollectError
+from recollect.ingest.keeper.instance import is_alive
 from recollect.memory.distilled.telling import TellsMeaning
-from recollect.memory.presence.place import is_alive
 
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
+    from recollect.ingest.report import ProgressCallback, SyncReport
+    from recollect.ingest.sync import SyncRequest
     from recollect.memory.agents import AgentsFacet
     from recollect.memory.learned.documents import DocumentsFacet
     from recollect.memory.learned.learning.facet import LearnFacet
     from recollect.memory.learned.notes import NotesFacet
-    from recollect.pipeline.report import ProgressCallback, SyncReport
-    from recollect.pipeline.sync import SyncRequest
     from recollect.store.sqlite import SqliteWriter
 
 ASK_FOR_S = 20.0
@@ -63,7 +63,7 @@ class HoldsLearned(TellsMeaning):
         super()._distill(opened, request, report)
         if report.state == "interrupted":
             return
-        from recollect.memory.learned.learning.running import learn_after
+        from recollect.ingest.learnings.run import learn_after
 
         learn_after(self, opened, request, report)
         self._index_learned(opened[0], report)
@@ -98,7 +98,7 @@ class HoldsLearned(TellsMeaning):
         return report
 
     def _ask_after(self, report: SyncReport) -> None:
-        from recollect.pipeline.sync import interruptible
+        from recollect.ingest.sync import interruptible
 
         try:
             with interruptible() as stop:

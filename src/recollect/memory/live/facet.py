@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from recollect.errors import RecollectError
-from recollect.memory.live.between import Between, WorkingMemory
-from recollect.memory.live.keeper import Keeper, LiveMemory
-from recollect.memory.presence.asking import ask_status
-from recollect.memory.presence.place import Card, Place, is_alive, read_card
+from recollect.ingest.keeper.client import ask_status
+from recollect.ingest.keeper.idle_work import Between, WorkingMemory
+from recollect.ingest.keeper.instance import Card, Place, is_alive, read_card
+from recollect.ingest.keeper.keeper import Keeper, LiveMemory
 
 if TYPE_CHECKING:
-    from recollect.memory.presence.status import Failure, LiveStatus
+    from recollect.ingest.keeper.status import Failure, LiveStatus
     from recollect.memory.upkeep.facet import UpkeepFacet
 
 

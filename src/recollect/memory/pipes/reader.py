@@ -23,6 +23,7 @@ from recollect.capture.replay import Batch, replay
 from recollect.capture.unpack import is_zip
 from recollect.config import Config, PrivacyConfig
 from recollect.errors import SourceRefused
+from recollect.ingest.parse import FileParser, Recognised, parse_file, pieces_of, recognise_file
 from recollect.insights.preparation import Analysis, analyse, default_stages, relate
 from recollect.insights.stages import GateRule, Stages
 from recollect.insights.stream import by_session
@@ -30,7 +31,6 @@ from recollect.model.events import Event
 from recollect.model.insights.nodes import Node
 from recollect.model.records import ZSTD_SUFFIXES, Defect
 from recollect.paths import BACKGROUND_VARIABLE
-from recollect.pipeline.parse import FileParser, Recognised, parse_file, pieces_of, recognise_file
 from recollect.units import size
 
 _SQLITE = b"SQLite format 3\x00"

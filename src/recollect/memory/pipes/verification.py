@@ -12,11 +12,11 @@ from recollect.agents.registry import adapters_with
 from recollect.capture.records import is_rows
 from recollect.capture.replay import Batch, replay
 from recollect.config import Config, PrivacyConfig
+from recollect.ingest.parse import Recognised, pieces_of, recognise_file
 from recollect.insights.stages import Stages
 from recollect.memory.pipes.reader import Reading, head_of, is_made_of_many, mean, read_path, read_pieces
 from recollect.model.events import SourceLocation
 from recollect.model.insights.nodes import Binding, Node
-from recollect.pipeline.parse import Recognised, pieces_of, recognise_file
 
 _PIECE_BYTES = 4 * 1024 * 1024
 _CUTS = (1, 7, 4_093, 65_537)

@@ -25,11 +25,11 @@ from recollect.clock import now_us
 from recollect.config import Config
 from recollect.erasure.forget import Opened, apply_tombstones
 from recollect.errors import ArchiveError, KeyUnavailable, StoreError, StoreLocked, UsageError
-from recollect.memory.presence.place import LOCK_NAME
+from recollect.ingest.keeper.instance import LOCK_NAME
+from recollect.ingest.rebuild.rebuild import rebuild_all, rebuild_index_of, revisions_of
 from recollect.memory.taking_in import make_home
 from recollect.model.time import minute_of
 from recollect.paths import DATABASE_NAME
-from recollect.pipeline.rebuild import rebuild_all, rebuild_index_of, revisions_of
 from recollect.store.documents import path_mark
 from recollect.store.home import Home
 from recollect.store.sqlite import IngestLock, SqliteReader, open_reader, open_writer

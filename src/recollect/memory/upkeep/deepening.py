@@ -17,13 +17,13 @@ from recollect.config import Config
 from recollect.errors import IndexUnavailable, StoreCorrupt
 from recollect.index.entries import entry_documents, in_batches
 from recollect.index.refresh import documents_of
-from recollect.memory.embedders import embedder_of
+from recollect.ingest.embedders import embedder_of
+from recollect.ingest.ingester import Ingester, Sinks
+from recollect.ingest.rebuild.rebuild import rederive
+from recollect.ingest.report import AgentSync, SyncReport
+from recollect.ingest.worker.timings import StageTimer
 from recollect.model.insights.nodes import kind_of_node
 from recollect.paths import DATABASE_NAME
-from recollect.pipeline.ingest import Ingester, Sinks
-from recollect.pipeline.rebuild import rederive
-from recollect.pipeline.report import AgentSync, SyncReport
-from recollect.pipeline.work.stages import StageTimer
 from recollect.privacy.configured import redactor_of
 from recollect.store.home import Home
 from recollect.store.insights import DistilledReader, NodeFilter
@@ -38,7 +38,7 @@ from recollect.upkeep.deep.vectors import compare_entry_vectors, compare_vectors
 from recollect.upkeep.reports import DeepDifference, DeepPart
 
 if TYPE_CHECKING:
-    from recollect.pipeline.distill.analysing import Analyst
+    from recollect.ingest.insights.analysis import Analyst
 
 FOLDER = "verify"
 """Where the second database is made, below the home; it goes when the check ends."""
@@ -182,7 +182,7 @@ def _vectors(memory: OpenHome, home: Home) -> DeepPart:
 
 def _digests(memory: OpenHome, home: Home, keys: HomeKeys, progress: Progress | None) -> DeepPart:
     """Analyse every analysed session again; its digest and the ids of its nodes must come out the same."""
-    from recollect.pipeline.distill.analysing import Analyst, scheme_of
+    from recollect.ingest.insights.analysis import Analyst, scheme_of
     from recollect.store.sqlite.insights.feed import SqliteSessionFeed
 
     check = PartCheck("digests")

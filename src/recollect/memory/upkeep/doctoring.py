@@ -15,15 +15,15 @@ import msgspec
 from recollect.clock import now_us
 from recollect.config import Config
 from recollect.errors import ArchiveError, RecollectError, SettingsError, StoreError
+from recollect.ingest.keeper.client import ask_status
+from recollect.ingest.keeper.instance import CARD_NAME, LOCK_NAME, is_alive, read_card
+from recollect.ingest.report import SyncReport
 from recollect.memory.embedding import EmbeddingFacet
 from recollect.memory.learned.learning.health import learning_health
-from recollect.memory.presence.asking import ask_status
-from recollect.memory.presence.place import CARD_NAME, LOCK_NAME, is_alive, read_card
 from recollect.memory.setup import SetupFacet
 from recollect.memory.taking_in import make_home
 from recollect.memory.upkeep.repairing import RepairWish, repair
 from recollect.paths import DATABASE_NAME
-from recollect.pipeline.report import SyncReport
 from recollect.store.ports import Reader
 from recollect.store.sqlite import IngestLock
 from recollect.store.sqlite.audit import add_audit

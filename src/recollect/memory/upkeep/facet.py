@@ -15,11 +15,11 @@ import msgspec
 from recollect.archive.archive import Archive
 from recollect.config import Config
 from recollect.errors import UsageError
+from recollect.ingest.insights.distill import DistillReport
+from recollect.ingest.report import SyncReport
 from recollect.memory.embedding import EmbeddingFacet
 from recollect.memory.setup import SetupFacet
 from recollect.model.sessions import Session
-from recollect.pipeline.distill.running import DistillReport
-from recollect.pipeline.report import SyncReport
 from recollect.store.insights import DistilledReader, NodeFilter
 from recollect.store.ports import Reader
 from recollect.upkeep.export import Stored, export, raw_bytes, raw_files, render

@@ -26,9 +26,9 @@ from recollect.erasure.reports import (
 from recollect.erasure.repositories import is_of
 from recollect.erasure.selection import Archived, Choosing, Chosen, compiled
 from recollect.errors import RecollectError, StoreLocked, UsageError
+from recollect.ingest.insights.distill import DistillReport
+from recollect.ingest.report import SyncReport
 from recollect.model.sessions import Session
-from recollect.pipeline.distill.running import DistillReport
-from recollect.pipeline.report import SyncReport
 from recollect.store.home import Home
 from recollect.store.ports import Hole, Reader
 from recollect.store.sqlite import SqliteWriter

@@ -16,8 +16,10 @@ from recollect.config import Config
 from recollect.erasure.forget import Opened
 from recollect.errors import ArchiveError, KeyUnavailable, RecollectError, SchemaTooNew, StoreError
 from recollect.files import write_file
-from recollect.pipeline.repair.in_step import bring_in_step
-from recollect.pipeline.report import SyncReport
+from recollect.ingest.completeness import behind, untold
+from recollect.ingest.damage import Damage, begin_again, check, elsewhere, heal, known_damage, opens
+from recollect.ingest.repair.reconciliation import bring_in_step
+from recollect.ingest.report import SyncReport
 from recollect.store.home import Home
 from recollect.store.ports import Reader
 from recollect.store.sqlite import IngestLock, quick_check
@@ -25,10 +27,8 @@ from recollect.store.sqlite.connection import has_archive
 from recollect.store.sqlite.context_log import has_authored
 from recollect.store.sqlite.snapshots.holders import chunks_of_packs, pack_ends
 from recollect.units import plural
-from recollect.upkeep.completeness import behind, untold
 from recollect.upkeep.copies.restoring import Staged, look_at, stage
 from recollect.upkeep.copies.swapping import begin_staging, drop_staging
-from recollect.upkeep.damage import Damage, begin_again, check, elsewhere, heal, known_damage, opens
 from recollect.upkeep.reports import Fix
 
 if TYPE_CHECKING:

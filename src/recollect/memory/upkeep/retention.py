@@ -31,7 +31,7 @@ from recollect.upkeep.notifying import Notice, notify
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
-    from recollect.pipeline.report import SyncReport
+    from recollect.ingest.report import SyncReport
     from recollect.store.sqlite import SqliteWriter
 
 SYNC_SECONDS = 30.0

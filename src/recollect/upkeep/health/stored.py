@@ -11,14 +11,14 @@ from recollect.erasure.retention.clock_check import doubt
 from recollect.errors import IndexUnavailable, RecollectError, StoreError
 from recollect.index.engine import shard_names
 from recollect.index.vectors.files import kept_models
+from recollect.ingest.completeness import behind, untold
+from recollect.ingest.damage import DOCTOR_BYTES, known_damage, look
 from recollect.privacy.configured import detectors_in_force
 from recollect.store.ports import Reader
 from recollect.store.sqlite import IngestLock, quick_check
 from recollect.store.sqlite.migrations import SCHEMA_VERSION
 from recollect.store.sqlite.snapshots.space import Space, derived_under, space_of
 from recollect.units import duration, plural, size
-from recollect.upkeep.completeness import behind, untold
-from recollect.upkeep.damage import DOCTOR_BYTES, known_damage, look
 from recollect.upkeep.health.desk import Desk
 from recollect.upkeep.health.excluded import excluded
 from recollect.upkeep.reports import Check

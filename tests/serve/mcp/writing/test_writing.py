@@ -8,8 +8,8 @@ import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from recollect.ingest.learnings.views import NewLearning
 from recollect.memory import DiaryQuestion, FactQuestion
-from recollect.memory.learned.learning.views import NewLearning
 from recollect.recall.quotes import HEADING
 from recollect.serve.mcp.tools import TOOLS
 from recollect.serve.mcp.writing.tools import WRITING_TOOLS

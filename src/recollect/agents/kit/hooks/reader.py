@@ -1,4 +1,4 @@
-"""Payloads of hooks in, events out: the adapter of the files that `pipeline.hook_drops` writes. Pure.
+"""Payloads of hooks in, events out: the adapter of the files that `ingest.spooled_events` writes. Pure.
 
 A record is `{"drop", "agent", "host", "session", "at_us", "again"?, "payload"}`: what a hook was given, and when. Names
 are made of the agent's own ids where it has some (`call:<id>`, `prompt:<id>:<text>`), so that a payload that came twice

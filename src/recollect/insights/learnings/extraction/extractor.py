@@ -27,7 +27,7 @@ def extract(observed: Observed, reading: Reading, *, home_repo: str = "") -> Ext
     """Return what a session teaches by rules alone. Pure and deterministic: same events, same learnings.
 
     observed: `store.insights.OfSession`, or anything like it. reading: how prose and commands are read
-    (`pipeline.learning.reading`). home_repo: the repository of a session that names none. Events of subagents, injected
+    (`ingest.learnings.readers`). home_repo: the repository of a session that names none. Events of subagents, injected
     messages and sessions of our own teach nothing that somebody said.
     """
     session, events = observed.session, observed.events

@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from recollect.config import Config
 from recollect.errors import StoreError, StoreLocked, UnknownName
-from recollect.memory.learned.learning.running import Answered, Opened, Wanted, ask_models, learn
-from recollect.memory.learned.learning.views import HeldBack, LearnStatus, NewLearning, SeenEvidence, Why
+from recollect.ingest.learnings.extract import LearnReport
+from recollect.ingest.learnings.run import Answered, Opened, Wanted, ask_models, learn
+from recollect.ingest.learnings.user_file import UserFileReport
+from recollect.ingest.learnings.views import HeldBack, LearnStatus, NewLearning, SeenEvidence, Why
 from recollect.model.learnings.learnings import GIVEN_STATES, Learning, LearningState
-from recollect.pipeline.learning.running import LearnReport
-from recollect.pipeline.learning.user_file import UserFileReport
 from recollect.recall.context.learnings.person_files import USER, person_files
 from recollect.store.learnings import LearningFilter
 from recollect.store.sqlite import has_database
 
 if TYPE_CHECKING:
+    from recollect.ingest.learnings.extract import Extractor, LearnProgress
+    from recollect.ingest.learnings.judgements import Judging
+    from recollect.ingest.learnings.preview import AskPreview
     from recollect.insights.learnings.queue.pause import Pause
-    from recollect.memory.learned.learning.judging import Judging
-    from recollect.memory.learned.learning.previewing import AskPreview
     from recollect.model.learnings.learnings import LearningEvidence
     from recollect.model.sessions import Session
-    from recollect.pipeline.learning.running import Extractor, LearnProgress
     from recollect.store.learnings import Quarantined, Verdict
     from recollect.store.ports import Reader
     from recollect.store.sqlite.learnings.reader import SqliteLearningReader
@@ -108,7 +108,7 @@ class LearnFacet:
 
         Also where no model is configured. session: uid or a unique beginning. Raises UnknownName, ConfigError.
         """
-        from recollect.memory.learned.learning.previewing import preview_of
+        from recollect.ingest.learnings.preview import preview_of
 
         return preview_of(self._memory, session, now_us=self._now_us)
 
@@ -161,13 +161,13 @@ class LearnFacet:
 
     def pause(self) -> Pause | None:
         """Return why no model is asked now, None where nothing keeps it from being asked. One row is read."""
-        from recollect.memory.learned.learning.telling import pause_of
+        from recollect.ingest.learnings.status import pause_of
 
         return self._asked(lambda reader: pause_of(reader, self._memory, self._now_us()), None)
 
     def status(self) -> LearnStatus:
         """Return how learning is, from the database alone. Raises StoreError and its kinds."""
-        from recollect.memory.learned.learning.telling import status_of
+        from recollect.ingest.learnings.status import status_of
 
         empty = LearnStatus(
             enabled=self._memory.config.learning.enabled, provider=self._memory.config.learning.provider
@@ -230,7 +230,7 @@ class LearnFacet:
         return learning
 
     def _judging(self) -> Judging:
-        from recollect.memory.learned.learning.judging import Judging
+        from recollect.ingest.learnings.judgements import Judging
 
         return Judging(self._memory, self._now_us)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Protocol
 
 from recollect.errors import RecollectError
+from recollect.ingest.keeper.status import LearningNow
+from recollect.ingest.learnings.views import LearnStatus
 from recollect.insights.learnings.queue.pause import is_persistent
-from recollect.memory.learned.learning.views import LearnStatus
-from recollect.memory.presence.status import LearningNow
 from recollect.model.learnings.learnings import GIVEN_STATES
 from recollect.upkeep.reports import LearningHealth
 

@@ -1,0 +1,189 @@
+"""Reads sources without keeping anything, to tell which sessions they hold: how many messages, and up to when.
+
+Sources are read by the same workers that an import reads them with, so that both see the same; what they made is
+dropped. Memory is bounded by a slice and by one row a session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
+
+import msgspec
+
+from recollect.capture.records import is_appended
+from recollect.errors import UnknownName
+from recollect.ingest.imports.options import ImportWish
+from recollect.ingest.plan import Planned
+from recollect.ingest.report import ImportedSession
+from recollect.ingest.worker.tasks import SourceTask, TaskAnswer
+from recollect.model.ids import session_uid
+from recollect.model.payloads import KINDS
+from recollect.model.sessions import Session
+from recollect.model.time import minute_of
+from recollect.store.ports import SessionPart
+
+_SAID = frozenset(KINDS.index(kind) for kind in ("user_message", "assistant_message"))
+_ASSISTANT = KINDS.index("assistant_message")
+_NEAREST = 3
+
+
+class StoredSessions(Protocol):
+    """What is known of the sessions in the memory."""
+
+    def session(self, uid: str) -> Session | None: ...
+    def nearest_sessions(self, uid: str, *, limit: int = 3) -> tuple[str, ...]: ...
+
+
+class Seen(msgspec.Struct):
+    """One session as the sources tell it. turns: of people; spoken: ids of what the model said."""
+
+    uid: str
+    agent: str
+    path: str
+    parent: str = ""
+    turns: int = 0
+    spoken: set[tuple[str, int] | int] = set()
+    last_at: int | None = None
+    mtime_us: int = 0
+    is_read_on: bool = False
+    """Only what came since the last time was read."""
+
+    @property
+    def messages(self) -> int:
+        """How many messages people and the model wrote."""
+        return self.turns + len(self.spoken)
+
+
+class Survey:
+    """What the sources of one pass hold. Give it the answers of the workers, then ask."""
+
+    def __init__(self, planned: Iterable[Planned]) -> None:
+        self._tasks = {item.task.source.source_id: item.task for item in planned}
+        self._sessions: dict[str, Seen] = {}
+        self._of_source: dict[str, set[str]] = {source_id: set() for source_id in self._tasks}
+
+    def take(self, answer: TaskAnswer) -> None:
+        """Take note of what a worker's slices hold."""
+        for done in answer.done:
+            row = done.slice.source
+            task = self._tasks[row.source_id]
+            for part in done.slice.sessions:
+                seen = self._seen(task, part)
+                seen.mtime_us = max(seen.mtime_us, row.mtime_ns // 1000)
+                self._of_source[row.source_id].add(seen.uid)
+                _count(seen, part, done.slice.records[0].index if done.slice.records else 0)
+
+    def choose(
+        self, planned: Iterable[Planned], wish: ImportWish, stored: StoredSessions, *, least_of: Callable[[str], int]
+    ) -> tuple[list[Planned], list[ImportedSession]]:
+        """Return the sources that hold a session that is wanted, and what becomes of every session seen, newest first.
+
+        A session counts together with its subagents' sessions. least_of: how many messages a session of an agent must
+        hold to be indexed. Raises UnknownName for a session that is neither found
+        nor stored, or a beginning that several have.
+        """
+        wanted = self._wanted(wish, stored)
+        kept = [item for item in planned if self._of_source[item.task.source.source_id] & wanted.keys()]
+        told = [self._told(seen, wish, stored) for seen in self._sessions.values() if seen.uid not in wanted]
+        told += [self._told_of_wanted(seen, stored, least_of(seen.agent)) for seen in wanted.values()]
+        return kept, sorted(told, key=_newest)
+
+    def _seen(self, task: SourceTask, part: SessionPart) -> Seen:
+        row = task.source
+        uid = session_uid(row.agent, part.native_id)
+        seen = self._sessions.get(uid)
+        if seen is None:
+            seen = self._sessions[uid] = Seen(uid, row.agent, row.path, spoken=set())
+            seen.is_read_on = is_appended(row.container) and not (task.is_first_sight or task.is_new_revision)
+        if part.patch.parent_session:
+            seen.parent = session_uid(row.agent, part.patch.parent_session)
+        return seen
+
+    def _root(self, uid: str) -> str:
+        way = {uid}
+        while (seen := self._sessions.get(uid)) is not None and seen.parent and seen.parent not in way:
+            uid = seen.parent
+            way.add(uid)
+        return uid
+
+    def _wanted(self, wish: ImportWish, stored: StoredSessions) -> Mapping[str, Seen]:
+        if wish.session:
+            named = self._named(wish.session, stored)
+            return {uid: seen for uid, seen in self._sessions.items() if named in (uid, self._root(uid))}
+        if wish.since_us is None:
+            return self._sessions
+        newest: dict[str, int] = {}
+        for uid, seen in self._sessions.items():
+            root = self._root(uid)
+            newest[root] = max(newest.get(root, 0), _last_at(seen, stored))
+        return {uid: seen for uid, seen in self._sessions.items() if newest[self._root(uid)] >= wish.since_us}
+
+    def _named(self, name: str, stored: StoredSessions) -> str:
+        """Return the uid that is meant: of what was found now, else of what is stored."""
+        if name in self._sessions:
+            return name
+        found = sorted(uid for uid in self._sessions if uid.startswith(name) or uid.partition(":")[2].startswith(name))
+        known = stored.session(name)
+        if known is not None and known.session_uid not in found:
+            found.append(known.session_uid)
+        if len(found) != 1:
+            near = tuple(found[:_NEAREST]) or stored.nearest_sessions(name, limit=_NEAREST)
+            hint = "several begin like that; write more of it" if found else "`recollect import --dry-run` lists them"
+            raise UnknownName("session", name, nearest=near, hint=hint)
+        return found[0]
+
+    def _told(self, seen: Seen, wish: ImportWish, stored: StoredSessions) -> ImportedSession:
+        told = _state_of(seen, stored)
+        reason = "is not the session that was asked for"
+        if not wish.session and wish.since_us is not None:
+            last = told.last_message_at or 0
+            since = minute_of(wish.since_us, wish.zone)
+            reason = f"its last message ({minute_of(last, wish.zone)}) is older than {since}"
+        return msgspec.structs.replace(told, state="skipped", reason=reason)
+
+    def _told_of_wanted(self, seen: Seen, stored: StoredSessions, least: int) -> ImportedSession:
+        told = _state_of(seen, stored)
+        if told.messages < least and not seen.parent:
+            return msgspec.structs.replace(told, state="skipped", reason=short_reason(least))
+        return told
+
+
+def _state_of(seen: Seen, stored: StoredSessions) -> ImportedSession:
+    before = stored.session(seen.uid)
+    last = _last_at(seen, stored) or None
+    if before is None or before.session_uid != seen.uid:  # else it only begins like that
+        return ImportedSession(seen.uid, seen.agent, seen.path, "new", seen.messages, last)
+    messages = seen.messages
+    if seen.is_read_on:  # its turns go on counting where they were
+        messages += before.kind_counts.get("assistant_message", 0) + max(0, before.turn_count - seen.turns)
+    return ImportedSession(seen.uid, seen.agent, seen.path, "changed", messages, last)
+
+
+def _newest(one: ImportedSession) -> tuple[int, str]:
+    return -(one.last_message_at or 0), one.session_uid
+
+
+def short_reason(least: int) -> str:
+    """Return why a session is not in the index."""
+    return f"fewer than {least} messages: archived, but not indexed"
+
+
+def _last_at(seen: Seen, stored: StoredSessions) -> int:
+    """Return when the last message was, in UTC microseconds; where none has a time, when the file was last written."""
+    before = stored.session(seen.uid)
+    ended = before.ended_at if before is not None and before.session_uid == seen.uid else None
+    return max(seen.last_at or 0, ended or 0) or seen.mtime_us
+
+
+def _count(seen: Seen, part: SessionPart, first_record: int) -> None:
+    for draft in part.events:
+        if draft.kind not in _SAID:
+            continue
+        seen.turns = max(seen.turns, draft.turn)
+        if draft.kind == _ASSISTANT:
+            # The lines of one streamed answer bear one id, and count once.
+            record = first_record + draft.record
+            seen.spoken.add((draft.event_id, draft.part) if draft.event_id is not None else record)
+        if draft.ts is not None and (seen.last_at is None or draft.ts > seen.last_at):
+            seen.last_at = draft.ts

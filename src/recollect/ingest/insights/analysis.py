@@ -1,0 +1,122 @@
+"""Analyses one session after the other: what a run does in its own process, and what its helpers do in theirs."""
+
+from __future__ import annotations
+
+import gc
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from recollect.config import Config
+from recollect.errors import ArchiveError, ConfigError, StoreCorrupt, StoreError, where_raised
+from recollect.ingest.insights.evicted import added_to
+from recollect.ingest.insights.evidence import completed, locations_of
+from recollect.store.insights import AnalysisDraft, OfSession, SessionFeed
+
+# A sync that has nothing to analyse, which is most of them, loads none of what analysing needs.
+if TYPE_CHECKING:
+    from recollect.insights.stages import GateRule, Stages
+
+SCHEME = 7
+"""Raised whenever the same events would give another digest, other signals or other nodes."""
+
+
+class Analysed(NamedTuple):
+    """What came of one session: a draft, or neither where the session is gone; and a note on what could not be read."""
+
+    uid: str
+    draft: AnalysisDraft | None = None
+    note: str = ""
+
+
+class Analyst:
+    """Analyses sessions of one home. One thread's."""
+
+    def __init__(self, feed: SessionFeed, config: Config, stages: Stages | None = None) -> None:
+        """stages: in place of those that ship, with the configuration's rules, which are made when they are needed."""
+        self._feed = feed
+        self._config = config
+        self._scheme = scheme_of(config)
+        self._stages = stages
+
+    def prepare(self) -> Stages:
+        """Return the stages in use. Raises ConfigError for a rule that cannot be used."""
+        if self._stages is None:
+            from recollect.insights.preparation import default_stages
+
+            self._stages = default_stages(rules_of(self._config))
+        return self._stages
+
+    def analyse(self, uid: str) -> Analysed:
+        """Return what a session comes to, or a note on why that is not known. Raises StoreError, ConfigError."""
+        with _nothing_collected():
+            return self._analyse(uid)
+
+    def _analyse(self, uid: str) -> Analysed:
+        try:
+            source = self._feed.read(uid)
+            if source is None:
+                return Analysed(uid)
+            patterns = self._config.distill.task_patterns
+            draft = draft_of(source, self.prepare(), scheme=self._scheme, task_patterns=patterns)
+            return Analysed(uid, draft, _left_out(source))
+        except (StoreCorrupt, ArchiveError) as error:
+            return Analysed(uid, note=f"{uid} could not be analysed: {error}")
+        except (ConfigError, StoreError):
+            raise
+        except Exception as error:  # noqa: BLE001 - one session must not keep all others from being analysed; it is told
+            return Analysed(uid, note=f"{uid} could not be analysed: a bug of Recollect, {where_raised(error)}")
+
+
+def draft_of(source: OfSession, stages: Stages, *, scheme: int, task_patterns: Sequence[str] = ()) -> AnalysisDraft:
+    """Return the analysis of a session, with whole evidence. Raises StoreCorrupt, ArchiveError."""
+    session = source.session
+    from recollect.insights.preparation import analyse
+
+    if not source.events:
+        nothing = AnalysisDraft(session, scheme, None, [], [], {}, source.change_id, 0)
+        return nothing if source.base is None else added_to(source.base, nothing)
+    analysis = analyse(source.events, session=session, stages=stages, load=source.load, task_patterns=task_patterns)
+    nodes, signals = completed(analysis.nodes, analysis.signals, source.completed)
+    recorded_at = {node.id: source.observed_at(set(locations_of(node))) for node in nodes}
+    draft = AnalysisDraft(
+        session, scheme, analysis.digest, signals, nodes, recorded_at, source.change_id, len(source.events)
+    )
+    return draft if source.base is None else added_to(source.base, draft)
+
+
+def scheme_of(config: Config) -> int:
+    """Return the scheme that a configuration gives: with rules and patterns of its own another one."""
+    own = (config.gate.rules, config.distill.task_patterns)
+    return SCHEME if own == ((), ()) else SCHEME << 32 | zlib.crc32(msgspec.json.encode(own))
+
+
+def rules_of(config: Config) -> list[GateRule]:
+    """Return the rules of a configuration for the gate."""
+    from recollect.insights.stages import GateRule
+
+    return [GateRule(rule.id, rule.category, rule.pattern, rule.strength) for rule in config.gate.rules]
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Do without looking for garbage in cycles, a twentieth of the cost of an analysis, which makes none."""
+    is_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if is_on:
+            gc.enable()
+
+
+def _left_out(source: OfSession) -> str:
+    if not source.left_out:
+        return ""
+    uid, read = source.session.session_uid, len(source.events)
+    return (
+        f"{uid} is very long: {read:,} events at its beginning and end were analysed, {source.left_out:,} between not"
+    )

@@ -1,0 +1,298 @@
+"""The loop of a daemon: notices what agents write, takes it in at once, and does the rest of the work in between.
+
+One thread does all that writes, so that nothing waits for anything but itself and an append is never far behind. What
+fails is tried again and told; nothing that fails ends the loop.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from recollect import __version__
+from recollect.agents.registry import adapters_with
+from recollect.capture.watch.notified import STEP_MS
+from recollect.capture.watch.plan import WatchPlan
+from recollect.capture.watch.watcher import Watcher
+from recollect.config import Config
+from recollect.erasure.retention.cadence import swept_at
+from recollect.errors import RecollectError
+from recollect.ingest.keeper.attempts import Attempts
+from recollect.ingest.keeper.client import BEHIND, SETTLE_S
+from recollect.ingest.keeper.clock_jumps import Clocks
+from recollect.ingest.keeper.document_watch import DocumentWatch
+from recollect.ingest.keeper.notices import Noticed, Notices
+from recollect.ingest.keeper.second_looks import SecondLooks
+from recollect.ingest.keeper.status import Counters, Delay, LiveStatus, Phase, WatchedPlace
+from recollect.ingest.sources import repositories_of
+from recollect.memory.learned.learning.health import learning_now
+from recollect.store.ports import Reader
+
+if TYPE_CHECKING:
+    from recollect.capture.confined.scope import Scope
+    from recollect.ingest.keeper.idle_work import Between
+    from recollect.ingest.report import SyncReport
+    from recollect.memory.learned.learning.facet import LearnFacet
+
+LOOK_EVERY_S = 2.0
+"""How often folders that are not there are looked for, and those that are for being replaced."""
+REPLAN_EVERY_S = 10.0
+"""New sessions may work in new folders; what to watch is thought over at most this often."""
+ON_ITS_WAY_S = 2.5 * STEP_MS / 1000
+"""What was written this long ago has been noticed where the system tells of it."""
+_LATEST = 512
+
+
+class LiveMemory(Protocol):
+    """What the loop needs of an open memory."""
+
+    home: Path
+    config: Config
+    env: Mapping[str, str]
+
+    @property
+    def learn(self) -> LearnFacet: ...
+    def reader(self) -> Reader: ...
+    def take_changes(self, scope: Scope | None, *, should_stop: Callable[[], bool]) -> SyncReport: ...
+
+
+class Keeper:
+    """Keeps one memory fresh in a thread of its own, from `start` to `stop`. Any thread may ask it."""
+
+    def __init__(
+        self, memory: LiveMemory, between: Between, *, now_us: Callable[[], int], log: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        """between: the work that is done while nothing changes. log: takes lines that say nothing of transcripts."""
+        self._memory = memory
+        self._between = between
+        self._now_us = now_us
+        self._log = log
+        self._settings = memory.config.daemon
+        self._notices = Notices()
+        self._again = SecondLooks()
+        self._watcher = Watcher(self._notices.add, is_polling=self._settings.watch == "poll")
+        self._documents = DocumentWatch(
+            memory.home, memory.config, self._notices.add, is_polling=self._settings.watch == "poll"
+        )
+        self._plan: WatchPlan | None = None
+        self._planning = Attempts("watching", now_us=now_us, log=log)
+        self._taking = Attempts("taking in", now_us=now_us, log=log)
+        self._clocks = Clocks()
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="keeping fresh", daemon=True)
+        self._counters = Counters()
+        self._delays: deque[float] = deque(maxlen=_LATEST)
+        self._phase: Phase = "starting"
+        self._started_at = now_us()
+        self._last_pass_at: int | None = None
+        self._last_full_at: int | None = None
+        self._full_due = 0.0
+        self._look_due = 0.0
+        self._plan_due = 0.0
+        self._needs_plan = True
+        self._notes: tuple[str, ...] = ()
+        self._is_degraded = False
+
+    @property
+    def attempts(self) -> tuple[Attempts, ...]:
+        """All kinds of work, and how the latest of each went."""
+        return (self._planning, self._taking, *self._between.attempts)
+
+    def start(self) -> None:
+        """Begin; the first pass looks at everything."""
+        self._thread.start()
+
+    def ask_to_stop(self) -> None:
+        """Have the work under way end after the slice or the session it is at. Returns at once."""
+        self._phase = "stopping"
+        self._ending.set()
+        self._notices.end()
+        self._between.stop()
+
+    def stop(self, seconds: float) -> bool:
+        """End; False where the work under way did not end in this time. It may then be killed: nothing is lost."""
+        self.ask_to_stop()
+        if self._thread.is_alive():
+            self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def settle(self, seconds: float = SETTLE_S) -> tuple[str, ...]:
+        """Wait until everything written before this call is searchable; return notes on what is missing."""
+        ends = time.monotonic() + seconds
+        self._ending.wait(min(ON_ITS_WAY_S, seconds))
+        is_settled = self._notices.settle(max(0.0, ends - time.monotonic()))
+        notes = () if is_settled else (BEHIND,)
+        failure = self._taking.failure
+        if failure is not None and not self._taking.was_busy:
+            notes = (*notes, f"not refreshed: {failure.message}")
+        return (*notes, *(self._notes if self._is_degraded else ()))
+
+    def notice_agent(self, agent: str, *, has_ended: bool = False) -> None:
+        """Look at everything of an agent now: it said that it has just written. has_ended: a session of it is over.
+
+        Then a full pass follows, which compares the session's file with the archive from its first byte.
+        """
+        plan = self._plan
+        if plan is not None:
+            self._notices.add(plan.roots_of(agent))
+        if has_ended:
+            self._notices.add_everything()
+            self._between.distil_soon()
+
+    def answered_hook(self) -> None:
+        """Count an answer to a hook."""
+        self._counters.hook_answers += 1
+
+    def status(self, *, url: str = "", http: str = "") -> LiveStatus:
+        """Return how it is now. url, http: of whoever serves it, see `LiveStatus`."""
+        folders = self._watcher.folders()
+        watched = tuple(WatchedPlace(f.folder, f.agents, f.how, f.reason) for f in folders if f.how != "absent")
+        failures = [attempts.failure for attempts in self.attempts]
+        in_s = max(0.0, self._full_due - time.monotonic())
+        return LiveStatus(
+            pid=os.getpid(), version=__version__, home=str(self._memory.home), phase=self._phase,
+            started_at=self._started_at, now=self._now_us(), counters=self._count(), url=url, http=http,
+            waiting_paths=self._notices.count(), last_pass_at=self._last_pass_at, last_full_at=self._last_full_at,
+            next_full_at=self._now_us() + round(in_s * 1e6) if self._last_full_at is not None else None,
+            last_sweep_at=self._last_sweep_at(), delay=_delay_of(sorted(self._delays)),
+            watched=(*watched, *self._documents.places()),
+            absent=len(folders) - len(watched), failures=tuple(f for f in failures if f is not None),
+            notes=self._notes, learning=learning_now(self._memory.learn),
+        )  # fmt: skip
+
+    def _last_sweep_at(self) -> int | None:
+        """Return when the memory was last looked after, by whatever process; what this one did where unknown."""
+        try:
+            return swept_at(self._memory.home)
+        except RecollectError:  # whose work it holds up says so among the failures
+            return self._between.swept_at
+
+    # The loop
+
+    def _run(self) -> None:
+        # What is watched is watched before everything is looked at: nothing falls between the two.
+        self._plan_anew()
+        self._notices.add_everything()
+        while not self._ending.is_set():
+            self._turn()
+            self._notices.wait(self._pause())
+        self._watcher.close()
+        self._documents.close()
+
+    def _turn(self) -> None:
+        now = time.monotonic()
+        if self._clocks.has_jumped():
+            self._log("the machine slept or its clock was set: looking at everything")
+            self._notices.add_everything()
+        if now >= self._full_due and self._last_full_at is not None:
+            self._notices.add_everything()
+        if again := self._again.due():
+            self._notices.add(again)
+        if now >= self._look_due and self._planning.is_due():
+            self._look_due = now + LOOK_EVERY_S
+            if self._needs_plan and now >= self._plan_due:
+                self._plan_anew()
+            else:
+                with self._planning.one():
+                    self._watcher.look()
+                    self._documents.look()
+        noticed = self._notices.take()
+        if noticed is not None:
+            self._take(noticed)
+        elif not self._ending.is_set():
+            self._between.work(should_stop=self._is_wanted_elsewhere)
+        if self._phase != "stopping":
+            self._phase = "watching" if self._last_full_at is not None else "starting"
+
+    def _pause(self) -> float:
+        """Return how long nothing is due, in seconds."""
+        now = time.monotonic()
+        due = [self._look_due, self._again.next_at(), self._between.next_at()]
+        if self._last_full_at is not None:
+            due.append(self._full_due)
+        return max(0.005, min(due) - now)
+
+    def _is_wanted_elsewhere(self) -> bool:
+        return self._ending.is_set() or self._notices.is_waiting()
+
+    def _take(self, noticed: Noticed) -> None:
+        scope = None
+        if not noticed.is_everything:
+            scope = self._scope_of(noticed)
+            if scope is None:  # what changed is nobody's
+                self._notices.taken()
+                return
+        self._phase = "taking in"
+        report: SyncReport | None = None
+        with self._taking.one():
+            report = self._memory.take_changes(scope, should_stop=self._ending.is_set)
+        if report is None or (report.state == "interrupted" and not self._ending.is_set()):
+            self._counters.busy += self._taking.was_busy
+            self._notices.put_back(noticed, seconds=self._taking.wait_s)
+            return
+        self._notices.taken()
+        self._has_taken(noticed, scope, report)
+
+    def _has_taken(self, noticed: Noticed, scope: Scope | None, report: SyncReport) -> None:
+        now, at = time.monotonic(), self._now_us()
+        self._counters.passes += 1
+        self._counters.events += report.events
+        self._counters.bytes += report.bytes
+        self._last_pass_at = at
+        if scope is None:
+            self._counters.full_passes += 1
+            self._last_full_at = at
+            self._full_due = now + self._settings.rescan_seconds
+            self._notes, self._is_degraded = tuple(report.notes), report.state == "degraded"
+            self._needs_plan, self._plan_due = True, 0.0
+        else:
+            self._again.after(scope.paths, report)
+            if report.events:
+                self._delays.append((now - noticed.since) * 1000)
+        if any(line.new for line in report.agents.values()) and not self._needs_plan:
+            self._needs_plan, self._plan_due = True, now + REPLAN_EVERY_S
+        if report.events or report.documents or scope is None:
+            self._between.has_changed()
+
+    def _scope_of(self, noticed: Noticed) -> Scope | None:
+        """Return what a pass must look at: what agents wrote, and documents."""
+        from recollect.capture.confined.scope import Scope
+
+        scope = self._plan.scope_of(noticed.paths) if self._plan is not None else None
+        documents = self._documents.changed(noticed.paths)
+        if documents:
+            scope = scope or Scope((), agents=())
+            scope.documents = documents
+        return scope
+
+    def _plan_anew(self) -> None:
+        with self._planning.one():
+            memory = self._memory
+            known = [
+                a for slug, a in adapters_with(memory.config.formats()).items() if memory.config.agent(slug).enabled
+            ]
+            self._plan = WatchPlan(
+                known, memory.config, memory.env, repositories=repositories_of(memory.reader()), home=str(memory.home)
+            )
+            self._watcher.watch(self._plan.folders)
+            self._documents.look()
+            self._needs_plan = False
+
+    def _count(self) -> Counters:
+        found = self._counters
+        found.failures = sum(a.failures for a in self.attempts)
+        found.distilled_sessions, found.sweeps = self._between.distilled_sessions, self._between.sweeps
+        found.embedded_texts = self._between.embedded_texts
+        return found
+
+
+def _delay_of(delays: list[float]) -> Delay | None:
+    if not delays:
+        return None
+    last = len(delays) - 1
+    return Delay(round(delays[round(last * 0.5)], 1), round(delays[round(last * 0.95)], 1), len(delays))

@@ -1,0 +1,292 @@
+"""Has the extractor read the sessions that are due, one transaction each, then compares what is known of a repository.
+
+Killed anywhere, the next run goes on: what a session gives is kept with the end of its job, or neither is.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+
+import msgspec
+
+from recollect.errors import ArchiveError, StoreCorrupt, StoreError, where_raised
+from recollect.ingest.learnings.keep import Keeping, changes_of
+from recollect.insights.learnings.queue.backoff import wait_us
+from recollect.ready import PROGRAM
+from recollect.store.learnings import BY_CLOSING, BY_RULES, Job, JobKind, JobQueue, LearningStore, Sighting
+
+# A sync that has nothing to learn, which is most of them, loads none of what learning needs.
+if TYPE_CHECKING:
+    from recollect.model.learnings.learnings import Learning
+    from recollect.store.insights import OfSession, SessionFeed
+
+LEASE_US = 60_000_000
+"""Of `rules` and `relate` jobs, which nobody but the one ingester takes: it counts for nothing but a clock set back."""
+ONE_BY_ONE_US = 30_000_000
+"""Beside a daemon a session is read at most this often while a turn goes on."""
+EXTRACTOR_NOTE = "extractor"
+"""Keeps the version that the sessions were read by."""
+PROGRAM_NOTE = "program"
+"""Keeps the version of the program whose extractor that is: to load the rules takes longer than most syncs do."""
+RAN_NOTE = "ran_at"
+"""Keeps when sessions were read last, UTC microseconds."""
+LearnState = Literal["done", "interrupted", "busy", "off"]
+LearnProgress = Callable[[int, int], None]
+"""Called with (sessions done, sessions that were due)."""
+
+
+class LearnReport(msgspec.Struct):
+    """What a run did.
+
+    state: done; interrupted (time or a signal; the next run goes on); busy (another process is ingesting); off.
+    sessions: read by the rules. turns: batches of turns that a model was asked about. new, changed: learnings.
+    next_at: when there is work again, UTC microseconds, None: not before sessions change. batch: what `recollect undo`
+    takes back, "" where nothing is new. notes: what could not be learned from, and why.
+    """
+
+    state: LearnState = "done"
+    sessions: int = 0
+    turns: int = 0
+    new: int = 0
+    changed: int = 0
+    next_at: int | None = None
+    batch: str = ""
+    seconds: float = 0.0
+    notes: list[str] = []
+
+
+class Read(msgspec.Struct, frozen=True):
+    """What is noted of a session that was read: when, how many events it had, the last turn that a model is asked
+    about."""
+
+    ran_at: int = 0
+    events: int = 0
+    last_turn: int = -1
+
+
+class Extractor(Protocol):
+    """Finds learnings in a session, and whether it tells that something pending was done. Pure."""
+
+    @property
+    def version(self) -> str:
+        """Name and version: what another one found is found anew."""
+        ...
+
+    def extract(self, of_session: OfSession) -> Sequence[Learning]:
+        """Return what a session gives, with evidence; `recorded_at` is not set."""
+        ...
+
+    def closed(self, of_session: OfSession, pending: Iterable[Learning]) -> Sequence[Learning]:
+        """Return those of the pending actions that the session shows to be done, with `done_at`."""
+        ...
+
+
+class ModelJobs(NamedTuple):
+    """What a model is to be asked about a session. again_at: when the session may have come to rest, so that its last
+    turns can be asked about, None where nothing is left."""
+
+    jobs: Sequence[Job]
+    last_turn: int
+    again_at: int | None = None
+
+
+class MakesModelJobs(Protocol):
+    """Says which turns of a session a model is to be asked about."""
+
+    def __call__(self, of_session: OfSession, *, after_turn: int, now_us: int) -> ModelJobs:
+        """after_turn: the last one that there are jobs for, -1 for none."""
+        ...
+
+
+class Sides(NamedTuple):
+    """What a run reads from and writes to. The caller holds the ingest lock."""
+
+    feed: SessionFeed
+    store: LearningStore
+    queue: JobQueue
+    pending: Callable[[str], Sequence[Learning]]
+    """Gives the pending actions of a repository."""
+
+
+class Extracting:
+    """One run of the rules over a home."""
+
+    def __init__(
+        self, sides: Sides, extractor: Extractor, keeping: Keeping, *, now_us: Callable[[], int],
+        should_stop: Callable[[], bool] = lambda: False, progress: LearnProgress | None = None,
+    ) -> None:  # fmt: skip
+        self._feed, self._store, self._queue, self._pending = sides
+        self._extractor = extractor
+        self._keeping = keeping
+        self._now_us = now_us
+        self._should_stop = should_stop
+        self._progress = progress
+        self._holder = secrets.token_hex(8)
+        self.make_model_jobs: MakesModelJobs | None = None
+        """Given where a model is configured: what it is to be asked about a session that was read."""
+        self.report = LearnReport(notes=[])
+
+    def run(self, *, is_patient: bool = False) -> LearnReport:
+        """Read the sessions that are due.
+
+        is_patient: beside agents at work, a session is read no more than every 30 s while a turn goes on, at once when
+        it is over. Raises StoreError; what was kept by then stays.
+        """
+        started = time.perf_counter()
+        try:
+            if not self._run(ONE_BY_ONE_US if is_patient else 0):
+                self.report.state = "interrupted"
+        finally:
+            self.report.new, self.report.changed = self._keeping.added, self._keeping.changed
+            self.report.batch = self._keeping.batch
+            self.report.next_at = self._queue.next_due_at(("rules", "relate"), now_us=self._now_us())
+            self.report.seconds += time.perf_counter() - started
+        return self.report
+
+    def _run(self, least_wait_us: int) -> bool:
+        note_sessions(self._store, self._queue, self._extractor.version, self._now_us(), least_wait_us)
+        kinds: tuple[JobKind, ...] = ("rules", "relate")
+        due_at = self._queue.next_due_at(kinds, now_us=self._now_us())
+        if due_at is None or due_at > self._now_us():
+            return True
+        with self._store.transaction():
+            for kind in kinds:
+                self._queue.release(kind, now_us=self._now_us())
+        total = self._queue.count_due("rules", now_us=self._now_us())
+        self._tell(0, total)
+        while (job := self._claim("rules")) is not None:
+            self._read(job)
+            self.report.sessions += 1
+            self._tell(self.report.sessions, max(total, self.report.sessions))
+            if self._should_stop():
+                return False
+        while (job := self._claim("relate")) is not None:
+            with self._store.transaction():
+                # Done first: comparing may have the same job wait again for the day on which an action expires.
+                self._queue.finish(job, holder=self._holder)
+                self._keeping.relate(job.key.partition(":")[2])
+            if self._should_stop():
+                return False
+        return True
+
+    def _claim(self, kind: JobKind) -> Job | None:
+        with self._store.transaction():
+            return self._queue.claim(kind, holder=self._holder, now_us=self._now_us(), lease_us=LEASE_US)
+
+    def _read(self, job: Job) -> None:
+        try:
+            source = self._feed.read(job.session_uid)
+            found = [] if source is None else self._found(source)
+        except (StoreCorrupt, ArchiveError) as error:
+            self._failed(job, f"{job.session_uid} could not be learned from: {error}")
+            return
+        except StoreError:
+            raise
+        except Exception as bug:  # noqa: BLE001 - one session must not keep all others from being read; it is told
+            self._failed(job, f"{job.session_uid} could not be learned from: a bug of Recollect, {where_raised(bug)}")
+            return
+        with self._store.transaction():
+            if source is None:
+                self._queue.finish(job, holder=self._holder)
+                return
+            before = self._store.sightings(job.session_uid)
+            put, remove = changes_of([s for s in before if s.origin in (BY_RULES, BY_CLOSING)], found)
+            lost = [s for s in before if s.origin not in (BY_RULES, BY_CLOSING) and not _is_still_there(s, source)]
+            self._keeping.keep(put, [s for s in (*remove, *lost) if not _is_of_evicted(s, source)])
+            self._look_again(put, source)
+            read, again_at = self._add_model_jobs(job, source)
+            self._store.set_note(RAN_NOTE, str(read.ran_at).encode())
+            self._queue.finish(job, holder=self._holder, data=msgspec.json.encode(read))
+            if again_at is not None:
+                self._queue.want(job._replace(due_at=again_at))
+
+    def _look_again(self, put: Iterable[Sighting], source: OfSession) -> None:
+        """Have sessions read again that may show a new action to be done, and were read before it was known."""
+        for learning in (s.learning for s in put if s.origin == BY_RULES and s.learning.kind == "action"):
+            asked_at = max((e.ts for e in learning.evidence if e.ts is not None), default=learning.recorded_at)
+            self._queue.want_sessions(
+                source.session.repo, after=asked_at, but=source.session.session_uid, now_us=self._now_us()
+            )
+
+    def _add_model_jobs(self, job: Job, source: OfSession) -> tuple[Read, int | None]:
+        """Have a model asked about the turns that are finished; return what is noted of the session."""
+        now = self._now_us()
+        last = msgspec.json.decode(job.data, type=Read).last_turn
+        if self.make_model_jobs is None:
+            return Read(now, len(source.events), last), None
+        found = self.make_model_jobs(source, after_turn=last, now_us=now)
+        self._queue.add(found.jobs)
+        return Read(now, len(source.events), found.last_turn), found.again_at
+
+    def _found(self, source: OfSession) -> list[Sighting]:
+        """Return what a session says now, as it is kept."""
+        uid = source.session.session_uid
+        if not source.events:
+            return []
+        locations = {(event.event_id, event.part): event.location for event in source.events}
+
+        def seen(learning: Learning, origin: str) -> Sighting:
+            places = {locations[e.event_id, e.part] for e in learning.evidence if (e.event_id, e.part) in locations}
+            return Sighting(uid, origin, msgspec.structs.replace(learning, recorded_at=source.observed_at(places)))
+
+        said = [seen(learning, BY_RULES) for learning in self._extractor.extract(source)]
+        asked = {s.learning.id: s.learning for s in said if s.learning.kind == "action"}
+        repo = source.session.repo
+        pending = {one.id: one for one in self._pending(repo)} | asked if repo or asked else {}
+        return [*said, *(seen(one, BY_CLOSING) for one in self._extractor.closed(source, pending.values()))]
+
+    def _failed(self, job: Job, message: str) -> None:
+        self.report.notes.append(message)
+        due_at = self._now_us() + wait_us(job.attempts, secrets.SystemRandom().random())
+        with self._store.transaction():
+            self._queue.retry(job, holder=self._holder, due_at=due_at, reason=message)
+
+    def _tell(self, done: int, total: int) -> None:
+        if self._progress is not None and total:
+            self._progress(done, total)
+
+
+def has_work(store: LearningStore, queue: JobQueue, *, now_us: int, is_patient: bool) -> bool:
+    """Tell whether there is anything to do for the rules that ship: a few rows are read, and nothing is loaded."""
+    if queue.has_changes() or store.note(PROGRAM_NOTE) != PROGRAM.encode():
+        return True
+    due_at = queue.next_due_at(("rules", "relate"), now_us=now_us)
+    if due_at is not None and due_at <= now_us:
+        return True
+    return is_patient and queue.next_due_at(("rules",), now_us=now_us) is not None
+
+
+def note_sessions(store: LearningStore, queue: JobQueue, version: str, now_us: int, least_wait_us: int) -> None:
+    """Take what the change log says, so that it need not be kept; have all sessions read that no such version read."""
+    is_other = store.note(EXTRACTOR_NOTE) != version.encode()
+    is_new = is_other or store.note(PROGRAM_NOTE) != PROGRAM.encode()
+    if not is_new and not queue.has_changes():
+        if least_wait_us and queue.next_due_at(("rules",), now_us=now_us) is not None:
+            with store.transaction():
+                queue.hasten(now_us=now_us)
+        return
+    with store.transaction():
+        queue.note_changes(now_us=now_us, least_wait_us=least_wait_us)
+        if is_other:
+            queue.add_all_sessions(now_us=now_us)
+        if is_new:
+            store.set_note(EXTRACTOR_NOTE, version.encode())
+            store.set_note(PROGRAM_NOTE, PROGRAM.encode())
+        if least_wait_us:
+            queue.hasten(now_us=now_us)
+
+
+def _is_still_there(sighting: Sighting, source: OfSession) -> bool:
+    """Tell whether the session still has all events that a sighting rests on."""
+    events = {(event.event_id, event.part) for event in source.events}
+    return all((e.event_id, e.part) in events for e in sighting.learning.evidence)
+
+
+def _is_of_evicted(sighting: Sighting, source: OfSession) -> bool:
+    """Tell whether a sighting rests on events that were taken away to save space: what they gave stays."""
+    if source.base is None:
+        return False
+    return any(evidence.seq < source.base.through_seq for evidence in sighting.learning.evidence)

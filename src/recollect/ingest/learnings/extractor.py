@@ -1,0 +1,25 @@
+"""The rules that ship, as a run asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from recollect.ingest.learnings.readers import extract_session, reading
+from recollect.insights.learnings.closure import closed_actions
+from recollect.insights.learnings.extraction import EXTRACTOR
+from recollect.model.learnings.learnings import Learning
+from recollect.store.insights import OfSession
+
+
+class RuleExtractor:
+    """Implements `ingest.learnings.extract.Extractor`."""
+
+    version = EXTRACTOR
+
+    def extract(self, of_session: OfSession) -> Sequence[Learning]:
+        """Return what a session gives, with evidence."""
+        return extract_session(of_session).learnings
+
+    def closed(self, of_session: OfSession, pending: Iterable[Learning]) -> Sequence[Learning]:
+        """Return those of the pending actions that the session shows to be done, with `done_at`."""
+        return closed_actions(of_session, list(pending), reading())

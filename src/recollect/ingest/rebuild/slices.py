@@ -1,0 +1,261 @@
+"""A revision of the archive as slices, as a sync would have made them; what was taken away of it is passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from recollect.agents.base import Adapter
+from recollect.agents.registry import adapters, for_role
+from recollect.archive.archive import Archive
+from recollect.archive.chunks import ChunkPlace, Hole, SealedChunk
+from recollect.archive.folding import ArchivedRevision
+from recollect.archive.journal import MARK_BYTES, JournalEntry, Removal
+from recollect.capture.changes import marks_of
+from recollect.capture.containers.jsonl import Line
+from recollect.capture.records import is_appended, is_rows
+from recollect.capture.replay import Batch, replay
+from recollect.erasure.pieces import pieces_and_gaps
+from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
+from recollect.erasure.tombstones import Forgotten
+from recollect.errors import ArchiveCorrupt
+from recollect.ingest.worker.derive import Derived, Deriver, Resume, decode_state, encode_state, hashes_of
+from recollect.ingest.worker.trail import Trail, trail_of
+from recollect.model.records import SourceInfo
+from recollect.privacy.redact import Redactor
+from recollect.store.ports import SliceResult, SourceRow
+
+Slice = tuple[SliceResult, list[ChunkPlace]]
+
+
+class Revision(msgspec.Struct):
+    """One archived revision: its source, its chunks, where the whole records that were taken end, and its holes.
+
+    observations: up to which byte it was seen when, from the journal. marks: how its source looked at its committed
+    end. kept: what the bytes no longer tell, of one with holes.
+    """
+
+    row: SourceRow
+    chunks: list[tuple[ChunkPlace, bool]]
+    committed_bytes: int
+    observations: list[tuple[int, int]] = []
+    marks: bytes = b""
+    kept: Removal | None = None
+
+    @property
+    def holes(self) -> Sequence[Hole]:
+        """What was taken away of it, in order."""
+        return self.kept.holes if self.kept is not None else ()
+
+    @classmethod
+    def of(cls, archived: ArchivedRevision) -> Revision:
+        """Return a revision as the journal tells of it."""
+        return cls(
+            _row(archived.entry), archived.chunks, archived.committed_bytes, archived.observations, archived.marks,
+            archived.removal,
+        )  # fmt: skip
+
+
+def slices_of(
+    archive: Archive, redactor: Redactor, revision: Revision, *, forgotten: Forgotten = NOTHING_FORGOTTEN,
+    lost: list[str] | None = None,
+) -> Iterator[Slice]:  # fmt: skip
+    """Yield a revision as slices, one for every batch of records; the last one carries its chunks, holes and marks.
+
+    Behind what was taken away the parser goes on with the state that it had there, where that was kept.
+    forgotten: what must not be derived, though its bytes may still be there. lost: takes a line of text on a revision
+    whose bytes are damaged, which then ends before these; None: ArchiveCorrupt is raised.
+    """
+    walk = _Walk(archive, redactor, revision, forgotten)
+    try:
+        yield from walk.slices()
+        closing = walk.closing()
+    except ArchiveCorrupt as error:
+        if lost is None:
+            raise
+        lost.append(f"{revision.row.path} is damaged in the archive: {error}")
+        closing = walk.closing(is_damaged=True)
+    yield closing
+
+
+class _Walk:
+    """One revision while it is derived."""
+
+    def __init__(self, archive: Archive, redactor: Redactor, revision: Revision, forgotten: Forgotten) -> None:
+        self._archive = archive
+        self._redactor = redactor
+        self._forgotten = forgotten
+        self._revision = revision
+        self._row = msgspec.structs.replace(revision.row)
+        self._adapter: Adapter = for_role(adapters()[self._row.agent], self._row.role)
+        self._info = SourceInfo.of(self._row.agent, self._row.role, self._row.relative, self._row.session)
+        self._state: Any = self._adapter.begin(self._info)
+        self._trail: Trail | None = trail_of(self._adapter, self._row)
+        self._places = [place for place, _ in revision.chunks]
+        self._turn = self._index = self._committed = 0
+        self._has_records = self._is_partial = False
+        kept = revision.kept
+        self._kept = kept if kept is not None and kept.is_newest else None
+
+    def slices(self) -> Iterator[Slice]:
+        """Yield a slice for every batch of records that is there."""
+        pieces = pieces_and_gaps(self._archive, lambda: self._places, self._revision.holes)
+        for batch, is_last in _with_last(replay(pieces, self._row.container)):
+            if batch.gap is not None:
+                self._index += batch.gap.records
+                self._turn = max(self._turn, batch.gap.turn)
+                self._committed = batch.base + batch.gap.length
+                self._is_partial = True
+                self._resume(self._committed)
+                continue
+            before, behind = self._parted(batch)
+            if before is not None:
+                yield self._slice(before, is_last=is_last and behind is None)
+            if behind is not None:
+                self._resume(self._kept.committed_bytes if self._kept is not None else 0)
+                yield self._slice(behind, is_last=is_last)
+
+    def _parted(self, batch: Batch) -> tuple[Batch | None, Batch | None]:
+        """Part a batch where the kept state of the parser was: what stands before that, and what behind."""
+        if self._kept is None:
+            return batch, None
+        if batch.giant is not None:
+            return (batch, None) if batch.giant.start < self._kept.committed_bytes else (None, batch)
+        end = self._kept.committed_bytes - batch.base
+        before: list[Line] = [line for line in batch.lines if line.start < end]
+        if len(before) == len(batch.lines):
+            return batch, None
+        behind = batch._replace(lines=batch.lines[len(before) :])
+        return (batch._replace(lines=before) if before else None), behind
+
+    def _resume(self, committed: int) -> None:
+        """Take the kept state of the parser once its place is reached.
+
+        One of an older parser only where nothing else tells: no record before it is left.
+        """
+        kept = self._kept
+        if kept is None or committed < kept.committed_bytes:
+            return
+        self._kept = None
+        if kept.parser_version != self._adapter.facts.derived_version and self._has_records:
+            return
+        state = decode_state(self._adapter, kept.state, self._archive.sealer)
+        if state is not None:
+            self._state = state
+            self._is_partial = kept.parser_version != self._adapter.facts.derived_version
+            self._turn, self._index = kept.turn_index, kept.records
+            self._row.trail = kept.trail
+            self._trail = trail_of(self._adapter, self._row)
+
+    def _slice(self, batch: Batch, *, is_last: bool) -> Slice:
+        resume = Resume(self._state, self._turn, self._trail, self._forgotten)
+        deriver = Deriver(self._adapter, self._info, self._redactor, resume)
+        if batch.giant is not None:
+            giant = batch.giant
+            deriver.add_giant(
+                giant.head, offset=giant.start, length=giant.end - giant.start, index=self._index, sha256=giant.sha256
+            )
+            end = giant.end
+        else:
+            deriver.add_lines(
+                batch.lines, hashes_of(batch.lines), base=batch.base, first_index=self._index, data=batch.data
+            )
+            end = batch.base + batch.lines[-1].end
+        if is_last:
+            deriver.end_revision()
+        derived = deriver.finish()
+        self._state, self._turn = derived.state, derived.turn
+        self._index += len(derived.records)
+        self._has_records = True
+        self._row = self._stated(trail=deriver.trail, committed_bytes=end)
+        result = self._result(derived, end)
+        self._committed = end
+        return result, []
+
+    def _stated(self, *, trail: bytes, committed_bytes: int) -> SourceRow:
+        return msgspec.structs.replace(
+            self._row, records=self._index, committed_bytes=committed_bytes, turn_index=self._turn,
+            state=encode_state(self._adapter, self._state, self._archive.sealer),
+            parser_version=self._adapter.facts.derived_version, trail=trail,
+        )  # fmt: skip
+
+    def _result(self, derived: Derived, end: int) -> SliceResult:
+        return SliceResult(
+            source=self._row, from_bytes=self._committed, to_bytes=end, bytes_seen=end, records=derived.records,
+            sessions=derived.sessions, defects=derived.defects, blobs=derived.blobs,
+            # The chunks stay where they are until the last slice says them: a crash before it leaves them all in place.
+            chunks=[], keep_chunks=len(self._revision.chunks),
+            unknown_count=derived.unknown_count, redactions=derived.redactions, drift=derived.drift,
+            is_new_revision=self._committed == 0, is_last=False, observations=[],
+            left_out=derived.left_out, is_partial=self._is_partial,
+        )  # fmt: skip
+
+    def closing(self, *, is_damaged: bool = False) -> Slice:
+        """Return the last slice: no records, but everything that holds of the revision as a whole.
+
+        is_damaged: not all of it could be read; without marks its source is read again, if it is still there.
+        """
+        revision, archive, places = self._revision, self._archive, self._places
+        # The committed end as the ingester saw it: after the last line's end, not only after its record.
+        committed = max(self._committed, revision.committed_bytes)
+        if is_damaged:
+            row, committed, head_sha, tail_sha = self._row, self._committed, b"", b""
+        elif revision.holes:
+            trail = self._row.trail if self._kept is None else self._kept.trail
+            if not self._has_records and revision.kept is not None and not revision.kept.is_newest:
+                trail = self._trail.of_nothing() if self._trail is not None else trail
+            row = self._stated(trail=trail, committed_bytes=committed)
+            head_sha, tail_sha = revision.marks[:MARK_BYTES], revision.marks[MARK_BYTES:]
+        else:
+            row = self._row
+            if not self._index and self._trail is not None:
+                row.trail = self._trail.of_nothing()
+            marks = marks_of(
+                partial(archive.read_range, places), archive.iter_bytes(places), committed,
+                is_whole=not is_appended(row.container),
+            )  # fmt: skip
+            head_sha, tail_sha = marks.head_sha, marks.tail_sha
+        tail_sha = b"" if is_rows(row.container) else tail_sha  # a document's mark is not archived
+        row = msgspec.structs.replace(row, committed_bytes=committed, head_sha=head_sha, tail_sha=tail_sha)
+        if revision.observations:
+            row.observed_at = revision.observations[-1][1]  # the ledger has the time of the last look
+        chunks = [SealedChunk(place.name, b"", place.plain, is_open) for place, is_open in revision.chunks]
+        return (
+            SliceResult(
+                source=row, from_bytes=committed, to_bytes=committed, bytes_seen=sum(p.plain for p in places),
+                records=[], sessions=[], defects=[], blobs=[], chunks=chunks, keep_chunks=0,
+                is_new_revision=committed == 0 and not self._index, observations=revision.observations,
+                holes=list(revision.holes),
+            ),
+            places,
+        )  # fmt: skip
+
+
+def _with_last(batches: Iterator[Batch]) -> Iterator[tuple[Batch, bool]]:
+    """Yield each batch and whether it is the last one that has records."""
+    waiting: list[Batch] = []
+    for batch in batches:
+        if batch.gap is None:
+            yield from ((one, False) for one in waiting)
+            waiting = []
+        waiting.append(batch)
+    yield from ((one, one.gap is None) for one in waiting)
+
+
+def _row(entry: JournalEntry) -> SourceRow:
+    return SourceRow(
+        source_id=entry.source_id,
+        agent=entry.agent,
+        role=entry.role,
+        key=entry.key,
+        path=entry.path,
+        container=entry.container,
+        lane=entry.lane,
+        session=entry.session,
+        revision=entry.revision,
+        relative=entry.relative,
+        observed_at=entry.observed_at,
+    )

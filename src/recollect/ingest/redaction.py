@@ -1,0 +1,125 @@
+"""After the detectors, or the patterns of the configuration, changed: everything derived is redacted by the new ones.
+
+    every source is marked stale → each is derived anew from the archive → what has no raw bytes any more, and what was
+    distilled, is redacted where it stands → index and database are written anew → the fingerprint says so
+
+Every step can be killed; the next sync goes on. The index is made anew as a whole because the engine keeps the terms of
+what is deleted. Vectors follow by the change log.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from recollect.errors import DiskFull, IndexUnavailable
+from recollect.index.engine import give_back_memory
+from recollect.privacy.configured import detectors_in_force
+from recollect.units import plural
+
+if TYPE_CHECKING:
+    from recollect.archive.archive import Archive
+    from recollect.archive.keys import HomeKeys
+    from recollect.config import PrivacyConfig
+    from recollect.ingest.report import ProgressCallback, SyncReport
+    from recollect.store.home import Home
+    from recollect.store.ports import Reader
+    from recollect.store.sqlite.writer import SqliteWriter
+
+_UNDER_WAY = "under way: "
+
+
+class Renewal(NamedTuple):
+    """What is wanted. max_bytes: what a refresh on read may take in, None: everything."""
+
+    privacy: PrivacyConfig
+    max_bytes: int | None
+    progress: ProgressCallback | None
+
+
+def renew_redaction(
+    home: Home, sides: tuple[SqliteWriter, Reader, Archive, HomeKeys], wish: Renewal, report: SyncReport
+) -> None:
+    """Bring what is stored in step with the detectors in force. The caller holds the ingest lock; no index is open.
+
+    A refresh on read leaves it where there is more to do than it may take in, and says so.
+    Raises StoreError, ArchiveError: what is done by then stays done.
+    """
+    writer, reader, archive, keys = sides
+    redacting = writer.removing.redacting
+    wanted = detectors_in_force(wish.privacy)
+    known = redacting.detectors()
+    if known == wanted:
+        return
+    stored = sum(row.committed_bytes for row in reader.sources())
+    if not stored and known == "":
+        with writer.transaction():
+            redacting.set_detectors(wanted)
+        return
+    if wish.max_bytes is not None and stored > wish.max_bytes:
+        report.notes.append("what is a secret is told otherwise than when this was stored; run `recollect sync`")
+        return
+    if known != _UNDER_WAY + wanted:
+        with writer.transaction():
+            redacting.make_stale()
+            redacting.set_detectors(_UNDER_WAY + wanted)
+    lost: list[str] = []
+    count = _derive_and_redact((writer, reader, archive, keys), wish, lost)
+    if lost:  # they stay marked as stale: derived anew once their bytes are back
+        report.notes += lost
+        report.state = "degraded"
+    _make_index(home, writer, reader, report)
+    _rewrite(writer, report)
+    with writer.transaction():
+        redacting.set_detectors(wanted)
+    give_back_memory()
+    redacted = plural(count, "source was", "sources were")
+    report.notes.append(f"what is a secret is told otherwise than before: {redacted} redacted anew")
+
+
+def _rewrite(writer: SqliteWriter, report: SyncReport) -> None:
+    """Write the database anew: its pages keep, behind what is valid, what rows once held."""
+    try:
+        is_gone = writer.removing.forgetting.rewrite(is_whole=True)
+    except DiskFull as error:
+        report.notes.append(
+            f"the database could not be written anew, its free room may hold what was in sight: {error}"
+        )
+        return
+    if not is_gone:
+        report.notes.append("a reader keeps the database's log, which may hold what was in sight, until it ends")
+
+
+def _derive_and_redact(sides: tuple[SqliteWriter, Reader, Archive, HomeKeys], wish: Renewal, lost: list[str]) -> int:
+    from recollect.agents.registry import adapters
+    from recollect.ingest.ingester import Ingester, Sinks
+    from recollect.ingest.rebuild.rebuild import rederive_stale
+    from recollect.ingest.report import AgentSync, SyncProgress, SyncReport
+    from recollect.ingest.worker.timings import StageTimer
+    from recollect.privacy.configured import redactor_of
+
+    writer, reader, archive, keys = sides
+
+    def tell(done: int, total: int) -> None:
+        if wish.progress is not None:
+            wish.progress(SyncProgress("redact", done, total, done, total))
+
+    redactor = redactor_of(keys.marker_key, wish.privacy)
+    counts = SyncReport(agents={slug: AgentSync(agent=slug) for slug in adapters()}, seconds=0, bytes=0, stored_bytes=0)
+    ingester = Ingester(
+        Sinks(writer, archive, None), counts, now_us=lambda: 0, timer=StageTimer(), record_journal=False
+    )
+    ingester.lost = lost
+    count = rederive_stale(writer, reader, archive, redactor, ingester, progress=tell)
+    writer.removing.redacting.redact_again(redactor, writer.transaction)
+    return count
+
+
+def _make_index(home: Home, writer: SqliteWriter, reader: Reader, report: SyncReport) -> None:
+    """Make the index anew. One that cannot be written now is removed all the same: the next sync makes it."""
+    from recollect.ingest.rebuild.rebuild import rebuild_index_of
+
+    try:
+        rebuild_index_of(home, writer, reader)
+    except IndexUnavailable as error:
+        report.state = "degraded"
+        report.notes.append(f"the search index could not be made anew: {error}")

@@ -1,0 +1,119 @@
+"""What a sync did and how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from recollect.ingest.documents.report import CollectionReport
+
+
+class SyncProgress(msgspec.Struct, frozen=True):
+    """How far a running sync is. total_bytes is known after discovery. While distilling and learning, sources are
+    sessions."""
+
+    stage: Literal["discover", "survey", "redact", "ingest", "index", "distill", "learn", "done"]
+    done_bytes: int
+    total_bytes: int
+    done_sources: int
+    total_sources: int
+    current: str = ""
+
+
+ProgressCallback = Callable[[SyncProgress], None]
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    """A source that was not taken, and why (refused, unreadable, empty, disabled, changed while read …).
+
+    is_failure: it should have been readable; the next sync tries again.
+    """
+
+    path: str
+    reason: str
+    is_failure: bool = False
+
+
+class ImportedSession(msgspec.Struct, frozen=True):
+    """What an import does, or would do, with one session.
+
+    state: new, changed (more of it came), or skipped, with the reason: what is too old, or not the one that was asked
+    for, is not taken in; what holds too few messages is archived, but not indexed. messages: of people and the model.
+    last_message_at: UTC microseconds.
+    """
+
+    session_uid: str
+    agent: str
+    path: str
+    state: Literal["new", "changed", "skipped"]
+    messages: int
+    last_message_at: int | None = None
+    reason: str = ""
+
+
+class AgentSync(msgspec.Struct):
+    """What a sync did for one agent."""
+
+    agent: str
+    roots: tuple[str, ...] = ()
+    found: int = 0
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    moved: int = 0
+    gone: int = 0
+    skipped: list[Skipped] = []
+    sessions: int = 0
+    """Sessions touched."""
+    records: int = 0
+    events: int = 0
+    """New events."""
+    replays: int = 0
+    unknown: int = 0
+    defects: dict[str, int] = {}
+    redactions: dict[str, int] = {}
+    bytes: int = 0
+    """Source bytes read and kept."""
+    warnings: list[str] = []
+
+
+class SyncReport(msgspec.Struct):
+    """What a sync did. `state`: done, busy (another process is ingesting), interrupted or degraded."""
+
+    agents: dict[str, AgentSync]
+    seconds: float
+    bytes: int
+    stored_bytes: int
+    """Growth of the home on disk."""
+    state: Literal["done", "busy", "interrupted", "degraded"] = "done"
+    notes: list[str] = []
+    untaken: list[Skipped] = []
+    """Files in folders that users named which are of no known agent, or were refused."""
+    stage_seconds: dict[str, float] = {}
+    """CPU seconds per stage, summed over processes."""
+    distilled_sessions: int = 0
+    """Sessions that were analysed."""
+    waiting_sessions: int = 0
+    """Sessions under way, which are analysed when they have ended."""
+    learned_sessions: int = 0
+    """Sessions that were learned from."""
+    new_learnings: int = 0
+    """What was learned that was not known before."""
+    documents: list[CollectionReport] = []
+    """Of the collections of project documents: those of which something changed or failed."""
+    is_dry_run: bool = False
+    """Nothing was written: what would be taken in is in `imported`."""
+    imported: list[ImportedSession] = []
+    """Of an import: the sessions that were skipped, and why; of a dry run: all that are new or changed, too."""
+
+    @property
+    def events(self) -> int:
+        """New events over all agents."""
+        return sum(a.events for a in self.agents.values())
+
+    @property
+    def megabytes_per_second(self) -> float:
+        """Source MB (10^6 bytes) per second of wall time."""
+        return self.bytes / 1e6 / self.seconds if self.seconds > 0 else 0.0

@@ -1,0 +1,538 @@
+"""The one pass over everything agents wrote: discover → plan → read, parse, redact → archive, store, index."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from types import FrameType
+from typing import Literal, NamedTuple
+
+from recollect.agents.base import Adapter
+from recollect.agents.guard import raised_by
+from recollect.agents.registry import adapter as find_adapter
+from recollect.agents.registry import adapters, adapters_with, strangers
+from recollect.archive.archive import Archive
+from recollect.archive.keys import HomeKeys
+from recollect.capture.confined.scope import Scope
+from recollect.capture.discover import FoundSource
+from recollect.config import Config
+from recollect.erasure.exclusion import KeepingOut
+from recollect.erasure.forget import Opened
+from recollect.erasure.repositories import excluded_repos
+from recollect.erasure.tombstones import Forgotten
+from recollect.errors import IndexUnavailable, StoreError
+from recollect.index.entries import index_entries
+from recollect.index.refresh import mend_index
+from recollect.index.writer import IndexWriterSet
+from recollect.ingest.documents.sync import DocumentWish, notes_of, take_documents
+from recollect.ingest.imports.options import ImportWish
+from recollect.ingest.imports.short_sessions import tell_short
+from recollect.ingest.imports.survey import Survey
+from recollect.ingest.ingester import Ingester, Sinks
+from recollect.ingest.plan import Heal, KnownBytes, KnownSources, Planned, Planner
+from recollect.ingest.rechecks import Rechecks
+from recollect.ingest.redaction import Renewal, renew_redaction
+from recollect.ingest.repair.chunks import Healing, bring_together
+from recollect.ingest.report import AgentSync, ProgressCallback, Skipped, SyncProgress, SyncReport
+from recollect.ingest.sources import Finder, Named
+from recollect.ingest.spool import clear_spool
+from recollect.ingest.spooled_events.files import hooks_folder, sources_of_hooks
+from recollect.ingest.spooled_events.intake import take_drops
+from recollect.ingest.worker.derive import sealed_state
+from recollect.ingest.worker.tasks import TaskAnswer
+from recollect.ingest.worker.timings import OtherThreads, StageTimer
+from recollect.paths import expand as expand_path
+from recollect.store.home import Home
+from recollect.store.ports import Reader, SourceRow, Writer
+from recollect.store.sqlite.writer import SqliteWriter
+from recollect.units import plural, size
+
+_MANY_TIMES = 20
+_USUAL_BYTES = 5_000_000
+"""A sync that brings 20 times what is known of an agent (taken as at least 5 MB) is worth a warning."""
+
+
+class SyncRequest:
+    """What a sync is asked to do. max_bytes bounds a refresh on read; None: everything."""
+
+    def __init__(
+        self, config: Config, *, agents: Sequence[str] = (), env: Mapping[str, str] | None = None,
+        progress: ProgressCallback | None = None, max_bytes: int | None = None, now_us: Callable[[], int],
+    ) -> None:  # fmt: skip
+        self.config = config
+        self.imports: Named | None = None
+        """Files and folders to take in instead of what agents wrote on this machine."""
+        self.wish: ImportWish | None = None
+        """Which of all that was found a bulk import takes in, and what of it is indexed; None: all."""
+        self.known = adapters_with(config.formats())
+        self.agents = tuple(find_adapter(name, self.known).facts.slug for name in agents)
+        self.env: Mapping[str, str] = os.environ if env is None else env
+        self.progress = progress
+        self.max_bytes = max_bytes
+        self.now_us = now_us
+        self.scope: Scope | None = None
+        """Where to look, where it is known what changed; None: everywhere."""
+        self.should_stop: Callable[[], bool] = lambda: False
+        """Asked between slices: True ends the pass as Ctrl-C does."""
+
+    def chosen(self) -> list[Adapter]:
+        """Return the adapters to ask: those named, else all that the configuration leaves on."""
+        if self.agents:
+            return [self.known[slug] for slug in self.agents]
+        return [
+            a
+            for slug, a in self.known.items()
+            if self.config.agent(slug).enabled
+            and (self.named().folders or not a.facts.is_import_only)
+            and (self.scope is None or slug in self.scope.agents or (self.scope.takes_spool and a.facts.hooks))
+        ]
+
+    def least_of(self, slug: str) -> int:
+        """Return how many messages a session of an agent must hold to be indexed."""
+        if self.wish is None:
+            return 0
+        return self.wish.least(is_export=slug in self.known and self.known[slug].facts.is_import_only)
+
+    @property
+    def looks_everywhere(self) -> bool:
+        """Whether everything that agents wrote on this machine is looked at."""
+        return self.scope is None and self.imports is None and not self.agents
+
+    def named(self) -> Named:
+        """Return the files and folders whose content tells whose they are."""
+        if self.imports is not None:
+            return self.imports
+        folders = () if self.agents else self.config.ingest.folders
+        return Named([os.path.abspath(expand_path(folder, self.env)) for folder in folders])
+
+
+def sync(
+    home: Home, writer: SqliteWriter, reader: Reader, archive: Archive, keys: HomeKeys, request: SyncRequest
+) -> SyncReport:
+    """Take in what is new or changed. The caller holds the ingest lock (an open Writer is the lock).
+
+    Interruptible anywhere: after Ctrl-C what was taken so far is written and the report says "interrupted".
+    Raises StoreError and ArchiveError when the home cannot be written; sources that fail are in the report.
+    """
+    started, before = time.perf_counter(), home.size_bytes() if request.scope is None else 0
+    report = SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0)
+    timer, threads = StageTimer(), OtherThreads()
+    opened = Opened(home, writer, reader, archive, keys)
+    at, is_bounded = request.now_us(), request.max_bytes is not None
+    report.notes += bring_together(opened, request.config.privacy, at=at, is_bounded=is_bounded)
+    healing = Healing(opened, report, is_bounded=is_bounded) if request.scope is None else None
+    keeping_out = KeepingOut(opened, excluded_repos(request.config, request.env), now_us=request.now_us())
+    if request.scope is None:
+        report.notes += strangers(request.config.agents, request.known).values()
+        wish = Renewal(request.config.privacy, request.max_bytes, request.progress)
+        renew_redaction(home, (writer, reader, archive, keys), wish, report)
+    index = _open_index(home, report)
+    try:
+        if index is not None:
+            _mend(writer, reader, index, report)
+        if request.scope is None:
+            _rederive_stale(writer, reader, Sinks(writer, archive, index, reader), keys, request, report)
+        if request.imports is None and (request.scope is None or request.scope.takes_spool):
+            report.notes += take_drops(str(home.spool), request.known, now_us=request.now_us())
+        with timer.stage("discover"):
+            planned = _plan_and_touch(opened, (keeping_out, healing), request, report)
+        if request.wish is not None and request.wish.chooses:
+            planned = _choose(planned, (home, reader, keys), request, report, forgotten=keeping_out.forgotten)
+        ingester = Ingester(
+            Sinks(writer, archive, index, reader), report, now_us=request.now_us, timer=timer, keeping_out=keeping_out
+        )
+        if not _run_all(planned, ingester, keeping_out, (home, keys), request):
+            report.state = "interrupted"
+        else:
+            _take_documents(home, keys, request, report)
+        if index is not None:
+            _index_entries(writer, reader, index, report)
+        if request.scope is None:
+            clear_spool(home, reader, request.chosen(), request.env, now_us=request.now_us())
+    finally:
+        if index is not None:
+            _close_index(index, report)
+    report.notes += keeping_out.finish(ingester.touched_sessions)
+    archive.condition.set_change(writer.last_change())
+    if request.wish is not None:
+        tell_short(report, writer, reader, ingester.touched_sessions)
+    _finish_report(report, ingester, timer, threads)
+    report.stored_bytes = home.size_bytes() - before if request.scope is None else 0
+    report.seconds = time.perf_counter() - started
+    return report
+
+
+def _open_index(home: Home, report: SyncReport) -> IndexWriterSet | None:
+    try:
+        return IndexWriterSet.open(home.index)
+    except IndexUnavailable as error:
+        report.state = "degraded"
+        report.notes.append(f"the search index cannot be opened: {error}")
+        return None
+
+
+def _rederive_stale(
+    writer: SqliteWriter, reader: Reader, sinks: Sinks, keys: HomeKeys, request: SyncRequest, report: SyncReport
+) -> None:
+    """After an upgrade: what an older parser read is derived anew from the archive before anything is added to it, and
+    parser states that were stored in clear are sealed."""
+    writer.seal_states(partial(sealed_state, sealer=sinks.archive.sealer))
+    versions = {slug: a.facts.derived_version for slug, a in adapters().items()}
+    rewound = writer.rewound()
+    known = [s for s in reader.sources() if s.agent in versions]
+    if all(s.source_id not in rewound and (s.parser_version == versions[s.agent] or not s.records) for s in known):
+        return
+    from recollect.ingest.rebuild.rebuild import rederive_stale
+    from recollect.privacy.configured import redactor_of
+
+    counts = SyncReport(agents={slug: AgentSync(agent=slug) for slug in versions}, seconds=0, bytes=0, stored_bytes=0)
+    ingester = Ingester(sinks, counts, now_us=lambda: 0, timer=StageTimer(), record_journal=False)
+    redactor = redactor_of(keys.marker_key, request.config.privacy)
+    lost: list[str] = []
+    ingester.lost = lost
+    count = rederive_stale(writer, reader, sinks.archive, redactor, ingester)
+    ingester.commit_index()
+    if lost:
+        report.notes += lost
+        report.state = "degraded"
+    if count:
+        derived = plural(count, "source was", "sources were")
+        report.notes.append(f"{derived} derived anew from the archive by a newer parser")
+
+
+def _mend(writer: Writer, reader: Reader, index: IndexWriterSet, report: SyncReport) -> None:
+    try:
+        mended = mend_index(writer, reader, index)
+    except IndexUnavailable as error:
+        report.state = "degraded"
+        report.notes.append(f"the search index could not be mended: {error}")
+        return
+    if mended:
+        report.notes.append(f"the search index was brought in step: {plural(mended, 'event')} added")
+
+
+def _take_documents(home: Home, keys: HomeKeys, request: SyncRequest, report: SyncReport) -> None:
+    """Bring project documents in step. What fails of them is told, and stops nothing else."""
+    if request.imports is not None or request.agents:
+        return
+    changed = None if request.scope is None else request.scope.documents
+    with interruptible() as stop:
+        wish = DocumentWish(
+            request.config, request.now_us, lambda: stop.is_set() or request.should_stop(), changed, request.max_bytes
+        )
+        try:
+            report.documents = take_documents(home, keys, wish)
+        except StoreError as error:
+            report.state = "degraded"
+            report.notes.append(f"project documents could not be taken in: {error}")
+    report.notes += notes_of(report.documents if request.max_bytes is None else ())
+    if any(one.state == "interrupted" for one in report.documents):
+        report.state = "interrupted"
+
+
+def _index_entries(writer: SqliteWriter, reader: Reader, index: IndexWriterSet, report: SyncReport) -> None:
+    try:
+        index_entries(writer, reader, index)
+    except IndexUnavailable as error:
+        report.state = "degraded"
+        report.notes.append(f"what was learned and noted could not be indexed: {error}")
+
+
+def _close_index(index: IndexWriterSet, report: SyncReport) -> None:
+    try:
+        index.close()
+    except IndexUnavailable as error:
+        report.state = "degraded"
+        report.notes.append(f"the search index could not be written: {error}")
+
+
+class Places(NamedTuple):
+    """Where a plan looks: at what is known of sources, at the archive, and at what hooks told."""
+
+    known: KnownSources
+    reader: Reader
+    archive: KnownBytes
+    spool: str
+    heal: Heal | None = None
+    rechecks: Rechecks | None = None
+    """What is to be compared whole; None where nothing may be noted."""
+
+
+def look_over(places: Places, home: Home, keys: HomeKeys, request: SyncRequest, forgotten: Forgotten) -> SyncReport:
+    """Say what an import would do. Writes nothing and takes no lock; sources are read as an import reads them.
+
+    Raises UnknownName for a session that is neither found nor stored.
+    """
+    started = time.perf_counter()
+    report = SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0, is_dry_run=True)
+    planned, _touched = _plan_all(places, lambda _item: False, request, report)
+    report.bytes = sum(p.bytes for p in _choose(planned, (home, places.reader, keys), request, report, forgotten))
+    report.seconds = time.perf_counter() - started
+    return report
+
+
+def _choose(
+    planned: list[Planned], opened: tuple[Home, Reader, HomeKeys], request: SyncRequest, report: SyncReport,
+    forgotten: Forgotten,
+) -> list[Planned]:  # fmt: skip
+    """Return what of a plan is wanted, and say what becomes of every session. All is read once for that."""
+    home, reader, keys = opened
+    survey = Survey(planned)
+    meter = _Meter(planned, request.progress, "survey") if planned else None
+    answers = _answers(planned, sum(p.bytes for p in planned), home, keys, request, forgotten=forgotten)
+    done_bytes = 0
+    with interruptible() as stop:
+        try:
+            for answer in answers:
+                survey.take(answer)
+                for failed in answer.failed:
+                    skipped = Skipped(failed.source.path, failed.reason, failed.is_failure)
+                    report.agents[failed.source.agent].skipped.append(skipped)
+                done_bytes += sum(done.slice.bytes_seen - done.slice.from_bytes for done in answer.done)
+                if meter is not None:
+                    meter.show(done_bytes, sum(done.next is None for done in answer.done), answer)
+                if stop.is_set() or request.should_stop():
+                    report.state = "interrupted"
+                    return []
+        finally:
+            answers.close()
+    kept, report.imported = survey.choose(planned, request.wish or ImportWish(), reader, least_of=request.least_of)
+    left = {item.task.source.source_id for item in planned} - {item.task.source.source_id for item in kept}
+    for item in planned:
+        if item.task.source.source_id in left:
+            line = report.agents[item.task.source.agent]
+            line.new -= item.task.is_first_sight
+            line.changed -= not item.task.is_first_sight
+    return kept
+
+
+def _plan_and_touch(
+    opened: Opened, watching: tuple[KeepingOut, Healing | None], request: SyncRequest, report: SyncReport
+) -> list[Planned]:
+    """Return what is to be taken in, in order, and write down what changed of sources that gave no bytes."""
+    writer = opened.writer
+    keeping_out, healing = watching
+    is_thorough = request.looks_everywhere and request.max_bytes is None
+    rechecks = Rechecks(
+        opened.home.folder, is_thorough=is_thorough, now_us=request.now_us(),
+        idle_s=request.config.distill.idle_seconds,
+    )  # fmt: skip
+    heal = healing.take if healing is not None else None
+    places = Places(writer, opened.reader, opened.archive, str(opened.home.spool), heal, rechecks)
+    planned, touched = _plan_all(places, keeping_out.was_left_out, request, report)
+    if healing is not None:
+        healing.tell()
+    for slug, adapter in request.known.items():
+        report.notes += [f"{slug}: {said}; please report this" for said in raised_by(adapter)]
+    rechecks.save()
+    if touched:
+        with writer.transaction():
+            for row in touched:
+                writer.touch_source(row)
+    planned, left = _bounded(planned, request.max_bytes)
+    # A session's authority comes before what only adds to it; within a lane the oldest first.
+    planned.sort(key=lambda p: p.task.source.lane)
+    if left:
+        report.notes.append(f"{size(left)} are not taken in yet; run `recollect sync`")
+    return planned
+
+
+def _plan_all(
+    places: Places, was_left_out: Callable[[FoundSource], bool], request: SyncRequest, report: SyncReport
+) -> tuple[list[Planned], list[SourceRow]]:
+    """Return what is to be taken in, and the rows that are to be written though no bytes came."""
+    planned: list[Planned] = []
+    touched: list[SourceRow] = []
+    known, reader, archive, spool, heal, rechecks = places
+    planners: list[Planner] = []
+    chosen = request.chosen()
+    scope = request.scope
+    finder = Finder(chosen, request.config, request.env, reader, request.named(), scope=scope)
+    report.untaken = [Skipped(r.path, r.reason, r.is_failure) for r in finder.untaken]
+    report.notes += [f"{folder} is not there" for folder in finder.absent]
+    for adapter in chosen:
+        line = report.agents[adapter.facts.slug] = AgentSync(agent=adapter.facts.slug)
+        slice_bytes = request.config.ingest.slice_bytes
+        told_folder = hooks_folder(spool, adapter.facts.slug)
+        if scope is not None:
+            scope.add(told_folder)
+        planner = Planner(adapter, known, line, archive=archive, slice_bytes=slice_bytes, scope=scope)
+        planner.was_left_out, planner.heal, planner.rechecks = was_left_out, heal, rechecks
+        planners.append(planner)
+        found = finder.find(adapter, planner)
+        if request.imports is None and adapter.facts.hooks is not None:
+            found.sources += sources_of_hooks(spool, adapter.facts.slug)
+        line.roots = tuple(root for root in found.roots if found.sources or root not in finder.shared_roots)
+        line.skipped += [Skipped(r.path, r.reason, r.is_failure) for r in found.refused]
+        present = [*(root for root in found.roots if _has_entries(root)), *finder.folders, told_folder]
+        planned += planner.plan(found.sources, present_roots=present)
+        touched += planner.touched
+        if scope is None:
+            _warn(line, planner, planned)
+    if rechecks is not None:
+        rechecks.run()
+        planned += [found for planner in planners for found in planner.rewritten]
+    planned.sort(key=lambda p: p.task.source.mtime_ns)
+    return planned, touched
+
+
+def _has_entries(root: str) -> bool:
+    """An empty folder may be where a volume was: what is not there is then absent, not deleted."""
+    try:
+        with os.scandir(root) as entries:
+            return next(entries, None) is not None
+    except OSError:
+        return False
+
+
+def _warn(line: AgentSync, planner: Planner, planned: list[Planned]) -> None:
+    """Say when an agent in use gave nothing, or far more than usual: both are how a changed format first shows."""
+    if line.roots and not line.found:
+        if planner.known_roles:
+            line.warnings.append("its folder is there but holds no sessions any more; what was stored stays")
+        else:
+            line.warnings.append("its folder is there but no session was found in it")
+    new_bytes = sum(p.bytes for p in planned if p.task.source.agent == line.agent)
+    if planner.known_bytes and new_bytes > _MANY_TIMES * max(planner.known_bytes, _USUAL_BYTES):
+        line.warnings.append(f"{size(new_bytes)} are new, far more than everything known so far")
+
+
+def _bounded(planned: list[Planned], max_bytes: int | None) -> tuple[list[Planned], int]:
+    """Keep the newest sources up to a bound (a refresh on read must not take minutes)."""
+    if max_bytes is None or sum(p.bytes for p in planned) <= max_bytes:
+        return planned, 0
+    kept: list[Planned] = []
+    room, left = max_bytes, 0
+    for item in reversed(planned):
+        if item.bytes <= room:
+            kept.append(item)
+            room -= item.bytes
+        else:
+            left += item.bytes
+    return kept[::-1], left
+
+
+def _run_all(
+    planned: list[Planned], ingester: Ingester, keeping_out: KeepingOut, opened: tuple[Home, HomeKeys],
+    request: SyncRequest,
+) -> bool:  # fmt: skip
+    """Take everything planned in, what must be looked at twice a second time; return False when it was interrupted.
+
+    Empties the list: a plan of very many files is let go of as they are taken.
+    """
+    kept = list(planned) if keeping_out.is_needed else []
+    is_whole = _run(planned, ingester, *opened, request)
+    if is_whole and keeping_out.mixed:  # what is to be kept out stands before what is not: now all of it is read
+        mixed = [p for p in kept if p.task.source.source_id in keeping_out.mixed]
+        keeping_out.take_again()
+        is_whole = _run(mixed, ingester, *opened, request)
+    return is_whole
+
+
+def _run(planned: list[Planned], ingester: Ingester, home: Home, keys: HomeKeys, request: SyncRequest) -> bool:
+    """Take everything planned in, and empty the list; return False when it was interrupted.
+
+    What was taken is written in any case.
+    """
+    if not planned:
+        return True
+    meter = _Meter(planned, request.progress)
+    answers = _answers(planned, meter.total_bytes, home, keys, request, forgotten=ingester.forgotten)
+    planned.clear()
+    is_whole = True
+    with interruptible() as stop:
+        try:
+            for answer in answers:
+                finished = ingester.take_answer(answer)
+                meter.show(ingester.done_bytes, finished, answer)
+                del answer  # what waits to be written is the ingester's; the rest is not needed while the next comes
+                if stop.is_set() or request.should_stop():
+                    is_whole = False
+                    break
+        finally:
+            answers.close()
+        ingester.flush()
+        ingester.commit_index()
+    return is_whole
+
+
+class _Meter:
+    """Tells the caller how far the pass is: once when it begins, then after every group."""
+
+    def __init__(
+        self, planned: list[Planned], progress: ProgressCallback | None, stage: Literal["survey", "ingest"] = "ingest"
+    ) -> None:
+        self._stage = stage
+        self.total_bytes = sum(p.bytes for p in planned)
+        self._total_sources = len(planned)
+        self._done_sources = 0
+        self._progress = progress
+        self._tell(0, planned[0].task.source.agent)
+
+    def show(self, done_bytes: int, finished: int, answer: TaskAnswer) -> None:
+        """Take note of an answer that finished so many sources."""
+        self._done_sources += finished
+        self._tell(done_bytes, answer.done[-1].slice.source.agent if answer.done else "")
+
+    def _tell(self, done_bytes: int, agent: str) -> None:
+        if self._progress is not None:
+            done = min(done_bytes, self.total_bytes)
+            self._progress(
+                SyncProgress(self._stage, done, self.total_bytes, self._done_sources, self._total_sources, agent)
+            )
+
+
+def _answers(
+    planned: list[Planned], total: int, home: Home, keys: HomeKeys, request: SyncRequest, *, forgotten: Forgotten
+) -> Generator[TaskAnswer]:
+    from recollect.ingest.worker import pool  # parsers and detectors are loaded only when there is something to do
+    from recollect.ingest.worker.process import Greeting
+
+    formats, privacy = request.config.formats(), request.config.privacy
+    greeting = Greeting(keys, str(home.archive), formats, privacy, forgotten)
+    queue = pool.WorkQueue(planned)
+    if total <= pool.SMALL_BYTES:
+        return pool.run_here(queue, greeting)
+    workers = request.config.ingest.workers or os.cpu_count() or 1
+    return pool.run_in_processes(queue, greeting, workers=workers)
+
+
+@contextmanager
+def interruptible() -> Iterator[threading.Event]:
+    """Turn the first Ctrl-C or SIGTERM into a request to stop after what is under way; a second one raises."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def ask(number: int, _frame: FrameType | None) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    before = {n: signal.signal(n, ask) for n in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _finish_report(report: SyncReport, ingester: Ingester, timer: StageTimer, threads: OtherThreads) -> None:
+    timer.merge({"index engine and feeding (threads)": threads.seconds()})
+    for line in report.agents.values():
+        report.bytes += line.bytes
+        if line.records and not line.events and not line.replays:
+            line.warnings.append(f"{plural(line.records, 'record')} gave no event; its format may have changed")
+        line.sessions = sum(1 for uid in ingester.touched_sessions if uid.startswith(f"{line.agent}:"))
+    failures = sum(s.is_failure for line in report.agents.values() for s in line.skipped)
+    if failures:
+        report.notes.append(f"{plural(failures, 'source')} could not be read; the next sync tries again")
+        if report.state == "done":
+            report.state = "degraded"
+    report.stage_seconds = dict(timer.seconds)

@@ -1,0 +1,233 @@
+"""Runs workers: in this process for little work, in one process a core for much."""
+
+from __future__ import annotations
+
+import queue
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from recollect.errors import BrokenInvariant, where_raised
+from recollect.index.engine import bound_heaps
+from recollect.ingest.worker.process import CANNOT, READY, Greeting, receive, send
+from recollect.ingest.worker.tasks import SliceFailed, SourceTask, TaskAnswer
+from recollect.ingest.worker.worker import Worker
+from recollect.processes import own_command
+
+SMALL_BYTES = 6_000_000
+"""Below this, starting processes (about 0.5 s) costs more than it saves."""
+_GROUP_BYTES = 2 * 1024 * 1024
+_GROUP_SOURCES = 64
+ENDED = "the process that read it ended before it was done; perhaps it takes more memory than there is"
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(TaskAnswer).decode
+
+
+class WorkQueue:
+    """Tasks by source: a slice's continuation comes before anything new, so that few sources are open at once.
+
+    Whoever took a slice goes on with its source: a second worker is begun only where there is work for two.
+    Thread safe. `next_group` waits while all that is left may still be continued. A task is let go of when it is given
+    out.
+    """
+
+    def __init__(self, tasks: Iterable[tuple[SourceTask, int]]) -> None:
+        self._fresh = deque(tasks)
+        self._going_on: deque[SourceTask] = deque()
+        self._under_way = 0
+        self._is_stopped = False
+        self._changed = threading.Condition()
+
+    def next_group(self, following: Sequence[SourceTask] | None = None) -> list[SourceTask]:
+        """Return tasks worth about 2 MiB: one slice of a large source, or many small sources. Empty: all is done.
+
+        following: what goes on of the group that the caller took before, now that it is done; None: it took none.
+        """
+        with self._changed:
+            if following is not None:
+                self._under_way -= 1
+                self._going_on.extend(following)
+                self._changed.notify_all()
+            while not (self._fresh or self._going_on) and self._under_way and not self._is_stopped:
+                self._changed.wait()
+            group = [] if self._is_stopped else self._take()
+            self._under_way += bool(group)
+            return group
+
+    def stop(self) -> None:
+        """Give out nothing more."""
+        with self._changed:
+            self._is_stopped = True
+            self._changed.notify_all()
+
+    def _take(self) -> list[SourceTask]:
+        if self._going_on:
+            return [self._going_on.popleft()]
+        group: list[SourceTask] = []
+        size = 0
+        while self._fresh and size < _GROUP_BYTES and len(group) < _GROUP_SOURCES:
+            task, weight = self._fresh[0]
+            if group and size + weight > 2 * _GROUP_BYTES:
+                break
+            self._fresh.popleft()
+            group.append(task)
+            size += weight
+        return group
+
+
+def run_here(work: WorkQueue, greeting: Greeting) -> Generator[TaskAnswer]:
+    """Run every task in this process, one group after the other."""
+    worker = Worker(greeting.keys, Path(greeting.archive_folder), greeting.privacy, greeting.forgotten)
+    group = work.next_group()
+    while group:
+        answer = worker.run(group)
+        following = _following(answer)
+        yield answer
+        del answer  # a slice is large: it is gone before the next one is made
+        group = work.next_group(following)
+
+
+def run_in_processes(work: WorkQueue, greeting: Greeting, *, workers: int) -> Generator[TaskAnswer]:
+    """Run the tasks in worker processes; at most one finished group a worker waits to be taken, and one more.
+
+    A source over which a worker dies is answered as failed. Raises BrokenInvariant where no worker can be started; what
+    was yielded before is complete.
+    """
+    bound_heaps()
+    answers: queue.Queue[TaskAnswer | BaseException | None] = queue.Queue(maxsize=1)
+    helpers = [_Helper(work, answers, greeting) for _ in range(workers)]
+    running = len(helpers)
+    try:
+        while running:
+            answer = answers.get()
+            if answer is None:
+                running -= 1
+            elif isinstance(answer, BaseException):
+                raise answer
+            else:
+                yield answer
+            del answer
+    finally:
+        work.stop()
+        for helper in helpers:
+            helper.end()
+        while any(helper.is_alive for helper in helpers):
+            with suppress(queue.Empty):
+                answers.get(timeout=0.05)
+
+
+class _Helper:
+    """One worker process and the thread that feeds it."""
+
+    def __init__(
+        self, work: WorkQueue, answers: queue.Queue[TaskAnswer | BaseException | None], greeting: Greeting
+    ) -> None:
+        self._work = work
+        self._answers = answers
+        self._process: subprocess.Popen[bytes] | None = None
+        self._is_over = False
+        self._starting = threading.Lock()
+        self._thread = threading.Thread(target=self._feed, args=(greeting,), daemon=True)
+        self._thread.start()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the feeding thread still runs."""
+        return self._thread.is_alive()
+
+    def end(self) -> None:
+        """End the process at once: what it is at is thrown away, it has written nothing."""
+        with self._starting:
+            self._is_over = True
+            if self._process is not None:
+                self._process.kill()
+
+    def _feed(self, greeting: Greeting) -> None:
+        try:
+            group = self._work.next_group()
+            while group:
+                following = self._hand_over(group, greeting)
+                group = self._work.next_group(following)
+            self._answers.put(None)
+        except (OSError, BrokenInvariant) as error:
+            self._answers.put(BrokenInvariant(f"a worker process could not be used ({error})"))
+        except Exception as bug:  # noqa: BLE001 - the outermost frame of a thread, for which the pass would wait for ever
+            self._answers.put(BrokenInvariant(f"a worker process could not be used ({where_raised(bug)})"))
+        finally:
+            self._close()
+
+    def _hand_over(self, group: list[SourceTask], greeting: Greeting) -> list[SourceTask]:
+        """Have a group taken, pass the answer on, and return what goes on of it.
+
+        Where a process ends over a group, or cannot answer for all of it, each source is tried alone: only the one that
+        does it fails. Nothing here keeps an answer while the next one is made.
+        """
+        answer = self._asked(group, greeting)
+        if answer is None and len(group) > 1:
+            return [task for one in group for task in self._hand_over([one], greeting)]
+        if answer is None:
+            answer = TaskAnswer([], [SliceFailed(task.source, ENDED, True) for task in group])
+        following = _following(answer)
+        if not self._is_over:
+            self._answers.put(answer)
+        return following
+
+    def _asked(self, group: list[SourceTask], greeting: Greeting) -> TaskAnswer | None:
+        """Return the answer of a process, None where it ended before it answered or says that it cannot.
+
+        Raises BrokenInvariant where no process can be started.
+        """
+        process = self._process or self._started(greeting)
+        if process is None or process.stdin is None or process.stdout is None:
+            return TaskAnswer([], [])
+        try:
+            send(process.stdin, _encode(group))
+            message = receive(process.stdout)
+            if message == CANNOT:
+                return None
+            if message is not None:
+                return _decode(message)
+        except (OSError, msgspec.MsgspecError):
+            pass
+        self._close()
+        return None
+
+    def _close(self) -> None:
+        """Let go of the process, whatever it is at. The next group gets another one."""
+        with self._starting:
+            process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    with suppress(OSError):
+                        pipe.close()
+            process.wait()
+
+    def _started(self, greeting: Greeting) -> subprocess.Popen[bytes] | None:
+        """Start the process, now that there is work for it; None when all is over. Raises BrokenInvariant, OSError."""
+        with self._starting:
+            if self._is_over:
+                return None
+            process = subprocess.Popen(  # noqa: S603 - our own program
+                own_command(module="recollect.ingest.worker.process"),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            )
+            self._process = process
+        if process.stdin is None or process.stdout is None:
+            raise BrokenInvariant("a worker process has pipes")
+        send(process.stdin, _encode(greeting))
+        if receive(process.stdout) != READY and not self._is_over:
+            raise BrokenInvariant("it ended before it was ready")
+        return process
+
+
+def _following(answer: TaskAnswer) -> list[SourceTask]:
+    return [done.next for done in answer.done if done.next is not None]

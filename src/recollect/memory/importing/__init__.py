@@ -1,1 +1,0 @@
-"""Imports before they are done: what one would do."""

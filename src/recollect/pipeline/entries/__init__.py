@@ -1,1 +1,0 @@
-"""Entries in the search index: what was learned, noted and documented."""

@@ -1,1 +1,0 @@
-"""Makes anew what was derived under older rules."""
