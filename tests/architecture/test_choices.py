@@ -17,6 +17,8 @@ from recollect.erasure.retention.choice import Reason
 from recollect.insights.decisions import confirmed
 from recollect.insights.language import answers
 from recollect.insights.learnings.queue.pause import PauseReason
+from recollect.maintenance.doctor import learnings as learned
+from recollect.maintenance.service.discovery import live_of, plan_for
 from recollect.memory import (
     AgentReport,
     CollectionReport,
@@ -31,8 +33,6 @@ from recollect.model.learnings.learnings import LearningKind, Priority, Scope
 from recollect.recall.context.learnings import score as scoring
 from recollect.recall.context.sources import ContextEvent
 from recollect.store.ports import UsageBy
-from recollect.upkeep.health import learned
-from recollect.upkeep.service.finding import live_of, plan_for
 from tests.upkeep.service.jobs import job
 
 

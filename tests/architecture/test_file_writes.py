@@ -23,8 +23,8 @@ IN_PLACE = {
     "store/sinks/lines.py": "items are appended",
     "store/sqlite/snapshots/snapshot.py": "SQLite wrote the file",
     "testing/suite.py": "copies of fixtures",
-    "upkeep/copies/copying.py": "a backup's files are no one's before its manifest",
-    "upkeep/copies/packing.py": "a stream into the staging folder, moved once it was read again",
+    "maintenance/backup/copy.py": "a backup's files are no one's before its manifest",
+    "maintenance/backup/tar.py": "a stream into the staging folder, moved once it was read again",
 }
 """Modules that sync or truncate a file themselves, each with the reason. May only shrink."""
 
@@ -42,7 +42,7 @@ MAY_BE_LOST = {
     "ingest/spooled_events/rejects.py": "a drop that comes back is put aside again",
     "recall/context/ready.py": "a cache of blocks",
     "serve/daemon/logs.py": "a log",
-    "upkeep/copies/swapping.py": "every step can be repeated until the one sync at its end",
+    "maintenance/backup/swap.py": "every step can be repeated until the one sync at its end",
 }
 """Modules with a write that is not synced, each with the reason. May only shrink."""
 

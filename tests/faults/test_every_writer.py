@@ -23,13 +23,13 @@ from recollect.index.engine import note_making
 from recollect.index.vectors.files import Files, Generation, Identity
 from recollect.ingest.spooled_events.files import write_taking
 from recollect.ingest.spooled_events.rejects import Aside
+from recollect.maintenance.backup.last_backup import LastBackup, remember
+from recollect.maintenance.backup.manifest import BackupManifest, write_manifest
+from recollect.maintenance.setup.files import read_settings, replace_settings
 from recollect.recall.context.learnings.block import begin
 from recollect.recall.context.learnings.person_files import PersonFile
 from recollect.serve.token import home_token
 from recollect.store.sinks.lines import LinesSink
-from recollect.upkeep.copies.last import LastBackup, remember
-from recollect.upkeep.copies.manifest import BackupManifest, write_manifest
-from recollect.upkeep.setup.files import read_settings, replace_settings
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="folders are synced on POSIX systems")
 
@@ -70,11 +70,11 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "recall/context/learnings/block.py": lambda folder: begin([PersonFile("soul.md", str(folder / "soul.md"))]),
     "serve/token.py": home_token,
     "store/sinks/lines.py": _write_lines,
-    "upkeep/copies/last.py": lambda folder: remember(folder, LastBackup("b", 1)),
-    "upkeep/copies/manifest.py": lambda folder: write_manifest(
+    "maintenance/backup/last_backup.py": lambda folder: remember(folder, LastBackup("b", 1)),
+    "maintenance/backup/manifest.py": lambda folder: write_manifest(
         folder, BackupManifest(1, "1", 1, "h", 1, "included", True, 0, 0, 0, 0, ())
     ),
-    "upkeep/setup/files.py": lambda folder: replace_settings(read_settings(str(folder / "settings.json")), b"new"),
+    "maintenance/setup/files.py": lambda folder: replace_settings(read_settings(str(folder / "settings.json")), b"new"),
 }
 """What must last: by module, how one of its files is written in a folder."""
 

@@ -16,11 +16,11 @@ from recollect.clock import now_us
 from recollect.config import Config, PrivacyConfig
 from recollect.erasure.retention.sweep import limits_of
 from recollect.ingest.keeper.instance import Card, Place
+from recollect.maintenance.backup.last_backup import LastBackup, remember
+from recollect.maintenance.doctor import home as health
+from recollect.maintenance.doctor import recent as lately
 from recollect.memory import Check
 from recollect.store.sqlite.audit import add_audit
-from recollect.upkeep.copies.last import LastBackup, remember
-from recollect.upkeep.health import home as health
-from recollect.upkeep.health import lately
 from tests.pipeline import conftest as homes
 from tests.pipeline.conftest import World
 

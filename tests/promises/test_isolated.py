@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from recollect.agents.installing.catalogue import installs
+from recollect.maintenance.service.discovery import job_for
+from recollect.maintenance.setup.discovery import find_agent, given_for, this_machine
 from recollect.processes import own_command
 from recollect.testing.builders import ClaudeTranscript
-from recollect.upkeep.service.finding import job_for
-from recollect.upkeep.setup.finding import find_agent, given_for, this_machine
 
 SCRIPT = Path(sys.executable).with_name("recollect.exe" if os.name == "nt" else "recollect")
 MODULES = (
@@ -258,7 +258,7 @@ def test_a_planted_matplotlibrc_changes_no_plot(clone: Clone, history: Path) -> 
 
 def test_only_one_module_says_how_recollect_starts_itself(repository: Path) -> None:
     """Whatever starts Python goes through `own_command`; a new place that does not is found here."""
-    allowed = {"processes.py", "hook/child.py", "upkeep/setup/finding.py"}
+    allowed = {"processes.py", "hook/child.py", "maintenance/setup/discovery.py"}
     root = repository / "src" / "recollect"
     found = {
         path.relative_to(root).as_posix()

@@ -12,11 +12,11 @@ import recollect.hook.__main__ as hook
 from recollect.agents.installing.catalogue import installs
 from recollect.agents.installing.commands import Program
 from recollect.agents.installing.contract import ConfigFile, Hooks, Mcp, OwnFile
-from recollect.upkeep.setup.carrier import Carrier
-from recollect.upkeep.setup.finding import Machine, file_path, find_agent, folder_path
-from recollect.upkeep.setup.manifest import Manifest, load_manifest
-from recollect.upkeep.setup.planner import AgentPlan, Planner, Wish
-from recollect.upkeep.setup.plans import Step
+from recollect.maintenance.setup.discovery import Machine, file_path, find_agent, folder_path
+from recollect.maintenance.setup.execution import Carrier
+from recollect.maintenance.setup.manifest import Manifest, load_manifest
+from recollect.maintenance.setup.planner import AgentPlan, Planner, Wish
+from recollect.maintenance.setup.plans import Step
 
 BOTH = Wish("both")
 OUT = Wish(None)

@@ -15,9 +15,9 @@ from recollect.agents.installing.catalogue import installs
 from recollect.agents.installing.contract import ConfigFile, Folder, Given, Hooks, Mcp, OwnFile, Platform
 from recollect.agents.installing.editing.documents import apply_edits, load, new_document
 from recollect.agents.opencode.install import is_second
-from recollect.upkeep.reports import Check
-from recollect.upkeep.setup import checks
-from recollect.upkeep.setup.planner import Wish
+from recollect.maintenance.reports import Check
+from recollect.maintenance.setup import checks
+from recollect.maintenance.setup.planner import Wish
 from tests.setup.configurations import CONFIGURATIONS
 from tests.setup.desk import BOTH, OUT, SERVER, Desk, done
 from tests.setup.shims import given_for

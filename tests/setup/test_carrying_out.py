@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import SettingsChanged, SettingsError
-from recollect.upkeep.setup.carrier import BACKUPS, Carrier
-from recollect.upkeep.setup.files import read_settings, replace_settings
-from recollect.upkeep.setup.planner import Wish
+from recollect.maintenance.setup.execution import BACKUPS, Carrier
+from recollect.maintenance.setup.files import read_settings, replace_settings
+from recollect.maintenance.setup.planner import Wish
 from tests.setup.configurations import CONFIGURATIONS
 from tests.setup.desk import BOTH, OUT, Desk
 
@@ -23,7 +23,7 @@ OFF = Wish("both", turns_native_memory_off=True)
 CHILD = """
 import os, signal, sys
 from pathlib import Path
-from recollect.upkeep.setup.planner import Wish
+from recollect.maintenance.setup.planner import Wish
 from tests.setup.desk import Desk
 
 folder, slug, mode, kill_at = sys.argv[1:]

@@ -8,7 +8,7 @@ import pytest
 
 from recollect.agents.installing.catalogue import installs
 from recollect.agents.installing.contract import ConfigFile, OwnFile, Unsupported
-from recollect.upkeep.setup.planner import Wish
+from recollect.maintenance.setup.planner import Wish
 from tests.setup.configurations import CONFIGURATIONS
 from tests.setup.desk import BOTH, OUT, Desk, done
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from recollect.maintenance.setup.planner import Wish
 from recollect.paths import home_dir
-from recollect.upkeep.setup.planner import Wish
 from tests.setup.configurations import CONFIGURATIONS
 from tests.setup.desk import OUT, SERVER, Desk, done
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.maintenance.reveal import reveal, secrets_of
 from recollect.model.events import Event, SourceLocation
 from recollect.model.marker import PRIVATE_MARKER, SECRET_MARKER, marker_of, parts_of_marker
 from recollect.model.payloads import UserMessage
 from recollect.privacy.redact import Redactor
-from recollect.upkeep.revealing import reveal, secrets_of
 from tests.privacy.planted_secrets import PLANTED
 
 KEY = b"not a secret: the tests' own key"

@@ -11,8 +11,8 @@ import pytest
 from recollect.agents.installing.commands import Program
 from recollect.agents.installing.contract import FilePlace, Folder, Platform
 from recollect.errors import UsageError
-from recollect.upkeep.setup.finding import Machine, file_path, folder_path, this_machine
-from recollect.upkeep.setup.probes import Launch, launch_of, probe_server
+from recollect.maintenance.setup.discovery import Machine, file_path, folder_path, this_machine
+from recollect.maintenance.setup.probes import Launch, launch_of, probe_server
 
 PROGRAM = Program("/opt/recollect", "/opt/python", "/opt/hook.py", "/srv/spool")
 

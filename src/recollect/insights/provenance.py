@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
 from recollect.errors import ArchiveError, RawGone
+from recollect.maintenance.reports import LedgerDefect
 from recollect.model.events import SourceLocation
 from recollect.model.insights.nodes import CommandRef, Decision, EditRef, Episode, Evidence, Node, RunOfTests
 from recollect.store.ports import Reader
-from recollect.upkeep.reports import LedgerDefect
 
 MAX_DEFECTS = 2000
 _KEPT = 64

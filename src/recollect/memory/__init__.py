@@ -38,6 +38,24 @@ if TYPE_CHECKING:
     from recollect.insights.notes.diary import NewEntry
     from recollect.insights.notes.facts import FactAdded, NewFact
     from recollect.insights.retro.report import DayLine, ErrorLine, Retro
+    from recollect.maintenance.backup.reports import BackupReport, RestoreReport
+    from recollect.maintenance.repair import RepairReport
+    from recollect.maintenance.reports import (
+        Check,
+        DeepPart,
+        DoctorReport,
+        Exported,
+        ExportFormat,
+        Fix,
+        LedgerDefect,
+        SourceLedger,
+        VerifyReport,
+    )
+    from recollect.maintenance.reveal import RevealedEvent
+    from recollect.maintenance.service.job import FileStep, ManagerName, ServiceEvery, ServiceKind, ServiceReport
+    from recollect.maintenance.setup.manifest import Mode
+    from recollect.maintenance.setup.plans import Step
+    from recollect.maintenance.setup.setup import AgentReport, SetupReport
     from recollect.memory.agents import AgentsFacet, AgentView
     from recollect.memory.context import ContextFacet
     from recollect.memory.distilled.blaming import BlameAnswer, BlameQuestion, repository_of
@@ -81,7 +99,6 @@ if TYPE_CHECKING:
     from recollect.memory.spool import Spooled, SpoolFacet
     from recollect.memory.taking_in import REFRESH_EVERY_S
     from recollect.memory.upkeep.facet import UpkeepFacet
-    from recollect.memory.upkeep.repairing import RepairReport
     from recollect.memory.usage import UsageFacet
     from recollect.model.usage import UsageReport, UsageRow, UsageTotals
     from recollect.recall.answers import (
@@ -113,23 +130,6 @@ if TYPE_CHECKING:
     from recollect.store.sinks.database import SqliteSink
     from recollect.store.sinks.lines import LinesSink
     from recollect.store.sqlite.audit import AuditEntry
-    from recollect.upkeep.copies.reports import BackupReport, RestoreReport
-    from recollect.upkeep.reports import (
-        Check,
-        DeepPart,
-        DoctorReport,
-        Exported,
-        ExportFormat,
-        Fix,
-        LedgerDefect,
-        SourceLedger,
-        VerifyReport,
-    )
-    from recollect.upkeep.revealing import RevealedEvent
-    from recollect.upkeep.service.shapes import FileStep, ManagerName, ServiceEvery, ServiceKind, ServiceReport
-    from recollect.upkeep.setup.manifest import Mode
-    from recollect.upkeep.setup.plans import Step
-    from recollect.upkeep.setup.work import AgentReport, SetupReport
 
 _NAMES = {
     "recollect.archive.wrapping.changing": "KeyChange KeyStatus",
@@ -204,19 +204,19 @@ _NAMES = {
     "recollect.store.sinks.contract": "Given Item Offsets Retracted Sink",
     "recollect.store.sinks.lines": "LinesSink",
     "recollect.store.sinks.database": "SqliteSink",
-    "recollect.memory.upkeep.repairing": "RepairReport",
-    "recollect.upkeep.copies.reports": "BackupReport RestoreReport",
+    "recollect.maintenance.repair": "RepairReport",
+    "recollect.maintenance.backup.reports": "BackupReport RestoreReport",
     "recollect.erasure.reports": "ForgetReport ForgetSelection ForgottenList SessionToForget",
-    "recollect.upkeep.reports": (
+    "recollect.maintenance.reports": (
         "Check DeepPart DoctorReport Fix ExportFormat Exported LedgerDefect SourceLedger VerifyReport"
     ),
     "recollect.store.sqlite.audit": "AuditEntry",
     "recollect.erasure.retention.reports": "EvictReport Pin StorageLine StorageReport",
-    "recollect.upkeep.revealing": "RevealedEvent",
-    "recollect.upkeep.service.shapes": "FileStep ManagerName ServiceEvery ServiceKind ServiceReport",
-    "recollect.upkeep.setup.manifest": "Mode",
-    "recollect.upkeep.setup.plans": "Step",
-    "recollect.upkeep.setup.work": "AgentReport SetupReport",
+    "recollect.maintenance.reveal": "RevealedEvent",
+    "recollect.maintenance.service.job": "FileStep ManagerName ServiceEvery ServiceKind ServiceReport",
+    "recollect.maintenance.setup.manifest": "Mode",
+    "recollect.maintenance.setup.plans": "Step",
+    "recollect.maintenance.setup.setup": "AgentReport SetupReport",
 }
 _PLACES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

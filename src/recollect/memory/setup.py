@@ -8,10 +8,10 @@ from pathlib import Path
 from recollect.agents.installing.catalogue import installs
 from recollect.agents.registry import adapters, slug_of
 from recollect.errors import UnknownName
-from recollect.upkeep.setup.finding import Machine, find_agent, this_machine
-from recollect.upkeep.setup.manifest import Mode, load_manifest
-from recollect.upkeep.setup.planner import Wish
-from recollect.upkeep.setup.work import AgentReport, Work
+from recollect.maintenance.setup.discovery import Machine, find_agent, this_machine
+from recollect.maintenance.setup.manifest import Mode, load_manifest
+from recollect.maintenance.setup.planner import Wish
+from recollect.maintenance.setup.setup import AgentReport, Work
 
 
 class SetupFacet:

@@ -317,9 +317,9 @@ class TakesIn(ABC):
             return []
         from recollect.archive.keys import load_keys
         from recollect.ingest.rebuild.rebuild import finish_swap, rebuild_all
+        from recollect.maintenance.backup.swap import finish_restore
         from recollect.store.sqlite.audit import add_audit
         from recollect.store.sqlite.connection import lost as error_of
-        from recollect.upkeep.copies.swapping import finish_restore
 
         finish_restore(self.home)
         finish_swap(self._folders)
@@ -350,8 +350,8 @@ class TakesIn(ABC):
         from recollect.archive.keys import load_keys, load_or_create_keys
         from recollect.erasure.cuts import settle
         from recollect.ingest.rebuild.rebuild import finish_swap
+        from recollect.maintenance.backup.swap import finish_restore
         from recollect.store.sqlite.connection import has_archive
-        from recollect.upkeep.copies.swapping import finish_restore
 
         make_home(self.home)
         finish_restore(self.home)

@@ -13,10 +13,10 @@ import apsw
 
 from recollect.config import Config
 from recollect.files import DRAFT_SUFFIX
+from recollect.maintenance.export import raw_bytes, raw_files
 from recollect.memory import DiaryQuestion, FactQuestion, Memory
 from recollect.store.insights import NodeFilter
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
-from recollect.upkeep.export import raw_bytes, raw_files
 
 QUESTIONS = ("question", '"answer 3 2"', "reply -words", "prompt", "decided")
 SETTINGS = "[ingest]\nslice_bytes = 65536\n\n[embedding]\nin_background = false\n"

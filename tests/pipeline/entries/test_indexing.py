@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from recollect.index.writer import IndexWriterSet
+from recollect.maintenance.deep_verify.run import verify_deep
 from recollect.memory import Memory
-from recollect.memory.upkeep.deepening import verify_deep
 from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD
 from recollect.store.keys import ENTRY_BASE
 from recollect.store.sqlite import IngestLock

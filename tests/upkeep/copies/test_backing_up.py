@@ -15,13 +15,13 @@ import pytest
 from recollect.archive.keys import load_keys
 from recollect.archive.sealing import Sealer
 from recollect.errors import BackupUnusable, UsageError
+from recollect.maintenance.backup import contents as moments
+from recollect.maintenance.backup.check import Check, check_folder, places_by_pack
+from recollect.maintenance.backup.last_backup import last_backup
+from recollect.maintenance.backup.manifest import MANIFEST, PARTIAL, BackupManifest, read_manifest
 from recollect.memory import ForgetSelection, Memory
 from recollect.store.sqlite import IngestLock
 from recollect.store.sqlite.snapshots.snapshot import Snapshot, open_copy
-from recollect.upkeep.copies import moment as moments
-from recollect.upkeep.copies.checking import Check, check_folder, places_by_pack
-from recollect.upkeep.copies.last import last_backup
-from recollect.upkeep.copies.manifest import MANIFEST, PARTIAL, BackupManifest, read_manifest
 from tests.upkeep.copies.conftest import World
 
 
@@ -133,7 +133,7 @@ def test_a_backup_goes_on_while_something_is_taken_in(machine: World, tmp_path: 
 def test_a_long_sync_that_keeps_the_lock_does_not_keep_a_backup_waiting(
     machine: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.upkeep.copies.moment.LOCK_WAIT_S", 0.0)
+    monkeypatch.setattr("recollect.maintenance.backup.contents.LOCK_WAIT_S", 0.0)
     lock = IngestLock(machine.home)
     try:
         with machine.memory() as memory:
@@ -194,7 +194,7 @@ def test_what_goes_wrong_while_writing_is_found_before_it_counts(
         memory.upkeep.backup(tmp_path / "copy")
     before = (tmp_path / "copy" / MANIFEST).read_bytes()
     machine.grow("later")
-    from recollect.upkeep.copies import backing_up
+    from recollect.maintenance.backup import create as backing_up
 
     real = backing_up.check_folder
 

@@ -13,10 +13,10 @@ import pytest
 from recollect.errors import BackupUnusable, KeyUnavailable, SchemaTooNew, StoreLocked, UsageError
 from recollect.insights.notes.diary import NewEntry
 from recollect.insights.notes.facts import NewFact
+from recollect.maintenance.backup.manifest import MANIFEST, read_manifest
 from recollect.memory import ForgetSelection
 from recollect.store.sqlite import IngestLock
 from recollect.store.sqlite.audit import read_audit
-from recollect.upkeep.copies.manifest import MANIFEST, read_manifest
 from tests.upkeep.copies.conftest import World, found, told
 
 
@@ -187,8 +187,8 @@ def test_what_was_taken_in_during_the_backup_is_there_after_it(
     machine: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The journal was ahead of the database when they were copied, and the agent's file is gone since."""
-    monkeypatch.setattr("recollect.upkeep.copies.moment.LOCK_WAIT_S", 0.0)
-    import recollect.upkeep.copies.moment as moments
+    monkeypatch.setattr("recollect.maintenance.backup.contents.LOCK_WAIT_S", 0.0)
+    import recollect.maintenance.backup.contents as moments
 
     real = moments.take_snapshot
 
@@ -226,7 +226,7 @@ def test_killed_at_any_step_the_memory_is_the_one_of_before_or_the_restored_one(
         "from pathlib import Path\n"
         "from recollect.config import Config\n"
         "from recollect.memory import Memory\n"
-        "from recollect.upkeep.copies import swapping\n"
+        "from recollect.maintenance.backup import swap as swapping\n"
         "left = [int(sys.argv[3])]\n"
         "def dying(real):\n"
         "    def call(*arguments, **named):\n"
@@ -241,7 +241,7 @@ def test_killed_at_any_step_the_memory_is_the_one_of_before_or_the_restored_one(
         "    os.replace, os.fsync = dying(os.replace), dying(os.fsync)\n"
         "    os.unlink = dying(os.unlink)\n"
         "    real(*arguments, **named)\n"
-        "import recollect.memory.upkeep.copying as copying\n"
+        "import recollect.maintenance.backup.run as copying\n"
         "copying.swap = swap\n"
         "memory.upkeep.restore(Path(sys.argv[2]), force=True)\n"
     )

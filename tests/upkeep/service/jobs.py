@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from recollect.upkeep.service.shapes import Job, ServiceEvery, ServiceKind
+from recollect.maintenance.service.job import Job, ServiceEvery, ServiceKind
 
 ENV = {"RECOLLECT_HOME": "/home/dev/my memory", "CODEX_HOME": "/home/dev/100% codex"}
 

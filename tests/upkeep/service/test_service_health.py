@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from recollect.maintenance.service.record import load_record, save_record
 from recollect.memory import Check, Memory
-from recollect.upkeep.service.record import load_record, save_record
 from tests.upkeep.service.test_service_work import Desk, cron_desk, desk
 
 __all__ = ["cron_desk", "desk"]
@@ -47,7 +47,7 @@ def lose_the_program(desk: Desk) -> None:
 
 def be_of_another_version(desk: Desk) -> None:
     """Have the unit as a version wrote it that knew no `Nice=`."""
-    from recollect.upkeep.setup.files import sha256_of
+    from recollect.maintenance.setup.files import sha256_of
 
     record = load_record(desk.memory)
     assert record is not None

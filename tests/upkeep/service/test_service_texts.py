@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import UsageError
-from recollect.upkeep.service import cron, launchd, schtasks, systemd
-from recollect.upkeep.service.shapes import Plan, ServiceEvery, ServiceKind
+from recollect.maintenance.service import cron, launchd, schtasks, systemd
+from recollect.maintenance.service.job import Plan, ServiceEvery, ServiceKind
 from tests.formats.goldens import is_golden
 from tests.upkeep.service.jobs import job
 

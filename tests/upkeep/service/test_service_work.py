@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import SettingsError, UsageError
+from recollect.maintenance.service.service import Service
 from recollect.memory.taking_in import make_home
-from recollect.upkeep.service.work import Service
 from tests.upkeep.service.jobs import CRONTAB, LOGINCTL, SYSTEMCTL, Programs
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="systemd and cron, as Linux has them")

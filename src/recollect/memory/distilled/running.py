@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from recollect.config import Config
 from recollect.errors import ArchiveError, StoreError, StoreLocked
 from recollect.ingest.insights.distill import DistillReport
+from recollect.maintenance.reports import DistillHealth
 from recollect.paths import DATABASE_NAME
 from recollect.store.home import Home
-from recollect.upkeep.reports import DistillHealth
 
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive

@@ -18,23 +18,23 @@ from recollect.errors import ArchiveError, RecollectError, SettingsError, StoreE
 from recollect.ingest.keeper.client import ask_status
 from recollect.ingest.keeper.instance import CARD_NAME, LOCK_NAME, is_alive, read_card
 from recollect.ingest.report import SyncReport
+from recollect.maintenance.doctor.checks import diagnose
+from recollect.maintenance.doctor.context import Asks, Desk
+from recollect.maintenance.doctor.home import left_behind, open_to_others
+from recollect.maintenance.repair import RepairWish, repair
+from recollect.maintenance.reports import Check, DaemonSeen, DistillHealth, DoctorReport, Fix
+from recollect.maintenance.service.service import Service
+from recollect.maintenance.setup.manifest import load_manifest
 from recollect.memory.embedding import EmbeddingFacet
 from recollect.memory.learned.learning.health import learning_health
 from recollect.memory.setup import SetupFacet
 from recollect.memory.taking_in import make_home
-from recollect.memory.upkeep.repairing import RepairWish, repair
 from recollect.paths import DATABASE_NAME
 from recollect.store.ports import Reader
 from recollect.store.sqlite import IngestLock
 from recollect.store.sqlite.audit import add_audit
 from recollect.store.sqlite.snapshots.space import give_back
 from recollect.units import plural
-from recollect.upkeep.health.desk import Asks, Desk
-from recollect.upkeep.health.doctor import diagnose
-from recollect.upkeep.health.home import left_behind, open_to_others
-from recollect.upkeep.reports import Check, DaemonSeen, DistillHealth, DoctorReport, Fix
-from recollect.upkeep.service.work import Service
-from recollect.upkeep.setup.manifest import load_manifest
 from recollect.wire import RUN_FOLDER, SOCKET_NAME
 
 if TYPE_CHECKING:

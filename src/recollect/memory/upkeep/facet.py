@@ -17,25 +17,25 @@ from recollect.config import Config
 from recollect.errors import UsageError
 from recollect.ingest.insights.distill import DistillReport
 from recollect.ingest.report import SyncReport
+from recollect.maintenance.export import Stored, export, raw_bytes, raw_files, render
+from recollect.maintenance.reports import DistillHealth, DoctorReport, Exported, ExportFormat, Fix, VerifyReport
+from recollect.maintenance.verify import verify
 from recollect.memory.embedding import EmbeddingFacet
 from recollect.memory.setup import SetupFacet
 from recollect.model.sessions import Session
 from recollect.store.insights import DistilledReader, NodeFilter
 from recollect.store.ports import Reader
-from recollect.upkeep.export import Stored, export, raw_bytes, raw_files, render
-from recollect.upkeep.reports import DistillHealth, DoctorReport, Exported, ExportFormat, Fix, VerifyReport
-from recollect.upkeep.verify import verify
 
 if TYPE_CHECKING:
     from recollect.archive.keys import HomeKeys
+    from recollect.maintenance.backup.reports import BackupReport, RestoreReport
+    from recollect.maintenance.repair import RepairReport
+    from recollect.maintenance.service.service import Service
     from recollect.memory.learned.learning.facet import LearnFacet
     from recollect.memory.upkeep.forgetting import ForgettingFacet
-    from recollect.memory.upkeep.repairing import RepairReport
     from recollect.memory.upkeep.retention import RetentionFacet
     from recollect.memory.upkeep.secrets import KeysFacet, Reveal
     from recollect.store.sqlite import SqliteWriter
-    from recollect.upkeep.copies.reports import BackupReport, RestoreReport
-    from recollect.upkeep.service.work import Service
 
 Progress = Callable[[int, int], None]
 
@@ -99,7 +99,7 @@ class UpkeepFacet:
         Takes as long as taking everything in, and holds the ingest lock. progress: (what is done, done, in all).
         Raises StoreLocked when another process is ingesting; else as `verify`.
         """
-        from recollect.memory.upkeep.deepening import verify_deep
+        from recollect.maintenance.deep_verify.run import verify_deep
 
         show = None if progress is None else lambda done, total: progress("verifying", done, total)
         report = self.verify(progress=show)
@@ -130,7 +130,7 @@ class UpkeepFacet:
 
         source: a backup, for what is in no other place. is_dry_run: only says it. Raises StoreLocked, BackupUnusable.
         """
-        from recollect.memory.upkeep.repairing import RepairWish, repair
+        from recollect.maintenance.repair import RepairWish, repair
 
         return repair(self._memory, RepairWish(source, is_dry_run, say))
 
@@ -142,7 +142,7 @@ class UpkeepFacet:
         out: Path,
         revision: int | None = None,
     ) -> tuple[Exported, ...]:
-        """Write a session into a folder, see `recollect.upkeep.export.export`: redacted, unless `raw` is asked for.
+        """Write a session into a folder, see `recollect.maintenance.export.export`: redacted, unless `raw` is asked for.
 
         Exact bytes contain the session's secrets, so giving them is logged first.
         """
@@ -192,7 +192,7 @@ class UpkeepFacet:
         with_key False: the wrapping key is left out. progress: called with (stage, bytes done, bytes in all). Raises
         UsageError, BackupUnusable, DiskFull, StoreError; the target is then no backup, or the one before.
         """
-        from recollect.memory.upkeep.copying import backup
+        from recollect.maintenance.backup.run import backup
 
         return backup(self._memory, target, with_key=with_key, progress=progress)
 
@@ -200,12 +200,12 @@ class UpkeepFacet:
         self, source: Path, *, force: bool = False, keep: bool = False,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> RestoreReport:  # fmt: skip
-        """Let a backup take this memory's place, see `recollect.memory.upkeep.copying.restore`.
+        """Let a backup take this memory's place, see `recollect.maintenance.backup.run.restore`.
 
         force: also where there is a memory already; keep: which is then kept aside. Raises UsageError, StoreLocked,
         BackupUnusable, KeyUnavailable, SchemaTooNew; the memory is then as it was.
         """
-        from recollect.memory.upkeep.copying import RestoreWish, restore
+        from recollect.maintenance.backup.run import RestoreWish, restore
 
         return restore(self._memory, source, RestoreWish(force, keep, progress))
 
@@ -226,8 +226,8 @@ class UpkeepFacet:
     @property
     def service(self) -> Service:
         """Recollect as a service of the system."""
+        from recollect.maintenance.service.service import Service
         from recollect.memory.taking_in import make_home
-        from recollect.upkeep.service.work import Service
 
         return Service(self._memory.home, self._memory.env, make_home=partial(make_home, self._memory.home))
 

@@ -16,6 +16,7 @@ from recollect.erasure.retention.cost import DiskBytes, storage_of
 from recollect.erasure.retention.reports import EvictReport, Pin, StorageReport
 from recollect.erasure.retention.sweep import Means, Sides, Sweep, limits_of, preview
 from recollect.errors import IndexUnavailable, StoreLocked, UsageError
+from recollect.maintenance.notification import Notice, notify
 from recollect.memory.distilled.running import Wanted, distill
 from recollect.model.sessions import Session
 from recollect.paths import DATABASE_NAME
@@ -26,7 +27,6 @@ from recollect.store.sqlite import has_database
 from recollect.store.sqlite.erasure import policy
 from recollect.store.sqlite.erasure.holdings import read_holdings, read_table_bytes
 from recollect.units import plural, size
-from recollect.upkeep.notifying import Notice, notify
 
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive

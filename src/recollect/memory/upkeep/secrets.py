@@ -25,7 +25,7 @@ from recollect.store.sqlite import IngestLock
 from recollect.store.sqlite.audit import AuditEntry, add_audit, read_audit
 
 if TYPE_CHECKING:
-    from recollect.upkeep.revealing import RevealedEvent
+    from recollect.maintenance.reveal import RevealedEvent
 
 
 class OpenMemory(Protocol):
@@ -103,8 +103,8 @@ class Reveal:
             RawGone: the record was evicted or forgotten. ArchiveCorrupt: it is damaged.
             StoreLocked, StoreError: the log cannot be written. Nothing is shown then.
         """
+        from recollect.maintenance.reveal import reveal
         from recollect.privacy.configured import redactor_of  # the detectors take a while to be made
-        from recollect.upkeep.revealing import reveal
 
         keys = load_keys(self._folders.keys)
         redactor = redactor_of(keys.marker_key, self._memory.config.privacy)

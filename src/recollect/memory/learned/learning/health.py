@@ -8,8 +8,8 @@ from recollect.errors import RecollectError
 from recollect.ingest.keeper.status import LearningNow
 from recollect.ingest.learnings.views import LearnStatus
 from recollect.insights.learnings.queue.pause import is_persistent
+from recollect.maintenance.reports import LearningHealth
 from recollect.model.learnings.learnings import GIVEN_STATES
-from recollect.upkeep.reports import LearningHealth
 
 
 class HasStatus(Protocol):

@@ -1,0 +1,240 @@
+"""Checks of what is stored: keys, database, archive, index, vectors, analyses, and what they were made by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from recollect.archive.archive import Archive
+from recollect.archive.keys import load_keys
+from recollect.erasure.retention.clock_check import doubt
+from recollect.errors import IndexUnavailable, RecollectError, StoreError
+from recollect.index.engine import shard_names
+from recollect.index.vectors.files import kept_models
+from recollect.ingest.completeness import behind, untold
+from recollect.ingest.damage import DOCTOR_BYTES, known_damage, look
+from recollect.maintenance.doctor.context import Desk
+from recollect.maintenance.doctor.exclusions import excluded
+from recollect.maintenance.reports import Check
+from recollect.privacy.configured import detectors_in_force
+from recollect.store.ports import Reader
+from recollect.store.sqlite import IngestLock, quick_check
+from recollect.store.sqlite.migrations import SCHEMA_VERSION
+from recollect.store.sqlite.snapshots.space import Space, derived_under, space_of
+from recollect.units import duration, plural, size
+
+LONG_S = 24 * 3600
+"""A session that could be analysed for so long and is not is worth a warning."""
+LARGE_LOG_BYTES = 64 << 20
+"""The write-ahead log is emptied into the database by every sync: a longer one is kept by a reader, or by a crash."""
+LARGE_FREE_BYTES = 16 << 20
+LARGE_FREE_SHARE = 0.2
+CLOCK_SKEW_S = 300
+DETECTORS = "detectors"
+"""The key in `meta` of what was in force when what is stored was derived, see `privacy.configured`."""
+
+
+def stored_checks(desk: Desk) -> Iterator[Check]:
+    """Yield what there is to say of what is stored; of a database that cannot be read only that."""
+    yield keys(desk)
+    try:
+        problems = quick_check(desk.folder)
+        reader = desk.open_reader()
+        space = space_of(desk.folder)
+    except RecollectError as error:
+        yield Check("database", "fail", str(error), error.hint)
+        return
+    if problems:
+        yield Check(
+            "database", "fail", problems[0], "run `recollect repair`: it derives the database again from the archive"
+        )
+        return
+    yield database(space)
+    yield room(space)
+    yield archive(desk, reader)
+    yield index(desk, reader)
+    yield meaning(desk)
+    yield analyses(desk)
+    yield parsers(desk, reader)
+    yield detectors(desk)
+    yield excluded(desk, reader)
+    yield drift(reader)
+    yield clock(desk, reader)
+
+
+def keys(desk: Desk) -> Check:
+    """Say whether the keys open."""
+    try:
+        load_keys(desk.folder / "keys")
+    except RecollectError as error:
+        return Check("keys", "fail", str(error), error.hint)
+    return Check("keys", "ok", "the archive can be opened")
+
+
+def database(space: Space) -> Check:
+    """Say whether the database is sound, and whether it is ours to write."""
+    if space.schema > SCHEMA_VERSION:
+        text = f"was written by a newer Recollect (schema {space.schema}, this one knows {SCHEMA_VERSION}): read only"
+        return Check("database", "warn", text, "upgrade recollect")
+    return Check("database", "ok", "quick check passed")
+
+
+def room(space: Space) -> Check:
+    """Say whether the database takes much more of the disk than it holds."""
+    if space.log > LARGE_LOG_BYTES:
+        text = f"the write-ahead log has {size(space.log)}"
+        return Check("database room", "warn", text, "`recollect doctor --fix` empties it", id="wal")
+    if space.free > max(LARGE_FREE_BYTES, LARGE_FREE_SHARE * space.total):
+        text = f"{size(space.free)} of {size(space.total)} are free pages"
+        return Check("database room", "warn", text, "`recollect doctor --fix` gives them back", id="wal")
+    return Check("database room", "ok", f"{size(space.total)}, its log {size(space.log)}", id="wal")
+
+
+def archive(desk: Desk, reader: Reader) -> Check:
+    """Say whether journal and database tell the same, and whether what a look in turn opens of the archive is whole."""
+    try:
+        opened = Archive.open(desk.folder / "archive", load_keys(desk.folder / "keys"), read_only=True)
+        try:
+            rows = list(reader.ledgers())
+            entries = sum(entry.is_observation for entry in opened.entries(skip_damaged=True))
+            broken = opened.journal.damaged
+            told = opened.sizes()
+            lacking = len(untold(told, rows))
+            ahead = behind(told, rows) and behind(told, reader.ledgers())
+            look(desk.folder, opened, budget=DOCTOR_BYTES, all_changed=False)
+            damage = known_damage(desk.folder, opened)
+        finally:
+            opened.close()
+    except RecollectError as error:
+        return Check("archive", "fail", str(error), error.hint)
+    if damage.chunks:
+        uids = tuple(uid for source in damage.sources for uid in source.sessions)
+        return Check("archive", "fail", damage.told(), "run `recollect repair`", uids)
+    if broken or lacking:
+        text = f"{plural(broken, 'damaged place')} in the journal" if broken else (
+            f"the journal does not tell of {lacking:,} of {plural(len(rows), 'revision')} that the database has"
+        )  # fmt: skip
+        return Check("archive", "fail", text, "run `recollect sync`: it writes the journal again from the database")
+    if ahead:
+        text = f"the database lacks {plural(ahead, 'revision')} that the archive has"
+        state: Literal["warn", "fail"] = "warn" if _is_ingesting(desk) else "fail"
+        return Check("archive", state, text, "run `recollect sync`: it derives them from the archive")
+    gone = sum(hole.length for row in rows for hole in row.holes)
+    taken = f"; {size(gone)} were taken away on purpose" if gone else ""
+    return Check("archive", "ok", f"{plural(entries, 'observation')} in the journal, what was opened is whole{taken}")
+
+
+def _is_ingesting(desk: Desk) -> bool:
+    """Whether somebody ingests now: what the archive has first is then in the database in a moment."""
+    try:
+        IngestLock(desk.folder).release()
+    except StoreError:
+        return True
+    return False
+
+
+def index(desk: Desk, reader: Reader) -> Check:
+    """Say whether every shard is there and in step with the database."""
+    folder = desk.folder / "index" / "text"
+    try:
+        present = set(shard_names(folder))
+    except RecollectError as error:
+        return Check("index", "fail", str(error), "run `recollect rebuild index`")
+    missing = sorted({*reader.shards(), *reader.entries.shards()} - present)
+    if missing:
+        return Check("index", "fail", f"shards missing: {', '.join(missing)}", "run `recollect sync`")
+    waiting = len(reader.changes_after("index")) + len(reader.entries.changes())
+    if waiting:
+        return Check("index", "warn", f"{plural(waiting, 'change')} not indexed yet", "run `recollect sync`")
+    return Check("index", "ok", f"{plural(len(present), 'shard')}, in step with the database")
+
+
+def meaning(desk: Desk) -> Check:
+    """Say how much can be searched by meaning; without vectors, a search answers from words."""
+    try:
+        found, entries = desk.asks.vectors(), desk.asks.entry_vectors()
+    except IndexUnavailable as error:
+        return Check("vectors", "warn", f"{error}; searches go by words alone", error.hint)
+    except RecollectError as error:
+        return Check("vectors", "fail", str(error), error.hint)
+    if found is None or entries is None:
+        return Check("vectors", "ok", "switched off in the configuration")
+    covered = f"{found.covered:,} of {plural(found.total, 'event')}"
+    if entries.total:
+        covered += f", {entries.covered:,} of {entries.total:,} learned, noted and documented"
+    covered += " covered"
+    if not found.is_stale and not entries.is_stale:
+        return Check("vectors", "ok", covered)
+    others = kept_models(desk.folder / "index" / "vectors") if not found.covered else ()
+    made_by = f"; there are vectors of {', '.join(others)}" if others else ""
+    return Check("vectors", "warn", covered + made_by, "run `recollect embed`")
+
+
+def parsers(desk: Desk, reader: Reader) -> Check:
+    """Say whether everything was read by the parsers of this version."""
+    known = {slug: a.facts.derived_version for slug, a in desk.known.items()}
+    read = [s for s in reader.sources() if s.records and s.parser_version]
+    stale = [s for s in read if s.parser_version != known.get(s.agent, s.parser_version)]
+    if stale:
+        return Check(
+            "parsers", "warn", f"{plural(len(stale), 'source')} read by an older parser", "run `recollect sync`"
+        )
+    return Check("parsers", "ok", "everything was read by the parsers of this version")
+
+
+def drift(reader: Reader) -> Check:
+    """Say what agents wrote that no parser knows."""
+    found = reader.stats().drift
+    if not found:
+        return Check("formats", "ok", "every record type, field and value is known")
+    by_agent: dict[str, int] = {}
+    for row in found:
+        by_agent[row.agent] = by_agent.get(row.agent, 0) + 1
+    named = ", ".join(f"{agent} {number}" for agent, number in sorted(by_agent.items()))
+    text = f"{plural(len(found), 'thing')} that no parser knows ({named}); all of it is kept and searchable"
+    return Check("formats", "warn", text, "see `recollect agents --drift`; a newer Recollect may read more")
+
+
+def analyses(desk: Desk) -> Check:
+    """Say how many sessions wait to be analysed, and whether one of them has waited long."""
+    if not desk.config.distill.enabled:
+        return Check("analyses", "ok", "switched off in the configuration")
+    try:
+        found = desk.asks.distilled()
+    except RecollectError as error:
+        return Check("analyses", "fail", str(error), error.hint or "run `recollect rebuild`")
+    text = f"{plural(found.analysed, 'session')} analysed, {found.waiting:,} waiting"
+    text += f", {found.under_way:,} under way" if found.under_way else ""
+    if found.unfit:
+        text += f"; {found.unfit:,} by other rules than those in force"
+        return Check("analyses", "warn", text, "run `recollect sync`: they are analysed again")
+    if found.waited_s > LONG_S:
+        text += f"; the longest for {plural(round(found.waited_s / 86_400), 'day')}"
+        return Check("analyses", "warn", text, "run `recollect sync`; its notes say what cannot be analysed")
+    return Check("analyses", "ok", text)
+
+
+def detectors(desk: Desk) -> Check:
+    """Say whether what is stored was redacted by the detectors in force."""
+    try:
+        found = derived_under(desk.folder, DETECTORS)
+    except RecollectError as error:
+        return Check("detectors", "fail", str(error), error.hint)
+    if found != detectors_in_force(desk.config.privacy):
+        text = "what is stored was redacted by other detectors of secrets than those in force"
+        return Check("detectors", "warn", text, "run `recollect sync`: it is derived anew from the archive")
+    return Check("detectors", "ok", "everything was redacted by the detectors in force")
+
+
+def clock(desk: Desk, reader: Reader) -> Check:
+    """Say whether this machine's clock is behind what was written down by it, or is doubted: nothing is then deleted
+    because of its age."""
+    newest = max((source.observed_at for source in reader.sources()), default=0)
+    ahead_s = (newest - desk.now_us) / 1_000_000
+    if ahead_s > CLOCK_SKEW_S:
+        text = f"something was taken in {duration(ahead_s)} from now: the clock was ahead then, or is behind now"
+        return Check("clock", "warn", text, "set the clock of this machine")
+    if doubted := doubt(desk.folder, now_us=desk.now_us):
+        hint = "check the date; if it is right, wait for a day or run `recollect evict --force`"
+        return Check("clock", "warn", doubted, hint)
+    return Check("clock", "ok", "agrees with when this memory last saw it")

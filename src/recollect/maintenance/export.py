@@ -1,0 +1,285 @@
+"""Gives sessions back: the exact bytes, the events, or a form that people and other tools read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple, assert_never
+
+import msgspec
+
+from recollect.archive.archive import Archive
+from recollect.archive.chunks import ChunkPlace
+from recollect.erasure.pieces import lasting_pieces
+from recollect.errors import UnknownName, UsageError
+from recollect.files import write_file
+from recollect.insights.prov import to_prov
+from recollect.maintenance.reports import Exported, ExportFormat, HoleInFile
+from recollect.model.events import Event
+from recollect.model.ids import file_name, split_session_uid
+from recollect.model.insights.signals import SIGNAL_KINDS
+from recollect.model.payloads import (
+    AssistantMessage,
+    Compaction,
+    FileEdit,
+    Instructions,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+from recollect.model.sessions import Session
+from recollect.model.time import to_iso
+from recollect.store.insights import DistilledReader, NodeFilter
+from recollect.store.ports import Reader, SourceRow
+from recollect.visible import encode_json, safe
+
+_EXTENSION: dict[ExportFormat, str] = {
+    "events": "events.ndjson", "claude-jsonl": "jsonl", "markdown": "md", "nodes": "nodes.ndjson", "prov": "prov.json",
+}  # fmt: skip
+
+
+class Stored(NamedTuple):
+    """Where a session is read from; distilled: asked only for what it meant."""
+
+    reader: Reader
+    distilled: Callable[[], DistilledReader]
+
+
+class RawFile(NamedTuple):
+    """One source of a session, ready to be given out exactly."""
+
+    name: str
+    source: SourceRow
+    revision: int
+    bytes: int
+
+
+def raw_files(reader: Reader, session: Session, *, revision: int | None = None) -> list[RawFile]:
+    """Return the sources of a session, its transcript first. Shared files (prompt histories) are left out.
+
+    revision: that one of the transcript; default: the newest of every source. Raises UnknownName for one
+    that was never seen.
+    """
+    slug, native = split_session_uid(session.session_uid)
+    rows = [s for s in reader.sources(slug, session=native) if s.revision > 0]
+    rows.sort(key=lambda s: (s.lane, s.container != "jsonl", s.path))
+    stem = file_name(safe(session.session_uid), "")
+    files: list[RawFile] = []
+    for i, row in enumerate(rows):
+        wanted = row.revision
+        if revision is not None:
+            if i > 0:
+                break
+            if not 1 <= revision <= row.revision:
+                raise UnknownName("revision", str(revision), hint=f"there are revisions 1 to {row.revision}")
+            wanted = revision
+        name = os.path.basename(row.path.replace("\\", "/")).removesuffix(".zst").removesuffix(".zstd")
+        suffix = "".join(Path(name).suffixes[-1:]) or ".txt"
+        full = f"{stem.rstrip('.')}{suffix}" if i == 0 else f"{stem.rstrip('.')}.{row.role}.{name}"
+        size = sum(place.plain for place, _ in reader.chunks(row.source_id, wanted))
+        files.append(RawFile(full, row, wanted, size))
+    return files
+
+
+def raw_bytes(reader: Reader, archive: Archive, file: RawFile) -> Iterator[bytes]:
+    """Yield the exact bytes of one revision of a source; those that were taken away on purpose are left out."""
+
+    def places_now() -> list[ChunkPlace]:
+        return [place for place, _ in reader.chunks(file.source.source_id, file.revision)]
+
+    for piece in lasting_pieces(archive, places_now):
+        if isinstance(piece, bytes):
+            yield piece
+
+
+def holes_in(reader: Reader, file: RawFile) -> tuple[HoleInFile, ...]:
+    """Return what of a revision was taken away on purpose, in order."""
+    for row in reader.ledgers(file.source.source_id):
+        if row.revision == file.revision:
+            return tuple(HoleInFile(hole.offset, hole.length, hole.reason, hole.removed_at) for hole in row.holes)
+    return ()
+
+
+def export(
+    stored: Stored, archive: Archive, session: Session, *, form: ExportFormat, out: Path, revision: int | None = None
+) -> tuple[Exported, ...]:
+    """Write a session into the folder `out` and return what was written.
+
+    Files are named `<slug>_<id>` and carry the session's end as their time. A file is complete or absent. Only its
+    owner can read a raw one.
+    Raises UsageError when `out` cannot be written, ArchiveError when bytes are damaged.
+    """
+    if revision is not None and form != "raw":
+        raise UsageError("a revision can only be chosen for the raw format", hint="add --raw")
+    written: list[Exported] = []
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        if form == "raw":
+            for file in raw_files(stored.reader, session, revision=revision):
+                path = out / file.name
+                size = _write(path, raw_bytes(stored.reader, archive, file), session, mode=0o600)
+                missing = holes_in(stored.reader, file) if size < file.bytes else ()
+                written.append(Exported(str(path), session.session_uid, form, size, len(missing), missing))
+        else:
+            path = out / file_name(safe(session.session_uid), _EXTENSION[form])
+            size = _write(path, render(stored, session, form), session)
+            written.append(Exported(str(path), session.session_uid, form, size))
+    except OSError as error:
+        raise UsageError(f"cannot write to {out}: {error.strerror}") from error
+    return tuple(written)
+
+
+def _write(path: Path, pieces: Iterable[bytes], session: Session, *, mode: int = 0o666) -> int:
+    size = write_file(path, pieces, durable=True, mode=mode)
+    if session.ended_at is not None:
+        ns = session.ended_at * 1000
+        os.utime(path, ns=(ns, ns))
+    return size
+
+
+def render(stored: Stored, session: Session, form: ExportFormat) -> Iterator[bytes]:
+    """Yield a session as redacted events, as Claude-style JSONL, as Markdown, or what it meant; never raw bytes."""
+    match form:
+        case "nodes" | "prov":
+            yield from _meaning(stored.distilled(), session, form)
+        case "events":
+            for event in stored.reader.events(session.session_uid, limit=None):
+                yield encode_json(event) + b"\n"
+        case "claude-jsonl":
+            yield from _claude_lines(session, stored.reader.events(session.session_uid, limit=None))
+        case "markdown":
+            yield from _markdown(session, stored.reader.events(session.session_uid, limit=None))
+        case "raw":
+            raise ValueError("exact bytes are not rendered")
+        case _:
+            assert_never(form)
+
+
+def _meaning(distilled: DistilledReader, session: Session, form: ExportFormat) -> Iterator[bytes]:
+    """Yield a session's signals, nodes and digest as lines, or its nodes and links as one PROV-JSON document."""
+    where = NodeFilter(sessions=(session.session_uid,))
+    nodes = [kept.node for kept in distilled.nodes(where)]
+    if form == "prov":
+        kept = distilled.decisions(sessions=(session.session_uid,))
+        links = {(of.link.newer, of.link.older): of.link for one in kept for of in one.links if of.revoked_at is None}
+        yield msgspec.json.format(encode_json(to_prov(nodes, links.values())), indent=1) + b"\n"
+        return
+    signals = [signal for kept_signals in distilled.signals(SIGNAL_KINDS, where) for signal in kept_signals.signals]
+    digest = distilled.digest(session.session_uid)
+    for item in (*signals, *nodes, *([digest] if digest is not None else [])):
+        yield encode_json(item) + b"\n"
+
+
+def _claude_lines(session: Session, events: Iterable[Event]) -> Iterator[bytes]:
+    """Yield lines in the shape that readers of Claude Code transcripts know (format notes: Claude Code, 3 and 4)."""
+    _, native = split_session_uid(session.session_uid)
+    parent: str | None = None
+    for event in events:
+        message = _claude_message(event)
+        if message is None:
+            continue
+        uuid = event.event_id if event.part == 0 else f"{event.event_id}:{event.part}"
+        line = {
+            "parentUuid": parent,
+            "isSidechain": event.is_sidechain,
+            "type": message["role"],
+            "uuid": uuid,
+            "timestamp": to_iso(event.ts) if event.ts is not None else None,
+            "sessionId": native,
+            "cwd": session.cwd,
+            "gitBranch": session.git_branch,
+            "version": session.tool_version,
+            "message": message,
+        }
+        parent = uuid
+        yield encode_json(line) + b"\n"
+
+
+def _claude_message(event: Event) -> dict[str, object] | None:
+    match event.payload:
+        case UserMessage(text=text):
+            return {"role": "user", "content": text}
+        case AssistantMessage(text=text, model=model):
+            return {"role": "assistant", "model": model, "content": [{"type": "text", "text": text}]}
+        case Thinking(text=text) if text:
+            return {"role": "assistant", "content": [{"type": "thinking", "thinking": text}]}
+        case ToolCall(call_id=call_id, name=name, arguments=arguments):
+            block = {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+            return {"role": "assistant", "content": [block]}
+        case ToolResult(call_id=call_id, text=text, ok=ok):
+            result = {"type": "tool_result", "tool_use_id": call_id, "content": text, "is_error": ok is False}
+            return {"role": "user", "content": [result]}
+    return None
+
+
+def _markdown(session: Session, events: Iterable[Event]) -> Iterator[bytes]:
+    facts = [
+        ("Session", session.session_uid),
+        ("Repository", session.repo),
+        ("Branch", session.git_branch),
+        ("Model", ", ".join(session.models)),
+        ("Started", to_iso(session.started_at) if session.started_at is not None else ""),
+        ("Ended", to_iso(session.ended_at) if session.ended_at is not None else ""),
+    ]
+    head = f"# {session.title or session.session_uid}\n\n"
+    head += "".join(f"- {name}: {value}\n" for name, value in facts if value)
+    yield safe(head).encode()
+    for event in events:
+        text = _markdown_event(event)
+        if text:
+            yield safe(text).encode()
+
+
+def _markdown_event(event: Event) -> str:
+    at = f" · {to_iso(event.ts)[:16].replace('T', ' ')}" if event.ts is not None else ""
+    match event.payload:
+        case UserMessage(origin=origin) as payload if said := _said(payload):
+            name = "User" if origin != "injected" else "Injected"
+            return f"\n## {name}{at} (#{event.seq})\n\n{said}\n"
+        case AssistantMessage() as payload if said := _said(payload):
+            return f"\n## Assistant{at} (#{event.seq})\n\n{said}\n"
+        case Thinking(text=text) if text:
+            return f"\n<details><summary>Thinking (#{event.seq})</summary>\n\n{text}\n\n</details>\n"
+        case ToolCall(name=name, arguments=arguments):
+            return f"\n**{name}** (#{event.seq})\n\n{_fenced(_pretty(arguments), 'json')}\n"
+        case ToolResult(text=text, ok=ok):
+            state = " failed" if ok is False else ""
+            return f"\nResult{state} (#{event.seq})\n\n{_fenced(text, '')}\n"
+        case FileEdit(path=path, operation=operation, diff=diff) if operation != "checkpoint":
+            return f"\n*{operation}* `{path}` (#{event.seq})\n" + (f"\n{_fenced(diff, 'diff')}\n" if diff else "")
+        case Compaction(summary=summary):
+            return f"\n---\n\n*Compacted{at}* (#{event.seq})\n\n{summary}\n"
+        case Instructions():
+            return ""
+    return ""
+
+
+def _said(message: UserMessage | AssistantMessage) -> str:
+    """Return the text of a message and the types of what else it has; "" for an empty one."""
+    others = " ".join(f"*[{part.type}]*" for part in message.parts)
+    return "\n\n".join(x for x in (message.text.strip("\n") if message.text.strip() else "", others) if x)
+
+
+def _pretty(value: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def _fenced(text: str, language: str) -> str:
+    """Return a code block whose fence is longer than any run of backticks inside."""
+    longest = max((len(run) for run in _backtick_runs(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
+
+
+def _backtick_runs(text: str) -> Iterator[str]:
+    run = ""
+    for char in text if "```" in text else "":
+        if char == "`":
+            run += char
+        elif run:
+            yield run
+            run = ""
+    if run:
+        yield run

@@ -1,0 +1,119 @@
+"""`setup.json` in the memory's home: everything that setup wrote, so that it can be taken out exactly.
+
+It is written before the file it speaks of, and once more after: a crash between the two leaves a record that names more
+than is there, and taking out what is not there changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from recollect.agents.installing.editing.edits import Format, Undo
+from recollect.errors import SettingsError
+from recollect.maintenance.setup.files import read_settings, replace_settings
+
+NAME = "setup.json"
+VERSION = 1
+Kind = Literal["mcp", "hooks", "skill", "native_memory"]
+Mode = Literal["pull", "push", "both"]
+
+
+class KindUndo(msgspec.Struct, frozen=True):
+    """An edit of ours in a file, and what for."""
+
+    kind: Kind
+    undo: Undo
+
+
+class FileRecord(msgspec.Struct, frozen=True):
+    """A file that setup changed or made.
+
+    form: of the settings; `own` is a file that is ours alone. made: there was none before; folders: made for it.
+    before_sha256: of the bytes before the first change (empty: absent); after_sha256: as we left it last.
+    frame: what a file that we made held besides. backup: where its first bytes are kept.
+    """
+
+    path: str
+    form: Format | Literal["own"]
+    kinds: tuple[Kind, ...]
+    made: bool
+    before_sha256: str
+    after_sha256: str
+    undos: tuple[KindUndo, ...] = ()
+    folders: tuple[str, ...] = ()
+    frame: str = ""
+    backup: str = ""
+
+
+class Registration(msgspec.Struct, frozen=True):
+    """What the agent's own command wrote: where it stands, and what takes it out where the command is gone."""
+
+    path: str
+    form: Format
+    undo: Undo
+
+
+class AgentRecord(msgspec.Struct, frozen=True):
+    """What setup wrote for one agent."""
+
+    mode: Mode
+    files: tuple[FileRecord, ...] = ()
+    registration: Registration | None = None
+
+    def file(self, path: str) -> FileRecord | None:
+        """Return the record of a file."""
+        return next((one for one in self.files if one.path == path), None)
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """Everything that setup wrote, by agent."""
+
+    agents: dict[str, AgentRecord] = {}
+    version: int = VERSION
+
+
+def load_manifest(home: Path) -> Manifest:
+    """Return the manifest of a home, an empty one where nothing was set up. Raises SettingsError for a damaged one."""
+    found = read_settings(str(home / NAME))
+    if found.data is None:
+        return Manifest()
+    try:
+        manifest = msgspec.json.decode(found.data, type=Manifest)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(
+            f"{home / NAME} cannot be read: {error}", hint="what setup wrote can only be taken out by hand then"
+        ) from error
+    if manifest.version > VERSION:
+        raise SettingsError(f"{home / NAME} was written by a newer Recollect", hint="upgrade recollect")
+    return manifest
+
+
+def save_manifest(home: Path, manifest: Manifest) -> None:
+    """Write the manifest, whole or not at all; delete it when nothing is set up."""
+    path = home / NAME
+    before = read_settings(str(path))
+    if not manifest.agents:
+        if before.data is not None:
+            os.unlink(before.target)
+        return
+    replace_settings(before, msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
+
+
+def with_agent(manifest: Manifest, slug: str, record: AgentRecord | None) -> Manifest:
+    """Return the manifest with another record of an agent, or with none."""
+    agents = {name: one for name, one in manifest.agents.items() if name != slug}
+    if record is not None:
+        agents[slug] = record
+    return Manifest(agents)
+
+
+def with_file(record: AgentRecord, file: FileRecord) -> AgentRecord:
+    """Return the record of an agent with another record of a file; without it, where that has nothing of ours."""
+    files = [one for one in record.files if one.path != file.path]
+    if file.kinds:
+        files.append(file)
+    return msgspec.structs.replace(record, files=tuple(files))

@@ -1,0 +1,244 @@
+"""The completeness ledger, checked: every byte and record that came in can be given out again."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import groupby
+from operator import attrgetter
+
+from recollect.archive.archive import Archive
+from recollect.archive.chunks import ChunkPlace
+from recollect.capture.replay import Batch, replay
+from recollect.erasure.pieces import holes_of, pieces_and_gaps
+from recollect.errors import ArchiveError
+from recollect.ingest.completeness import untold
+from recollect.ingest.damage import check
+from recollect.insights.provenance import ProvenanceCheck
+from recollect.maintenance.reports import LedgerDefect, SourceLedger, VerifyReport
+from recollect.model.insights.nodes import Node
+from recollect.store.ports import EventPlace, LedgerRow, Reader
+
+Progress = Callable[[int, int], None]
+"""(bytes done, bytes in all)"""
+_MAX_DEFECTS = 2000
+
+
+def verify(
+    reader: Reader, archive: Archive, *, nodes: Iterable[Node] = (), progress: Progress | None = None
+) -> VerifyReport:
+    """Read everything back, recompute every hash, and compare with what the ingester counted.
+
+    Chunks are unsealed (which proves them against their keyed names), each revision is put together and split
+    into records again; the number of bytes and records must be what came in, and the bytes of every stored
+    event's record must have the hash that was stored with it. Every location that one of `nodes` names must lead to the
+    bytes that its hash names. What was evicted or forgotten is counted as such. ok means: nothing that was stored is
+    missing or damaged.
+    """
+    started = time.perf_counter()
+    containers = {s.source_id: s.container for s in reader.sources()}
+    rows = list(reader.ledgers())
+    total = sum(row.bytes_seen for row in rows)
+    check(archive, archive.condition.damaged)  # what came back counts as sound again
+    defects: list[LedgerDefect] = _journal_defects(archive, rows)
+    ledgers: list[SourceLedger] = []
+    taken: Counter[str] = Counter()
+    done = chunks = 0
+    for source_id, of_source in groupby(rows, key=attrgetter("source_id")):
+        revisions = list(of_source)
+        checked = _checked(reader, archive, containers.get(source_id, "jsonl"), revisions)
+        ledgers.append(checked.ledger)
+        taken.update(checked.taken)
+        defects += checked.defects
+        chunks += checked.chunks
+        done += sum(r.bytes_seen for r in revisions)
+        if progress is not None:
+            progress(done, total)
+    provenance = ProvenanceCheck(reader, archive)
+    provenance.take(nodes)
+    defects += provenance.defects
+    for row_ in reader.defects(limit=_MAX_DEFECTS):
+        at = (row_.source_id, row_.path, row_.revision, row_.record_index, row_.offset_bytes)
+        defects.append(LedgerDefect(row_.code, row_.detail, *at))
+    return VerifyReport(
+        ok=not any(d.is_loss for d in defects),
+        sources=len(ledgers),
+        revisions=len(rows),
+        records=sum(x.records_out for x in ledgers),
+        events=sum(x.events for x in ledgers),
+        unknown=sum(x.unknown for x in ledgers),
+        bytes=sum(x.bytes_out for x in ledgers),
+        chunks=chunks,
+        nodes=provenance.nodes,
+        nodes_without_raw=provenance.nodes_without_raw,
+        evicted_bytes=taken["evicted"],
+        forgotten_bytes=taken["forgotten"],
+        lost_bytes=taken["data_loss"],
+        defects=tuple(defects),
+        ledgers=tuple(ledgers),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _journal_defects(archive: Archive, rows: list[LedgerRow]) -> list[LedgerDefect]:
+    try:
+        count = sum(1 for _ in archive.entries(skip_damaged=True))
+        missing = untold(archive.sizes(), rows)
+    except ArchiveError as error:
+        return [LedgerDefect("journal_unreadable", str(error), is_loss=True)]
+    detail = "the journal does not tell of all of it: a rebuild would not bring it back"
+    defects = [
+        LedgerDefect("journal_incomplete", detail, row.source_id, row.path, row.revision, is_loss=True)
+        for row in missing[:_MAX_DEFECTS]
+    ]
+    if archive.journal.damaged:
+        detail = f"{archive.journal.damaged} of {count + archive.journal.damaged} entries of the journal are damaged"
+        defects.append(LedgerDefect("journal_damaged", detail, is_loss=True))
+    return defects
+
+
+def _checked(reader: Reader, archive: Archive, container: str, revisions: list[LedgerRow]) -> _SourceCheck:
+    """Return the check of a source, done. One whose bytes were taken away meanwhile is checked once more."""
+    found = _SourceCheck(reader, archive, container, revisions)
+    found.run()
+    if found.ledger.is_ok:
+        return found
+    source_id = revisions[0].source_id
+    now = list(reader.ledgers(source_id))
+    if not now or [row.holes for row in now] == [row.holes for row in revisions]:
+        return found
+    found = _SourceCheck(reader, archive, container, now)
+    found.run()
+    return found
+
+
+class _SourceCheck:
+    """Checks all revisions of one source."""
+
+    def __init__(self, reader: Reader, archive: Archive, container: str, revisions: list[LedgerRow]) -> None:
+        self._reader = reader
+        self._archive = archive
+        self._container = container
+        self._revisions = revisions
+        self.defects: list[LedgerDefect] = []
+        self.chunks = 0
+        self.taken: Counter[str] = Counter()
+        """Bytes that were taken away on purpose, by the reason."""
+        self.ledger: SourceLedger
+
+    def run(self) -> None:
+        """Check every revision; `ledger` says what was found."""
+        first = self._revisions[0]
+        places: dict[int, dict[int, EventPlace]] = defaultdict(dict)
+        for place in self._reader.event_places(first.source_id):
+            places[place.revision][place.record_index] = place
+        bytes_out = records_out = records_in = 0
+        for row in self._revisions:
+            size, records = self._revision(row, places.get(row.revision, {}))
+            bytes_out += size
+            records_out += records
+            records_in += max(row.records, records) if row.is_refreshing else row.records
+        newest = self._revisions[-1]
+        self.ledger = SourceLedger(
+            source_id=first.source_id,
+            agent=first.agent,
+            path=newest.path,
+            session_uid=first.session_uid,
+            revisions=len(self._revisions),
+            bytes_in=sum(r.bytes_seen for r in self._revisions),
+            bytes_out=bytes_out,
+            records_in=records_in,
+            records_out=records_out,
+            events=sum(r.events for r in self._revisions),
+            unknown=sum(r.unknown for r in self._revisions),
+            replays=sum(r.replays for r in self._revisions),
+            defects=sum(r.defects for r in self._revisions),
+            open_tail_bytes=newest.bytes_seen - newest.committed_bytes,
+            is_ok=not self.defects,
+            hole_bytes=self.taken.total(),
+        )
+
+    def _revision(self, row: LedgerRow, places: dict[int, EventPlace]) -> tuple[int, int]:
+        """Check one revision; return how many bytes and records can be given out or were taken away on purpose."""
+        chunks = self._places(row)
+        self.chunks += sum(not c.is_hole for c in chunks)
+        size = sum(c.plain for c in chunks)
+        records = 0
+        self._holes(row, chunks)
+        pieces = pieces_and_gaps(self._archive, partial(self._places, row), row.holes)
+        try:
+            for batch in replay(pieces, self._container):
+                if batch.gap is not None:
+                    self._gap(row, places, records, batch)
+                    records += batch.gap.records
+                if batch.giant is not None:
+                    giant = batch.giant
+                    self._compare(row, places.pop(records, None), giant.start, giant.end - giant.start, giant.sha256)
+                    records += 1
+                for line in batch.lines:
+                    place = places.pop(records, None)
+                    if place is not None:
+                        self._compare(row, place, batch.base + line.start, len(line.raw), _sha256(line.raw))
+                    records += 1
+        except ArchiveError as error:
+            damaged = check(self._archive, {place for place in chunks if not place.is_hole})
+            size = sum(place.plain for place in damaged)
+            self._loss("chunk_unreadable", f"{size:,} of its bytes are damaged: {error}" if size else str(error), row)
+            return 0, records
+        if size != row.bytes_seen:
+            self._loss("bytes_missing", f"{row.bytes_seen} bytes came in, {size} can be given out", row)
+        if records < row.records or (records > row.records and not row.is_refreshing):
+            self._loss("records_missing", f"{row.records} records came in, {records} can be given out", row)
+        for index, place in places.items():
+            self._loss("record_missing", "an event's record is not in the archive", row, index, place.offset_bytes)
+        return size - sum(hole.length for hole in row.holes), records
+
+    def _places(self, row: LedgerRow) -> list[ChunkPlace]:
+        return [place for place, _ in self._reader.chunks(row.source_id, row.revision)]
+
+    def _holes(self, row: LedgerRow, chunks: list[ChunkPlace]) -> None:
+        """Hold what is gone against what is said to have been taken away; nothing else may be gone."""
+        said = {(hole.offset, hole.length): hole.reason for hole in row.holes}
+        for offset, length in holes_of(chunks):
+            reason = said.pop((offset, length), "")
+            if reason:
+                self.taken[reason] += length
+            else:
+                self._loss("bytes_missing", f"nobody took these {length} bytes away", row, offset=offset)
+        for offset, length in said:
+            detail = f"{length} bytes are said to be gone, and are not"
+            self._loss("hole_differs", detail, row, offset=offset)
+
+    def _gap(self, row: LedgerRow, places: dict[int, EventPlace], first: int, batch: Batch) -> None:
+        """Events may rest on records that are gone; these lie where the hole is."""
+        gap = batch.gap
+        if gap is None:
+            return
+        for index in range(first, first + gap.records) if gap.records < len(places) else sorted(places):
+            place = places.get(index)
+            if place is None or not first <= index < first + gap.records:
+                continue
+            del places[index]
+            if not batch.base <= place.offset_bytes < batch.base + gap.length:
+                self._loss("record_differs", "an event's record lies elsewhere", row, index, place.offset_bytes)
+
+    def _compare(self, row: LedgerRow, place: EventPlace | None, offset: int, length: int, sha256: bytes) -> None:
+        if place is None:
+            return
+        is_same = (place.offset_bytes, place.length_bytes) == (offset, length) and sha256.startswith(place.sha256)
+        if not is_same:
+            self._loss("record_differs", "an event's record is not the bytes it was", row, place.record_index, offset)
+
+    def _loss(self, code: str, detail: str, row: LedgerRow, record_index: int = -1, offset: int = -1) -> None:
+        if len(self.defects) < _MAX_DEFECTS:
+            self.defects.append(
+                LedgerDefect(code, detail, row.source_id, row.path, row.revision, record_index, offset, is_loss=True)
+            )
+
+
+def _sha256(data: bytes) -> bytes:
+
+    return hashlib.sha256(data).digest()
