@@ -205,7 +205,7 @@ def test_a_renewal_that_was_killed_is_finished_by_the_next_sync(
 
 def test_a_refresh_on_read_leaves_a_large_renewal_to_a_sync(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     home.take_in(PrivacyConfig())
-    monkeypatch.setattr("recollect.memory.taking_in.REFRESH_BYTES", 100)
+    monkeypatch.setattr("recollect.memory.ingest.REFRESH_BYTES", 100)
     with home.open(OWN) as memory:
         notes = memory.refresh()
     assert any("run `recollect sync`" in note for note in notes)

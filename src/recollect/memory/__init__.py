@@ -58,26 +58,28 @@ if TYPE_CHECKING:
     from recollect.maintenance.setup.setup import AgentReport, SetupReport
     from recollect.memory.agents import AgentsFacet, AgentView
     from recollect.memory.context import ContextFacet
-    from recollect.memory.distilled.blaming import BlameAnswer, BlameQuestion, repository_of
-    from recollect.memory.distilled.deciding import DecisionsFacet, NewDecision
-    from recollect.memory.distilled.running import DistillingFacet
-    from recollect.memory.door import Memory
-    from recollect.memory.embedding import EmbeddingFacet
-    from recollect.memory.learned.diary import DiaryAnswer, DiaryQuestion
-    from recollect.memory.learned.documents import (
+    from recollect.memory.documents import (
         CollectionFiles,
         CollectionRemoved,
         CollectionView,
         DocumentsFacet,
         DocumentView,
     )
-    from recollect.memory.learned.facts import FactQuestion, FactsAnswer
-    from recollect.memory.learned.importing import PalaceReport
-    from recollect.memory.learned.learning.facet import LearnFacet
-    from recollect.memory.learned.notes import NotesFacet, Tagged
-    from recollect.memory.learned.seeding import SeedReport
-    from recollect.memory.learned.undoing import UndoReport
-    from recollect.memory.live.facet import LiveFacet
+    from recollect.memory.embedding import EmbeddingFacet
+    from recollect.memory.ingest import REFRESH_EVERY_S
+    from recollect.memory.insights.blame import BlameAnswer, BlameQuestion, repository_of
+    from recollect.memory.insights.decisions import DecisionsFacet, NewDecision
+    from recollect.memory.insights.distilling import DistillingFacet
+    from recollect.memory.learnings.facet import LearnFacet
+    from recollect.memory.live import LiveFacet
+    from recollect.memory.maintenance.facet import UpkeepFacet
+    from recollect.memory.memory import Memory
+    from recollect.memory.notes.batches import UndoReport
+    from recollect.memory.notes.diary import DiaryAnswer, DiaryQuestion
+    from recollect.memory.notes.facet import NotesFacet, Tagged
+    from recollect.memory.notes.facts import FactQuestion, FactsAnswer
+    from recollect.memory.notes.palace import PalaceReport
+    from recollect.memory.notes.seeds import SeedReport
     from recollect.memory.pipes.explanation import Explanation, explained
     from recollect.memory.pipes.follow import Following
     from recollect.memory.pipes.reader import (
@@ -94,11 +96,9 @@ if TYPE_CHECKING:
     from recollect.memory.pipes.replay import Changes, groups_of, items_of, play
     from recollect.memory.pipes.verification import FileVerifyReport, verify_path
     from recollect.memory.pipes.watch import EVERY_S, Followed, Pace, Wanted, Watcher
-    from recollect.memory.recalling import RecallFacet
+    from recollect.memory.recall import RecallFacet
     from recollect.memory.setup import PreparedSetup, SetupFacet
     from recollect.memory.spool import Spooled, SpoolFacet
-    from recollect.memory.taking_in import REFRESH_EVERY_S
-    from recollect.memory.upkeep.facet import UpkeepFacet
     from recollect.memory.usage import UsageFacet
     from recollect.model.usage import UsageReport, UsageRow, UsageTotals
     from recollect.recall.answers import (
@@ -139,10 +139,10 @@ _NAMES = {
     "recollect.insights.retro.report": "DayLine ErrorLine Retro",
     "recollect.memory.agents": "AgentView AgentsFacet",
     "recollect.memory.context": "ContextFacet",
-    "recollect.memory.distilled.deciding": "DecisionsFacet NewDecision",
-    "recollect.memory.distilled.running": "DistillingFacet",
-    "recollect.memory.distilled.blaming": "BlameAnswer BlameQuestion repository_of",
-    "recollect.memory.door": "Memory",
+    "recollect.memory.insights.decisions": "DecisionsFacet NewDecision",
+    "recollect.memory.insights.distilling": "DistillingFacet",
+    "recollect.memory.insights.blame": "BlameAnswer BlameQuestion repository_of",
+    "recollect.memory.memory": "Memory",
     "recollect.memory.embedding": "EmbeddingFacet",
     "recollect.memory.pipes.explanation": "Explanation explained",
     "recollect.memory.pipes.follow": "Following",
@@ -151,28 +151,26 @@ _NAMES = {
     "recollect.memory.pipes.redaction": "redact_stream",
     "recollect.memory.pipes.verification": "FileVerifyReport verify_path",
     "recollect.memory.pipes.watch": "EVERY_S Followed Pace Wanted Watcher",
-    "recollect.memory.learned.diary": "DiaryAnswer DiaryQuestion",
-    "recollect.memory.learned.documents": (
-        "CollectionFiles CollectionRemoved CollectionView DocumentView DocumentsFacet"
-    ),
+    "recollect.memory.notes.diary": "DiaryAnswer DiaryQuestion",
+    "recollect.memory.documents": ("CollectionFiles CollectionRemoved CollectionView DocumentView DocumentsFacet"),
     "recollect.ingest.documents.report": "CollectionReport DocumentProgress NotTaken",
-    "recollect.memory.learned.facts": "FactQuestion FactsAnswer",
-    "recollect.memory.learned.importing": "PalaceReport",
-    "recollect.memory.learned.learning.facet": "LearnFacet",
+    "recollect.memory.notes.facts": "FactQuestion FactsAnswer",
+    "recollect.memory.notes.palace": "PalaceReport",
+    "recollect.memory.learnings.facet": "LearnFacet",
     "recollect.ingest.learnings.preview": "AskPreview",
     "recollect.ingest.learnings.views": "HeldBack LearnStatus NewLearning SeenEvidence Why",
-    "recollect.memory.learned.notes": "NotesFacet Tagged",
-    "recollect.memory.learned.seeding": "SeedReport",
-    "recollect.memory.learned.undoing": "UndoReport",
-    "recollect.memory.live.facet": "LiveFacet",
+    "recollect.memory.notes.facet": "NotesFacet Tagged",
+    "recollect.memory.notes.seeds": "SeedReport",
+    "recollect.memory.notes.batches": "UndoReport",
+    "recollect.memory.live": "LiveFacet",
     "recollect.ingest.keeper.keeper": "Keeper",
     "recollect.ingest.keeper.instance": "Card Place",
     "recollect.ingest.keeper.status": "LearningNow LiveStatus",
-    "recollect.memory.recalling": "RecallFacet",
+    "recollect.memory.recall": "RecallFacet",
     "recollect.memory.setup": "PreparedSetup SetupFacet",
     "recollect.memory.spool": "SpoolFacet Spooled",
-    "recollect.memory.taking_in": "REFRESH_EVERY_S",
-    "recollect.memory.upkeep.facet": "UpkeepFacet",
+    "recollect.memory.ingest": "REFRESH_EVERY_S",
+    "recollect.memory.maintenance.facet": "UpkeepFacet",
     "recollect.memory.usage": "UsageFacet",
     "recollect.model.usage": "UsageReport UsageRow UsageTotals",
     "recollect.insights.notes.contradictions": "Contradiction",

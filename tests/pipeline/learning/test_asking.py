@@ -13,7 +13,7 @@ import pytest
 from recollect.config import Config, DistillConfig, LearningConfig
 from recollect.ingest.learnings.ask import Asking
 from recollect.memory import Memory
-from recollect.memory.learned.learning import LearnFacet
+from recollect.memory.learnings import LearnFacet
 from recollect.store.learnings import LearningFilter
 from recollect.store.sqlite.learnings.jobs import MAX_ATTEMPTS
 from recollect.testing.builders import ClaudeTranscript

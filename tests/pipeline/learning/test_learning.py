@@ -10,7 +10,7 @@ from recollect.config import Config, LearningConfig, RetentionConfig
 from recollect.errors import DiskFull, StoreError, UnknownName, UsageError
 from recollect.ingest.learnings.extract import ONE_BY_ONE_US
 from recollect.memory import ForgetSelection, Memory
-from recollect.memory.learned.learning import LearnFacet, NewLearning
+from recollect.memory.learnings import LearnFacet, NewLearning
 from recollect.model.learnings.learnings import Learning
 from recollect.store.learnings import LearningFilter
 from recollect.store.sqlite.learnings import jobs

@@ -15,7 +15,7 @@ import pytest
 from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
-from recollect.memory.live.facet import CONFIGURATION_CHANGED
+from recollect.memory.live import CONFIGURATION_CHANGED
 from recollect.paths import config_file, home_dir
 from recollect.wire import ask, socket_path
 from tests.serve.daemon.conftest import Daemon, Desk, wait_until

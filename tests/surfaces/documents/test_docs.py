@@ -19,7 +19,7 @@ from recollect.cli.commands.schema import result_types
 from recollect.cli.main import run
 from recollect.ingest.documents import refresh as refreshing
 from recollect.memory import Memory
-from recollect.memory.learned.documents import DocumentsFacet
+from recollect.memory.documents import DocumentsFacet
 
 SECRET = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 

@@ -21,7 +21,7 @@ from recollect.ingest.keeper.status import Counters
 from recollect.insights.learnings.queue.pause import Pause, keep_pause
 from recollect.insights.learnings.user_file import find_region
 from recollect.memory import ContextFacet, LearningNow, LiveStatus
-from recollect.memory.learned.learning.health import learning_now
+from recollect.memory.learnings.health import learning_now
 from recollect.recall.context.learnings.block import SOUL_TEXT
 from recollect.recall.context.learnings.person_files import fronts, person_files
 from recollect.serve.daemon.asking import DaemonAnswer

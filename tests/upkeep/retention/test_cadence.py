@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from recollect.erasure.retention.cadence import Cadence, is_due, swept, swept_at
-from recollect.memory.upkeep.retention import RetentionFacet
+from recollect.memory.maintenance.retention import RetentionFacet
 from recollect.store.sqlite import open_writer
 from tests.upkeep.retention.conftest import Work
 

@@ -9,8 +9,8 @@ import pytest
 
 from recollect.cli import main
 from recollect.erasure.retention.clock_check import DAY_US, HOUR_US, doubt, observe
-from recollect.memory import taking_in
-from recollect.memory.upkeep.retention import RetentionFacet
+from recollect.memory import ingest as taking_in
+from recollect.memory.maintenance.retention import RetentionFacet
 from tests.upkeep.retention.conftest import Work
 
 NOW = taking_in.now_us()

@@ -13,9 +13,9 @@ from recollect.ingest.keeper.attempts import Attempts
 
 if TYPE_CHECKING:
     from recollect.erasure.retention.reports import EvictReport
-    from recollect.memory.distilled.running import DistillingFacet
     from recollect.memory.embedding import EmbeddingFacet
-    from recollect.memory.learned.learning import LearnFacet
+    from recollect.memory.insights.distilling import DistillingFacet
+    from recollect.memory.learnings import LearnFacet
 
 READY_AFTER_S = 1.0
 """After a change a session's start has an answer again this soon."""

@@ -30,14 +30,14 @@ from recollect.ingest.keeper.notices import Noticed, Notices
 from recollect.ingest.keeper.second_looks import SecondLooks
 from recollect.ingest.keeper.status import Counters, Delay, LiveStatus, Phase, WatchedPlace
 from recollect.ingest.sources import repositories_of
-from recollect.memory.learned.learning.health import learning_now
+from recollect.memory.learnings.health import learning_now
 from recollect.store.ports import Reader
 
 if TYPE_CHECKING:
     from recollect.capture.confined.scope import Scope
     from recollect.ingest.keeper.idle_work import Between
     from recollect.ingest.report import SyncReport
-    from recollect.memory.learned.learning.facet import LearnFacet
+    from recollect.memory.learnings.facet import LearnFacet
 
 LOOK_EVERY_S = 2.0
 """How often folders that are not there are looked for, and those that are for being replaced."""

@@ -258,7 +258,7 @@ def _read_in_a_memory(path: Path, agent: str | None, config: Config) -> Reading:
     """Take it into a memory of its own that lives as long as the reading: there every container is known."""
     import os
 
-    from recollect.memory.door import Memory
+    from recollect.memory.memory import Memory
 
     plain = msgspec.structs.replace(config, distill=msgspec.structs.replace(config.distill, enabled=False))
     with tempfile.TemporaryDirectory(prefix="recollect-") as folder:

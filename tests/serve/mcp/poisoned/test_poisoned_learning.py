@@ -11,7 +11,7 @@ import pytest
 
 from recollect.config import Config, DistillConfig, LearningConfig
 from recollect.memory import ContextFacet, Memory
-from recollect.memory.learned.learning.facet import LearnFacet
+from recollect.memory.learnings.facet import LearnFacet
 from recollect.model.learnings.learnings import Learning
 from recollect.store.learnings import LearningFilter
 from tests.endpoints.model_server import noting, obeying, speaking

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from recollect.errors import UsageError
-from recollect.memory.learned.noting import Noting, OpenMemory
+from recollect.memory.notes.base import Noting, OpenMemory
 from recollect.model.learnings.names import tag_name
 
 if TYPE_CHECKING:
-    from recollect.memory.learned.diary import DiaryFacet
-    from recollect.memory.learned.facts import FactsFacet
-    from recollect.memory.learned.importing import PalaceFacet
-    from recollect.memory.learned.seeding import SeedingFacet
-    from recollect.memory.learned.undoing import BatchesFacet
+    from recollect.memory.notes.batches import BatchesFacet
+    from recollect.memory.notes.diary import DiaryFacet
+    from recollect.memory.notes.facts import FactsFacet
+    from recollect.memory.notes.palace import PalaceFacet
+    from recollect.memory.notes.seeds import SeedingFacet
 
 MAX_TAG_CHARS = 60
 
@@ -39,35 +39,35 @@ class NotesFacet:
     @cached_property
     def diary(self) -> DiaryFacet:
         """Diaries: write and read."""
-        from recollect.memory.learned.diary import DiaryFacet
+        from recollect.memory.notes.diary import DiaryFacet
 
         return DiaryFacet(self._noting)
 
     @cached_property
     def facts(self) -> FactsFacet:
         """Facts with their time."""
-        from recollect.memory.learned.facts import FactsFacet
+        from recollect.memory.notes.facts import FactsFacet
 
         return FactsFacet(self._noting)
 
     @cached_property
     def seeding(self) -> SeedingFacet:
         """Facts that follow from decisions and learnings."""
-        from recollect.memory.learned.seeding import SeedingFacet
+        from recollect.memory.notes.seeds import SeedingFacet
 
         return SeedingFacet(self._noting)
 
     @cached_property
     def palace(self) -> PalaceFacet:
         """What another program keeps of the same kind, taken over."""
-        from recollect.memory.learned.importing import PalaceFacet
+        from recollect.memory.notes.palace import PalaceFacet
 
         return PalaceFacet(self._noting)
 
     @cached_property
     def batches(self) -> BatchesFacet:
         """Runs that can be undone."""
-        from recollect.memory.learned.undoing import BatchesFacet
+        from recollect.memory.notes.batches import BatchesFacet
 
         return BatchesFacet(self._noting)
 

@@ -17,7 +17,7 @@ from recollect.store.insights import NodeFilter
 from recollect.store.ports import EventFilter
 
 if TYPE_CHECKING:
-    from recollect.memory.distilled.deciding import DecisionsFacet
+    from recollect.memory.insights.decisions import DecisionsFacet
     from recollect.model.usage import UsageReport
     from recollect.store.insights import DistilledReader
     from recollect.store.ports import Reader, UsageBy

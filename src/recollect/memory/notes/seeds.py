@@ -8,7 +8,7 @@ import msgspec
 
 from recollect.insights.notes.facts import NewFact, add_fact, end_fact, retract_fact
 from recollect.insights.notes.seeds import Decided, fact_of_learning, facts_of_decision
-from recollect.memory.learned.noting import Noting
+from recollect.memory.notes.base import Noting
 from recollect.model.insights.nodes import DecisionState
 from recollect.model.learnings.learnings import GIVEN_STATES
 from recollect.model.learnings.names import normal_name, normal_predicate

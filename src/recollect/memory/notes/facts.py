@@ -20,7 +20,7 @@ from recollect.insights.notes.facts import (
     supersede_fact,
 )
 from recollect.insights.notes.linked_data import linked_data
-from recollect.memory.learned.noting import Noting
+from recollect.memory.notes.base import Noting
 from recollect.model.learnings.names import normal_name
 from recollect.model.learnings.notes import Fact
 from recollect.store.notes import MEANS, FactFilter

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from recollect.maintenance.backup.reports import BackupReport, RestoreReport
     from recollect.maintenance.repair import RepairReport
     from recollect.maintenance.service.service import Service
-    from recollect.memory.learned.learning.facet import LearnFacet
-    from recollect.memory.upkeep.forgetting import ForgettingFacet
-    from recollect.memory.upkeep.retention import RetentionFacet
-    from recollect.memory.upkeep.secrets import KeysFacet, Reveal
+    from recollect.memory.learnings.facet import LearnFacet
+    from recollect.memory.maintenance.forget import ForgettingFacet
+    from recollect.memory.maintenance.retention import RetentionFacet
+    from recollect.memory.maintenance.secrets import KeysFacet, Reveal
     from recollect.store.sqlite import SqliteWriter
 
 Progress = Callable[[int, int], None]
@@ -110,7 +110,7 @@ class UpkeepFacet:
 
     def doctor(self) -> DoctorReport:
         """Run every health check now. Never raises for what it finds; creates nothing."""
-        from recollect.memory.upkeep.doctoring import doctor
+        from recollect.memory.maintenance.doctor import doctor
 
         return doctor(self._memory)
 
@@ -119,7 +119,7 @@ class UpkeepFacet:
 
         is_dry_run: says what it would do, and does nothing.
         """
-        from recollect.memory.upkeep.doctoring import fix
+        from recollect.memory.maintenance.doctor import fix
 
         return fix(self._memory, is_dry_run=is_dry_run, say=say)
 
@@ -177,7 +177,7 @@ class UpkeepFacet:
 
     def _log_raw(self, session: Session) -> None:
         """Keep that the exact bytes of a session are given, secrets included. Raises StoreError: then they are not."""
-        from recollect.memory.upkeep.secrets import log_export
+        from recollect.memory.maintenance.secrets import log_export
 
         log_export(self._memory.home, session.session_uid, session.event_count)
 
@@ -212,14 +212,14 @@ class UpkeepFacet:
     @property
     def retention(self) -> RetentionFacet:
         """What is kept how long: evict, what everything takes, pins."""
-        from recollect.memory.upkeep.retention import RetentionFacet
+        from recollect.memory.maintenance.retention import RetentionFacet
 
         return RetentionFacet(self._memory)
 
     @property
     def forgetting(self) -> ForgettingFacet:
         """Take sessions, records or whole repositories out of the memory, for good."""
-        from recollect.memory.upkeep.forgetting import ForgettingFacet
+        from recollect.memory.maintenance.forget import ForgettingFacet
 
         return ForgettingFacet(self._memory)
 
@@ -227,21 +227,21 @@ class UpkeepFacet:
     def service(self) -> Service:
         """Recollect as a service of the system."""
         from recollect.maintenance.service.service import Service
-        from recollect.memory.taking_in import make_home
+        from recollect.memory.ingest import make_home
 
         return Service(self._memory.home, self._memory.env, make_home=partial(make_home, self._memory.home))
 
     @property
     def keys(self) -> KeysFacet:
         """The wrapping key of the home: which it is, another one, another place for it."""
-        from recollect.memory.upkeep.secrets import KeysFacet
+        from recollect.memory.maintenance.secrets import KeysFacet
 
         return KeysFacet(self._memory.home)
 
     @property
     def reveal(self) -> Reveal:
         """The original text of events. Everything shown is logged."""
-        from recollect.memory.upkeep.secrets import Reveal
+        from recollect.memory.maintenance.secrets import Reveal
 
         return Reveal(self._memory)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from recollect.clock import now_us
 from recollect.config import Config
-from recollect.memory.taking_in import TakesIn
+from recollect.memory.ingest import TakesIn
 from recollect.store.sqlite import has_database
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from recollect.ingest.report import SyncReport
     from recollect.ingest.sync import SyncRequest
     from recollect.insights.retro.report import Retro
-    from recollect.memory.distilled.blaming import BlameAnswer, BlameQuestion
-    from recollect.memory.distilled.deciding import DecisionsFacet
-    from recollect.memory.distilled.freshening import Telling
-    from recollect.memory.distilled.running import DistillingFacet
+    from recollect.memory.insights.blame import BlameAnswer, BlameQuestion
+    from recollect.memory.insights.decisions import DecisionsFacet
+    from recollect.memory.insights.distilling import DistillingFacet
+    from recollect.memory.insights.freshness import Telling
     from recollect.model.insights.digests import Digest
     from recollect.model.insights.nodes import DecisionState
     from recollect.model.sessions import Session
@@ -84,8 +84,8 @@ class TellsMeaning(TakesIn):
         ConfigError, StoreError.
         """
         from recollect.insights.retro.builder import Span
-        from recollect.memory.distilled.freshening import freshen
-        from recollect.memory.distilled.retrospect import make_retro
+        from recollect.memory.insights.freshness import freshen
+        from recollect.memory.insights.retro import make_retro
 
         notes = freshen(self, tell=tell) if sync else ()
         tell("looking back")
@@ -97,8 +97,8 @@ class TellsMeaning(TakesIn):
         sync: take in and analyse what has changed first, sessions under way too. tell: told what is being done now.
         Raises ConfigError, StoreError.
         """
-        from recollect.memory.distilled.blaming import answer_blame
-        from recollect.memory.distilled.freshening import freshen
+        from recollect.memory.insights.blame import answer_blame
+        from recollect.memory.insights.freshness import freshen
 
         repos = tuple(f"={repo}" for repo in question.repos)
         notes = freshen(self, with_under_way=True, repos=repos, tell=tell) if sync else ()
@@ -107,21 +107,21 @@ class TellsMeaning(TakesIn):
 
     def exported(self, digest: Digest) -> dict[str, str]:
         """Return what another program needs to join its records to a session, by variable (docs/correlation.md)."""
-        from recollect.memory.distilled.exporting import exported_of
+        from recollect.memory.insights.exported import exported_of
 
         return exported_of(self.home, digest, self.config.infra.tools)
 
     @property
     def decisions_facet(self) -> DecisionsFacet:
         """Ask for decisions, and add one that was taken elsewhere."""
-        from recollect.memory.distilled.deciding import DecisionsFacet
+        from recollect.memory.insights.decisions import DecisionsFacet
 
         return DecisionsFacet(self, now_us)
 
     @property
     def distilling(self) -> DistillingFacet:
         """Analyse sessions: digests, signals, decisions."""
-        from recollect.memory.distilled.running import DistillingFacet
+        from recollect.memory.insights.distilling import DistillingFacet
 
         return DistillingFacet(self, now_us)
 
@@ -137,7 +137,7 @@ class TellsMeaning(TakesIn):
             return
         if report.state == "interrupted":
             return
-        from recollect.memory.distilled.running import distill_after
+        from recollect.memory.insights.distilling import distill_after
 
         distill_after(self, opened, request, report)
 

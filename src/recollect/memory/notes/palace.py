@@ -26,8 +26,8 @@ from recollect.capture.project_documents.parts import cut
 from recollect.errors import SourceError, UsageError
 from recollect.insights.notes.diary import NewEntry, checked_entry, made_entry
 from recollect.insights.notes.facts import NewFact, add_fact, end_fact
-from recollect.memory.learned.noting import Noting
-from recollect.memory.taking_in import make_home
+from recollect.memory.ingest import make_home
+from recollect.memory.notes.base import Noting
 from recollect.model.learnings.entries import EntryDraft
 from recollect.model.learnings.notes import Batch, DiaryEntry, Fact
 from recollect.model.time import parse_iso

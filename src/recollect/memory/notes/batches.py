@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from recollect.errors import UnknownName
-from recollect.memory.learned.noting import Noting
+from recollect.memory.notes.base import Noting
 from recollect.model.learnings.notes import Batch
 from recollect.store.notes import NoteReader
 

@@ -26,9 +26,9 @@ from recollect.maintenance.reports import Check, DaemonSeen, DistillHealth, Doct
 from recollect.maintenance.service.service import Service
 from recollect.maintenance.setup.manifest import load_manifest
 from recollect.memory.embedding import EmbeddingFacet
-from recollect.memory.learned.learning.health import learning_health
+from recollect.memory.ingest import make_home
+from recollect.memory.learnings.health import learning_health
 from recollect.memory.setup import SetupFacet
-from recollect.memory.taking_in import make_home
 from recollect.paths import DATABASE_NAME
 from recollect.store.ports import Reader
 from recollect.store.sqlite import IngestLock
@@ -40,7 +40,7 @@ from recollect.wire import RUN_FOLDER, SOCKET_NAME
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
-    from recollect.memory.learned.learning.facet import LearnFacet
+    from recollect.memory.learnings.facet import LearnFacet
     from recollect.store.sqlite import SqliteWriter
 
 Say = Callable[[Fix], None]

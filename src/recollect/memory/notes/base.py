@@ -18,7 +18,7 @@ from recollect.store.sqlite.notes.store import SqliteNoteReader, SqliteNotes, Sq
 
 if TYPE_CHECKING:
     from recollect.memory.agents import AgentsFacet
-    from recollect.memory.learned.learning.facet import LearnFacet
+    from recollect.memory.learnings.facet import LearnFacet
     from recollect.store.insights import DistilledReader
     from recollect.store.ports import Reader
 

@@ -6,7 +6,7 @@ import msgspec
 
 from recollect.errors import UnknownName
 from recollect.insights.notes.diary import NewEntry, checked_entry, diary_agent, find_entry, made_entry
-from recollect.memory.learned.noting import Noting
+from recollect.memory.notes.base import Noting
 from recollect.model.learnings.notes import DiaryEntry
 from recollect.store.notes import DiaryFilter
 from recollect.store.ports import EventFilter

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from recollect.clock import now_us
 from recollect.errors import RecollectError
 from recollect.ingest.keeper.instance import is_alive
-from recollect.memory.distilled.telling import TellsMeaning
+from recollect.memory.meaning import TellsMeaning
 
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from recollect.ingest.report import ProgressCallback, SyncReport
     from recollect.ingest.sync import SyncRequest
     from recollect.memory.agents import AgentsFacet
-    from recollect.memory.learned.documents import DocumentsFacet
-    from recollect.memory.learned.learning.facet import LearnFacet
-    from recollect.memory.learned.notes import NotesFacet
+    from recollect.memory.documents import DocumentsFacet
+    from recollect.memory.learnings.facet import LearnFacet
+    from recollect.memory.notes.facet import NotesFacet
     from recollect.store.sqlite import SqliteWriter
 
 ASK_FOR_S = 20.0
@@ -38,21 +38,21 @@ class HoldsLearned(TellsMeaning):
     @property
     def notes(self) -> NotesFacet:
         """Diary, facts, tags, and the runs that can be undone."""
-        from recollect.memory.learned.notes import NotesFacet
+        from recollect.memory.notes.facet import NotesFacet
 
         return NotesFacet(self, now_us)
 
     @property
     def learn(self) -> LearnFacet:
         """Learn from sessions, ask what was learned, and say what of it is right."""
-        from recollect.memory.learned.learning.facet import LearnFacet
+        from recollect.memory.learnings.facet import LearnFacet
 
         return LearnFacet(self, now_us)
 
     @property
     def documents(self) -> DocumentsFacet:
         """Project documents: the folders that are looked after, and what of them can be found."""
-        from recollect.memory.learned.documents import DocumentsFacet
+        from recollect.memory.documents import DocumentsFacet
 
         return DocumentsFacet(self, now_us)
 

@@ -17,7 +17,7 @@ from recollect.erasure.retention.reports import EvictReport, Pin, StorageReport
 from recollect.erasure.retention.sweep import Means, Sides, Sweep, limits_of, preview
 from recollect.errors import IndexUnavailable, StoreLocked, UsageError
 from recollect.maintenance.notification import Notice, notify
-from recollect.memory.distilled.running import Wanted, distill
+from recollect.memory.insights.distilling import Wanted, distill
 from recollect.model.sessions import Session
 from recollect.paths import DATABASE_NAME
 from recollect.store.home import Home

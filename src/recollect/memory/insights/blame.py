@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from recollect.memory.recalling import repositories_of
+from recollect.memory.recall import repositories_of
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Binding, Decision, EditRef, Episode
 from recollect.recall.blame import Blame, BoundDecision, RecordedEdit, blame

@@ -15,7 +15,7 @@ from recollect.ingest.keeper.keeper import Keeper, LiveMemory
 
 if TYPE_CHECKING:
     from recollect.ingest.keeper.status import Failure, LiveStatus
-    from recollect.memory.upkeep.facet import UpkeepFacet
+    from recollect.memory.maintenance.facet import UpkeepFacet
 
 
 CONFIGURATION_CHANGED = "the configuration was changed since it started: `recollect up --stop`, then start it again"

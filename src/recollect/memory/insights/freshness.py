@@ -10,7 +10,7 @@ from recollect.errors import ArchiveError
 from recollect.store.ports import EventFilter, Reader
 
 if TYPE_CHECKING:
-    from recollect.memory.distilled.running import DistillingFacet
+    from recollect.memory.insights.distilling import DistillingFacet
 
 MAX_SECONDS = 20.0
 """How long a question may wait for analyses; the rest is said in a note."""

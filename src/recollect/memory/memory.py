@@ -17,9 +17,9 @@ from recollect.clock import now_us
 from recollect.config import Config, load_config
 from recollect.errors import IndexUnavailable, StoreLocked, UnknownName
 from recollect.index.text_index import TextIndex
-from recollect.memory.learned.facets import HoldsLearned
+from recollect.memory.holdings import HoldsLearned
+from recollect.memory.ingest import make_home
 from recollect.memory.names import hide_secret_names
-from recollect.memory.taking_in import make_home
 from recollect.paths import DATABASE_NAME, RESTORE_FOLDER, RESTORE_READY, config_file, home_dir, home_of_store
 from recollect.recall.answers import AgentStats, SearchAnswer, SessionPage, Stats, StorageStats, Timeline, TimelineEntry
 from recollect.recall.coverage import partly, unsearched
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from recollect.index.vectors.entries.entry_index import EntryVectorIndex
     from recollect.ingest.report import SyncReport
     from recollect.memory.embedding import EmbeddingFacet
-    from recollect.memory.live.facet import LiveFacet
-    from recollect.memory.recalling import RecallFacet
+    from recollect.memory.live import LiveFacet
+    from recollect.memory.maintenance.facet import UpkeepFacet
+    from recollect.memory.recall import RecallFacet
     from recollect.memory.setup import SetupFacet
     from recollect.memory.spool import SpoolFacet
-    from recollect.memory.upkeep.facet import UpkeepFacet
     from recollect.memory.usage import UsageFacet
     from recollect.model.events import Event
     from recollect.model.sessions import Session
@@ -253,7 +253,7 @@ class Memory(HoldsLearned):
     @property
     def recall(self) -> RecallFacet:
         """What an agent's questions need besides a search."""
-        from recollect.memory.recalling import RecallFacet
+        from recollect.memory.recall import RecallFacet
 
         return RecallFacet(self, now_us())
 
@@ -269,14 +269,14 @@ class Memory(HoldsLearned):
     @property
     def live(self) -> LiveFacet:
         """Keep this memory fresh as its daemon, or ask the one that does."""
-        from recollect.memory.live.facet import LiveFacet
+        from recollect.memory.live import LiveFacet
 
         return LiveFacet(self, now_us=now_us)
 
     @property
     def upkeep(self) -> UpkeepFacet:
         """Verify, doctor, export, rebuild."""
-        from recollect.memory.upkeep.facet import UpkeepFacet
+        from recollect.memory.maintenance.facet import UpkeepFacet
 
         return UpkeepFacet(self)
 
@@ -321,14 +321,14 @@ class Memory(HoldsLearned):
         observe(self.home, now_us=now_us())
         if report.state == "interrupted" or not is_due(self.home, self.config.retention.cadence, now_us=now_us()):
             return None
-        from recollect.memory.upkeep.retention import retain_after
+        from recollect.memory.maintenance.retention import retain_after
 
         return retain_after(self, opened, report)
 
     def _tell(self, evicted: EvictReport | None, report: SyncReport) -> None:
         if evicted is None:
             return
-        from recollect.memory.upkeep.retention import RetentionFacet
+        from recollect.memory.maintenance.retention import RetentionFacet
 
         known = len(evicted.notes)
         RetentionFacet(self).tell(evicted)
