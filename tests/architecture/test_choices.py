@@ -9,9 +9,9 @@ import pytest
 
 from recollect.cli import steps
 from recollect.cli.commands import docs, embed, evict, forget, sync, usage
-from recollect.cli.learned import running
-from recollect.cli.render.learned import learnings
-from recollect.cli.render.looking_after import retention
+from recollect.cli.entries import running
+from recollect.cli.render.learnings import learnings
+from recollect.cli.render.maintenance import retention
 from recollect.cli.render.retro.document import INTERVENTIONS
 from recollect.erasure.retention.choice import Reason
 from recollect.insights.decisions import confirmed

@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from recollect.cli.render.looking_after.health import print_doctor
+from recollect.cli.render.maintenance.health import print_doctor
 from recollect.cli.render.memory import print_stats, print_usage
 from recollect.cli.render.upkeep import print_exported, print_sync, print_verify
 from recollect.memory import (

@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from recollect.cli.commands.schema import result_types
-from recollect.cli.render.live.status import print_status
+from recollect.cli.render.live import print_status
 from recollect.config import Config, ContextConfig, LearningConfig
 from recollect.ingest.keeper.status import Counters
 from recollect.insights.learnings.queue.pause import Pause, keep_pause

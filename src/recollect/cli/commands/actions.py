@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from recollect.cli.entries.listing import ALL, STATES, place_of, show, states_of
 from recollect.cli.groups import noun
-from recollect.cli.learned.listing import ALL, STATES, place_of, show, states_of
 from recollect.cli.options import json_option, limit_option, open_memory
 from recollect.clock import now_us
 from recollect.model.learnings.learnings import GIVEN_STATES, Priority

@@ -37,7 +37,7 @@ def command(target: Path, without_key: bool, as_json: bool) -> int:
     if as_json:
         write_json(report)
     else:
-        from recollect.cli.render.looking_after.copies import print_backup
+        from recollect.cli.render.maintenance.copies import print_backup
 
         print_backup(console(), report)
     return 0

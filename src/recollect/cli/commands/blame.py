@@ -45,7 +45,7 @@ def command(place: str, no_sync: bool, as_json: bool) -> int:
     if as_json:
         write_json(answer)
     else:
-        from recollect.cli.render.meaning.blame import print_blame
+        from recollect.cli.render.insights.blame import print_blame
 
         print_blame(console(), answer, number=number, now_us=now_us())
     return 0 if answer.blame.found is not None else 1

@@ -79,7 +79,7 @@ def log(session: str, limit: int, as_json: bool) -> int:
     if as_json:
         write_json(blocks)
     else:
-        from recollect.cli.render.learned.given import print_given
+        from recollect.cli.render.learnings.given import print_given
 
         print_given(console(), blocks)
     return 0 if blocks else 1
@@ -106,7 +106,7 @@ def init(is_dry_run: bool, as_json: bool) -> int:
     if as_json:
         write_json(begun)
     else:
-        from recollect.cli.render.learned.given import print_begun
+        from recollect.cli.render.learnings.given import print_begun
 
         print_begun(console(), begun)
     return 0

@@ -119,7 +119,7 @@ def add(
     if as_json:
         write_json(view)
     else:
-        from recollect.cli.render.meaning.decisions import print_decision
+        from recollect.cli.render.insights.decisions import print_decision
 
         print_decision(console(), view)
     return 0
@@ -138,7 +138,7 @@ def _show(answer: DecisionsAnswer, *, as_json: bool) -> int:
     if as_json:
         write_json(answer)
     else:
-        from recollect.cli.render.meaning.decisions import print_decisions
+        from recollect.cli.render.insights.decisions import print_decisions
 
         print_decisions(console(), answer)
     return 0 if answer.decisions else 1

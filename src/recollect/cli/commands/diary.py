@@ -58,7 +58,7 @@ def read(
     if as_json:
         write_json(answer)
     else:
-        from recollect.cli.render.learned.notes import print_diary
+        from recollect.cli.render.learnings.notes import print_diary
 
         print_diary(console(), answer)
     return 0 if answer.entries else 1
@@ -103,7 +103,7 @@ def write(
     if as_json:
         write_json(entry)
     else:
-        from recollect.cli.render.learned.notes import print_entry
+        from recollect.cli.render.learnings.notes import print_entry
 
         print_entry(console(), entry)
     return 0

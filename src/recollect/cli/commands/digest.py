@@ -41,7 +41,7 @@ def command(session: str, as_json: bool) -> int:
     if as_json:
         write_json(digest)
     else:
-        from recollect.cli.render.meaning.digests import print_digest
+        from recollect.cli.render.insights.digests import print_digest
         from recollect.cli.render.notes import print_notes
 
         print_digest(console(), digest)

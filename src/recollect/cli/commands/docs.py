@@ -51,7 +51,7 @@ def list_collections(as_json: bool) -> int:
     if as_json:
         write_json(views)
     else:
-        from recollect.cli.render.learned.documents import print_collections
+        from recollect.cli.render.learnings.documents import print_collections
 
         print_collections(console(), views)
     return 0 if views else 1
@@ -69,7 +69,7 @@ def add(folder: str, collection: str, is_dry_run: bool, as_json: bool) -> int:
     Example:
       recollect docs add . --collection handbook --dry-run
     """
-    from recollect.cli.render.learned.documents import pass_line
+    from recollect.cli.render.learnings.documents import pass_line
     from recollect.cli.render.progress import StageLine
 
     with open_memory() as memory:
@@ -100,7 +100,7 @@ def show(name: str, as_json: bool) -> int:
     if as_json:
         write_json(files)
     else:
-        from recollect.cli.render.learned.documents import print_files
+        from recollect.cli.render.learnings.documents import print_files
 
         print_files(console(), files)
     return 0 if files.files else 1
@@ -116,7 +116,7 @@ def refresh(name: str, as_json: bool) -> int:
     Example:
       recollect docs refresh shop-api
     """
-    from recollect.cli.render.learned.documents import pass_line
+    from recollect.cli.render.learnings.documents import pass_line
     from recollect.cli.render.progress import StageLine
 
     with open_memory() as memory:
@@ -143,7 +143,7 @@ def remove(name: str, as_json: bool) -> int:
     if as_json:
         write_json(removed)
     else:
-        from recollect.cli.render.learned.documents import print_removed
+        from recollect.cli.render.learnings.documents import print_removed
 
         print_removed(console(), removed)
     return 0
@@ -152,7 +152,7 @@ def remove(name: str, as_json: bool) -> int:
 def _finish(reports: Sequence[CollectionReport], *, as_json: bool) -> int:
     """Print what was taken in, unless that was done as JSON, and return the exit code."""
     if not as_json:
-        from recollect.cli.render.learned.documents import print_pass
+        from recollect.cli.render.learnings.documents import print_pass
 
         print_pass(console(), reports)
     is_empty = not any(report.new + report.changed + report.unchanged + report.removed for report in reports)

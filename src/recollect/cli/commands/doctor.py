@@ -26,7 +26,7 @@ def command(is_fixing: bool, is_dry_run: bool, as_json: bool) -> int:
     """
     if is_dry_run and not is_fixing:
         raise click.UsageError("--dry-run goes with --fix")
-    from recollect.cli.render.looking_after.health import print_doctor, print_fix
+    from recollect.cli.render.maintenance.health import print_doctor, print_fix
 
     with open_memory() as memory:
         if is_fixing:

@@ -39,7 +39,7 @@ def command(dry_run: bool, force: bool, as_json: bool) -> int:
     if as_json:
         write_json(report)
     else:
-        from recollect.cli.render.looking_after.retention import print_evicted
+        from recollect.cli.render.maintenance.retention import print_evicted
 
         print_evicted(console(), report)
     return EXIT_CODES[report.state]

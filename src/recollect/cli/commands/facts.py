@@ -93,7 +93,7 @@ def list_facts(words: tuple[str, ...], limit: int, as_json: bool, **options: Unp
     if as_json:
         write_json(answer)
     else:
-        from recollect.cli.render.learned.notes import print_facts
+        from recollect.cli.render.learnings.notes import print_facts
 
         print_facts(console(), answer)
     return 0 if answer.facts else 1
@@ -242,7 +242,7 @@ def contradictions(repo: str, at: str, as_json: bool) -> int:
     if as_json:
         write_json(found)
     else:
-        from recollect.cli.render.learned.notes import print_contradictions
+        from recollect.cli.render.learnings.notes import print_contradictions
 
         print_contradictions(console(), found)
     return 0 if found else 1
@@ -263,7 +263,7 @@ def seed(repo: str, as_json: bool) -> int:
     if as_json:
         write_json(report)
     else:
-        from recollect.cli.render.learned.notes import print_seeded
+        from recollect.cli.render.learnings.notes import print_seeded
 
         print_seeded(console(), report)
     return 0 if report.decisions or report.learnings else 1
@@ -319,7 +319,7 @@ def _show_added(added: FactAdded, *, as_json: bool) -> int:
     if as_json:
         write_json(added)
     else:
-        from recollect.cli.render.learned.notes import print_added
+        from recollect.cli.render.learnings.notes import print_added
 
         print_added(console(), added)
     return 0
@@ -329,7 +329,7 @@ def _show_fact(fact: Fact, *, as_json: bool) -> int:
     if as_json:
         write_json(fact)
     else:
-        from recollect.cli.render.learned.notes import print_fact
+        from recollect.cli.render.learnings.notes import print_fact
 
         print_fact(console(), fact)
     return 0

@@ -67,7 +67,7 @@ def command(*, dry_run: bool, yes: bool, is_list: bool, as_json: bool, **meant: 
     if as_json:
         write_json(report)
     else:
-        from recollect.cli.render.looking_after.forgetting import print_forgotten
+        from recollect.cli.render.maintenance.erasure import print_forgotten
 
         print_forgotten(console(), report)
     return EXIT_CODES[report.state]
@@ -88,7 +88,7 @@ def _forget(memory: Memory, selection: ForgetSelection, *, dry_run: bool, yes: b
             planned = memory.upkeep.forgetting.plan(selection, progress=progress.stage_done)
         if dry_run or planned.state == "nothing":
             return planned
-        from recollect.cli.render.looking_after.forgetting import print_forgotten
+        from recollect.cli.render.maintenance.erasure import print_forgotten
 
         print_forgotten(error_console(), planned)
         if not click.confirm("Forget it for good?", default=False, err=True):
@@ -102,7 +102,7 @@ def _list(memory: Memory, *, as_json: bool) -> int:
     if as_json:
         write_json(found)
     else:
-        from recollect.cli.render.looking_after.forgetting import print_tombstones
+        from recollect.cli.render.maintenance.erasure import print_tombstones
 
         print_tombstones(console(), found)
     return 0 if found.groups else 1

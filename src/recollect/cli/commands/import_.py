@@ -102,7 +102,7 @@ def command(
 
 def _palace(paths: tuple[Path, ...], *, dry_run: bool, as_json: bool) -> int:
     """Take a MemPalace directory over; 1 where nothing of it could be taken."""
-    from recollect.cli.render.learned.palace import PalaceProgress, print_palace
+    from recollect.cli.render.learnings.palace import PalaceProgress, print_palace
 
     if len(paths) != 1:
         raise UsageError("name one MemPalace directory", hint="recollect import --mempalace ~/.mempalace")

@@ -43,7 +43,7 @@ def status(as_json: bool) -> int:
     if as_json:
         write_json(found)
     else:
-        from recollect.cli.render.looking_after.secrets import print_key_status
+        from recollect.cli.render.maintenance.secrets import print_key_status
 
         print_key_status(console(), found)
     return 0 if found.opens else 3
@@ -80,7 +80,7 @@ def _show(change: KeyChange, *, as_json: bool) -> int:
     if as_json:
         write_json(change)
     else:
-        from recollect.cli.render.looking_after.secrets import print_key_change
+        from recollect.cli.render.maintenance.secrets import print_key_change
 
         print_key_change(console(), change)
     return 0

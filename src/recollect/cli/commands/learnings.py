@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from recollect.cli.groups import noun
-from recollect.cli.learned.listing import (
+from recollect.cli.entries.listing import (
     ALL,
     SCOPES,
     STATES,
@@ -16,6 +15,7 @@ from recollect.cli.learned.listing import (
     states_of,
     tell_why,
 )
+from recollect.cli.groups import noun
 from recollect.cli.options import json_option, limit_option, open_memory
 from recollect.model.insights.nodes import Status
 from recollect.model.learnings.learnings import GIVEN_STATES, LEARNING_KINDS, LearningKind, Scope
@@ -186,7 +186,7 @@ def ask(session: str | None, dry_run: bool, as_json: bool) -> int:
       recollect learnings ask
       recollect learnings ask claude:5f0c --dry-run
     """
-    from recollect.cli.learned import running
+    from recollect.cli.entries import running
 
     with open_memory() as memory:
         return running.ask(memory, session, is_dry_run=dry_run, as_json=as_json)
@@ -201,7 +201,7 @@ def run(as_json: bool) -> int:
     Example:
       recollect learnings run
     """
-    from recollect.cli.learned import running
+    from recollect.cli.entries import running
 
     with open_memory() as memory:
         return running.run(memory, as_json=as_json)
@@ -216,7 +216,7 @@ def status(as_json: bool) -> int:
     Example:
       recollect learnings status
     """
-    from recollect.cli.learned import running
+    from recollect.cli.entries import running
 
     with open_memory() as memory:
         return running.tell_status(memory, as_json=as_json)
@@ -232,7 +232,7 @@ def held_back(limit: int, as_json: bool) -> int:
     Example:
       recollect learnings held-back
     """
-    from recollect.cli.learned import running
+    from recollect.cli.entries import running
 
     with open_memory() as memory:
         return running.tell_held_back(memory, limit=limit, as_json=as_json)

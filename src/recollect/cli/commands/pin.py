@@ -39,7 +39,7 @@ def command(session: str | None, remove: bool, as_json: bool) -> int:
     if as_json:
         write_json(pins)
     else:
-        from recollect.cli.render.looking_after.retention import print_pins
+        from recollect.cli.render.maintenance.retention import print_pins
 
         print_pins(console(), pins)
     return 0 if is_found and (pins or session is not None) else 1

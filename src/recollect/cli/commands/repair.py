@@ -27,7 +27,7 @@ def command(source: Path | None, is_dry_run: bool, as_json: bool) -> int:
       recollect repair --dry-run
       recollect repair --from /media/disk/memory
     """
-    from recollect.cli.render.looking_after.health import print_fix, print_repair
+    from recollect.cli.render.maintenance.health import print_fix, print_repair
 
     with open_memory() as memory:
         out = console()

@@ -34,7 +34,7 @@ def command(source: Path, home: Path | None, force: bool, keep: bool, as_json: b
     if as_json:
         write_json(report)
     else:
-        from recollect.cli.render.looking_after.copies import print_restored
+        from recollect.cli.render.maintenance.copies import print_restored
 
         print_restored(console(), report)
     return 0

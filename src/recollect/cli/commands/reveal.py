@@ -62,7 +62,7 @@ def command(session: str | None, limit: int, first: int, as_json: bool, **flags:
     if as_json:
         write_json(shown)
     else:
-        from recollect.cli.render.looking_after.secrets import print_revealed
+        from recollect.cli.render.maintenance.secrets import print_revealed
 
         print_revealed(console(), shown)
     return 0
@@ -95,7 +95,7 @@ def _log(memory: Memory, limit: int, *, as_json: bool) -> int:
     if as_json:
         write_json(entries)
     else:
-        from recollect.cli.render.looking_after.secrets import print_log
+        from recollect.cli.render.maintenance.secrets import print_log
 
         print_log(console(), entries)
     return 0 if entries else 1

@@ -106,7 +106,7 @@ def _show(report: ServiceReport, *, as_json: bool) -> int:
     if as_json:
         write_json(report)
     else:
-        from recollect.cli.render.looking_after.service import print_service
+        from recollect.cli.render.maintenance.service import print_service
 
         print_service(console(), report)
     if not report.ok:

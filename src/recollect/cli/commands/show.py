@@ -84,7 +84,7 @@ def _show_entry(cited: str, *, limit: int, first: int, no_sync: bool, as_json: b
     if as_json:
         write_json(view)
     else:
-        from recollect.cli.render.learned.entries import print_entry
+        from recollect.cli.render.learnings.entries import print_entry
 
         print_entry(console(), view, now_us=now_us(), focus=focus)
     return 0

@@ -84,7 +84,7 @@ def storage(as_json: bool) -> int:
     if as_json:
         write_json(found)
     else:
-        from recollect.cli.render.looking_after.retention import print_storage
+        from recollect.cli.render.maintenance.retention import print_storage
 
         print_storage(console(), found)
     return 0

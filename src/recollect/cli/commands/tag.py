@@ -41,7 +41,7 @@ def command(session: str | None, names: tuple[str, ...], remove: bool, name: str
     if as_json:
         write_json(tags)
     else:
-        from recollect.cli.render.learned.notes import print_tags
+        from recollect.cli.render.learnings.notes import print_tags
 
         print_tags(console(), tags)
     return 0 if tags or remove else 1

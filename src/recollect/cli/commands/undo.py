@@ -34,7 +34,7 @@ def command(batch: str | None, is_list: bool, as_json: bool) -> int:
     if as_json:
         write_json(report)
     else:
-        from recollect.cli.render.learned.notes import print_undone
+        from recollect.cli.render.learnings.notes import print_undone
 
         print_undone(console(), report)
     return 0
@@ -44,7 +44,7 @@ def _list(batches: tuple[Batch, ...], *, as_json: bool) -> int:
     if as_json:
         write_json(batches)
     else:
-        from recollect.cli.render.learned.notes import print_batches
+        from recollect.cli.render.learnings.notes import print_batches
 
         print_batches(console(), batches)
     return 0 if batches else 1

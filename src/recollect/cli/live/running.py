@@ -76,7 +76,7 @@ def tell_status(*, as_json: bool) -> int:
     if as_json:
         write_json(answer)
     else:
-        from recollect.cli.render.live.status import print_status
+        from recollect.cli.render.live import print_status
 
         print_status(console(), answer)
     codes: dict[DaemonState, int] = {"running": 0, "not running": NOT_RUNNING, "failing": 3, "not answering": 3}

@@ -38,7 +38,7 @@ def show(found: Sequence[Learning], *, limit: int | None = None, as_json: bool) 
     if as_json:
         write_json(tuple(shown))
     else:
-        from recollect.cli.render.learned.learnings import print_learnings
+        from recollect.cli.render.learnings.learnings import print_learnings
 
         print_learnings(console(), shown, has_more=len(found) > len(shown))
     return 0 if shown else 1
@@ -49,7 +49,7 @@ def show_one(learning: Learning, *, as_json: bool) -> int:
     if as_json:
         write_json(learning)
     else:
-        from recollect.cli.render.learned.learnings import print_learning
+        from recollect.cli.render.learnings.learnings import print_learning
 
         print_learning(console(), learning)
     return 0
@@ -61,7 +61,7 @@ def tell_why(memory: Memory, name: str, *, as_json: bool) -> int:
     if as_json:
         write_json(why)
     else:
-        from recollect.cli.render.learned.learnings import print_why
+        from recollect.cli.render.learnings.learnings import print_why
 
         print_why(console(), why)
     return 0

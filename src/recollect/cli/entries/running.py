@@ -22,7 +22,7 @@ def run(memory: Memory, *, as_json: bool) -> int:
     if as_json:
         write_json(report)
     else:
-        from recollect.cli.render.learned.learnings import print_run
+        from recollect.cli.render.learnings.learnings import print_run
 
         print_run(console(), report)
     return EXIT_CODES[report.state]
@@ -40,7 +40,7 @@ def ask(memory: Memory, session: str | None, *, is_dry_run: bool, as_json: bool)
         if as_json:
             write_json(preview)
         else:
-            from recollect.cli.render.learned.learnings import print_preview
+            from recollect.cli.render.learnings.learnings import print_preview
 
             print_preview(console(), preview)
         return 0 if preview.questions else 1
@@ -55,7 +55,7 @@ def ask(memory: Memory, session: str | None, *, is_dry_run: bool, as_json: bool)
     if as_json and failure is None:
         write_json(report)
     elif not as_json:
-        from recollect.cli.render.learned.learnings import print_run
+        from recollect.cli.render.learnings.learnings import print_run
 
         report.notes = [note for note in report.notes if note != str(failure)]  # it is told as an error
         print_run(console(), report)
@@ -70,7 +70,7 @@ def tell_status(memory: Memory, *, as_json: bool) -> int:
     if as_json:
         write_json(status)
     else:
-        from recollect.cli.render.learned.learnings import print_learn_status
+        from recollect.cli.render.learnings.learnings import print_learn_status
 
         print_learn_status(console(), status)
     return 0
@@ -82,7 +82,7 @@ def tell_held_back(memory: Memory, *, limit: int, as_json: bool) -> int:
     if as_json:
         write_json(found)
     else:
-        from recollect.cli.render.learned.learnings import print_held_back
+        from recollect.cli.render.learnings.learnings import print_held_back
 
         print_held_back(console(), found)
     return 0 if found else 1

@@ -1,1 +1,0 @@
-"""What a daemon tells, for people."""
