@@ -33,7 +33,7 @@ from recollect.model.learnings.learnings import LearningKind, Priority, Scope
 from recollect.recall.context.learnings import score as scoring
 from recollect.recall.context.sources import ContextEvent
 from recollect.store.ports import UsageBy
-from tests.upkeep.service.jobs import job
+from tests.maintenance.service.jobs import job
 
 
 def field(struct: Any, name: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from recollect.memory import Memory
-from tests.pipeline.entries.noted import draft, put
+from tests.ingest.entries.noted import draft, put
 
 
 @pytest.fixture

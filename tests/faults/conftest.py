@@ -9,7 +9,7 @@ import pytest
 from tests.faults.support.nursery import Nursery
 from tests.faults.support.trials import Bench
 from tests.faults.support.worlds import make_world
-from tests.pipeline.conftest import world
+from tests.ingest.conftest import world
 
 __all__ = ["bench", "world"]
 

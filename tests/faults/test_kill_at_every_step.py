@@ -42,7 +42,7 @@ def test_a_restore_that_is_killed_between_two_folders_is_finished_by_the_next_re
 
 KILLED_ELSEWHERE = {
     "setup": "tests/setup/test_carrying_out.py",
-    "service": "tests/upkeep/service/test_service_work.py",
+    "service": "tests/maintenance/service/test_service_work.py",
     "hook": "tests/hook/test_processes.py",
     "otlp": "tests/serve/test_otlp.py",
     "mcp": "tests/serve/mcp",

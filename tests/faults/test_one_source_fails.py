@@ -12,7 +12,7 @@ from recollect.config import AgentConfig, Config, DistillConfig, IngestConfig
 from recollect.errors import BrokenInvariant
 from recollect.ingest.worker import pool, worker
 from recollect.memory import Memory
-from tests.pipeline.conftest import World
+from tests.ingest.conftest import World
 
 PROGRAM = """
 import os, sys

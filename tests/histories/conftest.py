@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.pipeline.conftest import world
+from tests.ingest.conftest import world
 
 __all__ = ["world"]

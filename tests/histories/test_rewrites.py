@@ -9,7 +9,7 @@ import pytest
 
 from recollect.store.sqlite.erasure.policy import write_mark
 from recollect.testing.builders import ClaudeTranscript
-from tests.pipeline.conftest import World
+from tests.ingest.conftest import World
 
 
 def revisions(world: World, uid: str) -> list[bytes]:

@@ -17,7 +17,7 @@ from recollect.index.vectors.embed import LOCK_NAME
 from recollect.memory import Memory
 from recollect.store.sqlite import IngestLock
 from recollect.testing.builders import ClaudeTranscript
-from tests.pipeline.conftest import World, world
+from tests.ingest.conftest import World, world
 
 __all__ = ["world"]
 

@@ -10,9 +10,9 @@ from recollect.store.sqlite.connection import open_database
 from recollect.store.sqlite.entries.writer import put_entries
 from recollect.store.sqlite.notes.diary import put_diary
 from recollect.store.sqlite.notes.facts import put_fact
-from tests.pipeline.entries.noted import draft
+from tests.erasure.forget.test_learned import add_learning, add_waiting
+from tests.ingest.entries.noted import draft
 from tests.privacy.test_renewal import OWN, SECRET, Home
-from tests.upkeep.forgetting.test_learned import add_learning, add_waiting
 
 
 def test_no_row_no_entry_and_no_term_keeps_what_is_a_secret_now(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ REQUIREMENTS = (
             "promises/test_lossless.py::test_any_bytes_come_back_exactly_also_after_the_file_is_gone",
             "promises/test_lossless.py::test_every_kind_of_source_comes_back_exactly",
             "histories/test_histories.py::test_any_history_of_files_is_kept_and_told_once",
-            "pipeline/test_sync.py::test_a_file_replaced_under_the_same_name_keeps_the_old_one",
+            "ingest/test_sync.py::test_a_file_replaced_under_the_same_name_keeps_the_old_one",
         ),
     ),
     Requirement(
@@ -53,8 +53,8 @@ REQUIREMENTS = (
         "lossless.eviction",
         "Only a reported eviction or a `forget` takes raw bytes away, and `verify` counts those as such.",
         (
-            "upkeep/retention/test_sweeping.py::test_an_evicted_session_keeps_its_meaning_and_is_found",
-            "upkeep/forgetting/test_forgetting.py::test_a_whole_session_is_nowhere_and_all_others_are_as_they_were",
+            "erasure/retention/test_sweeping.py::test_an_evicted_session_keeps_its_meaning_and_is_found",
+            "erasure/forget/test_forgetting.py::test_a_whole_session_is_nowhere_and_all_others_are_as_they_were",
         ),
     ),
     Requirement(
@@ -73,7 +73,7 @@ REQUIREMENTS = (
     Requirement(
         "deterministic.rebuild",
         "What is derived anew from the archive is what was derived from the files.",
-        ("pipeline/test_sync.py::test_a_rebuild_from_the_archive_alone_gives_the_same_memory",),
+        ("ingest/test_sync.py::test_a_rebuild_from_the_archive_alone_gives_the_same_memory",),
     ),
     Requirement(
         "deterministic.nodes",
@@ -81,9 +81,9 @@ REQUIREMENTS = (
         (
             "promises/test_deterministic.py::test_nodes_and_digests_do_not_depend_on_cuts_slices_or_the_home",
             "promises/test_deterministic.py::test_a_rebuild_gives_the_same_nodes_and_when_they_were_recorded",
-            "pipeline/distill/test_distilling.py::test_in_whatever_pieces_it_came_the_nodes_are_the_same",
-            "pipeline/distill/test_distilling.py::test_a_rebuild_without_the_old_database_says_the_same",
-            "pipeline/distill/test_distilling.py::test_a_session_of_two_sources_has_one_order_whichever_came_first",
+            "ingest/insights/test_distilling.py::test_in_whatever_pieces_it_came_the_nodes_are_the_same",
+            "ingest/insights/test_distilling.py::test_a_rebuild_without_the_old_database_says_the_same",
+            "ingest/insights/test_distilling.py::test_a_session_of_two_sources_has_one_order_whichever_came_first",
         ),
     ),
     Requirement(
@@ -91,16 +91,16 @@ REQUIREMENTS = (
         "Every node names the exact bytes that it was made of, and `verify` says where that does not hold.",
         (
             "promises/test_lossless.py::test_verify_names_a_node_whose_evidence_is_not_what_it_was",
-            "pipeline/distill/test_distilling.py::test_an_analysis_gives_decisions_with_episodes_and_evidence",
+            "ingest/insights/test_distilling.py::test_an_analysis_gives_decisions_with_episodes_and_evidence",
         ),
     ),
     Requirement(
         "deterministic.history",
         "What was decided stays: what is not given any more is revoked, not deleted, also through a rebuild.",
         (
-            "pipeline/distill/test_distilling.py::test_a_decision_whose_words_changed_is_revoked_and_not_deleted",
-            "pipeline/distill/test_distilling.py::test_a_rebuild_says_the_same_and_keeps_what_was_revoked_and_added",
-            "recall/distilled/test_decisions.py::test_what_was_known_at_a_time_is_what_had_been_taken_in_by_then",
+            "ingest/insights/test_distilling.py::test_a_decision_whose_words_changed_is_revoked_and_not_deleted",
+            "ingest/insights/test_distilling.py::test_a_rebuild_says_the_same_and_keeps_what_was_revoked_and_added",
+            "recall/insights/test_decisions.py::test_what_was_known_at_a_time_is_what_had_been_taken_in_by_then",
         ),
     ),
     Requirement(
@@ -109,16 +109,16 @@ REQUIREMENTS = (
         (
             "faults/test_kill.py::test_kill_9_at_random_moments_leaves_the_same_memory_in_the_end",
             "faults/test_kill.py::test_an_interrupted_sync_keeps_what_it_has_and_says_so",
-            "pipeline/test_bad_input.py::test_a_full_disk_is_said_in_one_line_and_nothing_stored_is_lost",
-            "pipeline/distill/test_distilling.py::test_killed_at_any_step_it_goes_on_and_comes_to_the_same",
+            "ingest/test_bad_input.py::test_a_full_disk_is_said_in_one_line_and_nothing_stored_is_lost",
+            "ingest/insights/test_distilling.py::test_killed_at_any_step_it_goes_on_and_comes_to_the_same",
         ),
     ),
     Requirement(
         "crash_safe.idempotent",
         "A step that has nothing to do writes nothing.",
         (
-            "pipeline/distill/test_distilling.py::test_the_same_run_twice_changes_nothing",
-            "pipeline/test_sync.py::test_a_second_sync_writes_nothing",
+            "ingest/insights/test_distilling.py::test_the_same_run_twice_changes_nothing",
+            "ingest/test_sync.py::test_a_second_sync_writes_nothing",
             "histories/test_histories.py::test_any_history_of_files_is_kept_and_told_once",
         ),
     ),
@@ -166,15 +166,15 @@ REQUIREMENTS = (
         "Memory does not grow with the size of a file.",
         (
             "promises/test_bounded.py::test_memory_does_not_grow_with_the_size_of_a_file",
-            "pipeline/test_bad_input.py::test_a_hundred_megabyte_line_is_archived_in_pieces_and_never_decoded",
+            "ingest/test_bad_input.py::test_a_hundred_megabyte_line_is_archived_in_pieces_and_never_decoded",
         ),
     ),
     Requirement(
         "bounded.disk",
         "Disk is bounded by a budget.",
         (
-            "upkeep/retention/test_choosing.py::test_the_budget_takes_the_first_analysed_first_and_stops_in_time",
-            "upkeep/retention/test_sweeping.py::test_large_results_go_alone_where_that_is_enough",
+            "erasure/retention/test_choosing.py::test_the_budget_takes_the_first_analysed_first_and_stops_in_time",
+            "erasure/retention/test_sweeping.py::test_large_results_go_alone_where_that_is_enough",
         ),
     ),
     Requirement(
@@ -215,7 +215,7 @@ REQUIREMENTS = (
     Requirement(
         "private.re_derived",
         "What an older version derived is derived anew when it improves.",
-        ("pipeline/test_sync.py::test_a_newer_parser_derives_what_is_stored_anew_from_the_archive",),
+        ("ingest/test_sync.py::test_a_newer_parser_derives_what_is_stored_anew_from_the_archive",),
     ),
     Requirement(
         "honest.not_remembered",

@@ -21,8 +21,8 @@ from recollect.maintenance.doctor import home as health
 from recollect.maintenance.doctor import recent as lately
 from recollect.memory import Check
 from recollect.store.sqlite.audit import add_audit
-from tests.pipeline import conftest as homes
-from tests.pipeline.conftest import World
+from tests.ingest import conftest as homes
+from tests.ingest.conftest import World
 
 
 def test_words_that_are_nowhere_are_said_to_be_nowhere(world: World) -> None:

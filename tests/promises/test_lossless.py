@@ -18,7 +18,7 @@ from recollect.model.insights.nodes import Decision
 from recollect.store.sqlite.insights.codec import pack_node
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from recollect.testing.strategies import any_transcript
-from tests.pipeline.conftest import World
+from tests.ingest.conftest import World
 
 
 def given_back(memory: Memory, path: Path, revision: int | None = None) -> bytes:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipeline.conftest import World
+from tests.ingest.conftest import World
 
 CREDENTIALS = (
     "claude/.credentials.json",

@@ -14,7 +14,7 @@ import pytest
 
 from recollect.config import Config
 from recollect.memory import ContextFacet, Memory
-from tests.pipeline.conftest import World
+from tests.ingest.conftest import World
 from tests.recall.context.conftest import Session, Shop, shop
 
 __all__ = ["shop"]

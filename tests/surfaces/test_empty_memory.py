@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.pipeline.conftest import World
+from tests.ingest.conftest import World
 
 
 def test_an_empty_memory_answers(world: World) -> None:

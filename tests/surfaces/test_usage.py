@@ -15,7 +15,7 @@ import pytest
 from recollect.memory import Memory, UsageBy
 from recollect.model.usage import UsageTotals
 from recollect.testing.builders import CodexRollout, stable_uuid
-from tests.pipeline.conftest import World
+from tests.ingest.conftest import World
 
 MODEL = "claude-sonnet-4-5-20250929"
 BY: tuple[UsageBy, ...] = ("session", "day", "repo", "model", "agent")

@@ -14,7 +14,7 @@ from recollect.model.events import Event
 from recollect.model.payloads import FileEdit, ToolCall
 from recollect.recall.blame import MAX_EDITS, Blame, BoundDecision, RecordedEdit, blame
 from recollect.testing.builders import CodexRollout
-from tests.distill.episodes.stories import Story
+from tests.insights.episodes.stories import Story
 
 DECISION = BoundDecision("decision:1", "use addition", "adopt", 0.7)
 

@@ -9,7 +9,7 @@ import pytest
 
 from recollect.memory import ContextBlock
 from recollect.testing.builders import ClaudeTranscript
-from tests.pipeline.conftest import World, world
+from tests.ingest.conftest import World, world
 
 __all__ = ["Shop", "shop", "world"]
 

@@ -26,7 +26,7 @@ from recollect.memory import ContextFacet, Memory
 from recollect.recall.context import ready as keeping
 from recollect.store.sqlite import open_writer
 from tests.hook.processes import drops, run
-from tests.pipeline.conftest import World
+from tests.ingest.conftest import World
 from tests.recall.context.conftest import Session, Shop, shop
 from tests.recall.context.learned import change, keep, learned, write_diary
 from tests.surfaces.test_context import log, start

@@ -14,7 +14,7 @@ from recollect.store.ports import EventFilter
 from recollect.store.sqlite import SqliteReader
 from recollect.store.sqlite.connection import open_database
 from recollect.store.sqlite.entries.writer import put_entries, remove_entries
-from tests.pipeline.entries.noted import draft, put, remove
+from tests.ingest.entries.noted import draft, put, remove
 
 
 def numbers(reader: SqliteReader, **where: Any) -> set[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from recollect.testing.builders import ClaudeTranscript
-from tests.pipeline.conftest import World
+from tests.ingest.conftest import World
 from tests.recall.context.conftest import Shop, shop
 
 __all__ = ["shop"]

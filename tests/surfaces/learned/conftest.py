@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cli.conftest import recollect
-from tests.pipeline.conftest import world
+from tests.ingest.conftest import world
 from tests.recall.context.conftest import Session, Shop, shop
 
 __all__ = ["recollect", "shop", "told", "world"]

@@ -11,7 +11,7 @@ import pytest
 from recollect.errors import UnknownName
 from recollect.memory import Memory
 from recollect.serve.mcp.answering.pages import size
-from tests.pipeline.entries.noted import draft, put
+from tests.ingest.entries.noted import draft, put
 from tests.serve.mcp.homes import Machine
 from tests.serve.mcp.test_answers import Asked
 

@@ -1,7 +1,0 @@
-"""The homes and the memory that are followed."""
-
-from __future__ import annotations
-
-from tests.pipeline.conftest import world
-
-__all__ = ["world"]

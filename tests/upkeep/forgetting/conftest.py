@@ -1,8 +1,0 @@
-"""A memory with sessions to forget."""
-
-from __future__ import annotations
-
-from tests.capture.conftest import desk, small_steps
-from tests.pipeline.conftest import world
-
-__all__ = ["desk", "small_steps", "world"]
