@@ -1,4 +1,4 @@
-"""The spool of hooks as it lies there: how many drops wait, what was put aside. `ingest.spooled_events` takes them in."""
+"""The spool of hooks as it lies there: how many events wait, what was put aside. `ingest.spooled_events` reads them."""
 
 from __future__ import annotations
 

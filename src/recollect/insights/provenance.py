@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
 from recollect.errors import ArchiveError, RawGone
-from recollect.maintenance.reports import LedgerDefect
 from recollect.model.events import SourceLocation
 from recollect.model.insights.nodes import CommandRef, Decision, EditRef, Episode, Evidence, Node, RunOfTests
+from recollect.model.records import LedgerDefect
 from recollect.store.ports import Reader
 
 MAX_DEFECTS = 2000

@@ -7,20 +7,7 @@ from typing import Literal
 import msgspec
 
 from recollect.insights.learnings.queue.pause import Pause
-
-
-class LedgerDefect(msgspec.Struct, frozen=True):
-    """One thing that is not as it should be, with its place."""
-
-    code: str
-    detail: str
-    source_id: str = ""
-    path: str = ""
-    revision: int = 0
-    record_index: int = -1
-    offset_bytes: int = -1
-    is_loss: bool = False
-    """True: stored bytes are missing or damaged. False: the agent wrote something unreadable; it is kept."""
+from recollect.model.records import LedgerDefect
 
 
 class SourceLedger(msgspec.Struct, frozen=True):

@@ -18,8 +18,9 @@ from recollect.errors import ArchiveError
 from recollect.ingest.completeness import untold
 from recollect.ingest.damage import check
 from recollect.insights.provenance import ProvenanceCheck
-from recollect.maintenance.reports import LedgerDefect, SourceLedger, VerifyReport
+from recollect.maintenance.reports import SourceLedger, VerifyReport
 from recollect.model.insights.nodes import Node
+from recollect.model.records import LedgerDefect
 from recollect.store.ports import EventPlace, LedgerRow, Reader
 
 Progress = Callable[[int, int], None]

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
         Exported,
         ExportFormat,
         Fix,
-        LedgerDefect,
         SourceLedger,
         VerifyReport,
     )
@@ -100,6 +99,7 @@ if TYPE_CHECKING:
     from recollect.memory.setup import PreparedSetup, SetupFacet
     from recollect.memory.spool import Spooled, SpoolFacet
     from recollect.memory.usage import UsageFacet
+    from recollect.model.records import LedgerDefect
     from recollect.model.usage import UsageReport, UsageRow, UsageTotals
     from recollect.recall.answers import (
         AgentStats,
@@ -172,6 +172,7 @@ _NAMES = {
     "recollect.memory.ingest": "REFRESH_EVERY_S",
     "recollect.memory.maintenance.facet": "UpkeepFacet",
     "recollect.memory.usage": "UsageFacet",
+    "recollect.model.records": "LedgerDefect",
     "recollect.model.usage": "UsageReport UsageRow UsageTotals",
     "recollect.insights.notes.contradictions": "Contradiction",
     "recollect.insights.notes.diary": "NewEntry",
@@ -206,7 +207,7 @@ _NAMES = {
     "recollect.maintenance.backup.reports": "BackupReport RestoreReport",
     "recollect.erasure.reports": "ForgetReport ForgetSelection ForgottenList SessionToForget",
     "recollect.maintenance.reports": (
-        "Check DeepPart DoctorReport Fix ExportFormat Exported LedgerDefect SourceLedger VerifyReport"
+        "Check DeepPart DoctorReport Fix ExportFormat Exported SourceLedger VerifyReport"
     ),
     "recollect.store.sqlite.audit": "AuditEntry",
     "recollect.erasure.retention.reports": "EvictReport Pin StorageLine StorageReport",

@@ -19,7 +19,7 @@ from recollect.errors import IndexUnavailable, RecollectError, SchemaTooNew, Sou
 from recollect.index.text_index import TextIndex
 from recollect.memory.names import hide_secret_names, note_secret_names
 from recollect.paths import DATABASE_NAME, HOME_VARIABLE
-from recollect.store.home import Home
+from recollect.store.home import Home, make_home
 from recollect.store.lazy_archive import LazyRedactor
 from recollect.store.ports import Reader
 from recollect.units import plural
@@ -451,13 +451,3 @@ class TakesIn(ABC):
             TextIndex.open(self._folders.index).build_vocabularies()
         except IndexUnavailable as error:
             report.notes.append(f"words for infix questions could not be listed: {error}")
-
-
-def make_home(folder: Path) -> None:
-    """Make a home folder, private to its owner. Raises StoreError when that cannot be done."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        raise StoreError(
-            f"cannot make the memory's folder {folder}: {error.strerror}", hint="set RECOLLECT_HOME to another place"
-        ) from error

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 CONFIGURATION_CHANGED = "the configuration was changed since it started: `recollect up --stop`, then start it again"
 
 
-class KeptMemory(LiveMemory, WorkingMemory, Protocol):
+class KeptMemory(WorkingMemory, LiveMemory, Protocol):
     """What the facet needs of an open memory."""
 
     keeper: Callable[[], tuple[str, ...]] | None

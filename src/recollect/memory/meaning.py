@@ -137,7 +137,7 @@ class TellsMeaning(TakesIn):
             return
         if report.state == "interrupted":
             return
-        from recollect.memory.insights.distilling import distill_after
+        from recollect.ingest.insights.run import distill_after
 
         distill_after(self, opened, request, report)
 

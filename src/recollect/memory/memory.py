@@ -18,13 +18,13 @@ from recollect.config import Config, load_config
 from recollect.errors import IndexUnavailable, StoreLocked, UnknownName
 from recollect.index.text_index import TextIndex
 from recollect.memory.holdings import HoldsLearned
-from recollect.memory.ingest import make_home
 from recollect.memory.names import hide_secret_names
 from recollect.paths import DATABASE_NAME, RESTORE_FOLDER, RESTORE_READY, config_file, home_dir, home_of_store
 from recollect.recall.answers import AgentStats, SearchAnswer, SessionPage, Stats, StorageStats, Timeline, TimelineEntry
 from recollect.recall.coverage import partly, unsearched
 from recollect.recall.meaning import Meaning
 from recollect.recall.search import Searcher
+from recollect.store.home import make_home
 from recollect.store.lazy_archive import LazyArchive, LazyRedactor
 from recollect.store.ports import EventFilter, Reader
 from recollect.store.sqlite import open_reader

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from recollect.errors import StoreError
 from recollect.paths import DATABASE_NAME, SPOOL_FOLDER
 from recollect.wire import IMPORT_FOLDER
 
@@ -40,6 +41,16 @@ class Home:
         """Return the bytes on disk of database, archive and index."""
         database = (self.folder / f"{DATABASE_NAME}{suffix}" for suffix in ("", "-wal"))
         return self.archive_bytes() + self.index_bytes() + sum(_file_bytes(p) for p in database)
+
+
+def make_home(folder: Path) -> None:
+    """Make a home folder, private to its owner. Raises StoreError when that cannot be done."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StoreError(
+            f"cannot make the memory's folder {folder}: {error.strerror}", hint="set RECOLLECT_HOME to another place"
+        ) from error
 
 
 def _tree_bytes(folder: Path) -> int:

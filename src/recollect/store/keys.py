@@ -6,8 +6,8 @@ SEQ_BITS = 24
 """Bits of an event key that hold the seq: at most 16,777,216 events in a session."""
 
 ENTRY_BASE = 1 << 38
-"""Added to an entry's number (`model.learnings.entries`) where the index wants a session's: no session has so high a one,
-and a key made of it is still a positive 64-bit integer."""
+"""Added to an entry's number (`model.learnings.entries`) where the index wants a session's: no session has so high
+a one, and a key made of it is still a positive 64-bit integer."""
 
 ROLES: tuple[str, ...] = ("user", "assistant", "tool", "system")
 """Every role; the position is the code in `EventDraft.role`, so the order never changes."""

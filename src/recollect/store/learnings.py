@@ -1,7 +1,8 @@
 """What was learned, as the store takes and gives it: typed protocols and plain data, implemented by each backend.
 
 A learning is what all sessions that speak of it say together, and what a person said of it: `Sighting` is one session's
-part of that, `Verdict` the person's. Both are kept; the learning itself is computed of them (`insights.learnings.corroboration`).
+part of that, `Verdict` the person's. Both are kept; `insights.learnings.corroboration` computes the learning
+from them.
 Work that waits is a `Job` in the same database, so that results and the end of the work are one transaction.
 """
 

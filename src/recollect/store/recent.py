@@ -97,7 +97,7 @@ class RecentDecision(msgspec.Struct, frozen=True):
 class RecentLearning(msgspec.Struct, frozen=True):
     """A learning that holds, as a line tells it. Times in UTC microseconds.
 
-    authors: who wrote its evidence, see `model.learnings.learnings.Author`; empty: a person said it to the memory itself.
+    authors: who wrote its evidence, see `model.learnings.learnings.Author`; empty: a person told the memory itself.
     citation: `session_uid#seq` of its newest evidence, "" without any. ts: of that; first_at: when it was first said.
     """
 

@@ -12,7 +12,7 @@ import pytest
 
 from recollect.errors import SettingsError, UsageError
 from recollect.maintenance.service.service import Service
-from recollect.memory.ingest import make_home
+from recollect.store.home import make_home
 from tests.maintenance.service.jobs import CRONTAB, LOGINCTL, SYSTEMCTL, Programs
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="systemd and cron, as Linux has them")

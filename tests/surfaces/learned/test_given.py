@@ -17,11 +17,11 @@ from rich.console import Console
 from recollect.cli.commands.schema import result_types
 from recollect.cli.render.live import print_status
 from recollect.config import Config, ContextConfig, LearningConfig
+from recollect.ingest.keeper.learning import learning_now
 from recollect.ingest.keeper.status import Counters
 from recollect.insights.learnings.queue.pause import Pause, keep_pause
 from recollect.insights.learnings.user_file import find_region
 from recollect.memory import ContextFacet, LearningNow, LiveStatus
-from recollect.memory.learnings.health import learning_now
 from recollect.recall.context.learnings.block import SOUL_TEXT
 from recollect.recall.context.learnings.person_files import fronts, person_files
 from recollect.serve.daemon.asking import DaemonAnswer

@@ -1,7 +1,7 @@
 """What an agent's `install.py` declares: where its settings are and what of ours belongs there.
 
 Every `agents/<slug>/install.py` has one constant `INSTALL: Install`; `catalogue` lists them. All of it is data
-and pure functions: `maintenance.setup` resolves the places, makes the plan, shows it, applies it and takes it out again.
+and pure functions: `maintenance.setup` resolves the places, makes the plan, shows it, applies it and takes it out.
 What an agent cannot do is `Unsupported` with the reason, never an omission.
 """
 

@@ -13,9 +13,11 @@ from recollect.ingest.keeper.attempts import Attempts
 
 if TYPE_CHECKING:
     from recollect.erasure.retention.reports import EvictReport
-    from recollect.memory.embedding import EmbeddingFacet
-    from recollect.memory.insights.distilling import DistillingFacet
-    from recollect.memory.learnings import LearnFacet
+    from recollect.index.vectors.embed import EmbedReport
+    from recollect.ingest.insights.distill import DistillReport
+    from recollect.ingest.learnings.extract import LearnReport
+    from recollect.ingest.learnings.run import Answered
+    from recollect.ingest.learnings.views import LearnStatus
 
 READY_AFTER_S = 1.0
 """After a change a session's start has an answer again this soon."""
@@ -40,6 +42,34 @@ SWEEP_FOR_S = 5.0
 _NEVER = float("inf")
 
 
+class Analysing(Protocol):
+    """Analyses sessions, see `memory.distilling`."""
+
+    def run(self, *, max_seconds: float | None, should_stop: Callable[[], bool] | None) -> DistillReport: ...
+
+
+class Embedding(Protocol):
+    """Makes vectors, see `memory.embedding`."""
+
+    @property
+    def is_on(self) -> bool: ...
+    def is_stale(self) -> bool: ...
+    def run(self, *, max_seconds: float | None) -> EmbedReport: ...
+    def stop(self) -> None: ...
+
+
+class Learning(Protocol):
+    """Learns from sessions and asks a model, see `memory.learn`."""
+
+    @property
+    def asks_model(self) -> bool: ...
+    def run(
+        self, *, max_seconds: float | None, should_stop: Callable[[], bool] | None, is_patient: bool
+    ) -> LearnReport: ...
+    def ask(self, *, max_seconds: float | None, should_stop: Callable[[], bool] | None) -> Answered: ...
+    def status(self) -> LearnStatus: ...
+
+
 class WorkingMemory(Protocol):
     """What this work needs of an open memory."""
 
@@ -47,11 +77,11 @@ class WorkingMemory(Protocol):
     config: Config
 
     @property
-    def distilling(self) -> DistillingFacet: ...
+    def distilling(self) -> Analysing: ...
     @property
-    def embedding(self) -> EmbeddingFacet: ...
+    def embedding(self) -> Embedding: ...
     @property
-    def learn(self) -> LearnFacet: ...
+    def learn(self) -> Learning: ...
     def make_ready(self) -> None: ...
 
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from recollect import __version__
 from recollect.agents.registry import adapters_with
 from recollect.capture.watch.notified import STEP_MS
 from recollect.capture.watch.plan import WatchPlan
@@ -26,18 +25,18 @@ from recollect.ingest.keeper.attempts import Attempts
 from recollect.ingest.keeper.client import BEHIND, SETTLE_S
 from recollect.ingest.keeper.clock_jumps import Clocks
 from recollect.ingest.keeper.document_watch import DocumentWatch
+from recollect.ingest.keeper.learning import HasStatus, learning_now
 from recollect.ingest.keeper.notices import Noticed, Notices
 from recollect.ingest.keeper.second_looks import SecondLooks
 from recollect.ingest.keeper.status import Counters, Delay, LiveStatus, Phase, WatchedPlace
 from recollect.ingest.sources import repositories_of
-from recollect.memory.learnings.health import learning_now
+from recollect.ready import PROGRAM
 from recollect.store.ports import Reader
 
 if TYPE_CHECKING:
     from recollect.capture.confined.scope import Scope
     from recollect.ingest.keeper.idle_work import Between
     from recollect.ingest.report import SyncReport
-    from recollect.memory.learnings.facet import LearnFacet
 
 LOOK_EVERY_S = 2.0
 """How often folders that are not there are looked for, and those that are for being replaced."""
@@ -56,7 +55,7 @@ class LiveMemory(Protocol):
     env: Mapping[str, str]
 
     @property
-    def learn(self) -> LearnFacet: ...
+    def learn(self) -> HasStatus: ...
     def reader(self) -> Reader: ...
     def take_changes(self, scope: Scope | None, *, should_stop: Callable[[], bool]) -> SyncReport: ...
 
@@ -155,7 +154,7 @@ class Keeper:
         failures = [attempts.failure for attempts in self.attempts]
         in_s = max(0.0, self._full_due - time.monotonic())
         return LiveStatus(
-            pid=os.getpid(), version=__version__, home=str(self._memory.home), phase=self._phase,
+            pid=os.getpid(), version=PROGRAM, home=str(self._memory.home), phase=self._phase,
             started_at=self._started_at, now=self._now_us(), counters=self._count(), url=url, http=http,
             waiting_paths=self._notices.count(), last_pass_at=self._last_pass_at, last_full_at=self._last_full_at,
             next_full_at=self._now_us() + round(in_s * 1e6) if self._last_full_at is not None else None,

@@ -33,11 +33,10 @@ from recollect.maintenance.backup.last_backup import LastBackup, remember
 from recollect.maintenance.backup.reports import BackupReport, RestoreReport
 from recollect.maintenance.backup.staging import Loss, Staged, look_at, loss, stage
 from recollect.maintenance.backup.swap import aside_name, begin_staging, drop_staging, swap
-from recollect.memory.ingest import make_home
 from recollect.model.time import minute_of
 from recollect.paths import DATABASE_NAME
 from recollect.store.documents import path_mark
-from recollect.store.home import Home
+from recollect.store.home import Home, make_home
 from recollect.store.sqlite import IngestLock, SqliteReader, open_reader, open_writer
 from recollect.store.sqlite.audit import add_audit
 from recollect.store.sqlite.context_log import copy_authored

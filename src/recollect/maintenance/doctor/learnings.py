@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from recollect.errors import RecollectError
+from recollect.ingest.keeper.learning import HasStatus, holding
 from recollect.insights.learnings.queue.pause import PauseReason, is_persistent
 from recollect.maintenance.doctor.context import Desk
 from recollect.maintenance.reports import Check, LearningHealth
@@ -93,3 +94,22 @@ def own_files(desk: Desk) -> Check | None:
         return None
     named = " and ".join(file.name for file in there)
     return Check("own files", "ok", f"what agents are given begins with {named}", id="own-files")
+
+
+def learning_health(learn: HasStatus, now_us: int) -> LearningHealth:
+    """Return what `doctor` checks. Raises StoreError and its kinds."""
+    status = learn.status()
+    oldest = status.oldest_due_at
+    return LearningHealth(
+        enabled=status.enabled,
+        provider=status.provider,
+        learnings=holding(status),
+        sessions_waiting=status.sessions_waiting,
+        turns_waiting=status.turns_waiting,
+        turns_parked=status.turns_parked,
+        dead=status.dead,
+        newest_dead=tuple(f"{job.session_uid or job.key}: {job.reason}" for job in status.newest_dead),
+        held_back=status.held_back,
+        waited_s=max(0, now_us - oldest) / 1e6 if oldest is not None and status.sessions_waiting else 0.0,
+        pause=status.pause,
+    )

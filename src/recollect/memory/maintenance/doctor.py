@@ -21,15 +21,15 @@ from recollect.ingest.report import SyncReport
 from recollect.maintenance.doctor.checks import diagnose
 from recollect.maintenance.doctor.context import Asks, Desk
 from recollect.maintenance.doctor.home import left_behind, open_to_others
+from recollect.maintenance.doctor.learnings import learning_health
 from recollect.maintenance.repair import RepairWish, repair
 from recollect.maintenance.reports import Check, DaemonSeen, DistillHealth, DoctorReport, Fix
 from recollect.maintenance.service.service import Service
 from recollect.maintenance.setup.manifest import load_manifest
 from recollect.memory.embedding import EmbeddingFacet
-from recollect.memory.ingest import make_home
-from recollect.memory.learnings.health import learning_health
 from recollect.memory.setup import SetupFacet
 from recollect.paths import DATABASE_NAME
+from recollect.store.home import make_home
 from recollect.store.ports import Reader
 from recollect.store.sqlite import IngestLock
 from recollect.store.sqlite.audit import add_audit

@@ -142,7 +142,7 @@ class UpkeepFacet:
         out: Path,
         revision: int | None = None,
     ) -> tuple[Exported, ...]:
-        """Write a session into a folder, see `recollect.maintenance.export.export`: redacted, unless `raw` is asked for.
+        """Write a session into a folder, see `maintenance.export.export`: redacted, unless `raw` is asked for.
 
         Exact bytes contain the session's secrets, so giving them is logged first.
         """
@@ -227,7 +227,7 @@ class UpkeepFacet:
     def service(self) -> Service:
         """Recollect as a service of the system."""
         from recollect.maintenance.service.service import Service
-        from recollect.memory.ingest import make_home
+        from recollect.store.home import make_home
 
         return Service(self._memory.home, self._memory.env, make_home=partial(make_home, self._memory.home))
 

@@ -16,8 +16,8 @@ from recollect.erasure.retention.cost import DiskBytes, storage_of
 from recollect.erasure.retention.reports import EvictReport, Pin, StorageReport
 from recollect.erasure.retention.sweep import Means, Sides, Sweep, limits_of, preview
 from recollect.errors import IndexUnavailable, StoreLocked, UsageError
+from recollect.ingest.insights.run import Wanted, distill
 from recollect.maintenance.notification import Notice, notify
-from recollect.memory.insights.distilling import Wanted, distill
 from recollect.model.sessions import Session
 from recollect.paths import DATABASE_NAME
 from recollect.store.home import Home

@@ -26,13 +26,13 @@ from recollect.capture.project_documents.parts import cut
 from recollect.errors import SourceError, UsageError
 from recollect.insights.notes.diary import NewEntry, checked_entry, made_entry
 from recollect.insights.notes.facts import NewFact, add_fact, end_fact
-from recollect.memory.ingest import make_home
 from recollect.memory.notes.base import Noting
 from recollect.model.learnings.entries import EntryDraft
 from recollect.model.learnings.notes import Batch, DiaryEntry, Fact
 from recollect.model.time import parse_iso
 from recollect.privacy.configured import detectors_in_force
 from recollect.store.documents import Collection, StoredDocument, document_uid, path_mark
+from recollect.store.home import make_home
 from recollect.store.notes import FactFilter, NoteReader
 from recollect.store.sqlite.documents.writer import save_collection, save_documents
 from recollect.store.sqlite.notes.batches import new_batch

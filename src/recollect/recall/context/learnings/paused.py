@@ -10,6 +10,6 @@ REASON_CHARS = 120
 
 
 def notice(asked: Asked) -> str:
-    """Return the line, "" where nothing is held up. Whether it is worth a line: `insights.learnings.queue.pause.is_persistent`."""
+    """Return the line, "" where nothing is held up. `insights.learnings.queue.pause` says what is worth a line."""
     reason = asked.reader.learning_note(TOLD_NOTE).decode("utf-8", "replace")
     return f"Recollect: learning is paused: {one_line(reason, REASON_CHARS)}; see `recollect doctor`." if reason else ""

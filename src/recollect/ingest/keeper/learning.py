@@ -1,4 +1,4 @@
-"""How learning is, as `doctor` and the daemon tell it."""
+"""How learning is, as the daemon tells it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from recollect.errors import RecollectError
 from recollect.ingest.keeper.status import LearningNow
 from recollect.ingest.learnings.views import LearnStatus
 from recollect.insights.learnings.queue.pause import is_persistent
-from recollect.maintenance.reports import LearningHealth
 from recollect.model.learnings.learnings import GIVEN_STATES
 
 
@@ -16,25 +15,6 @@ class HasStatus(Protocol):
     """What tells how learning is, see `LearnFacet`."""
 
     def status(self) -> LearnStatus: ...
-
-
-def learning_health(learn: HasStatus, now_us: int) -> LearningHealth:
-    """Return what `doctor` checks. Raises StoreError and its kinds."""
-    status = learn.status()
-    oldest = status.oldest_due_at
-    return LearningHealth(
-        enabled=status.enabled,
-        provider=status.provider,
-        learnings=_holding(status),
-        sessions_waiting=status.sessions_waiting,
-        turns_waiting=status.turns_waiting,
-        turns_parked=status.turns_parked,
-        dead=status.dead,
-        newest_dead=tuple(f"{job.session_uid or job.key}: {job.reason}" for job in status.newest_dead),
-        held_back=status.held_back,
-        waited_s=max(0, now_us - oldest) / 1e6 if oldest is not None and status.sessions_waiting else 0.0,
-        pause=status.pause,
-    )
 
 
 def learning_now(learn: HasStatus) -> LearningNow:
@@ -47,7 +27,7 @@ def learning_now(learn: HasStatus) -> LearningNow:
     return LearningNow(
         enabled=status.enabled,
         provider=status.provider,
-        learnings=_holding(status),
+        learnings=holding(status),
         sessions_waiting=status.sessions_waiting,
         turns_waiting=status.turns_waiting + status.turns_running + status.turns_parked,
         dead=status.dead,
@@ -60,6 +40,6 @@ def learning_now(learn: HasStatus) -> LearningNow:
     )
 
 
-def _holding(status: LearnStatus) -> int:
+def holding(status: LearnStatus) -> int:
     """Return how many learnings hold."""
     return sum(number for name, number in status.learnings.items() if name.rpartition("/")[2] in GIVEN_STATES)
