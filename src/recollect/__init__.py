@@ -1,4 +1,4 @@
-"""Recollect: the memory of coding agents. `from recollect import Memory`."""
+"""The memory of coding agents: `from recollect import Memory`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The exact copy: content-chosen chunks, sealed, in packs, with a journal that alone can rebuild the rest."""
+"""Keeps the exact bytes: content-defined chunks, sealed in packs, with a journal that can rebuild everything else."""

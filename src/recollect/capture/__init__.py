@@ -1,1 +1,1 @@
-"""Gets bytes in: which sources there are, what changed, and their records. Reads agents' files, never writes them."""
+"""Finds the sources on this machine, tells what changed in them, and reads their records; it never writes to them."""

@@ -1,1 +1,1 @@
-"""The command line: `main` runs it, one small module per verb in `commands`, `render` shows results to people."""
+"""The command line: `main` runs it, `commands` has one module per command, `render` prints results for people."""

@@ -1,1 +1,1 @@
-"""Clients of outside models. The only code that reaches a network; only redacted text is given to it."""
+"""Clients of outside models: the only code that reaches a network, and only with redacted text."""

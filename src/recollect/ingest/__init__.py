@@ -1,1 +1,1 @@
-"""One pass, readable top to bottom: discover → read → archive → parse → redact → store → index."""
+"""Brings sources into the memory in one pass: discover, read, archive, parse, redact, store, index."""

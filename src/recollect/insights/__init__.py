@@ -1,4 +1,4 @@
-"""What sessions meant, without a model: signals, digests, decisions, episodes, bindings. Pure: no I/O, no clock."""
+"""Works out what sessions meant, taught and left to do, without a model; pure: no I/O, no clock."""
 
 from __future__ import annotations
 

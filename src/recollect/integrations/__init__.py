@@ -1,1 +1,1 @@
-"""Glue for other programs' libraries. Each module imports its library only when it is used."""
+"""Connects other programs' libraries; each module imports its library only when you use it."""

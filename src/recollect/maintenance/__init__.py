@@ -1,1 +1,1 @@
-"""What needs archive, store and index together: verify, export, doctor."""
+"""Checks, repairs, copies and exports a memory, and installs it on a machine."""

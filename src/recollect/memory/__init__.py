@@ -1,4 +1,4 @@
-"""`class Memory`, the one door: everything a surface needs comes through here, typed.
+"""`Memory`, the one entry point for every surface, composed of facets.
 
 Names are imported when first used: a search loads neither the parsers nor the detectors nor upkeep.
 """

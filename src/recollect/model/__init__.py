@@ -1,1 +1,1 @@
-"""What a memory is made of: events, sessions, usage, provenance, capabilities. Pure data, no I/O."""
+"""The data that a memory is made of: events, sessions, usage, provenance, capabilities, times."""

@@ -1,4 +1,4 @@
-"""Finds secrets, replaces them by markers, and keeps what was found: nothing leaves the sealed archive unredacted."""
+"""Finds secrets and replaces them with markers, so that nothing leaves the sealed archive unredacted."""
 
 from recollect.privacy.detectors import DEFAULT, DETECTOR_VERSION
 from recollect.privacy.findings import Finding

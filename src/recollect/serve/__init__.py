@@ -1,1 +1,1 @@
-"""What other programs reach over the network: on this machine only, and only through `Memory`."""
+"""Serves other programs on this machine: MCP, OTLP, the daemon, web pages; only through `Memory`."""

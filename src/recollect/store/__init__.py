@@ -1,1 +1,1 @@
-"""The database, behind typed protocols (`ports`); `sqlite` implements them. No SQL leaves this package."""
+"""Stores events and everything derived from them, by key, behind typed protocols (`ports`)."""

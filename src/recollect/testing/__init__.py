@@ -1,1 +1,1 @@
-"""Shipped for people who write adapters or test against a memory: builders of transcripts."""
+"""Helps you test against Recollect: builders of transcripts, strategies, the conformance suite."""

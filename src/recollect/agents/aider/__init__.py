@@ -1,1 +1,1 @@
-"""Aider."""
+"""Aider: the chat history and the input history that it keeps in a repository."""

@@ -1,1 +1,1 @@
-
+"""Codex: rollouts of the CLI, the editor extension and the desktop app."""

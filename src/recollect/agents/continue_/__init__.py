@@ -1,1 +1,1 @@
-"""Continue: sessions of the extension and of the `cn` CLI. The folder is named so because `continue` is a keyword."""
+"""Continue: sessions of the extension and of the `cn` CLI; `continue` is a keyword, hence the underscore."""

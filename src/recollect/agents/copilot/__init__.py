@@ -1,1 +1,1 @@
-"""GitHub Copilot CLI."""
+"""GitHub Copilot CLI: sessions as lines of typed events."""

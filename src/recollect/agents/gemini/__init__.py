@@ -1,1 +1,1 @@
-"""Gemini CLI."""
+"""Gemini CLI: chats, subagents, checkpoints and prompt logs of each project."""

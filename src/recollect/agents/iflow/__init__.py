@@ -1,1 +1,1 @@
-"""iFlow CLI."""
+"""iFlow CLI: transcripts, one file per session."""

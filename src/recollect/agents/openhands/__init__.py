@@ -1,1 +1,1 @@
-"""OpenHands."""
+"""OpenHands: conversations as folders of events, and the sessions of older versions."""

@@ -1,1 +1,1 @@
-"""Qoder CLI."""
+"""Qoder CLI: transcripts of sessions and of their subagents."""

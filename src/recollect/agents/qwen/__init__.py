@@ -1,1 +1,1 @@
-"""Qwen Code."""
+"""Qwen Code: transcripts of chats and subagents, and prompt logs."""

@@ -1,1 +1,1 @@
-"""SWE-agent."""
+"""SWE-agent: the trajectories of its runs."""

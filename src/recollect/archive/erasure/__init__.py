@@ -1,1 +1,1 @@
-"""Taking bytes away: holes in revisions, and packs without what no revision has any more."""
+"""Erases bytes of the archive: leaves holes in revisions and compacts packs."""

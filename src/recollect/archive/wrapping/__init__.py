@@ -1,1 +1,1 @@
-"""The wrapping key of a home: where it is kept, what it seals, and how another takes its place."""
+"""Holds the key that wraps the keys of a home: where it is kept, and how another key replaces it."""

@@ -1,1 +1,1 @@
-"""Looking only where something changed: the paths of a pass, and folders of which some entries are known by name."""
+"""Limits a pass to the paths that changed."""

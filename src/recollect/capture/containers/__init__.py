@@ -1,1 +1,1 @@
-"""The ways agents write, one reader each: append-only lines, whole-file text, whole-file JSON."""
+"""Reads each way in which agents write: lines, whole files of text or JSON, databases, exports."""

@@ -1,1 +1,1 @@
-"""Reads the directory of another memory, MemPalace: its drawers, diaries and knowledge graph. Nothing is written."""
+"""Reads the directory of MemPalace, another memory: its drawers, diaries and knowledge graph."""

@@ -1,1 +1,1 @@
-"""Project documents: which files of a folder are documentation, their text, and the parts that a search finds."""
+"""Finds the documentation files of a folder, reads their text, and cuts it at headings."""

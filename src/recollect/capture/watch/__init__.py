@@ -1,1 +1,1 @@
-"""Watches what agents write: what to watch, by notifications or by looking again and again, and which paths changed."""
+"""Watches the folders of agents, by notifications or by polling, and tells which paths changed."""

@@ -1,1 +1,1 @@
-"""One module per verb, loaded when the verb is used; `command` is its click command. `recollect.verbs` lists them."""
+"""One module per command, loaded when you use it; `cli.verbs` lists them."""

@@ -1,1 +1,1 @@
-"""What `recollect learnings` and `recollect actions` do, apart from their options."""
+"""Runs `recollect learnings` and `recollect actions`."""

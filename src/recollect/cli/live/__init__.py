@@ -1,1 +1,1 @@
-"""What `recollect up` and `recollect watch` do with a daemon: start one, stop it, tell how it is."""
+"""Starts, stops and describes the daemon for `recollect up` and `recollect watch`."""

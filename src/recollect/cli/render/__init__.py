@@ -1,1 +1,1 @@
-"""Results as text for people. Every module takes the typed result that `--json` would print."""
+"""Prints results as text for people; each module takes the typed result that `--json` prints."""

@@ -1,4 +1,4 @@
-"""Models that are asked by text and answer in JSON: Anthropic's Messages, OpenAI's Chat Completions, Ollama's chat."""
+"""Asks chat models for JSON: Anthropic's Messages, OpenAI's Chat Completions, Ollama's chat."""
 
 from recollect.endpoints.chat.asked import ChatAnswer, Prompt, Stop
 from recollect.endpoints.chat.client import ChatClient

@@ -1,1 +1,1 @@
-"""Keeping the memory within its bounds: what may go, in which order, and what stays of it."""
+"""Keeps the memory within its limits: which sessions go, in which order, and what stays of them."""

@@ -1,1 +1,1 @@
-"""The query language: text to a typed question (`grammar`), dates (`dates`), patterns (`patterns`)."""
+"""Turns the text of a query into a typed question."""

@@ -1,4 +1,4 @@
-"""Search by meaning: texts as vectors of unit length, kept in files beside the text index, nearest first."""
+"""Finds events by meaning: unit vectors in append-only files, nearest first."""
 
 from recollect.index.vectors.embedder import Embedder
 from recollect.index.vectors.vector_index import Near, VectorCoverage, VectorIndex

@@ -1,1 +1,1 @@
-"""Taking in project documents: one pass over a collection's folder, see `refreshing`."""
+"""Ingests project documents, one pass over the folder of a collection."""

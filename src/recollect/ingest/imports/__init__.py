@@ -1,1 +1,1 @@
-"""Bulk imports: which sessions of all that was found a person wants, and what an import would do with each."""
+"""Chooses what a bulk import takes: surveys sources, and leaves out what you did not ask for."""

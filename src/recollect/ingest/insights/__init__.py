@@ -1,1 +1,1 @@
-"""What sessions mean, kept: analyses that are due, one session at a time, then what they have to do with each other."""
+"""Analyses the sessions that are due and stores what they mean."""

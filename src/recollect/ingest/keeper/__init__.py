@@ -1,1 +1,1 @@
-"""Whether a daemon keeps a memory fresh, and what it says: asked from any process, at next to no cost."""
+"""Keeps a memory fresh in one long-lived process, and lets other processes ask it."""

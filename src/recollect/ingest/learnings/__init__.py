@@ -1,1 +1,1 @@
-"""Joins what learning needs: the change log, sessions, the extractor, a model if there is one, the store."""
+"""Learns from the sessions that are due, by rules and, if configured, by asking a model, and stores the result."""

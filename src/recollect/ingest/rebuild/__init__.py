@@ -1,1 +1,1 @@
-"""From the archive to events again: a revision as slices, and what only the old database still knows."""
+"""Derives everything again from the archive, beside the old, then swaps."""

@@ -1,1 +1,1 @@
-"""Putting right what was damaged: archive and database in step again, damaged chunks archived again."""
+"""Repairs damage: archives chunks again, and reconciles archive and database."""

@@ -1,1 +1,1 @@
-"""Takes in what hooks left in the spool: `taking` is the way, `files` what is written, `aside` what cannot be taken."""
+"""Turns the events that hooks spooled into files that are sources like others."""

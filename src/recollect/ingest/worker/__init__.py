@@ -1,1 +1,1 @@
-"""The work that needs no number from the store: slices read, cut, sealed, parsed and redacted, here or elsewhere."""
+"""Reads, chunks, seals, parses and redacts one slice of a source, in this process or in others."""

@@ -1,4 +1,4 @@
-"""The decider: decisions out of conversations."""
+"""Finds decisions in conversations: gate, segment, decide, bind, relate."""
 
 from recollect.insights.decisions.decisions import ClauseDecider
 

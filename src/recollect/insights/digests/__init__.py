@@ -1,4 +1,4 @@
-"""The digest of a session: its stable summary, with how it came out and what it worked on."""
+"""Sums a session up: how it came out and what it worked on."""
 
 from __future__ import annotations
 

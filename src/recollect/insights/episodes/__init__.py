@@ -1,4 +1,4 @@
-"""Episodes: coherent groups of edits. Rules: docs/distill.md, "Episodes"."""
+"""Groups the edits of a session into episodes (rules: docs/distill.md, "Episodes")."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What languages say when they decide: packs as data, and the clause analyser that reads messages by them."""
+"""Reads prose in several languages: packs as data, and the clause analyser that applies them."""

@@ -1,1 +1,1 @@
-"""What is learned of sessions: a deterministic extractor, a durable worker that may ask a model, `user.md`."""
+"""Extracts learnings from sessions and settles many sightings into one learning."""

@@ -1,1 +1,1 @@
-"""What people and agents write, as against what is captured: rules of the diary, of facts with their time, of tags."""
+"""Rules of what people and agents write down: facts with their time, diaries, contradictions, JSON-LD."""

@@ -1,1 +1,1 @@
-"""Looking back over a span of time: what sessions came to, what they cost, what failed and what fixed it. Pure."""
+"""Sums up a span of time: what sessions came to, what they cost, what failed and what fixed it."""

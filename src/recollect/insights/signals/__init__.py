@@ -1,4 +1,4 @@
-"""Signals: deterministic observations over the events of one session. Definitions: docs/distill.md."""
+"""Observes the events of one session: test runs, failures, retries, endings (definitions: docs/distill.md)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Backups: one moment of a memory as files that another machine can take up, and how they are put back."""
+"""Copies one moment of a memory to files, and restores it."""

@@ -1,1 +1,1 @@
-"""`verify --deep`: everything derived is held against what it was derived from."""
+"""Compares everything derived with what it was derived from (`verify --deep`)."""

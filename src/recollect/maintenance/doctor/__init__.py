@@ -1,1 +1,1 @@
-"""`recollect doctor`: named checks that are run now, each able to fail. None of them changes anything."""
+"""Runs the named checks of `recollect doctor`; none of them changes anything."""

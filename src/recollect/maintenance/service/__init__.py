@@ -1,1 +1,1 @@
-"""Recollect as a service of the system: what would be written and started, doing it, and taking it out again."""
+"""Installs Recollect as a service of the system, and uninstalls it."""

@@ -1,1 +1,1 @@
-"""Setting up agents: what is found, what would be written, writing it, taking it out again, and looking after it."""
+"""Sets agents up to use the memory, and undoes that."""

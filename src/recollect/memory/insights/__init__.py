@@ -1,1 +1,1 @@
-"""What sessions mean, as a memory gives it: digests, nodes, decisions, and the making of them."""
+"""The facets that answer what sessions mean: digests, decisions, blame, retrospectives."""

@@ -1,4 +1,4 @@
-"""`memory.learn`: has sessions learned from, tells what was learned, and takes a person's word on it."""
+"""`memory.learn`: learns from sessions, tells what was learned, and takes your corrections."""
 
 from recollect.ingest.learnings.views import LearnStatus, NewLearning, SeenEvidence, Why
 from recollect.memory.learnings.facet import LearnFacet

@@ -1,1 +1,1 @@
-"""`memory.upkeep`: what looks after a memory, one module a concern."""
+"""`memory.upkeep`: verify, doctor, repair, backup, restore, forget, retention, keys."""

@@ -1,1 +1,1 @@
-"""What was learned, noted and documented: the facets of an open memory for each."""
+"""`memory.notes`: facts, diaries, tags, imported palaces, and undoing a batch."""

@@ -1,1 +1,1 @@
-"""Filters over files and pipes: no home is needed, and nothing is left behind."""
+"""Filters over files and pipes that need no home and leave nothing behind."""

@@ -1,1 +1,1 @@
-"""What was learned, what was written down on purpose, and the texts beside sessions that a search may find."""
+"""What was learned and noted, as data, and the entries by which a search finds it."""

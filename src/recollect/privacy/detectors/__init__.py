@@ -1,4 +1,4 @@
-"""The secrets that are found, most specific first: where two claim the same text, the earlier one names it."""
+"""The kinds of secrets, most specific first: where two claim the same text, the earlier one names it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The context that an agent is given: at a session's start, after a compaction, before a prompt."""
+"""Builds the context that an agent is given: at the start of a session, after a compaction, before a prompt."""

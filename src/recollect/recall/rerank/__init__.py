@@ -1,1 +1,1 @@
-"""The best of a question, looked at once more with their texts at hand."""
+"""Ranks the best candidates again with their texts at hand."""

@@ -1,1 +1,1 @@
-"""The daemon's process: the loop that keeps the memory fresh, the socket of hooks, HTTP, signals, its log."""
+"""The daemon's process: the keeper's loop, the socket of hooks, HTTP, signals, its log."""

@@ -1,1 +1,1 @@
-"""The MCP server: five tools that read the memory and cite it, over stdio and streamable HTTP."""
+"""The MCP server: tools that read the memory and cite it, over stdio and streamable HTTP."""

@@ -1,1 +1,1 @@
-"""The web pages of a daemon: they show, and change nothing."""
+"""The web pages of the daemon: they show, and change nothing."""

@@ -1,1 +1,1 @@
-"""Where distilled things go besides the memory: a file of lines, a database of their own, or what you write."""
+"""Writes insights somewhere besides the memory: lines in a file, a database, or your own sink."""

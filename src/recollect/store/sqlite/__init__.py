@@ -1,4 +1,4 @@
-"""The store on SQLite through apsw. Only this package imports apsw.
+"""Implements the store on SQLite through apsw; no SQL leaves this package.
 
 Names are imported when first used: who reads a few rows does not load the writer.
 """

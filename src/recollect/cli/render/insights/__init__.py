@@ -1,1 +1,1 @@
-"""What sessions mean, as text."""
+"""Prints what sessions mean: decisions, digests, blame."""

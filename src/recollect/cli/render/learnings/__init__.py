@@ -1,1 +1,1 @@
-"""What was learned, noted and documented, as text."""
+"""Prints what was learned, noted and documented."""

@@ -1,1 +1,1 @@
-"""What looking after a memory did, as text: one module a concern."""
+"""Prints what maintenance did: backups, checks, erasure, service."""

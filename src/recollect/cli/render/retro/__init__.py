@@ -1,1 +1,1 @@
-"""A retrospective for people: as Markdown, and as one page of HTML with plots."""
+"""Renders a retrospective as Markdown and as one HTML page with plots."""

@@ -1,1 +1,1 @@
-"""Vectors of entries: what was learned, noted and documented, in files of their own beside those of events."""
+"""Keeps the vectors of entries (learnings, notes, documents) apart from those of events."""

@@ -1,4 +1,4 @@
-"""Bindings: which decision or conversation led to which edits. Rules: docs/distill.md, "Bindings"."""
+"""Binds decisions to the edits that followed them (rules: docs/distill.md, "Bindings")."""
 
 from __future__ import annotations
 

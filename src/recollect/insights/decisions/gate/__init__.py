@@ -1,4 +1,4 @@
-"""The gate: which messages may hold a decision."""
+"""Selects the messages that may hold a decision."""
 
 from recollect.insights.decisions.gate.rules import RuleGate
 

@@ -1,4 +1,4 @@
-"""Relations over sessions: links between decisions, bindings over subagents. Rules: docs/distill.md, "Links"."""
+"""Links decisions across sessions: superseded, reversed, in conflict (rules: docs/distill.md, "Links")."""
 
 from __future__ import annotations
 

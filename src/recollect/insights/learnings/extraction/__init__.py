@@ -1,4 +1,4 @@
-"""The extractor that always runs: learnings read out of a session by rules. Pure, no clock, no model.
+"""Extracts learnings from one session by rules; pure, no clock, no model.
 
 Rules and their figures: docs/learning-rules.md.
 """

@@ -1,4 +1,4 @@
-"""Asks a model what it would learn of some turns: what it is shown, what it may answer, what of that can be kept.
+"""Prepares questions about some turns for a model, and checks its answers.
 
 What is sent where, and what it costs: docs/learning-models.md.
 """

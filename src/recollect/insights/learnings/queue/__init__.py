@@ -1,1 +1,1 @@
-"""How the durable queue of learning waits: backoff of one job, a pause of all that a model is asked."""
+"""Decides how long work of learning waits: the backoff of one job, the pause of all questions to a model."""

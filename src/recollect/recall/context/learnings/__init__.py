@@ -1,1 +1,1 @@
-"""What was learned and noted, and the person's own files, as sources of a context."""
+"""Adds to a context what was learned and noted, and your own files."""

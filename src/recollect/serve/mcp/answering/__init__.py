@@ -1,1 +1,1 @@
-"""From the arguments of a call to the text of its answer. Imported by the first call, not before."""
+"""Turns the arguments of a call into the text of its answer."""

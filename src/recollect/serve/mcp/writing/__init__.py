@@ -1,1 +1,1 @@
-"""The tools that write, and those that read what they wrote: only where the person turned them on."""
+"""The tools that write, available only if you turn them on."""

@@ -1,1 +1,1 @@
-"""What agents are given of what was learned and noted: few rows, for a context."""
+"""Reads the few rows that a context needs of what was learned and noted."""

@@ -1,1 +1,1 @@
-"""Collections of project documents in SQLite: `SqliteDocuments` reads and writes them, `removing` takes them away."""
+"""Stores collections of project documents and their files."""

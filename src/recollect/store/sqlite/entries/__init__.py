@@ -1,1 +1,1 @@
-"""Entries in the database: what was learned, noted and documented, as a search finds it."""
+"""Stores entries: what was learned, noted and documented, as a search finds it."""

@@ -1,1 +1,1 @@
-"""Taking away what is stored: holes in revisions, the rows of evicted sessions, what is forgotten."""
+"""Erases rows: holes in revisions, evicted sessions, what was forgotten."""

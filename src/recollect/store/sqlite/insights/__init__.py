@@ -1,1 +1,1 @@
-"""The distilled side of the database: what distilling reads, what it keeps, and what is asked of that."""
+"""Stores digests, signals and nodes, and the feed of sessions that are due."""

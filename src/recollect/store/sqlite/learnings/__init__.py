@@ -1,1 +1,1 @@
-"""Keeps and gives what was learned, and the work that learning has to do."""
+"""Stores learnings, their sightings and verdicts, and the jobs of learning."""

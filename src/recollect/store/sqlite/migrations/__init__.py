@@ -1,4 +1,4 @@
-"""The ordered list of migrations. A released migration is never edited: a change is a new one at the end."""
+"""The ordered list of migrations; a released one never changes, a change is a new one at the end."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What people and agents write down: small authored rows, written straight to the database without the ingest lock."""
+"""Stores facts, diaries and tags in small writes that need no ingest lock."""

@@ -1,1 +1,1 @@
-"""The readers' side of the database, by question."""
+"""Reads events, sessions, timelines and usage, one module per question."""

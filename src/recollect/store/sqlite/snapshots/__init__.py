@@ -1,1 +1,1 @@
-"""One moment of a database, copied while others write to it, and what two moments differ in."""
+"""Copies one moment of a database while others write to it, and compares two moments."""

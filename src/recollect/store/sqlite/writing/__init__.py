@@ -1,1 +1,1 @@
-"""The writer side of the database, by table."""
+"""The writer's side of the database, by table."""

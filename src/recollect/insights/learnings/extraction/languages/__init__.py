@@ -1,4 +1,4 @@
-"""How people say what should be learned, language by language, as data."""
+"""Lists, language by language, how people say what should be learned."""
 
 from recollect.insights.learnings.extraction.languages.english import ENGLISH
 from recollect.insights.learnings.extraction.languages.german import GERMAN
