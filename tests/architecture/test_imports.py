@@ -18,6 +18,7 @@ PLANTED = {
     "direction": ("model/ids.py", "import recollect.store.ports"),
     "strangers": ("agents/codex/parse.py", "import recollect.agents.claude.parse"),
     "pure": ("model/ids.py", "import os"),
+    "apart": ("insights/notes/facts.py", "import recollect.insights.learnings.safety"),
     "forgetful": ("recall/answers.py", "import recollect.agents.registry"),
     "thin": ("cli/main.py", "import recollect.store.ports"),
     "quick": ("hook/drops.py", "import msgspec"),
@@ -30,26 +31,9 @@ PLANTED = {
     "house-keyring": ("recall/answers.py", "import keyring"),
     "house-watching": ("capture/changes.py", "import watchfiles"),
     "house-pages": ("serve/loopback.py", "import jinja2"),
-    "acyclic": ("model/ids.py", "import recollect.store.ports"),
+    "acyclic": ("privacy/views.py", "import recollect.privacy.matcher"),
 }
 """By rule: a module and an import that the rule forbids."""
-
-LATER = {
-    "hook": {"quick": "source_modules"},
-    "serve": {"house-serve": "allowed_importers"},
-    "endpoints": {
-        "forgetful": "source_modules",
-        "thin": "protected_modules",
-        "house-endpoints": "allowed_importers",
-    },
-    "distill": {"pure": "source_modules", "forgetful": "source_modules", "thin": "protected_modules"},
-    "learn": {"forgetful": "source_modules", "thin": "protected_modules"},
-    "notes": {"forgetful": "source_modules", "thin": "protected_modules"},
-}
-"""By package that does not exist yet: the rules (and their key) that must name it once it does.
-
-quick: the hook imports only the standard library. house-…: an outside library has one house.
-"""
 
 
 def run_linter(repository: Path, source: Path) -> subprocess.CompletedProcess[str]:
@@ -106,18 +90,25 @@ def test_a_violation_is_caught(repository: Path, told: dict[str, str], rule: str
     imported = statement.removeprefix("import ")
     importer = "recollect." + module.removesuffix(".py").replace("/", ".")
     inside = imported if imported.startswith("recollect.") else imported.partition(".")[0]
-    if rule == "acyclic":  # it names packages
-        importer, inside = ("." + name.split(".")[1] for name in (importer, imported))
+    if rule == "acyclic":  # it names modules without their package
+        importer, inside = ("." + name.rpartition(".")[2] for name in (importer, imported))
     assert importer in broken
     assert inside in broken
 
 
-@pytest.mark.parametrize("package", sorted(LATER))
-def test_a_new_package_takes_its_place_in_the_rules(repository: Path, package: str) -> None:
-    source = repository / "src" / "recollect" / package
-    if not source.is_dir() and not source.with_suffix(".py").is_file():
-        return
-    written = contract(repository)
-    for rule, key in LATER[package].items():
-        modules = written.get(f"importlinter:contract:{rule}", key, fallback="").split()
-        assert f"recollect.{package}" in modules, f"{rule} must name recollect.{package}"
+def packages(repository: Path, *, above: str, below: str) -> set[str]:
+    """Return the packages of the layers between two, as the contract draws them: the surfaces first."""
+    layers = contract(repository).get("importlinter:contract:direction", "layers").split("\n")
+    first, last = (next(i for i, layer in enumerate(layers) if name in layer.split()) for name in (above, below))
+    return {f"recollect.{name}" for layer in layers[first + 1 : last] for name in re.findall(r"\w+", layer)}
+
+
+def test_no_package_of_the_engine_is_open_to_the_surfaces(repository: Path) -> None:
+    engine = packages(repository, above="memory", below="agents")
+    assert set(contract(repository).get("importlinter:contract:thin", "protected_modules").split()) == engine
+
+
+def test_the_hook_may_import_nothing_above_the_foundations(repository: Path) -> None:
+    forbidden = contract(repository).get("importlinter:contract:quick", "forbidden_modules").split()
+    engine = packages(repository, above="testing", below="errors")
+    assert engine - {"recollect.hook"} <= set(forbidden)

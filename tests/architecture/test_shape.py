@@ -1,0 +1,170 @@
+"""Names, packages and sizes follow concepts. `exceptions.toml` lists what breaks a rule today, and only shrinks.
+
+A new module never goes on that list: give it another name or another place. Who mends an old one strikes its line.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+MODULE_LINES = 600
+FUNCTION_LINES = 60
+OLD_WORDS = (
+    "anew", "asked", "aside", "beside", "desk", "door", "drop", "drops", "firing", "firings", "given", "lane", "means",
+    "mend", "sides", "stranger", "strangers", "taking", "told", "upkeep", "wish",
+)  # fmt: skip
+"""Words that the field does not use for what they named here: a spooled event was a drop, a tool handler a desk."""
+NOUNS = (
+    "embedding",
+    "keyring",
+    "learning",
+    "meaning",
+    "pending",
+    "pricing",
+    "ranking",
+    "spelling",
+    "spending",
+    "staging",
+)
+"""What ends like a gerund and is the usual name of a thing."""
+Sources = Mapping[str, ast.Module]
+"""The syntax trees of a package by path below it: `ingest/sync.py`."""
+
+
+def gerunds(sources: Sources) -> Iterator[str]:
+    """Modules are named with nouns for what they hold, or with the verb of their stage."""
+    ends = {path: re.split(r"[/_]", path.removesuffix(".py"))[-1] for path in sources}
+    return (path for path, word in ends.items() if word.endswith("ing") and word not in NOUNS)
+
+
+def old_words(sources: Sources) -> Iterator[str]:
+    """Modules and classes are named with the words of the field."""
+    for path, tree in sources.items():
+        if set(re.findall(r"[a-z]+", path.removesuffix(".py"))) & set(OLD_WORDS):
+            yield path
+        for name in classes(tree):
+            if {word.lower() for word in re.findall(r"[A-Z][a-z]+", name)} & set(OLD_WORDS):
+                yield f"{path}::{name}"
+
+
+def repeated_class_names(sources: Sources) -> Iterator[str]:
+    """A class name says which class it is, in whatever module it stands."""
+    count = Counter(name for tree in sources.values() for name in classes(tree) if not name.startswith("_"))
+    return (name for name, times in count.items() if times > 1)
+
+
+def single_modules(sources: Sources) -> Iterator[str]:
+    """A package has more than one part: one module alone is a module, not a package."""
+    inside: dict[str, set[str]] = {}
+    for path in sources:
+        parent, _, name = path.rpartition("/")
+        inside.setdefault(parent, set()).add(name)
+        if name == "__init__.py":
+            inside.setdefault(parent.rpartition("/")[0], set()).add(parent)
+    return (parent for parent, names in inside.items() if len(names - {"__init__.py"}) == 1)
+
+
+def backend_imports(sources: Sources) -> Iterator[str]:
+    """Only the store knows what it is stored in."""
+    for path, tree in sources.items():
+        modules = [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
+        if not path.startswith("store/") and any(m.startswith("recollect.store.sqlite") for m in modules):
+            yield path
+
+
+def packages_without_a_sentence(sources: Sources) -> Iterator[str]:
+    """A package says in one sentence what it is for."""
+    for path, tree in sources.items():
+        if path.endswith("__init__.py"):
+            first = (ast.get_docstring(tree) or "").partition("\n")[0]
+            if not re.fullmatch(r"(?:(?![.] ).){20,}[.]", first):
+                yield path
+
+
+def long_modules(sources: Sources) -> Iterator[str]:
+    """A module can be read in one sitting."""
+    return (path for path, tree in sources.items() if tree.body and (tree.body[-1].end_lineno or 0) > MODULE_LINES)
+
+
+def long_functions(sources: Sources) -> Iterator[str]:
+    """A function fits a screen."""
+    for path, tree in sources.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and lines_of(node) > FUNCTION_LINES:
+                yield f"{path}::{node.name}"
+
+
+def lines_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def classes(tree: ast.Module) -> Iterator[str]:
+    return (node.name for node in tree.body if isinstance(node, ast.ClassDef))
+
+
+RULES: dict[str, Callable[[Sources], Iterator[str]]] = {
+    rule.__name__: rule
+    for rule in (
+        gerunds, old_words, repeated_class_names, single_modules, backend_imports, packages_without_a_sentence,
+        long_modules, long_functions,
+    )
+}  # fmt: skip
+
+
+@cache
+def package(repository: Path) -> Sources:
+    root = repository / "src" / "recollect"
+    files = [p for p in root.rglob("*.py") if "sample" not in p.relative_to(root).parts]
+    return {p.relative_to(root).as_posix(): ast.parse(p.read_text("utf-8")) for p in files}
+
+
+@cache
+def exceptions(repository: Path) -> dict[str, list[str]]:
+    return tomllib.loads((repository / "tests" / "architecture" / "exceptions.toml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_nothing_new_breaks_a_rule(repository: Path, rule: str) -> None:
+    assert sorted(set(RULES[rule](package(repository))) - set(exceptions(repository).get(rule, []))) == []
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_what_keeps_a_rule_again_leaves_the_list(repository: Path, rule: str) -> None:
+    assert sorted(set(exceptions(repository).get(rule, [])) - set(RULES[rule](package(repository)))) == []
+
+
+@pytest.mark.parametrize("root", ["tests", "benchmarks", "scripts"])
+def test_modules_and_functions_beside_the_package_are_short(repository: Path, root: str) -> None:
+    sources = {p.as_posix(): ast.parse(p.read_text("utf-8")) for p in (repository / root).rglob("*.py")}
+    assert [*long_modules(sources), *long_functions(sources)] == []
+
+
+def test_every_list_belongs_to_a_rule(repository: Path) -> None:
+    assert set(exceptions(repository)) <= set(RULES)
+
+
+PLANTED = {
+    "gerunds": ({"ingest/reading.py": ""}, "ingest/reading.py"),
+    "old_words": ({"serve/desk.py": "class ImportWish: ..."}, "serve/desk.py::ImportWish"),
+    "repeated_class_names": ({"a.py": "class Place: ...", "b.py": "class Place: ..."}, "Place"),
+    "single_modules": ({"a/__init__.py": "", "a/b.py": ""}, "a"),
+    "backend_imports": ({"recall/search.py": "from recollect.store.sqlite.reader import x"}, "recall/search.py"),
+    "packages_without_a_sentence": ({"a/__init__.py": '"""TODO."""'}, "a/__init__.py"),
+    "long_modules": ({"a.py": "x = 1\n" * 601}, "a.py"),
+    "long_functions": ({"a.py": "def f():\n" + "    pass\n" * 60}, "a.py::f"),
+}
+"""By rule: a package that breaks it, and what is told."""
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_sees_what_breaks_it(rule: str) -> None:
+    texts, told = PLANTED[rule]
+    assert told in set(RULES[rule]({path: ast.parse(text) for path, text in texts.items()}))
