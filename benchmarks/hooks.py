@@ -22,10 +22,9 @@ from benchmarks.support.measuring import spread
 from benchmarks.support.places import Places, parser, places
 from benchmarks.support.results import Section, publish
 from benchmarks.support.worked_in import worked_in
-from recollect import Memory, ready
+from recollect import Memory, ready, wire
 from recollect.agents.installing.commands import Program, answer_command, spool_command, spool_line
 from recollect.hook import __main__ as hook
-from recollect.hook import daemon
 
 ROUNDS = 200
 AT_ONCE = 50
@@ -107,20 +106,20 @@ def _once(command: Sequence[str], data: bytes, env: dict[str, str]) -> float:
 @contextmanager
 def _listening(home: Path) -> Iterator[None]:
     """A daemon that answers at once: what is measured is the hook's own part."""
-    folder = home / daemon.FOLDER
+    folder = home / wire.RUN_FOLDER
     folder.mkdir(mode=0o700)
-    path = folder / daemon.NAME
+    path = folder / wire.SOCKET_NAME
     server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     # The path of a socket is bounded; the folder it is in is not.
     before = os.open(".", os.O_RDONLY)
     os.chdir(folder)
     try:
-        server.bind(daemon.NAME)
+        server.bind(wire.SOCKET_NAME)
     finally:
         os.fchdir(before)
         os.close(before)
     server.listen(128)
-    text = json.dumps({"version": daemon.VERSION, "text": "a line of context\n" * 200}).encode() + b"\n"
+    text = json.dumps({"version": wire.VERSION, "text": "a line of context\n" * 200}).encode() + b"\n"
 
     def serve() -> None:
         with suppress(OSError):

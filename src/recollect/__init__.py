@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # a hook imports this package within milliseconds, and `typing` costs several
 if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+
     from recollect.memory import Memory
 
 __all__ = ["Memory", "__version__"]
@@ -17,3 +21,23 @@ def __getattr__(name: str) -> object:
 
         return Memory
     raise AttributeError(f"module 'recollect' has no attribute {name!r}")
+
+
+_OLD_NAMES = (
+    "recollect.distill", "recollect.model.distilled", "recollect.model.learned", "recollect.model.timestamps",
+)  # fmt: skip
+
+
+class _Moved:
+    """Finds modules by their names of the last release. First in line: an old folder may still hold their bytecode."""
+
+    @staticmethod
+    def find_spec(name: str, _path: object = None, _target: object = None, /) -> ModuleSpec | None:
+        if not name.startswith(_OLD_NAMES):
+            return None
+        from recollect.moved import find_spec
+
+        return find_spec(name)
+
+
+sys.meta_path.insert(0, _Moved)

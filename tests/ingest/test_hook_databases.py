@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from recollect.capture.hook_spool import BAD
 from recollect.config import Config
 from recollect.memory import Memory
 from recollect.model.events import Event
 from recollect.model.payloads import ToolCall, UserMessage
+from recollect.wire import BAD_FOLDER
 from tests.agents.hermes.databases import FIXTURES
 
 PLACES = {
@@ -80,5 +80,5 @@ def test_each_thing_is_there_once(tmp_path: Path, slug: str, scenario: str) -> N
     memory.sync()
     assert counted(memory) == before
     assert not list((memory.home / "spool").glob(f"{slug}.*"))
-    assert not (memory.home / "spool" / BAD).exists()
+    assert not (memory.home / "spool" / BAD_FOLDER).exists()
     memory.close()

@@ -10,6 +10,7 @@ from recollect.errors import StoreLocked
 from recollect.ingest.insights.distill import DistillReport
 from recollect.ingest.insights.run import Wanted, WritableHome, distill
 from recollect.maintenance.reports import DistillHealth
+from recollect.paths import DATABASE_NAME
 
 if TYPE_CHECKING:
     from recollect.ingest.insights.distill import DistillProgress
