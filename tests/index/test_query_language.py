@@ -210,6 +210,12 @@ def test_no_syntax_raises(text: str) -> None:
     from_wildcard(text)
 
 
+@given(st.text(max_size=20), st.booleans())
+def test_no_name_of_an_agent_raises_and_an_unknown_one_is_told(name: str, is_not: bool) -> None:
+    question = parse(f'x {"-" if is_not else ""}agent:"{name}"', NOW_US, agent=slug_of)
+    assert bool(question.unknown_agents) == any("no agent called" in note for note in question.notes)
+
+
 @given(st.sampled_from(("after", "before", "on")), st.text(st.sampled_from("0123456789-dwmy :TZ"), max_size=14))
 def test_no_date_raises(name: str, value: str) -> None:
     parse(f'x {name}:"{value}"', NOW_US)

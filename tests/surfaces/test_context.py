@@ -58,8 +58,9 @@ def told(shop: Shop) -> Session:
     return session
 
 
-def test_a_hook_gets_the_agents_answer_and_the_log_one_entry(shop: Shop, told: Session) -> None:
-    done = hooked(shop.world, start(shop))
+@pytest.mark.parametrize("agent", ["claude", "cc"])
+def test_a_hook_gets_the_agents_answer_and_the_log_one_entry(shop: Shop, told: Session, agent: str) -> None:
+    done = hooked(shop.world, start(shop), agent=agent)
     assert (done.returncode, done.stderr) == (0, b"")
     answer = json.loads(done.stdout)["hookSpecificOutput"]
     assert answer["hookEventName"] == "SessionStart"
