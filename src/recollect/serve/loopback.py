@@ -107,7 +107,8 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Stop at the first signal, without waiting for requests at the second."""
         before = {number: signal.signal(number, self._stop) for number in _SIGNALS}
-        self.should_exit = self.should_exit or self._is_stopped()
+        if self._is_stopped():  # never set back: a signal may have come in between
+            self.should_exit = True
         try:
             yield
         finally:
