@@ -61,6 +61,67 @@ def test_a_command_that_fails_again_and_again_is_one_failure() -> None:
     assert (failure.count, failure.passed, failure.citation) == (3, "", f"{UID}#7")
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("pytest -q tests/cart", "pytest"),
+        ("pytest tests/cart/test_total.py::test_cents", "uv run pytest -x tests/cart"),
+        (".venv/bin/pytest tests", "python -m pytest -q tests/"),
+        ("npm test", "npm run test"),
+        ("go test ./cart/...", "go test ./..."),
+        ("cargo test total", "cargo test"),
+    ],
+)
+def test_a_check_of_at_least_as_much_that_passes_fixes_a_failure(one: str, other: str) -> None:
+    (failure,) = walked(shell(one), failed(), edit("/r/cart.py"), shell(other), PASSED)
+    assert failure.passed == f"{UID}#4"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("pytest", "pytest tests/cart"),
+        ("pytest tests/cart", "pytest tests/carton"),
+        ("pytest tests/cart", "pytest -k cents"),
+        ("pytest", "ruff check"),
+        ("make test", "make lint"),
+        ("make test", "make"),
+        ("npm run build", "npm test"),
+        ("cargo test", "cargo build"),
+        ("cd front && npm test", "cd back && npm test"),
+    ],
+)
+def test_a_check_of_less_or_of_something_else_leaves_a_failure_open(one: str, other: str) -> None:
+    (failure,) = walked(shell(one), failed(), edit("/r/cart.py"), shell(other), PASSED)
+    assert failure.passed == ""
+
+
+def test_a_failure_that_may_have_passed_is_neither_open_nor_fixed() -> None:
+    said_nothing = ToolResult(call_id="c", ok=True, exit_code=0, text="")
+    failed_in_a_pipe = ToolResult(call_id="c", ok=True, exit_code=0, text="1 failed, 2 passed")
+    assert walked(shell("cd front && npm test"), failed(), edit("/r/a.ts"), shell("npm test"), PASSED) == []
+    assert walked(shell("pytest"), failed(), edit("/r/a.py"), shell("pytest | tail -3"), said_nothing) == []
+    assert walked(shell("pytest"), failed(), edit("/r/a.py"), shell("pytest | tail -3"), failed_in_a_pipe) == []
+
+
+def test_the_end_of_a_pipe_counts_where_its_output_says_that_all_passed() -> None:
+    (failure,) = walked(shell("pytest"), failed(), edit("/r/a.py"), shell("pytest | tail -3"), PASSED)
+    assert failure.passed == f"{UID}#4"
+
+
+def test_a_fix_names_the_command_that_changed_something() -> None:
+    (failure,) = walked(
+        shell("pytest -q"), failed("ModuleNotFoundError: yaml"), shell("git status"), PASSED,
+        shell("uv sync --all-extras"), PASSED, shell("ruff check"), PASSED, shell("pytest -q"), PASSED,
+    )  # fmt: skip
+    assert (failure.ran, failure.is_worth_telling) == (["uv sync --all-extras"], True)
+
+
+def test_a_call_that_passed_when_run_again_tells_no_fix() -> None:
+    (failure,) = walked(shell("pytest -q"), failed(), shell("pytest -q"), PASSED)
+    assert not failure.is_worth_telling
+
+
 def test_a_failure_of_one_session_can_be_fixed_in_the_next() -> None:
     walk = FailureWalk()
     walk.take("codex:one", events([shell("cargo test"), failed()]))

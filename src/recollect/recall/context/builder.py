@@ -123,7 +123,8 @@ def ordered(event: ContextEvent) -> tuple[ContextSource, ...]:
             # What was told of learnings at the start is gone too; it fills what room the session itself leaves.
             return (*_of_session(), *sections(LearnedHere(least=0.05, most=0.3)))
         case "start":
-            here, learned = FailuresHere(), LearnedHere()
+            learned = LearnedHere()
+            here = FailuresHere(learned)
             return (
                 DiaryHere(), *sections(learned), PendingActions(learned), DecidedHere(learned), Fixed(here),
                 Unfixed(here), WorkedOn(),

@@ -88,7 +88,8 @@ class StillFailing:
         """Return the newest failures before the compaction that are open."""
         kinds = ("tool_call", "tool_result", "file_edit")
         events = asked.reader.events(asked.session, kinds, before=_end_of(asked), limit=EVENTS)
-        return lines_of(open_failures(events, asked.session), asked, asked.room // 4)
+        root = asked.folder.path if asked.folder is not None else ""
+        return lines_of(open_failures(events, asked.session, root), asked, asked.room // 4)
 
 
 class Plan:

@@ -11,6 +11,7 @@ from recollect.model.payloads import FileEdit, ToolCall, ToolResult
 from recollect.model.text import one_line, paths_in
 from recollect.model.time import day_of
 from recollect.recall.context.commands import Command, command_of
+from recollect.recall.context.learnings.learnings import LearnedHere
 from recollect.recall.context.sources import SESSIONS, Asked, Candidate, Found, window
 from recollect.store.recent import RecentEvent
 from recollect.units import plural
@@ -28,6 +29,8 @@ _CAUSE = (
     r"refused|mismatch|错误|エラー|오류"
 )
 _COUNT = r"fail|expected|失败|失敗"
+_PASSED = r"\b[1-9]\d* (?:tests? )?pass|\bpassed\b|\b0 fail|\bno issues\b|\bsuccess|\bok\b"
+_NOT_PASSED = r"\b[1-9]\d* (?:tests? )?(?:fail|error)|(?-i:\bFAILED\b)|\berror:|\bTraceback\b"
 _REFUSED = (
     r"\b(?:user|operator|human)\b.{0,40}\b(?:doesn't want|does not want|rejected|declined|denied|refused|cancel|abort|"
     r"interrupt)|\brequest(?:ed)? (?:was )?(?:interrupted|cancelled|aborted)"
@@ -51,21 +54,28 @@ class Failure(msgspec.Struct):
     citation: str
     count: int = 1
     edited: list[str] = []
+    ran: list[str] = []
+    """Commands that changed something, in order."""
     passed: str = ""
     """Citation of the run that passed."""
 
     @property
     def is_worth_telling(self) -> bool:
-        """One that was run again is a problem that somebody had; of the others only tests, builds and the like are."""
+        """A fix is told where it is known. One that was run again is a problem that somebody had; of the others only
+        tests, builds and the like are."""
         if self.passed:
-            return bool(self.edited) or self.command.is_check
+            return bool(self.edited or self.ran)
         return self.count > 1 or self.command.is_check
 
 
 class FailuresHere:
-    """What failed in the folder's newest root sessions, but the present one; looked for once for a block."""
+    """What failed in the folder's newest root sessions, but the present one; looked for once for a block.
 
-    def __init__(self) -> None:
+    What the learnings tell of the same command is not told again, nor told otherwise.
+    """
+
+    def __init__(self, learned: LearnedHere) -> None:
+        self._learned = learned
         self._found: list[Failure] | None = None
 
     def of(self, asked: Asked) -> list[Failure]:
@@ -74,11 +84,19 @@ class FailuresHere:
             uids = [session.session_uid for session in window(*asked.sessions, SESSIONS)]
             failing = asked.reader.has_failures(uids)
             first = next((place for place, uid in enumerate(uids) if uid in failing), len(uids))
-            walk = FailureWalk()
+            walk = FailureWalk(asked.folder.path if asked.folder is not None else "")
             for uid in uids[first:]:  # what failed in one session may pass in a later one
                 walk.take(uid, asked.reader.events(uid, _KINDS, limit=EVENTS))
-            self._found = [failure for failure in walk.failures() if failure.is_worth_telling]
+            self._found = [f for f in walk.failures() if f.is_worth_telling and not self._is_learned(f, asked)]
         return self._found
+
+    def _is_learned(self, failure: Failure, asked: Asked) -> bool:
+        """Tell whether a learning says what made a command pass that had failed, then or later."""
+        named = f"`{failure.command.shown}`"
+        return any(
+            text.startswith(named) and (failure.ts is None or ts >= failure.ts)
+            for text, ts in self._learned.repairs(asked)
+        )
 
 
 class Fixed:
@@ -109,18 +127,24 @@ class Unfixed:
         return lines_of([f for f in self._here.of(asked) if not f.passed], asked, asked.room // 5)
 
 
-def open_failures(events: Sequence[RecentEvent], uid: str) -> list[Failure]:
+def open_failures(events: Sequence[RecentEvent], uid: str, root: str = "") -> list[Failure]:
     """Return what failed in one session, is worth telling and was not seen to pass."""
-    walk = FailureWalk()
+    walk = FailureWalk(root)
     walk.take(uid, events)
     return [failure for failure in walk.failures() if not failure.passed and failure.is_worth_telling]
 
 
 class FailureWalk:
-    """Follows calls, results and edits in order. Give it session after session."""
+    """Follows calls, results and edits in order. Give it session after session.
 
-    def __init__(self) -> None:
-        self._open: dict[str, Failure] = {}
+    What fails is open until the same passes, or a check that covers it. Where it may have passed, and nobody can say
+    (another folder, the end of a pipe), it is neither open nor fixed any more.
+    """
+
+    def __init__(self, root: str = "") -> None:
+        """root: the repository's top, where a command runs that changes to no other folder."""
+        self._root = root
+        self._open: dict[tuple[str, str], Failure] = {}
         self._closed: list[Failure] = []
 
     def take(self, uid: str, events: Iterable[RecentEvent]) -> None:
@@ -164,19 +188,36 @@ class FailureWalk:
         if not isinstance(result, ToolResult) or command is None:
             return
         citation = f"{uid}#{event.seq}"
-        before = self._open.get(command.key)
+        folder = "" if command.folder in (self._root, ".") else command.folder.removeprefix(f"{self._root}/")
         if not event.is_failed:
             # Of a result that says nothing of how it ended, nothing is known either.
-            if before is not None and (result.ok or result.exit_code == 0):
-                before.passed = citation
-                self._closed.append(self._open.pop(command.key))
+            if result.ok or result.exit_code == 0:
+                self._pass(command, folder, result.text, citation)
             return
         if _is_refused(result.text[:400] or event.summary):
             return
         reason = _reason(result.text) or event.summary
+        before = self._open.get((folder, command.key))
         count = before.count + 1 if before is not None else 1
-        edited = before.edited if before is not None else []
-        self._open[command.key] = Failure(command, reason, event.ts, citation, count, edited)
+        edited, ran = (before.edited, before.ran) if before is not None else ([], [])
+        self._open[folder, command.key] = Failure(command, reason, event.ts, citation, count, edited, ran)
+
+    def _pass(self, command: Command, folder: str, said: str, citation: str) -> None:
+        """Close what a command that ended well shows to pass; note it for the others if it changed something."""
+        for where, failure in list(self._open.items()):
+            if not command.covers(failure.command):
+                if command.is_change and command.shown not in failure.ran:
+                    failure.ran.append(command.shown)
+            elif where[0] == folder or not where[0] or not folder:
+                del self._open[where]
+                if where[0] == folder and (command.is_alone or _says_passed(said)):
+                    failure.passed = citation
+                    self._closed.append(failure)
+
+
+def _says_passed(text: str) -> bool:
+    """Tell whether an output says that all went well, where the exit code is that of another command."""
+    return re.search(_PASSED, text, re.IGNORECASE) is not None and re.search(_NOT_PASSED, text, re.IGNORECASE) is None
 
 
 def _is_refused(text: str) -> bool:
@@ -216,7 +257,9 @@ def _line(failure: Failure, root: str, worth: float) -> Candidate:
         return Candidate(what, failure.citation, failure.ts, worth)
     names = [shortest(path, root) for path in failure.edited]
     shown = ", ".join(names[-FILES:]) + (f" and {len(names) - FILES} more" if len(names) > FILES else "")
-    after = f"it passed after editing {shown}" if names else "it passed when run again"
+    done = [f"editing {shown}"] if names else []
+    done += [f"`{one_line(failure.ran[-1], COMMAND_CHARS)}`"] if failure.ran else []
+    after = f"it passed after {' and '.join(done)}"
     return Candidate(f"{what}; {after}", failure.passed, failure.ts, worth, tuple(names[-FILES:]))
 
 

@@ -27,6 +27,8 @@ _OWN_WORDS = frozenset(("user", "assistant"))
 _NEEDS_OWN_WORDS = ("preference", "action")
 _NAMED = r"`([^`\n]{3,60})`"
 _NAMES = 4
+_FAILED = " failed: "
+"""In each pattern that says what made a command pass."""
 _QUOTES = str.maketrans("“”", '""')
 
 
@@ -57,6 +59,10 @@ class LearnedHere:
     def told(self, asked: Asked) -> frozenset[str]:
         """Return what the lines of all kinds but actions say, each `as_words`."""
         return frozenset(as_words(learning.text) for learning in self._best(asked))
+
+    def repairs(self, asked: Asked) -> list[tuple[str, int]]:
+        """Return what the lines say of commands that failed and then passed, and when that was last seen."""
+        return [(x.text, x.ts) for x in self._best(asked) if x.kind == "pattern" and _FAILED in x.text]
 
     def _best(self, asked: Asked) -> list[RecentLearning]:
         telling = self._looked_for(asked)[0]
