@@ -38,7 +38,7 @@ _EMPTY = frozenset(
     should simple simply since so some something still such sure take test than that the their them then there these
     they thing things this those though three through time to too two under until up update us use used uses using ve
     version very want was way we well were what when where whether which while who why will with within without won
-    work works would write yes yet you your second third approach solution""".split()
+    work works would write yes yet you your second third approach solution plan""".split()
 )
 """Words that say nothing of what is chosen. Not for display, only for comparing."""
 

@@ -200,3 +200,40 @@ def test_a_contradiction_holds_for_both_sides_and_a_missing_end_for_none() -> No
     assert state_at([one], links, None) == {one.id: "holds"}
     produced = Link(one.id, other.id, "produced")
     assert set(state_at([one, other], [produced], None).values()) == {"holds"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "options"),
+    [
+        ("Let's use argon2 for password hashing in the auth module.",
+         "Actually, let's switch to scrypt for the auth module and tune the cost.", ("argon2", "scrypt")),
+        ("Let's use MongoDB for the document store.",
+         "Actually let's use Postgres for the document store instead.", ("MongoDB", "Postgres")),
+        ("Wir nehmen Redis für die Warteschlange.",
+         "Doch lieber RabbitMQ für die Warteschlange.", ("Redis", "RabbitMQ")),
+    ],
+)  # fmt: skip
+def test_a_change_for_the_same_purpose_supersedes_what_was_decided_for_it(
+    old: str, new: str, options: tuple[str, str]
+) -> None:
+    one, other = decision("a", 1, options[0], statement=old), decision("a", 2, options[1], statement=new, record=1)
+    assert told(relate(one, other)) == {(other.id, "supersedes", one.id)}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Use pydantic in the auth module.", "Use argon2 in the auth module."),
+        ("Use argon2 for the auth module.", "Actually, switch to tantivy for the search index."),
+    ],
+)
+def test_more_for_the_same_place_or_a_change_elsewhere_supersedes_nothing(old: str, new: str) -> None:
+    one, other = decision("a", 1, "pydantic", statement=old), decision("a", 2, "argon2", statement=new, record=1)
+    assert told(relate(one, other)) == set()
+
+
+def test_of_several_decisions_for_one_place_a_change_supersedes_only_the_newest() -> None:
+    first = decision("a", 1, "rustls", statement="Use rustls in the gateway.")
+    second = decision("a", 2, "tokio", statement="Use tokio in the gateway.", record=1)
+    change = decision("a", 3, "smol", statement="Actually, switch to smol in the gateway.", record=2)
+    assert told(relate(first, second, change)) == {(change.id, "supersedes", second.id)}

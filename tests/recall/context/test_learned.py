@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from recollect.memory import ContextBlock, ContextFacet
 from recollect.model.own import BLOCK_TAG
+from recollect.recall.context.learnings.block import USER_TEXT
 from recollect.recall.context.learnings.learnings import HEADINGS
 from recollect.recall.context.learnings.person_files import MAX_CHARS
 from recollect.recall.context.tokens import tokens_of
@@ -282,6 +283,13 @@ def test_no_block_is_above_its_budget_and_none_says_more_than_one_thing_twice(
 
 
 # The person's own files
+
+
+def test_comments_and_a_template_that_nobody_filled_in_are_no_content(shop: Shop, told: Session) -> None:
+    (shop.memory.home / "user.md").write_text(USER_TEXT)
+    assert "user.md" not in shop.context().text
+    (shop.memory.home / "user.md").write_text("# Me\n\n<!-- two\n\nlines -->\nI work in UTC. <!-- why? -->\n")
+    assert [line.strip() for line in shop.context().text.splitlines()[2:5]] == ["| # Me", "|", "| I work in UTC."]
 
 
 def test_the_persons_files_lead_as_they_are_written_outside_of_what_is_quoted(shop: Shop, told: Session) -> None:

@@ -11,7 +11,8 @@ from recollect.store.recent import RecentDecision
 STATEMENT_CHARS = 220
 REASON_CHARS = 120
 SURE = 0.6
-"""Confidence from which on what an assistant said is told; a person's words are told at any."""
+"""Confidence from which on what an assistant said is told, where it gives a reason or turns something down: "now I'll
+fix the tests" decides nothing. A person's words are told at any."""
 _NAMES = 6
 
 
@@ -35,12 +36,16 @@ class DecidedHere:
             for decision in asked.reader.decisions_in(asked.folder, [s.session_uid for s in asked.sessions[0]])
             if decision.citation.partition("#")[0] != asked.session
             and decision.citation
-            and (decision.speaker == "human" or decision.confidence >= SURE)
+            and (decision.speaker == "human" or _is_sure(decision))
             and not _is_told(decision, told)
         ]
         shown = held[: max(1, asked.room * 3 // 10)]
         lines = [_line(decision, 1 - place / (2 * len(shown))) for place, decision in enumerate(shown)]
         return Found(lines, len(held) - len(shown))
+
+
+def _is_sure(decision: RecentDecision) -> bool:
+    return decision.confidence >= SURE and bool(decision.rejected or decision.rationale)
 
 
 def _is_told(decision: RecentDecision, told: set[str]) -> bool:

@@ -196,7 +196,7 @@ class FailureWalk:
             return
         if _is_refused(result.text[:400] or event.summary):
             return
-        reason = _reason(result.text) or event.summary
+        reason = _reason(result.text) or (event.summary if re.search(_CAUSE, event.summary, re.IGNORECASE) else "")
         before = self._open.get((folder, command.key))
         count = before.count + 1 if before is not None else 1
         edited, ran = (before.edited, before.ran) if before is not None else ([], [])
@@ -252,7 +252,8 @@ def lines_of(failures: Sequence[Failure], asked: Asked, shown: int) -> Found:
 def _line(failure: Failure, root: str, worth: float) -> Candidate:
     day = day_of(failure.ts) if failure.ts is not None else "undated"
     times = f" {plural(failure.count, 'time')}" if failure.count > 1 else ""
-    what = f"{day} `{one_line(failure.command.shown, COMMAND_CHARS)}` failed{times}: “{failure.reason}”"
+    what = f"{day} `{one_line(failure.command.shown, COMMAND_CHARS)}` failed{times}"
+    what += f": “{failure.reason}”" if failure.reason else ""
     if not failure.passed:
         return Candidate(what, failure.citation, failure.ts, worth)
     names = [shortest(path, root) for path in failure.edited]

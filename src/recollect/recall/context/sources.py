@@ -13,8 +13,8 @@ from recollect.store.recent import Folder, RecentReader, RecentSession
 ContextEvent = Literal["start", "compact", "prompt"]
 SESSIONS = 8
 """At least so many sessions are looked at, and less than twice as many, see `window`."""
-LINE_TOKENS = 110
-"""What a line takes, about: a source is asked for as many lines as the budget has room for."""
+LINE_TOKENS = 40
+"""What a short line takes: a source is asked for at least as many lines as the budget has room for."""
 
 
 class Candidate(msgspec.Struct, frozen=True):

@@ -12,6 +12,8 @@ from recollect.model.insights.nodes import Decision, Link, Relation
 SAME_OPTION = 45
 SAME_QUESTION = 60
 SAME_REJECTED = 25
+SAME_PLACE = 45
+CHANGE = 30
 NAMED = 20
 SWAPPED = 20
 EXPLICIT = 15
@@ -26,7 +28,7 @@ MAX_OPEN = 8
 
 
 class _Topic(NamedTuple):
-    """What two decisions may disagree on: one option, one question, or what both turned down."""
+    """What two decisions may disagree on: one option, one question, what both turned down, or what both are for."""
 
     kind: str
     key: str
@@ -65,6 +67,8 @@ def _topics(stance: Stance) -> Iterator[_Topic]:
             yield _Topic("rejected", key)
         if stance.question:
             yield _Topic("question", stance.question)
+        for key in stance.places:
+            yield _Topic("place", key)
 
 
 def _along(topic: _Topic, timeline: list[Stance], roots: Mapping[str, str]) -> Iterator[Link]:
@@ -77,6 +81,8 @@ def _along(topic: _Topic, timeline: list[Stance], roots: Mapping[str, str]) -> I
                 break
             if not _disagree(topic, other, stance):
                 continue
+            if topic.kind == "place" and compared:
+                break  # several may stand for one place; only of the newest it is plain that it is the one changed
             compared += 1
             link = _link(topic, other, stance, roots)
             if link is not None:
@@ -90,6 +96,8 @@ def _along(topic: _Topic, timeline: list[Stance], roots: Mapping[str, str]) -> I
 def _disagree(topic: _Topic, one: Stance, other: Stance) -> bool:
     if topic.kind == "option":
         return (topic.key in one.for_) != (topic.key in other.for_)
+    if topic.kind == "place" and not other.is_change:
+        return False
     return not one.for_ & other.for_
 
 
@@ -157,6 +165,10 @@ def _features(topic: _Topic, older: Stance, newer: Stance) -> dict[str, int]:
             found["named"] = NAMED
         if older.for_ & newer.against and newer.for_ & older.against:
             found["swapped"] = SWAPPED
+    elif topic.kind == "place":
+        found["same_place"] = SAME_PLACE
+        if newer.is_change:
+            found["change"] = CHANGE
     elif topic.kind == "question":
         found["same_question"] = SAME_QUESTION
         if older.for_ & names or newer.for_ & names:

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from recollect.insights.subjects import is_distinctive, phrase, words_in
 from recollect.model.insights.nodes import Decision
+
+_PLACE: Final = re.compile(
+    r"\b(?:for|in|of|on|as|für|im|in|bei|als)\s+(?:(?:the|our|this|all|a|an|der|die|das|den|dem|unsere?[nrm]?)\s+)?"
+    r"([\w-]+(?:\s+[\w-]+){0,2}?)(?=[.,;:!?)]|\s+(?:and|or|to|so|because|since|instead|after|with|for|in|on|as|of|from"
+    r"|over|und|oder|weil|damit|statt|nach|mit|für)\b|\s*$)",
+    re.IGNORECASE,
+)
+"""What a decision is for, or where it counts: "the auth module" of "use scrypt for the auth module"."""
+_CHANGE: Final = re.compile(
+    r"\b(?:switch|instead|actually|on reflection|after all|(?:go|going|went) back|replace|move (?:over|from)|drop|"
+    r"no longer|changed? my mind|stattdessen|doch (?:lieber )?|wechseln|umsteigen|ersetzen|zurück zu)\b",
+    re.IGNORECASE,
+)
+"""Words of who changes what was decided before."""
 
 
 class Stance(NamedTuple):
     """A decision in the form in which decisions are compared.
 
     for_, against: keys of options (`subjects.phrase`) that it takes and turns down; distinctive: those that are names.
-    question: its content words as one key, "" where nobody asked one.
+    question: its content words as one key, "" where nobody asked one. places: keys of what it is for and where it
+    counts. is_change: it says that it changes what was decided before.
     """
 
     decision: Decision
@@ -21,6 +37,8 @@ class Stance(NamedTuple):
     against: frozenset[str]
     distinctive: frozenset[str]
     question: str
+    places: frozenset[str]
+    is_change: bool
 
     @property
     def authority(self) -> int:
@@ -39,6 +57,8 @@ def stance_of(decision: Decision) -> Stance:
         against=frozenset(turned_down) - frozenset(taken),
         distinctive=frozenset(key for key, option in {**taken, **turned_down}.items() if is_distinctive(option)),
         question=" ".join(words_in(decision.question)),
+        places=frozenset(key for found in _PLACE.finditer(decision.statement) if (key := phrase(found[1]))),
+        is_change=decision.polarity == "reverse" or _CHANGE.search(decision.statement) is not None,
     )
 
 

@@ -15,13 +15,13 @@ from recollect.recall.context.sources import Asked, Candidate, Found
 from recollect.store.recent import RecentLearning
 
 TEXT_CHARS = 300
-TELLING_KINDS: tuple[LearningKind, ...] = ("fact", "pattern", "correction", "preference")
-"""In the order of their headings. Actions come after them, see `actions`."""
+TELLING_KINDS: tuple[LearningKind, ...] = ("pattern", "correction", "preference", "fact")
+"""In the order of their headings: the most useful first. Actions come after them, see `actions`."""
 HEADINGS = {
-    "fact": "Facts learned here:",
     "pattern": "Patterns seen here:",
     "correction": "Corrections the person made:",
     "preference": "Preferences the person stated:",
+    "fact": "Facts learned here:",
 }
 _OWN_WORDS = frozenset(("user", "assistant"))
 _NEEDS_OWN_WORDS = ("preference", "action")

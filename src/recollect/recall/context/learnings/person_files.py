@@ -7,6 +7,7 @@ and nothing in them may look like the harness speaking or like another part of t
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -22,8 +23,9 @@ MAX_CHARS = 2_000
 """Of one file; what comes after is not given."""
 SHARE = 0.3
 """Of the budget, for each file that is there: history has at least two fifths. A file that is alone has twice this."""
-MARK = "<!-- recollect"
-"""Begins a line that marks what of `user.md` is ours; it is not given."""
+_COMMENT = r"^[ \t]*<!--.*?(?:-->[ \t]*(?:\n|\Z)|\Z)|<!--.*?(?:-->|\Z)"
+"""Comments are no content: the marks of what is ours in `user.md`, and what a template says to who writes the file."""
+_HEADING = r"\s{0,3}#{1,6}\s"
 _HEADINGS = {
     SOUL: "The person's own file soul.md, on who the agent is to be and how it works with this memory:",
     USER: "The person's own file user.md, about the person and what they prefer:",
@@ -78,9 +80,9 @@ def _lines(head: str | None) -> list[str]:
         return []
     size = len(head.encode("utf-8", "surrogateescape"))
     text = head.encode("utf-8", "surrogateescape").decode("utf-8", "ignore" if size == HEAD_BYTES else "replace")
-    lines = [line for line in clean(text).split("\n") if not line.lstrip().startswith(MARK)]
+    lines = re.sub(_COMMENT, "", clean(text), flags=re.DOTALL | re.MULTILINE).split("\n")
     whole = "\n".join(line.rstrip() for line in lines).strip("\n")
-    if not whole.strip():
+    if all(not line.strip() or re.match(_HEADING, line) for line in lines):
         return []
     is_cut = len(whole) > MAX_CHARS or size == HEAD_BYTES
     shown = _whole_lines(whole[:MAX_CHARS]) if is_cut else whole

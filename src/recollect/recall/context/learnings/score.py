@@ -1,4 +1,4 @@
-"""What a learning is worth to a session that starts: relevance × recency × confidence, from what is stored alone.
+"""What a learning is worth to a session that starts: relevance × recency × confidence × use, of what is stored alone.
 
 Recency is counted from the newest learning, not from now: the order of a store's learnings then changes only when
 something is learned, and a block made ready yesterday is the block of today.
@@ -21,6 +21,9 @@ CONFIRMED = 1.5
 """A person said that it holds."""
 HYPOTHESIS = 0.7
 """Only a model said so."""
+USEFUL = 1.4
+"""A command that works here, a correction, a ban: what an agent would otherwise get wrong."""
+_BANS = r"(?:never|don['’]?t|do not|no|not|avoid|stop|nie|niemals|kein\w*|nicht|ne|jamais|nunca)\b"
 SCOPES: Mapping[str, float] = {"repo": 1.0, "path": 0.8, "user": 0.9}
 WORD = 0.15
 MOST_WORDS = 4
@@ -46,7 +49,14 @@ def _score(learning: RecentLearning, newest: int, words: frozenset[str]) -> floa
     shared = len(words & _words(f"{learning.text} {learning.path}")) if words else 0
     relevance = SCOPES[learning.scope] * (1 + WORD * min(MOST_WORDS, shared))
     sure = learning.confidence * (CONFIRMED if learning.state == "confirmed" else 1.0)
-    return relevance * recency * sure * (HYPOTHESIS if learning.status == "hypothesis" else 1.0)
+    useful = USEFUL if _is_useful(learning) else 1.0
+    return relevance * recency * sure * useful * (HYPOTHESIS if learning.status == "hypothesis" else 1.0)
+
+
+def _is_useful(learning: RecentLearning) -> bool:
+    return learning.kind in ("pattern", "correction") or (
+        learning.kind == "preference" and re.match(_BANS, learning.text, re.IGNORECASE) is not None
+    )
 
 
 def _words_now(asked: Asked) -> frozenset[str]:

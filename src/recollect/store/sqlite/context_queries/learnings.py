@@ -66,6 +66,8 @@ def given_learnings(
         holds_from = told.valid_from is None or told.valid_from <= now_us
         if not holds_from or _is_over(told.valid_to, now_us) or _is_over(expires_at, now_us):
             continue
+        if row[2] != "user" and not row[3]:
+            continue  # of a repository that nobody knows
         if row[3] and evidence and not any(is_here(uid) for uid in dict.fromkeys(e.session_uid for e in evidence)):
             continue
         found.append(_learning(row, told, evidence))
