@@ -67,8 +67,8 @@ def _topics(stance: Stance) -> Iterator[_Topic]:
             yield _Topic("rejected", key)
         if stance.question:
             yield _Topic("question", stance.question)
-        for key in stance.places:
-            yield _Topic("place", key)
+    for key in stance.places:
+        yield _Topic("place", key)
 
 
 def _along(topic: _Topic, timeline: list[Stance], roots: Mapping[str, str]) -> Iterator[Link]:
@@ -96,9 +96,18 @@ def _along(topic: _Topic, timeline: list[Stance], roots: Mapping[str, str]) -> I
 def _disagree(topic: _Topic, one: Stance, other: Stance) -> bool:
     if topic.kind == "option":
         return (topic.key in one.for_) != (topic.key in other.for_)
-    if topic.kind == "place" and not other.is_change:
-        return False
+    if topic.kind == "place":
+        return other.is_change and _is_replaced(one, other)
     return not one.for_ & other.for_
+
+
+def _is_replaced(older: Stance, newer: Stance) -> bool:
+    """Say whether one of two decisions for the same place takes what cannot stand beside what the other one says."""
+    if older.for_ and newer.for_:
+        return not older.for_ & newer.for_
+    return any(set(taken.split()) <= set(key.split()) for taken in newer.for_ for key in older.against) or any(
+        set(taken.split()) <= set(key.split()) for taken in older.for_ for key in newer.against
+    )
 
 
 def _link(topic: _Topic, one: Stance, other: Stance, roots: Mapping[str, str]) -> Link | None:

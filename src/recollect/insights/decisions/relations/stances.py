@@ -17,6 +17,7 @@ _PLACE: Final = re.compile(
 )
 """What a decision is for, or where it counts: "the auth module" of "use scrypt for the auth module"."""
 _CHANGE: Final = re.compile(
+    r"^\W*(?:no|nope|nein|nee)\b|"
     r"\b(?:switch|instead|actually|on reflection|after all|(?:go|going|went) back|replace|move (?:over|from)|drop|"
     r"no longer|changed? my mind|stattdessen|doch (?:lieber )?|wechseln|umsteigen|ersetzen|zurück zu)\b",
     re.IGNORECASE,
