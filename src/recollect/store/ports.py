@@ -281,6 +281,8 @@ class HitText(NamedTuple):
     """Of entries (`model.learnings.entries`) only, as `status`."""
     is_closing: bool = False
     """True for a reply after which the agent, having worked, did no more until the person spoke."""
+    is_undone: bool = False
+    """True: a rewind left it behind."""
 
 
 class IndexEvent(NamedTuple):
@@ -305,6 +307,7 @@ class TimelineRow(NamedTuple):
     turn_index: int
     summary: str
     repo: str
+    is_undone: bool = False
 
 
 class AgentCounts(NamedTuple):

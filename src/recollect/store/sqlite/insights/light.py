@@ -14,7 +14,7 @@ from recollect.model.payloads import KINDS
 from recollect.store.blocks import BlockBody, decode_bodies_at_once
 from recollect.store.bodies import decode_whole, is_whole, payload_without_record
 from recollect.store.keys import ROLES, SEQ_BITS, TS_QUALITIES
-from recollect.store.sqlite.bits import KIND_MASK, NOT_INDEXED, SIDECHAIN
+from recollect.store.sqlite.bits import KIND_MASK, NOT_INDEXED, SIDECHAIN, UNDONE
 from recollect.store.sqlite.connection import REBUILD_HINT
 from recollect.store.sqlite.event_ids import unpack_event_id
 from recollect.store.sqlite.readers.filters import int_array
@@ -46,9 +46,16 @@ class Lacking(NamedTuple):
 
 def light_rows(db: apsw.Connection, keys: tuple[int, int], order: str) -> list[LightRow]:
     """Return the rows of a range of keys that a search may find, without parent and tool. order: SQL of ours."""
+    return rows_of(db, keys, f"NOT bits & {NOT_INDEXED}", order)
+
+
+def rows_of(
+    db: apsw.Connection, keys: tuple[int, int], condition: str, order: str = "ORDER BY key"
+) -> list[LightRow]:
+    """Return the rows of a range of keys that meet a condition. condition, order: SQL of ours."""
     statement = (
         "SELECT key, event_id, part, bits, ts, turn, source, revision, record, offset, length, sha, NULL, "
-        f"block, entry, NULL FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {NOT_INDEXED} {order}"
+        f"block, entry, NULL FROM event WHERE key BETWEEN ? AND ? AND {condition} {order}"
     )
     rows: list[Any] = db.execute(statement, keys).fetchall()
     return rows
@@ -117,6 +124,7 @@ def light_events(
                 ROLES[bits >> 6 & 3],  # type: ignore[arg-type]
                 turn,
                 bool(bits & SIDECHAIN),
+                is_undone=bool(bits & UNDONE),
             )
         )
     return found
