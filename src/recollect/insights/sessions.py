@@ -10,6 +10,7 @@ from recollect.model.ids import session_uid
 from recollect.model.payloads import TURN_ORIGINS, AssistantMessage, UserMessage
 from recollect.model.sessions import Session, SessionPatch, repo_name
 
+
 def session_of(events: Sequence[Event], *, domains: Mapping[str, str] | None = None) -> Session:
     """Return the session that events of one session tell of; an empty one for no events.
 

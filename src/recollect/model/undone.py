@@ -15,6 +15,8 @@ import msgspec
 from recollect.model.events import Event
 from recollect.model.payloads import TURN_ORIGINS, Payload, Rewind, UserMessage
 
+UNDONE = "undone"
+"""The word that stands beside what was undone, wherever it is shown."""
 _START = -1
 """The place before the first event."""
 

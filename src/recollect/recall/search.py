@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 from hashlib import blake2b
+from itertools import groupby
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -256,7 +257,7 @@ class Searcher:
         picked = _Picked(limit, _room_of(question, limit), found.unverified <= ALL_VERIFIED)
         self._pick(wanted, ranked, found, picked)
         notes = list(found.asked.notes)
-        shown = picked.shown
+        shown = _living_first(picked.shown)
         if not shown:
             notes.append("events have all the words, but none has them as asked" if wanted.must else NOTHING)
             return _empty(question, notes, abstained=True)
@@ -335,6 +336,7 @@ class Searcher:
             summary=text.summary,
             status=text.status,
             state=text.state,
+            is_undone=text.is_undone,
         )
 
 
@@ -389,6 +391,8 @@ class _Picked:
         self._room = room
         self._roots: dict[str, int] = {}
         self._seen: set[object] = set()
+        self._undone: list[tuple[int, set[object]]] = []
+        """Where something undone is shown, and what makes another event the same."""
         self._misses = 0
 
     @property
@@ -412,10 +416,24 @@ class _Picked:
             return
         root = session.root_uid
         same = _sameness(text, session)
+        if not text.is_undone and self._takes_place(_Verified(item, text), same):
+            return
         if self._seen.isdisjoint(same) and self.has_room(session):
             self._seen |= same
             self._roots[root] = self._roots.get(root, 0) + 1
+            if text.is_undone:
+                self._undone.append((len(self.shown), same))
             self.shown.append(_Verified(item, text))
+
+    def _takes_place(self, living: _Verified, same: set[object]) -> bool:
+        """Put what was not undone in the place of the same thing that was, where that is shown."""
+        for number, (place, known) in enumerate(self._undone):
+            if not known.isdisjoint(same):
+                self.shown[place] = living
+                self._seen |= same
+                del self._undone[number]
+                return True
+        return False
 
 
 _SAID = frozenset(("user_message", "assistant_message", "thinking"))
@@ -560,6 +578,12 @@ def _sameness(text: HitText, session: SessionKey) -> set[object]:
     is_own = text.kind in _SAID and len(text.text) < COPIED_CHARS
     where = session.origin_uid or session.session_uid if is_own else ""
     return {(text.event_id, text.part), (where, said)}
+
+
+def _living_first(shown: Sequence[_Verified]) -> list[_Verified]:
+    """Return what is shown, of equally good ones first what was not undone."""
+    ties = groupby(shown, key=lambda item: round(item.ranked.score, 9))
+    return [item for _, tie in ties for item in sorted(tie, key=lambda item: item.text.is_undone)]
 
 
 def _judgement(question: Question, wanted: Wanted, ranked: Sequence[Ranked], documents: int) -> Judgement:

@@ -47,8 +47,8 @@ def in_canonical_order(db: apsw.Connection, number: int, rows: list[LightRow]) -
     base = by_source[ordered[0]]
     times = _rising(base)
     placed = [(place, 0, place, row) for place, row in enumerate(base)]
-    for rank, number in enumerate(ordered[1:], 1):
-        for place, (row, ts) in enumerate(zip(by_source[number], _rising(by_source[number]), strict=True)):
+    for rank, source in enumerate(ordered[1:], 1):
+        for place, (row, ts) in enumerate(zip(by_source[source], _rising(by_source[source]), strict=True)):
             placed.append((bisect_right(times, ts) - 1, rank, place, row))
     placed.sort(key=lambda item: item[:3])
     return [row for *_, row in placed]

@@ -49,9 +49,7 @@ def light_rows(db: apsw.Connection, keys: tuple[int, int], order: str) -> list[L
     return rows_of(db, keys, f"NOT bits & {NOT_INDEXED}", order)
 
 
-def rows_of(
-    db: apsw.Connection, keys: tuple[int, int], condition: str, order: str = "ORDER BY key"
-) -> list[LightRow]:
+def rows_of(db: apsw.Connection, keys: tuple[int, int], condition: str, order: str = "ORDER BY key") -> list[LightRow]:
     """Return the rows of a range of keys that meet a condition. condition, order: SQL of ours."""
     statement = (
         "SELECT key, event_id, part, bits, ts, turn, source, revision, record, offset, length, sha, NULL, "

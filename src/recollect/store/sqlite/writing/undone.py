@@ -1,5 +1,5 @@
 # ruff: noqa: S608  statements are put together of our own constants; values are always bound
-"""Keeps in each event's bits whether a rewind left it behind, see `model.undone`. Inside the ingester's transactions."""
+"""Keeps in each event's bits whether a rewind left it behind, see `model.undone`. For the ingester."""
 
 from __future__ import annotations
 
