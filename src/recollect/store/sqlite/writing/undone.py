@@ -7,7 +7,9 @@ from typing import Any
 
 import apsw
 
-from recollect.model.payloads import KINDS, Payload
+from recollect.model.own import without_own_blocks
+from recollect.model.payloads import KINDS, Payload, UserMessage
+from recollect.model.text import one_line
 from recollect.model.undone import Step, step_of, undone
 from recollect.store.blocks import BlockBody, decode_bodies_at_once
 from recollect.store.bodies import payload_without_record
@@ -16,6 +18,7 @@ from recollect.store.sqlite.bits import EVICTED, HIDDEN, KIND_MASK, UNDONE, is_s
 from recollect.store.sqlite.canonical_order import in_canonical_order
 from recollect.store.sqlite.event_ids import unpack_event_id
 from recollect.store.sqlite.insights.light import LightRow, rows_of
+from recollect.store.sqlite.session_facts import decode_facts, encode_facts
 
 REWIND = "rewind"
 _REWIND, _USER = KINDS.index(REWIND), KINDS.index("user_message")
@@ -26,11 +29,12 @@ _SEEN = f"(NOT bits & {HIDDEN} OR bits & {EVICTED} AND NOT bits & {UNDONE})"
 
 
 def mark_undone(db: apsw.Connection, number: int) -> None:
-    """Have the events of a session say whether they are undone."""
+    """Have the events of a session say whether they are undone. Its title is the first prompt that was not."""
     keys = (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1)
     rows = in_canonical_order(db, number, rows_of(db, keys, _SEEN))
     bodies = _Bodies(db, number)
     marks = undone(_step(row, bodies) for row in rows)
+    _name_anew(db, number, bodies.prompts, {row[0] for row, mark in zip(rows, marks, strict=True) if mark})
     changed = [(row[0],) for row, mark in zip(rows, marks, strict=True) if is_undone(row[3]) != mark]
     db.executemany(f"UPDATE event SET bits = (bits | {UNDONE}) - (bits & {UNDONE}) WHERE key = ?", changed)
 
@@ -53,21 +57,34 @@ def has_several_sources(db: apsw.Connection, number: int) -> bool:
     return int(db.execute("SELECT count(*) FROM session_source WHERE session = ?", (number,)).get or 0) > 1
 
 
+def _name_anew(db: apsw.Connection, number: int, prompts: dict[int, str], undone_keys: set[int]) -> None:
+    """Where a session is called after a prompt that was undone, call it after the first one that was not."""
+    facts = decode_facts(db.execute("SELECT facts FROM session WHERE number = ?", (number,)).get)
+    kept = [text for key, text in prompts.items() if key not in undone_keys]
+    if kept and facts.first_human in prompts.values() and facts.first_human not in kept:
+        facts.first_human = kept[0]
+        db.execute("UPDATE session SET facts = ? WHERE number = ?", (encode_facts(facts), number))
+
+
 class _Bodies:
-    """The payloads of one session, decoded frame by frame."""
+    """The payloads of one session, decoded frame by frame. prompts: what a person asked, by key, as a title says it."""
 
     def __init__(self, db: apsw.Connection, number: int) -> None:
         self._db = db
         self._base = number << SEQ_BITS
         self._block = -1
         self._frame: list[BlockBody] = []
+        self.prompts: dict[int, str] = {}
 
     def of(self, row: LightRow) -> Payload:
         block, entry = row[13], row[14]
         if block != self._block:
             data = self._db.execute("SELECT data FROM block WHERE key = ?", (self._base + block,)).get
             self._block, self._frame = block, decode_bodies_at_once(data)
-        return payload_without_record(self._frame[entry].body)
+        payload = payload_without_record(self._frame[entry].body)
+        if isinstance(payload, UserMessage) and payload.origin in ("human", "queued") and payload.text:
+            self.prompts[row[0]] = one_line(without_own_blocks(payload.text))
+        return payload
 
 
 def _step(row: LightRow, bodies: _Bodies) -> Step:
