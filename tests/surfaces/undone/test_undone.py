@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 import pytest
 
-from recollect.memory import BlameQuestion, ExportOptions, LearningFilter, Memory
+from recollect.memory import BlameQuestion, FactQuestion, LearningFilter, Memory
 from recollect.model.insights.nodes import Binding, Decision, Episode
 from recollect.model.learnings.learnings import GIVEN_STATES
 from recollect.model.undone import UNDONE
@@ -21,7 +21,7 @@ from tests.ingest.conftest import World
 from tests.surfaces.looking_back.desk import bash, edit
 
 BRANCH = (
-    "Actually, use Redis for the cache instead of SQLite. Never run the tests with xdist. Remember that the staging "
+    "Actually, use Redis for the cache instead of sqlite3. Never run the tests with xdist. Remember that the staging "
     "port is 7001. Remind me to rotate the sentry key."
 )
 
@@ -53,7 +53,7 @@ class Story:
         return {view.decision.statement: view.state for view in answer.decisions}
 
     def learnings(self) -> dict[str, str]:
-        return {one.text: one.state for one in self.learned().learned.find(LearningFilter())}
+        return {one.text: one.state for one in self.learned().learn.learnings()}
 
     def context(self) -> str:
         return self.learned().context(cwd=str(self.repo)).text
@@ -71,7 +71,7 @@ def story(world: World) -> Story:
 def begun(story: Story, name: str = "one") -> tuple[ClaudeTranscript, str]:
     """A decision and an edit; return the session and the record that the person goes back to."""
     session = story.claude(name)
-    session.user("Let us use SQLite for the cache, not Redis.")
+    session.user("Let us use sqlite3 instead of Redis for the cache.")
     edit(session, story.repo / "cache.py", "", "import sqlite3\nSIZE = 10\n")
     return session, session.assistant("Done. SQLite it is.")
 
@@ -98,12 +98,12 @@ def wander(story: Story, session: ClaudeTranscript) -> None:
 def test_a_decision_of_an_abandoned_branch_is_undone_and_what_it_superseded_holds(story: Story) -> None:
     abandoned(story)
     assert story.states() == {
-        "Let us use SQLite for the cache, not Redis.": "holds",
-        "Actually, use Redis for the cache instead of SQLite.": "undone",
+        "Let us use sqlite3 instead of Redis for the cache.": "holds",
+        "Actually, use Redis for the cache instead of sqlite3.": "undone",
         "Never run the tests with xdist.": "undone",
     }
     answer = story.world.memory.decisions()
-    assert [view.decision.statement for view in answer.decisions] == ["Let us use SQLite for the cache, not Redis."]
+    assert [view.decision.statement for view in answer.decisions] == ["Let us use sqlite3 instead of Redis for the cache."]
     assert answer.left_out == {"undone": 2}
 
 
@@ -114,27 +114,27 @@ def test_learnings_and_actions_of_an_abandoned_branch_are_undone(story: Story) -
     assert set(states.values()) == {"undone"}
     assert "rotate the sentry key." in states
     assert "the staging port is 7001." in states
-    assert not story.world.memory.learned.actions()
+    assert not story.world.memory.learn.actions()
 
 
 def test_a_context_tells_nothing_of_an_abandoned_branch(story: Story) -> None:
     abandoned(story)
     said = story.context()
     assert "release branch is trunk" in said
-    assert "use SQLite" in said
-    for word in ("Redis for", "7001", "xdist", "sentry", "npm", "pytest", "ImportError"):
+    assert "use sqlite3" in said
+    for word in ("use Redis", "7001", "xdist", "sentry", "npm", "pytest", "ImportError"):
         assert word not in said
 
 
 def test_a_rewind_that_comes_later_undoes_what_was_stored(story: Story) -> None:
     session, base = begun(story)
     wander(story, session)
-    assert story.states()["Actually, use Redis for the cache instead of SQLite."] == "holds"
+    assert story.states()["Actually, use Redis for the cache instead of sqlite3."] == "holds"
     assert story.learnings()["the staging port is 7001."] == "active"
     assert "7001" in story.context()
     session.user("Remember that the release branch is trunk.", parentUuid=base)
     session.assistant("Noted.")
-    assert story.states()["Actually, use Redis for the cache instead of SQLite."] == "undone"
+    assert story.states()["Actually, use Redis for the cache instead of sqlite3."] == "undone"
     assert story.learnings()["the staging port is 7001."] == "undone"
     assert "7001" not in story.context()
 
@@ -167,7 +167,7 @@ def test_a_learning_keeps_the_evidence_that_was_not_undone(story: Story) -> None
     other.user("Remember that the staging port is 7001.")
     other.assistant("Noted.")
     assert story.learnings()["the staging port is 7001."] == "active"
-    (one,) = story.world.memory.learned.find(LearningFilter(words=("7001",)))
+    (one,) = story.world.memory.learn.learnings(LearningFilter(words=("7001",)))
     assert {evidence.session_uid for evidence in one.evidence} == {other.uid}
     assert "7001" in story.context()
 
@@ -180,7 +180,10 @@ def test_an_action_told_as_done_in_an_abandoned_branch_is_still_open(story: Stor
     session.assistant("I updated the changelog for release four.")
     session.user("What is the weather like?", parentUuid=base)
     session.assistant("I cannot know.")
-    assert story.learnings() == {"update the changelog for release four.": "active"}
+    assert story.learnings()["update the changelog for release four."] != "done"
+    session.user("Do it at last.")
+    session.assistant("I updated the changelog for release four.")
+    assert story.learnings()["update the changelog for release four."] == "done"
 
 
 def test_a_failure_after_a_rewind_is_not_fixed_by_what_was_undone(story: Story) -> None:
@@ -238,7 +241,7 @@ def test_blame_names_the_kept_edit_and_its_decision(story: Story) -> None:
     abandoned(story)
     found = story.blame("import sqlite3").found
     assert not found.is_undone
-    assert [bound.statement for bound in found.decisions] == ["Let us use SQLite for the cache, not Redis."]
+    assert [bound.statement for bound in found.decisions] == ["Let us use sqlite3 instead of Redis for the cache."]
 
 
 def test_blame_tells_an_undone_edit_only_where_no_kept_one_tells_the_line(story: Story) -> None:
@@ -277,10 +280,14 @@ def test_undone_events_are_marked_wherever_they_are_shown(story: Story) -> None:
     assert hits
     assert {hit.is_undone for hit in hits if hit.seq in undone} == {True}
     assert {hit.is_undone for hit in hits if hit.seq not in undone} <= {False}
-    exported = {form: memory.export(session.uid, form) for form in ("events", "markdown", "claude-jsonl")}
+    exported = {form: exported_as(memory, session.uid, form) for form in ("events", "markdown", "claude-jsonl")}
     assert exported["events"].count('"is_undone":true') == len(undone)
     assert f", {UNDONE})" in exported["markdown"]
     assert '"isUndone":true' in exported["claude-jsonl"]
+
+
+def exported_as(memory: Memory, uid: str, form: Any) -> str:
+    return b"".join(memory.upkeep.export_bytes(uid, format=form)).decode()
 
 
 def test_what_agents_ask_is_answered_with_the_mark(story: Story) -> None:
@@ -315,7 +322,7 @@ def test_sessions_that_an_earlier_version_stored_are_marked_at_the_next_sync(sto
 
 def forget_marks(home: Path) -> None:
     """Leave the database as a version before the marks left it."""
-    db = apsw.Connection(str(home / "recollect.db"))
+    db = apsw.Connection(str(home / "memory.db"))
     db.execute("UPDATE event SET bits = bits & ~(256 << 10)")
     db.execute("DELETE FROM meta WHERE key = 'undone_events'")
     db.close()
@@ -326,19 +333,13 @@ def test_a_fact_that_rests_on_something_undone_is_not_told(story: Story) -> None
     wander(story, session)
     memory = story.learned()
     memory.notes.seeding.seed()
-    assert "Redis for the cache" in {fact.object for fact in memory.notes.facts.find(question()).facts}
+    assert "Redis for the cache" in {fact.object for fact in memory.notes.facts.find(FactQuestion()).facts}
     session.user("Go on with something else.", parentUuid=base)
     session.assistant("All right.")
     facts = story.learned().notes.facts
-    assert "Redis for the cache" not in {fact.object for fact in facts.find(question()).facts}
-    (kept,) = [f for f in facts.find(question(is_history=True)).facts if f.object == "Redis for the cache"]
+    assert "Redis for the cache" not in {fact.object for fact in facts.find(FactQuestion()).facts}
+    (kept,) = [f for f in facts.find(FactQuestion(is_history=True)).facts if f.object == "Redis for the cache"]
     assert kept.is_undone
-
-
-def question(**asked: Any) -> Any:
-    from recollect.memory import FactQuestion
-
-    return FactQuestion(**asked)
 
 
 def test_given_states_hold_nothing_undone() -> None:
