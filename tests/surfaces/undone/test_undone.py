@@ -103,7 +103,9 @@ def test_a_decision_of_an_abandoned_branch_is_undone_and_what_it_superseded_hold
         "Never run the tests with xdist.": "undone",
     }
     answer = story.world.memory.decisions()
-    assert [view.decision.statement for view in answer.decisions] == ["Let us use sqlite3 instead of Redis for the cache."]
+    assert [view.decision.statement for view in answer.decisions] == [
+        "Let us use sqlite3 instead of Redis for the cache."
+    ]
     assert answer.left_out == {"undone": 2}
 
 

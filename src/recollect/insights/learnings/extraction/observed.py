@@ -35,7 +35,7 @@ class Observed(Protocol):
         ...
 
 
-class Kept:
+class KeptSession:
     """A session without what rewinds left behind. Implements `Observed`."""
 
     def __init__(self, observed: Observed) -> None:
@@ -46,7 +46,7 @@ class Kept:
 
 def kept_of(observed: Observed) -> Observed:
     """Return a session without what rewinds left behind; itself where they left nothing."""
-    return Kept(observed) if any(event.is_undone for event in observed.events) else observed
+    return KeptSession(observed) if any(event.is_undone for event in observed.events) else observed
 
 
 class SimpleCommand(Protocol):

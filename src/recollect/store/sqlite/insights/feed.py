@@ -21,19 +21,16 @@ from recollect.model.sessions import Session
 from recollect.store.insights import Base, Due
 from recollect.store.ports import SEQ_BITS, ChunkReader, TextRedactor
 from recollect.store.sqlite.bits import HIDDEN, kind_of_bits
-from recollect.store.sqlite.canonical_order import in_canonical_order
 from recollect.store.sqlite.common_reads import last_change, read_lasting, revision_chunks
 from recollect.store.sqlite.connection import open_database, store_errors
 from recollect.store.sqlite.insights.base import read_base
 from recollect.store.sqlite.insights.light import (
-    KEY,
-    LENGTH,
     Lacking,
-    LightRow,
     count_light,
     light_events,
     light_rows,
 )
+from recollect.store.sqlite.light_rows import KEY, LENGTH, LightRow, in_canonical_order
 from recollect.store.sqlite.readers.events import EventReader, EventRow
 from recollect.store.sqlite.readers.sessions import session_of_number
 

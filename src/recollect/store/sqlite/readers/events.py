@@ -30,10 +30,10 @@ from recollect.store.sqlite.bits import (
     quality_of_bits,
     role_of_bits,
 )
-from recollect.store.sqlite.canonical_order import first_versions
 from recollect.store.sqlite.common_reads import read_lasting, revision_holes, why_gone
 from recollect.store.sqlite.connection import REBUILD_HINT
 from recollect.store.sqlite.event_ids import unpack_event_id
+from recollect.store.sqlite.light_rows import first_versions
 from recollect.store.sqlite.readers.filters import int_array
 from recollect.store.sqlite.readers.turns import read_closing
 

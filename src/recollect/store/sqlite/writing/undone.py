@@ -15,9 +15,8 @@ from recollect.store.blocks import BlockBody, decode_bodies_at_once
 from recollect.store.bodies import payload_without_record
 from recollect.store.keys import SEQ_BITS
 from recollect.store.sqlite.bits import EVICTED, HIDDEN, KIND_MASK, UNDONE, is_sidechain, is_undone
-from recollect.store.sqlite.canonical_order import in_canonical_order
 from recollect.store.sqlite.event_ids import unpack_event_id
-from recollect.store.sqlite.insights.light import LightRow, rows_of
+from recollect.store.sqlite.light_rows import LightRow, in_canonical_order, rows_of
 from recollect.store.sqlite.session_facts import decode_facts, encode_facts
 
 REWIND = "rewind"

@@ -1,16 +1,36 @@
-"""The order of a session's events that does not depend on which of them arrived first."""
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""Rows of events as they are read first, and their order that does not depend on which of them arrived first."""
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import apsw
 
 from recollect.store.keys import SEQ_BITS
-from recollect.store.sqlite.insights.light import KEY, SOURCE, TS, LightRow
-from recollect.store.sqlite.readers.filters import int_array
+
+LightRow = tuple[
+    int, bytes, int, int, int | None, int, int, int, int, int, int, bytes, int | bytes | None, int, int, str | None
+]
+"""The fields of `readers.events.EventRow` without their names: making that of every row took a third of reading it."""
+KEY: Final = 0
+TS: Final = 4
+SOURCE: Final = 6
+LENGTH: Final = 10
+"""Places in a `LightRow`."""
+
+
+def rows_of(db: apsw.Connection, keys: tuple[int, int], condition: str, order: str = "ORDER BY key") -> list[LightRow]:
+    """Return the rows of a range of keys that meet a condition. condition, order: SQL of ours."""
+    statement = (
+        "SELECT key, event_id, part, bits, ts, turn, source, revision, record, offset, length, sha, NULL, "
+        f"block, entry, NULL FROM event WHERE key BETWEEN ? AND ? AND {condition} {order}"
+    )
+    rows: list[Any] = db.execute(statement, keys).fetchall()
+    return rows
 
 
 def first_versions(db: apsw.Connection, number: int) -> dict[int, int]:
@@ -36,7 +56,7 @@ def in_canonical_order(db: apsw.Connection, number: int, rows: list[LightRow]) -
         return rows
     found: Iterable[Any] = db.execute(
         "SELECT number, lane, source_id FROM source WHERE number IN (SELECT value FROM carray(?))",
-        (int_array(numbers),),
+        (apsw.carray(array("q", numbers)),),
     )
     lanes = {number: (lane, source_id) for number, lane, source_id in found}
     by_source: dict[int, list[LightRow]] = {}
