@@ -248,6 +248,18 @@ REQUIREMENTS = (
         ),
     ),
     Requirement(
+        "honest.undone",
+        "What a person went back from is told nowhere as if it held, is kept, and is marked where it is shown.",
+        (
+            "model/test_undone.py::test_any_nesting_of_rewinds_leaves_what_a_list_of_kept_events_leaves",
+            "surfaces/undone/test_agents.py::test_the_branch_that_was_left_is_undone_and_the_rest_holds",
+            "surfaces/undone/test_undone.py::test_a_context_tells_nothing_of_an_abandoned_branch",
+            "surfaces/undone/test_undone.py::test_a_decision_of_an_abandoned_branch_is_undone_and_what_it_superseded_holds",
+            "surfaces/undone/test_undone.py::test_undone_events_are_marked_wherever_they_are_shown",
+            "surfaces/undone/test_undone.py::test_no_decision_of_an_abandoned_branch_is_bound",
+        ),
+    ),
+    Requirement(
         "honest.health",
         "Every check of `doctor` can fail, and does when what it looks at is not well.",
         ("promises/test_honest.py::test_every_check_of_doctor_can_fail",),

@@ -180,8 +180,9 @@ def _rederive_stale(
     writer: SqliteWriter, reader: Reader, sinks: Sinks, keys: HomeKeys, request: SyncRequest, report: SyncReport
 ) -> None:
     """After an upgrade: what an older parser read is derived anew from the archive before anything is added to it, and
-    parser states that were stored in clear are sealed."""
+    parser states that were stored in clear are sealed, and what rewinds left behind is marked."""
     writer.seal_states(partial(sealed_state, sealer=sinks.archive.sealer))
+    writer.mark_undone()
     versions = {slug: a.facts.derived_version for slug, a in adapters().items()}
     rewound = writer.rewound()
     known = [s for s in reader.sources() if s.agent in versions]

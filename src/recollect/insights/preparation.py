@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+import msgspec
 
 from recollect.insights.digests import digest_of
 from recollect.insights.sessions import session_of
@@ -11,10 +13,12 @@ from recollect.insights.stages import Gated, GateRule, Lineage, Relations, Stage
 from recollect.insights.stream import Load, SessionEvents, by_session
 from recollect.model.events import Event
 from recollect.model.insights.digests import Digest
-from recollect.model.insights.nodes import Decision, Episode, Node, Speaker
+from recollect.model.insights.nodes import Conversation, Decision, Episode, Node, Speaker
 from recollect.model.insights.signals import Signal
 from recollect.model.payloads import UserMessage
 from recollect.model.sessions import Session
+
+_NodeType = TypeVar("_NodeType", Conversation, Decision, Episode)
 
 
 class Analysis(NamedTuple):
@@ -49,19 +53,53 @@ def analyse(
     """Return what the events of one session mean. session: what is known of it, else the events tell.
 
     load: see `SessionEvents`. task_patterns: see `task_refs`; empty: those that ship. Pure: the same events give the
-    same, whatever else is stored.
+    same, whatever else is stored. Which events are undone they say themselves (`model.undone.marked`): the session is
+    read without them, and what was decided and edited in them is told as undone.
     """
     stages = stages or default_stages()
     stream = SessionEvents(events, load=load)
+    kept = stream.kept
     about = session or session_of(stream.events)
-    signals = stages.observer.signals(stream)
-    gated = gate(stream, stages)
+    signals = stages.observer.signals(kept)
+    gated = gate(kept, stages)
+    conversations = stages.segmenter.conversations(kept, gated)
+    decisions = stages.decider.decisions(kept, conversations)
+    episodes = stages.grouper.episodes(kept, signals)
+    bindings = stages.binder.bindings(kept, conversations, decisions, episodes)
+    digest = digest_of(stream, about, signals, gated, patterns=task_patterns or None)
+    if kept is not stream:
+        left = _left_behind(stream, stages)
+        conversations += left.conversations
+        decisions += left.decisions
+        episodes += left.episodes
+    return Analysis(about, signals, [*conversations, *decisions, *episodes, *bindings], digest)
+
+
+class _LeftBehind(NamedTuple):
+    """Nodes of branches that rewinds left behind."""
+
+    conversations: list[Conversation]
+    decisions: list[Decision]
+    episodes: list[Episode]
+
+
+def _left_behind(stream: SessionEvents, stages: Stages) -> _LeftBehind:
+    """Return what stands in the branches that rewinds left behind, read together with what was kept."""
+    undone = {(event.event_id, event.part) for event in stream.events if event.is_undone}
+    gated = [found for found in gate(stream, stages) if found.event.is_undone]
     conversations = stages.segmenter.conversations(stream, gated)
     decisions = stages.decider.decisions(stream, conversations)
-    episodes = stages.grouper.episodes(stream, signals)
-    bindings = stages.binder.bindings(stream, conversations, decisions, episodes)
-    digest = digest_of(stream, about, signals, gated, patterns=task_patterns or None)
-    return Analysis(about, signals, [*conversations, *decisions, *episodes, *bindings], digest)
+    signals = stages.observer.signals(stream)
+    episodes = [
+        episode
+        for episode in stages.grouper.episodes(stream, signals)
+        if (episode.evidence[0].event_id, episode.evidence[0].part) in undone
+    ]
+    return _LeftBehind(_as_undone(conversations), _as_undone(decisions), _as_undone(episodes))
+
+
+def _as_undone(nodes: Sequence[_NodeType]) -> list[_NodeType]:
+    return [msgspec.structs.replace(node, is_undone=True) for node in nodes]
 
 
 def gate(stream: SessionEvents, stages: Stages) -> list[Gated]:

@@ -59,6 +59,8 @@ def _entity(node: Conversation | Decision | Episode) -> dict[str, Any]:
         "recollect:status": node.status,
         "recollect:confidence": {"$": f"{node.confidence:.2f}", "type": "xsd:decimal"},
     }
+    if node.is_undone:
+        found["recollect:undone"] = True
     if isinstance(node, Decision):
         found["prov:label"] = node.statement[:_LABEL_CHARS]
         found["recollect:polarity"] = node.polarity

@@ -7,11 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from recollect.model.events import Event
 from recollect.model.ids import session_uid
-from recollect.model.payloads import AssistantMessage, UserMessage
+from recollect.model.payloads import TURN_ORIGINS, AssistantMessage, UserMessage
 from recollect.model.sessions import Session, SessionPatch, repo_name
-
-STARTS_A_TURN = ("human", "queued", "command")
-"""Origins of the user messages that start a turn."""
 
 
 def session_of(events: Sequence[Event], *, domains: Mapping[str, str] | None = None) -> Session:
@@ -64,4 +61,4 @@ def session_of(events: Sequence[Event], *, domains: Mapping[str, str] | None = N
 
 def turns_in(events: Sequence[Event]) -> int:
     """Return how many turns people started."""
-    return sum(type(e.payload) is UserMessage and e.payload.origin in STARTS_A_TURN for e in events)
+    return sum(type(e.payload) is UserMessage and e.payload.origin in TURN_ORIGINS for e in events)

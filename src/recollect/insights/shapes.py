@@ -127,7 +127,7 @@ def to_madr(decision: Decision, *, state: DecisionState = "holds", episodes: Ite
     status: Literal["accepted", "rejected", "deprecated", "superseded"] = "accepted"
     if state in ("superseded", "reversed"):
         status = "superseded"
-    elif state == "revoked":
+    elif state in ("undone", "revoked"):
         status = "deprecated"
     elif decision.polarity == "reject" and not decision.chosen:
         status = "rejected"
@@ -221,7 +221,7 @@ def _kind(decision: Decision) -> Literal["existence", "ban", "property"]:
 def _state(
     decision: Decision, state: DecisionState
 ) -> Literal["tentative", "decided", "challenged", "rejected", "obsolesced"]:
-    if state in ("superseded", "reversed", "revoked"):
+    if state in ("superseded", "reversed", "undone", "revoked"):
         return "obsolesced"
     if state == "contradicted":
         return "challenged"

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Evidence, EvidenceRole
 from recollect.model.payloads import AssistantMessage, ToolCall, ToolResult, UserMessage
+from recollect.model.undone import marked
 
 Load = Callable[[Event], Event]
 """Gives an event with its whole payload, where long strings of tools and edits were left out of it."""
@@ -38,6 +39,13 @@ class SessionEvents:
         self._load = load
         self._chosen: dict[tuple[type, ...], Sequence[Event]] = {}
         self._made: dict[Callable[[SessionEvents], Any], Any] = {}
+
+    @cached_property
+    def kept(self) -> SessionEvents:
+        """The session without what rewinds left behind; itself where they left nothing."""
+        if not any(event.is_undone for event in self.events):
+            return self
+        return SessionEvents((event for event in self.events if not event.is_undone), load=self._load)
 
     @property
     def uid(self) -> str:
@@ -113,11 +121,11 @@ class SessionEvents:
 
 
 def by_session(events: Iterable[Event]) -> dict[str, list[Event]]:
-    """Return events by session, in order of each session's first one."""
+    """Return events by session, in order of each session's first one, with what rewinds left behind marked."""
     found: dict[str, list[Event]] = {}
     for event in events:
         found.setdefault(event.session_uid, []).append(event)
-    return found
+    return {uid: marked(of_session) for uid, of_session in found.items()}
 
 
 def evidence_of(event: Event, role: EvidenceRole, start: int = 0, end: int = 0) -> Evidence:

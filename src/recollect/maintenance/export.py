@@ -31,6 +31,7 @@ from recollect.model.payloads import (
 )
 from recollect.model.sessions import Session
 from recollect.model.time import to_iso
+from recollect.model.undone import UNDONE
 from recollect.store.insights import DistilledReader, NodeFilter
 from recollect.store.ports import Reader, SourceRow
 from recollect.visible import encode_json, safe
@@ -176,14 +177,16 @@ def _claude_lines(session: Session, events: Iterable[Event]) -> Iterator[bytes]:
     """Yield lines in the shape that readers of Claude Code transcripts know (format notes: Claude Code, 3 and 4)."""
     _, native = split_session_uid(session.session_uid)
     parent: str | None = None
+    kept: str | None = None
     for event in events:
         message = _claude_message(event)
         if message is None:
             continue
         uuid = event.event_id if event.part == 0 else f"{event.event_id}:{event.part}"
         line = {
-            "parentUuid": parent,
+            "parentUuid": parent if event.is_undone else kept,
             "isSidechain": event.is_sidechain,
+            **({"isUndone": True} if event.is_undone else {}),
             "type": message["role"],
             "uuid": uuid,
             "timestamp": to_iso(event.ts) if event.ts is not None else None,
@@ -193,7 +196,7 @@ def _claude_lines(session: Session, events: Iterable[Event]) -> Iterator[bytes]:
             "version": session.tool_version,
             "message": message,
         }
-        parent = uuid
+        parent, kept = uuid, (kept if event.is_undone else uuid)
         yield encode_json(line) + b"\n"
 
 
@@ -233,6 +236,12 @@ def _markdown(session: Session, events: Iterable[Event]) -> Iterator[bytes]:
 
 
 def _markdown_event(event: Event) -> str:
+    """Return an event as Markdown, "" for nothing to show; what was undone says so behind its number."""
+    text = _markdown_of(event)
+    return text.replace(f"(#{event.seq})", f"(#{event.seq}, {UNDONE})", 1) if event.is_undone else text
+
+
+def _markdown_of(event: Event) -> str:
     at = f" · {to_iso(event.ts)[:16].replace('T', ' ')}" if event.ts is not None else ""
     match event.payload:
         case UserMessage(origin=origin) as payload if said := _said(payload):

@@ -171,10 +171,7 @@ class Memory(HoldsLearned):
             repos=(repo,) if repo else (),
         )
         rows, total = self.reader().timeline(self._with_slugs(where), after=after, before=before, limit=limit)
-        entries = tuple(
-            TimelineEntry(r.ts, r.session_uid, r.seq, r.agent, r.kind, r.role, r.turn_index, r.summary, r.repo)
-            for r in rows
-        )
+        entries = tuple(TimelineEntry(*r) for r in rows)
         return Timeline(entries, total, notes)
 
     def stats(self) -> Stats:

@@ -33,7 +33,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One normalized thing that happened in a session.
 
     (session_uid, event_id, part) is unique and stable; seq is for display and citation only.
-    ts is in UTC microseconds.
+    ts is in UTC microseconds. is_undone: a rewind left it behind (`model.undone`); it stays, and holds no more.
     """
 
     session_uid: str
@@ -51,6 +51,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     is_sidechain: bool = False
     summary: str = ""
     replaced_by: str | None = None
+    is_undone: bool = False
     schema_version: int = SCHEMA_VERSION
 
 

@@ -14,6 +14,8 @@ Json = Any
 """Decoded JSON: None, bool, int, float, str, list or dict with str keys."""
 
 Origin = Literal["human", "injected", "queued", "command"]
+TURN_ORIGINS: tuple[Origin, ...] = ("human", "queued", "command")
+"""Of the user messages that start a turn."""
 """Who wrote a user message: a person (also while the agent worked: queued; or as a /command), or the harness."""
 
 

@@ -38,6 +38,8 @@ class Hit(msgspec.Struct, frozen=True):
     """Of what was learned, noted or documented only: how it is known (design, section 6)."""
     state: str = ""
     """The same: "active", "retired", "done" … as its kind has it."""
+    is_undone: bool = False
+    """Of events: a rewind left it behind."""
 
 
 class SearchAnswer(msgspec.Struct, frozen=True):
@@ -80,6 +82,7 @@ class TimelineEntry(msgspec.Struct, frozen=True):
     turn_index: int
     summary: str
     repo: str = ""
+    is_undone: bool = False
 
 
 class Timeline(msgspec.Struct, frozen=True):

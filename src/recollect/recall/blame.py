@@ -6,7 +6,7 @@ or from nearness. The later edit wins where a line was taken out and put in agai
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 import msgspec
@@ -80,6 +80,8 @@ class BlamedEdit(msgspec.Struct, frozen=True):
     operation: str
     how: How
     decisions: tuple[BoundDecision, ...] = ()
+    is_undone: bool = False
+    """A rewind left the edit behind; the line was not taken back with it."""
 
 
 class Blame(msgspec.Struct, frozen=True):
@@ -109,14 +111,23 @@ def blame(path: str, line: str | None, history: EditHistory, *, around: Sequence
     path: relative to the repository, or absolute; edits of paths that end in it at the border of a component count.
     line: its text, compared without white space at its end; None: the last edit of the file. around: the lines beside
     it, which tell apart the places of a line that is too common alone.
+
+    Nobody knows whether a rewind took the files back too. An edit that a rewind left behind is told only where the
+    edits that were kept do not tell the line.
     """
+    edits = _Edits(path, history)
+    found = _blamed(path, line, history, edits.kept(), around)
+    return found if found.found is not None or not edits.has_undone else _blamed(path, line, history, edits, around)
+
+
+def _blamed(path: str, line: str | None, history: EditHistory, edits: Iterable[_Seen], around: Sequence[str]) -> Blame:
     if line is None:
-        return _last_edit(path, history)
+        return _last_edit(path, history, edits)
     wanted = _Wanted(line, around)
     looked_at = without_content = 0
     rewritten: _Seen | None = None
     why_not = ""
-    for seen in _edits_of(path, history):
+    for seen in edits:
         looked_at += 1
         without_content += seen.lines == NOTHING_KNOWN
         verdict = wanted.verdict(seen)
@@ -164,8 +175,8 @@ class _Wanted:
         return bool(near & self._beside)
 
 
-def _last_edit(path: str, history: EditHistory) -> Blame:
-    seen = next(_edits_of(path, history), None)
+def _last_edit(path: str, history: EditHistory, edits: Iterable[_Seen]) -> Blame:
+    seen = next(iter(edits), None)
     if seen is None:
         return _no_proof(path, None, _why(False, (0, 0)), (0, 0))
     return _proof(path, None, seen, "last_edit", history, (1, int(seen.lines == NOTHING_KNOWN)))
@@ -186,13 +197,15 @@ def _proof(path: str, line: str | None, seen: _Seen, how: How, history: EditHist
     event = seen.event
     found = BlamedEdit(
         event.session_uid, event.event_id, event.part, event.seq, event.turn_index, event.ts, seen.path,
-        seen.operation, how, tuple(history.decisions(event)),
+        seen.operation, how, () if event.is_undone else tuple(history.decisions(event)), event.is_undone,
     )  # fmt: skip
     reason = {
         "added": "this edit added the line, and no later recorded edit removed it",
         "rewritten": "this edit wrote the whole file with this line; what stood there before is not recorded",
         "last_edit": "the last recorded edit of this file",
     }[how]
+    if event.is_undone:
+        reason += "; a rewind left it behind, and no edit that was kept tells the line"
     return Blame(path, line, found, reason, *counts)
 
 
@@ -200,14 +213,37 @@ def _no_proof(path: str, line: str | None, reason: str, counts: tuple[int, int])
     return Blame(path, line, None, f"no proof: {reason}", *counts)
 
 
-def _edits_of(path: str, history: EditHistory) -> Iterator[_Seen]:
-    """Yield the edits of a file, newest first, at most `MAX_EDITS`; before a rename, those of its old name."""
+class _Edits:
+    """The edits of a file, newest first, at most `MAX_EDITS`; before a rename, those of its old name."""
+
+    def __init__(self, path: str, history: EditHistory) -> None:
+        self._path = path
+        self._history = history
+        self.has_undone = False
+        """Whether an edit was met that a rewind left behind."""
+
+    def __iter__(self) -> Iterator[_Seen]:
+        return _edits_of(self._path, self._history.edits)
+
+    def kept(self) -> Iterator[_Seen]:
+        """Yield those that no rewind left behind."""
+        return _edits_of(self._path, self._kept)
+
+    def _kept(self, file_name: str) -> Iterator[RecordedEdit]:
+        for recorded in self._history.edits(file_name):
+            if recorded.event.is_undone:
+                self.has_undone = True
+            else:
+                yield recorded
+
+
+def _edits_of(path: str, edits: Callable[[str], Iterable[RecordedEdit]]) -> Iterator[_Seen]:
     wanted = path
     count = 0
     after: Event | None = None
     for _ in range(MAX_RENAMES):
         renamed = ""
-        for recorded in _older_than(after, history.edits(_file_name(wanted))):
+        for recorded in _older_than(after, edits(_file_name(wanted))):
             for seen, new_path in _of_event(recorded):
                 if seen.operation == "rename" and _is_file(new_path, recorded.folder, wanted):
                     renamed, after = _whole_path(seen.path, recorded.folder), recorded.event

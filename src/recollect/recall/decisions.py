@@ -14,11 +14,13 @@ _STATES: tuple[tuple[str, DecisionState], ...] = (
 )  # fmt: skip
 """What a link makes of its older decision, the weightiest first."""
 
+GONE: tuple[DecisionState, ...] = ("undone", "revoked")
+"""The states of what was asked for by state or id alone."""
 ID_PREFIX = "decision:"
 
 
 class DecisionQuestion(msgspec.Struct, frozen=True):
-    """Which decisions are asked for. Empty: all but revoked ones.
+    """Which decisions are asked for. Empty: all but undone and revoked ones.
 
     repos: as in `EventFilter`. path: of a file or folder that the decision names, or that its episodes changed. at:
     what had been decided by then; known_at: as far as the memory had seen it by then (both UTC microseconds, None:
@@ -86,7 +88,7 @@ def ask_decisions(
         if not _was_there(item, question):
             continue
         view = _view(item, question, times)
-        wanted = view.state in question.states if question.states else view.state != "revoked"
+        wanted = view.state in question.states if question.states else view.state not in GONE
         if wanted or ids:
             found.append(view)
         else:
@@ -183,5 +185,7 @@ def _state(item: KeptDecision, links: Sequence[Link], question: DecisionQuestion
     revoked_at, now = item.revoked_at, question.known_at
     if revoked_at is not None and (now is None or revoked_at <= now):
         return "revoked"
+    if item.decision.is_undone:
+        return "undone"
     relations = {link.relation for link in links if link.older == item.decision.id}
     return next((state for relation, state in _STATES if relation in relations), "holds")

@@ -1,4 +1,7 @@
-"""What one session was about, before any of its pages: how it began and ended, what it changed, what failed."""
+"""What one session was about, before any of its pages: how it began and ended, what it changed, what failed.
+
+What rewinds left behind is not told.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +95,7 @@ def _rows(reader: Reader, uid: str) -> Iterator[TimelineRow]:
     where = EventFilter(sessions=(uid,))
     for offset in range(0, MAX_ROWS, _PAGE):
         rows, _total = reader.timeline(where, limit=_PAGE, offset=offset)
-        yield from rows
+        yield from (row for row in rows if not row.is_undone)
         if len(rows) < _PAGE:
             return
 
@@ -109,7 +112,7 @@ def _event(reader: Reader, uid: str, seq: int) -> Event | None:
 
 
 def _last_said(events: Iterable[Event]) -> Event | None:
-    said = [e for e in events if isinstance(e.payload, AssistantMessage) and e.payload.text]
+    said = [e for e in events if isinstance(e.payload, AssistantMessage) and e.payload.text and not e.is_undone]
     return said[-1] if said else None
 
 

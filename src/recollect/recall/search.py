@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
-from hashlib import blake2b
+from itertools import groupby
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -23,6 +23,7 @@ from recollect.index.units import Unit, UnitReader
 from recollect.model.sessions import gone_among
 from recollect.recall.abstention import CERTAIN, Judgement, judge
 from recollect.recall.answers import Hit, MatchLevel, SearchAnswer
+from recollect.recall.copies import sameness
 from recollect.recall.coverage import NOT_INDEXED, NOTHING, left_out_parts, partly
 from recollect.recall.meaning import NOTHING_NEAR, Meaning
 from recollect.recall.related import BESIDE_POOL, MAX_BESIDE, beside, parts_for, sure_ones
@@ -44,8 +45,6 @@ MAX_MISSES = 40
 ALL_VERIFIED = 50
 """Where there are no more of them than this, all are compared, so that the total is exact."""
 MAX_LIMIT = 200
-COPIED_CHARS = 200
-"""A message of this length that stands in two sessions was copied, not said again."""
 MIN_INSIDE_CHARS = 4
 """A shorter word is inside of too many others to mean any of them."""
 _MIN_BATCH = 8
@@ -256,7 +255,7 @@ class Searcher:
         picked = _Picked(limit, _room_of(question, limit), found.unverified <= ALL_VERIFIED)
         self._pick(wanted, ranked, found, picked)
         notes = list(found.asked.notes)
-        shown = picked.shown
+        shown = _living_first(picked.shown)
         if not shown:
             notes.append("events have all the words, but none has them as asked" if wanted.must else NOTHING)
             return _empty(question, notes, abstained=True)
@@ -335,6 +334,7 @@ class Searcher:
             summary=text.summary,
             status=text.status,
             state=text.state,
+            is_undone=text.is_undone,
         )
 
 
@@ -388,7 +388,8 @@ class _Picked:
         self.hidden = 0
         self._room = room
         self._roots: dict[str, int] = {}
-        self._seen: set[object] = set()
+        self._seen: dict[object, int] = {}
+        """Where something is shown, by what makes another event the same."""
         self._misses = 0
 
     @property
@@ -411,14 +412,17 @@ class _Picked:
             self.hidden += 1
             return
         root = session.root_uid
-        same = _sameness(text, session)
-        if self._seen.isdisjoint(same) and self.has_room(session):
-            self._seen |= same
+        same = sameness(text, session)
+        place = next((self._seen[mark] for mark in same if mark in self._seen), None)
+        if place is not None:
+            if self.shown[place].text.is_undone and not text.is_undone:
+                self.shown[place] = _Verified(item, text)
+        elif self.has_room(session):
+            self._seen |= dict.fromkeys(same, len(self.shown))
             self._roots[root] = self._roots.get(root, 0) + 1
             self.shown.append(_Verified(item, text))
 
 
-_SAID = frozenset(("user_message", "assistant_message", "thinking"))
 _ONLY_LEARNED = "nothing found in what agents did; something was learned or noted of it"
 _NO_REPO = EventFilter(repos=("=",))
 _NOBODYS = "nothing was searched: `agent:` names no agent that is known"
@@ -549,17 +553,10 @@ def _per_root(ranked: Iterable[Ranked], sessions: Mapping[int, SessionKey]) -> d
     return counts
 
 
-def _sameness(text: HitText, session: SessionKey) -> set[object]:
-    """What makes two events one hit: the id that a replay in a fork keeps, or the text.
-
-    The same few words said in unrelated sessions are hits of their own. The same file read in them is not, nor is a
-    long message: nobody says that twice, it is a copy (a fork of Claude Code names no origin).
-    """
-    body = f"{text.kind}\0{text.text or text.event_id}"
-    said = blake2b(body.encode("utf-8", "replace"), digest_size=12).digest()
-    is_own = text.kind in _SAID and len(text.text) < COPIED_CHARS
-    where = session.origin_uid or session.session_uid if is_own else ""
-    return {(text.event_id, text.part), (where, said)}
+def _living_first(shown: Sequence[_Verified]) -> list[_Verified]:
+    """Return what is shown, of equally good ones first what was not undone."""
+    ties = groupby(shown, key=lambda item: round(item.ranked.score, 9))
+    return [item for _, tie in ties for item in sorted(tie, key=lambda item: item.text.is_undone)]
 
 
 def _judgement(question: Question, wanted: Wanted, ranked: Sequence[Ranked], documents: int) -> Judgement:

@@ -70,6 +70,10 @@ class NoteReader(Protocol):
         """Return the fact of an id, else those whose id begins so."""
         ...
 
+    def undone(self, facts: Iterable[Fact]) -> frozenset[str]:
+        """Return the ids of those facts whose reference is a decision, learning or event that was undone."""
+        ...
+
     def diary(self, where: DiaryFilter) -> list[DiaryEntry]:
         """Return entries of diaries, the newest first."""
         ...

@@ -32,10 +32,9 @@ from recollect.store.keys import TS_QUALITIES as TS_QUALITIES
 class SourceRow(msgspec.Struct):
     """What the store knows of one source.
 
-    size, mtime_ns, inode: of the file when last read to its committed end. committed_bytes: end of the last
-    whole record taken. head_sha/tail_sha: hash of the first 4 KiB and of the last 4 KiB before
-    committed_bytes, to tell an append from a rewrite. state: the parser's encoded state; parser_version as
-    it was when the state was made. status: active, gone (file deleted), disabled.
+    size, mtime_ns, inode: of the file when last read to its committed end. committed_bytes: end of the last whole
+    record taken. head_sha/tail_sha: hash of the first 4 KiB and of the last 4 KiB before that, to tell an append from
+    a rewrite. state: the parser's, made by parser_version. status: active, gone (file deleted), disabled.
     """
 
     source_id: str
@@ -281,6 +280,7 @@ class HitText(NamedTuple):
     """Of entries (`model.learnings.entries`) only, as `status`."""
     is_closing: bool = False
     """True for a reply after which the agent, having worked, did no more until the person spoke."""
+    is_undone: bool = False
 
 
 class IndexEvent(NamedTuple):
@@ -305,6 +305,7 @@ class TimelineRow(NamedTuple):
     turn_index: int
     summary: str
     repo: str
+    is_undone: bool = False
 
 
 class AgentCounts(NamedTuple):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from recollect.cli.render.figures import when
 from recollect.cli.render.notes import print_notes
 from recollect.cli.terminal import Plain, put, safe_line
+from recollect.model.undone import UNDONE
 from recollect.units import count, duration, plural
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ def print_hit(out: Console | Plain, rank: int, hit: Hit, *, marks: re.Pattern[st
     title = safe_line(hit.title) or "(no title)"
     put(out, f"{rank:>2}. ", (title, "bold"))
     what = f"{hit.kind} {hit.tool}" if hit.tool else hit.kind
-    facts = (hit.agent, when(hit.ts, now_us), hit.repo, what, hit.state, hit.status)
+    undone = UNDONE if hit.is_undone else ""
+    facts = (hit.agent, when(hit.ts, now_us), hit.repo, what, undone, hit.state, hit.status)
     put(out, "    " + " · ".join(safe_line(f) for f in facts if f))
     where = "document" if hit.kind == "document" else "session"
     more = f"  +{plural(hit.more_in_session, 'more hit')} in this {where}" if hit.more_in_session else ""

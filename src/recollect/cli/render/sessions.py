@@ -14,6 +14,7 @@ from recollect.cli.render.notes import print_notes
 from recollect.cli.terminal import safe, safe_line
 from recollect.model.payloads import AssistantMessage, Compaction, Instructions, UserMessage
 from recollect.model.text import flatten, searchable
+from recollect.model.undone import UNDONE
 from recollect.units import count, plural
 
 if TYPE_CHECKING:
@@ -117,7 +118,8 @@ def _print_event(out: Console, event: Event, *, in_full: bool) -> None:
     injected = isinstance(payload, UserMessage) and payload.origin == "injected"
     who = event.role if talks else event.kind
     mark = " (injected)" if injected else " (sidechain)" if event.is_sidechain else ""
-    head = f"#{event.seq:<5} {clock(event.ts)}  {who}{mark}"
+    undone = f" ({UNDONE})" if event.is_undone else ""
+    head = f"#{event.seq:<5} {clock(event.ts)}  {who}{mark}{undone}"
     full = in_full or (talks and not injected)
     body = _body(event, in_full=in_full) if full else ""
     if body:
@@ -151,7 +153,8 @@ def print_timeline(out: Console, timeline: Timeline) -> None:
             day = today
             out.print(Text(day, style="bold"))
         cite = safe_line(f"{entry.session_uid}#{entry.seq}")
-        line = Text(f"{clock(entry.ts)}  {entry.kind:<17} {safe_line(entry.summary)}  ")
+        undone = f"({UNDONE}) " if entry.is_undone else ""
+        line = Text(f"{clock(entry.ts)}  {entry.kind:<17} {undone}{safe_line(entry.summary)}  ")
         out.print(line.append(cite, "cyan"), soft_wrap=True)
     if not timeline.entries:
         out.print("nothing in this range")

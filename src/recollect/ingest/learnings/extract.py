@@ -20,7 +20,7 @@ from recollect.store.learnings import BY_CLOSING, BY_RULES, Job, JobKind, JobQue
 
 # A sync that has nothing to learn, which is most of them, loads none of what learning needs.
 if TYPE_CHECKING:
-    from recollect.model.learnings.learnings import Learning
+    from recollect.model.learnings.learnings import Learning, LearningState
     from recollect.store.insights import OfSession, SessionFeed
 
 LEASE_US = 60_000_000
@@ -195,6 +195,7 @@ class Extracting:
             before = self._store.sightings(job.session_uid)
             put, remove = changes_of([s for s in before if s.origin in (BY_RULES, BY_CLOSING)], found)
             lost = [s for s in before if s.origin not in (BY_RULES, BY_CLOSING) and not _is_still_there(s, source)]
+            put += _as_they_stand(before, source)
             self._keeping.keep(put, [s for s in (*remove, *lost) if not _is_of_evicted(s, source)])
             self._look_again(put, source)
             read, again_at = self._add_model_jobs(job, source)
@@ -205,7 +206,7 @@ class Extracting:
 
     def _look_again(self, put: Iterable[Sighting], source: OfSession) -> None:
         """Have sessions read again that may show a new action to be done, and were read before it was known."""
-        for learning in (s.learning for s in put if s.origin == BY_RULES and s.learning.kind == "action"):
+        for learning in (s.learning for s in put if s.origin == BY_RULES and _is_pending(s)):
             asked_at = max((e.ts for e in learning.evidence if e.ts is not None), default=learning.recorded_at)
             self._queue.want_sessions(
                 source.session.repo, after=asked_at, but=source.session.session_uid, now_us=self._now_us()
@@ -233,7 +234,7 @@ class Extracting:
             return Sighting(uid, origin, msgspec.structs.replace(learning, recorded_at=source.observed_at(places)))
 
         said = [seen(learning, BY_RULES) for learning in self._extractor.extract(source)]
-        asked = {s.learning.id: s.learning for s in said if s.learning.kind == "action"}
+        asked = {s.learning.id: s.learning for s in said if _is_pending(s)}
         repo = source.session.repo
         pending = {one.id: one for one in self._pending(repo)} | asked if repo or asked else {}
         return [*said, *(seen(one, BY_CLOSING) for one in self._extractor.closed(source, pending.values()))]
@@ -283,6 +284,29 @@ def _is_still_there(sighting: Sighting, source: OfSession) -> bool:
     """Tell whether the session still has all events that a sighting rests on."""
     events = {(event.event_id, event.part) for event in source.events}
     return all((e.event_id, e.part) in events for e in sighting.learning.evidence)
+
+
+def _is_pending(sighting: Sighting) -> bool:
+    """Tell whether a session asks for something to be done, and did not take it back."""
+    return sighting.learning.kind == "action" and sighting.learning.state != "undone"
+
+
+def _as_they_stand(before: Iterable[Sighting], source: OfSession) -> list[Sighting]:
+    """Return what models said of a session, where it rests on something else now: on what was not undone alone, or on
+    nothing but what was."""
+    undone = {(event.event_id, event.part) for event in source.events if event.is_undone}
+    found = []
+    for sighting in before:
+        learning = sighting.learning
+        kept = tuple(e for e in learning.evidence if (e.event_id, e.part) not in undone)
+        is_undone = bool(learning.evidence) and not kept
+        if sighting.origin in (BY_RULES, BY_CLOSING) or learning.state not in ("active", "undone"):
+            continue
+        state: LearningState = "undone" if is_undone else "active"
+        now = msgspec.structs.replace(learning, state=state, evidence=kept or learning.evidence)
+        if now != learning:
+            found.append(sighting._replace(learning=now))
+    return found
 
 
 def _is_of_evicted(sighting: Sighting, source: OfSession) -> bool:

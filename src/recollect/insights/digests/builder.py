@@ -35,9 +35,11 @@ def digest_of(
 ) -> Digest:
     """Return the digest of a session. patterns: see `task_refs`; None: those that ship.
 
-    Counts are of the events given. Times are the session's, else those of its events.
+    Counts and costs are of all events given; what it says of the work is of those that were not undone, as `signals`
+    and `gated` are. Times are the session's, else those of its events.
     """
-    verdict = outcome_of(stream, signals)
+    kept = stream.kept
+    verdict = outcome_of(kept, signals)
     started_at, ended_at = session.started_at, session.ended_at
     if started_at is None or ended_at is None:
         times = [event.ts for event in stream.events if event.ts is not None]
@@ -59,10 +61,10 @@ def digest_of(
         kind_counts=dict(sorted(Counter(map(attrgetter("kind"), stream.events)).items())),
         markers=dict(sorted(Counter(marker.rule for found in gated for marker in found.markers).items())),
         signals=_by_kind(signals),
-        first_prompt=_first_prompt(stream),
-        last_assistant=_last_reply(stream),
+        first_prompt=_first_prompt(kept),
+        last_assistant=_last_reply(kept),
         error_snippets=snippets_of(signals),
-        task_ref=task_ref_of(stream, session, patterns),
+        task_ref=task_ref_of(kept, session, patterns),
     )
 
 

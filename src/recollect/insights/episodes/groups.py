@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
@@ -69,9 +69,14 @@ class _Requests:
         self._places = [position for position, _ in timeline.requests]
         self._chars = [0, *accumulate(chars for _, chars in timeline.requests)]
         self._commits = [commit.position for commit in commits]
+        self._breaks = timeline.breaks
         self._paths: dict[int, set[str]] = {}
         for edit in edits:
             self._paths.setdefault(edit.event.turn_index, set()).update(edit.paths())
+
+    def went_back(self, start: int, end: int) -> bool:
+        """Say whether a rewind, or the border of a branch that was left, lies between two places."""
+        return bisect_right(self._breaks, end) > bisect_right(self._breaks, start)
 
     def is_correction(self, group: Sequence[Edit], edit: Edit) -> bool:
         """Say whether an edit begins a turn that corrects a group: a few words, soon, nothing committed between, and
@@ -92,6 +97,8 @@ class _Requests:
 def _belongs(edit: Edit, group: Sequence[Edit], requests: _Requests) -> bool:
     last = group[-1]
     if len(group) >= MAX_EDITS or last.state.is_elsewhere(edit.state):
+        return False
+    if requests.went_back(last.position, edit.position):
         return False
     if edit.event.turn_index == last.event.turn_index:
         return _apart_us(last.event, edit.event) <= PAUSE_US

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from recollect.insights.commands import command_of
 from recollect.insights.stream import Call, SessionEvents
 from recollect.model.events import Event
-from recollect.model.payloads import FileEdit, Lifecycle, SessionStart, ToolResult, UserMessage
+from recollect.model.payloads import FileEdit, Lifecycle, Rewind, SessionStart, ToolResult, UserMessage
 
 
 class ShellCall(NamedTuple):
@@ -43,14 +43,20 @@ class Timeline(NamedTuple):
     """Places of human messages, with their characters."""
     turn_ends: dict[int, int]
     """The place behind the last event of each turn."""
+    breaks: list[int]
+    """Places where the session went back, or where a branch begins that was left: no episode goes on across one."""
 
 
 def timeline_of(session: SessionEvents) -> Timeline:
     """Return what episodes are made of. Commands that were left out of light events are asked for."""
-    found = Timeline([], [], [], [], {})
+    found = Timeline([], [], [], [], {}, [])
+    was_undone = False
     for position, event in enumerate(session.events):
         found.turn_ends[event.turn_index] = position + 1
         payload = event.payload
+        if type(payload) is Rewind or event.is_undone != was_undone:
+            found.breaks.append(position)
+        was_undone = event.is_undone
         if type(payload) not in _TYPES:
             continue
         if isinstance(payload, FileEdit):

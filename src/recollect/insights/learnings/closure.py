@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from recollect.insights.learnings.extraction.observed import Observed, Reading
+from recollect.insights.learnings.extraction.observed import Observed, Reading, kept_of
 from recollect.insights.learnings.identity import bounded, normalised
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import Author, Learning, LearningEvidence
@@ -44,7 +44,8 @@ _FILLERS = frozenset(
 
 def closed_actions(of_session: Observed, pending: Sequence[Learning], reading: Reading) -> list[Learning]:
     """Return those of the pending actions that the session shows to be done: with `done_at`, and the event that shows
-    it as their only evidence. At the first such event of each."""
+    it as their only evidence. At the first such event of each that was not undone."""
+    of_session = kept_of(of_session)
     actions = [(one, _asked_at(one), _commands_of(one), _words_of(one.text)) for one in pending]
     events = of_session.events
     if not actions or not events:

@@ -72,7 +72,11 @@ def settled(known: Known, rules: Rules) -> Learning | None:
         return msgspec.structs.replace(kept, state=by_person or "retired", evidence=())
     if learning is None:
         return None
-    state: LearningState = "quarantined" if _is_quarantined(known.sightings) else "active"
+    state: LearningState = "active"
+    if _is_quarantined(known.sightings):
+        state = "quarantined"
+    elif not _standing(known):
+        state = "undone"
     superseded_by, done_at = "", None
     if kept is not None and kept.state == "superseded" and by_person is None and state == "active":
         state, superseded_by = kept.state, kept.superseded_by
@@ -123,12 +127,18 @@ def next_expiry(learnings: Iterable[Learning]) -> int | None:
 
 
 def _said(known: Known, action_days: int) -> Learning | None:
-    written = [Sighting("", v.verdict, v.learning) for v in known.verdicts if v.learning is not None]
-    learning = combined([*known.sightings, *written], action_days=action_days)
+    learning = combined(_standing(known) or known.sightings, action_days=action_days)
     if learning is None or not any(v.verdict in ("said", "confirm") for v in known.verdicts):
         return learning
     features = learning.features | {CONFIRMED: round(MOST_CONFIDENCE - min(MOST_CONFIDENCE, learning.confidence), 3)}
     return msgspec.structs.replace(learning, features=features, confidence=confidence_of(features))
+
+
+def _standing(known: Known) -> list[Sighting]:
+    """Return what speaks of a learning, and a person's own words; nothing where all of it was undone."""
+    written = [Sighting("", v.verdict, v.learning) for v in known.verdicts if v.learning is not None]
+    found = [*(s for s in known.sightings if s.learning.state != "undone"), *written]
+    return found if any(s.origin != BY_CLOSING for s in found) else []
 
 
 def _by_person(known: Known) -> LearningState | None:

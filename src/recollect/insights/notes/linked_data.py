@@ -34,6 +34,7 @@ CONTEXT: dict[str, Any] = {
     "recordedAt": {"@id": "prov:generatedAtTime", "@type": _DATE},
     "invalidatedAt": {"@id": "prov:invalidatedAtTime", "@type": _DATE},
     "isRetracted": {"@id": "recollect:isRetracted", "@type": "xsd:boolean"},
+    "isUndone": {"@id": "recollect:isUndone", "@type": "xsd:boolean"},
     "source": "recollect:source",
     "reference": "recollect:reference",
     "repository": "recollect:repository",
@@ -72,6 +73,7 @@ def _statement(fact: Fact) -> dict[str, Any]:
         **{name: text for name, text in words.items() if text},
         "confidence": fact.confidence,
         **({"isRetracted": True} if fact.is_retracted else {}),
+        **({"isUndone": True} if fact.is_undone else {}),
     }
 
 

@@ -30,7 +30,9 @@ class DecisionFacts(NamedTuple):
 def decided_in(decisions: Sequence[DecisionFacts], since: int, until: int, listing: Listing) -> Decided:
     """Return what was decided in [since, until), each once, the newest first. decisions: of all times, for what was
     changed."""
-    made = [d for d in decisions if d.decision.ts is not None and since <= d.decision.ts < until]
+    made = [
+        d for d in decisions if d.state != "undone" and d.decision.ts is not None and since <= d.decision.ts < until
+    ]
     standing = [d for d in made if d.state != "revoked"]
     changes = _changes(decisions, since, until)
     of_kind = [change.relation for change in changes]

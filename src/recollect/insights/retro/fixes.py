@@ -79,7 +79,7 @@ def fix_of(repair: Repair, between: EventsBetween, *, root: str = "") -> FixLine
     """
     uid, last = repair.worked.session_uid, repair.worked.seq
     first = max(repair.call, last - MAX_EVENTS)
-    stream = SessionEvents(between(uid, first, last))
+    stream = SessionEvents(between(uid, first, last)).kept
     tried = list(endings_of(stream).values())
     worked = next((one for one in tried if _is(one.call.event, repair.worked)), None)
     if worked is None:

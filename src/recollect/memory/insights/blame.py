@@ -146,7 +146,7 @@ class StoredEdits:
         found = []
         for uid in sorted({binding.used_session or binding.session_uid for binding in certain.values()}):
             for node in self._nodes("decision", uid):
-                if isinstance(node, Decision) and node.id in certain:
+                if isinstance(node, Decision) and node.id in certain and not node.is_undone:
                     where = node.evidence[0] if node.evidence else None
                     self._citations[node.id] = f"{where.session_uid}#{where.seq}" if where is not None else uid
                     sure = certain[node.id].confidence

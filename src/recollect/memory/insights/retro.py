@@ -83,7 +83,8 @@ def _used(memory: OpenMemory, where: EventFilter, span: Span) -> Used:
 
 
 def _decisions(memory: OpenMemory, span: Span) -> list[DecisionFacts]:
-    """Return every decision of the repositories, revoked ones too, as forks that repeat one count once."""
+    """Return every decision of the repositories but undone ones, revoked ones too, as forks that repeat one count
+    once."""
     found: list[DecisionFacts] = []
     for states in ((), ("revoked",)):
         answer = memory.decisions_facet.find(DecisionQuestion(repos=span.repos, states=states))

@@ -116,6 +116,12 @@ class FactsFacet:
         )  # fmt: skip
         with self._noting.reading() as notes:
             found = [fact for fact in notes.facts(where) if _has_words(fact, question.words)]
+            undone = notes.undone(found)
+        found = [
+            msgspec.structs.replace(fact, is_undone=True) if fact.id in undone else fact
+            for fact in found
+            if question.is_history or fact.id not in undone
+        ]
         return FactsAnswer(tuple(found[:limit]), len(found))
 
     def fact(self, name: str) -> Fact:
@@ -130,6 +136,8 @@ class FactsFacet:
             return ()
         with self._noting.reading() as notes:
             facts = notes.facts(FactFilter(repo=repo, at=at, is_history=True))
+            undone = notes.undone(facts)
+            facts = [fact for fact in facts if fact.id not in undone]
             return tuple(contradictions_among(facts, predicates_with_one_object(notes)))
 
     def means(self, word: str, other: str) -> FactAdded:

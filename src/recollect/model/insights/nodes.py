@@ -52,7 +52,8 @@ class Marker(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 class _Node(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="node", kw_only=True):
     """What every node has. `ts` in UTC microseconds; `location` is that of its first evidence.
 
-    confidence: 0 to 1, a sum of `features` (name → contribution) that a function in `distill` documents.
+    confidence: 0 to 1, a sum of `features` (name → contribution) that a function in `distill` documents. is_undone: it
+    stands in a branch that a rewind left behind.
     """
 
     id: str
@@ -64,6 +65,7 @@ class _Node(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="node", k
     confidence: float = 1.0
     features: dict[str, float] = {}
     evidence: tuple[Evidence, ...] = ()
+    is_undone: bool = False
     schema_version: int = NODE_SCHEMA_VERSION
 
 
@@ -201,7 +203,8 @@ class Link(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     features: dict[str, float] = {}
 
 
-DecisionState = Literal["holds", "superseded", "reversed", "contradicted", "revoked"]
+DecisionState = Literal["holds", "superseded", "reversed", "contradicted", "undone", "revoked"]
+"""undone: taken in a branch that a rewind left behind. revoked: its session does not give it any more."""
 
 
 def kind_of_node(node: Node) -> str:

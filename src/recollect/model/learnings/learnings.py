@@ -17,8 +17,9 @@ LEARNING_SCHEMA_VERSION = 1
 LearningKind = Literal["fact", "pattern", "correction", "preference", "action"]
 Scope = Literal["user", "repo", "path"]
 """user: holds wherever the person works; repo: in one repository; path: for a file or folder of it."""
-LearningState = Literal["active", "confirmed", "retired", "superseded", "done", "expired", "quarantined"]
-"""quarantined: kept and shown on demand, never given to an agent. done, expired: of actions."""
+LearningState = Literal["active", "confirmed", "retired", "superseded", "done", "expired", "undone", "quarantined"]
+"""quarantined: kept and shown on demand, never given to an agent. done, expired: of actions. undone: said or seen only
+in branches that a rewind left behind."""
 Author = Literal["user", "assistant", "tool", "web"]
 """Who wrote the evidence. Only what `user` and `assistant` wrote may become a preference or an action."""
 Priority = Literal["", "high", "urgent"]

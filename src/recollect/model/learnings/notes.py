@@ -48,7 +48,8 @@ class Fact(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     source: who said it. reference: what it rests on (`session_uid#seq`, a node's or a learning's id), "" for nothing.
     recorded_at: since when the memory knows it; invalidated_at: since when it knows that it ended or was wrong.
     earlier: what the memory thought of its end before, the oldest first. is_retracted: it never held; before
-    `invalidated_at` the memory thought that it did.
+    `invalidated_at` the memory thought that it did. is_undone: what it rests on was undone; told when it is asked for,
+    never kept with it.
     """
 
     id: str
@@ -66,6 +67,7 @@ class Fact(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     invalidated_at: int | None = None
     earlier: tuple[EarlierEnd, ...] = ()
     is_retracted: bool = False
+    is_undone: bool = False
     batch: str = ""
     schema_version: int = NOTE_SCHEMA_VERSION
 

@@ -52,7 +52,7 @@ def _chosen(hits: Sequence[Hit], session: str) -> list[Hit]:
     """Return the best hit of each of the first sessions, what people and models said before what tools put out."""
     found: dict[str, Hit] = {}
     for hit in hits:
-        is_other = session not in (hit.session_uid, hit.root_session_uid)
+        is_other = session not in (hit.session_uid, hit.root_session_uid) and not hit.is_undone
         if is_other and hit.match_level in ("exact", "stemmed") and hit.kind != "instructions":
             found.setdefault(hit.root_session_uid, hit)
     return list(found.values())[:MAX_LINES]

@@ -21,6 +21,8 @@ FLAG_GONE = 16
 """A newer parser does not make it any more."""
 FLAG_EVICTED = 128
 """Only its name is left, so that what the agent writes again is known again, see `removing/evicting.py`."""
+FLAG_UNDONE = 256
+"""A rewind left it behind, see `model.undone`; still shown and found, and marked so."""
 
 HIDDEN = (FLAG_REPLACED | FLAG_VIEW | FLAG_GONE | FLAG_EVICTED) << FLAG_SHIFT
 EVICTED = FLAG_EVICTED << FLAG_SHIFT
@@ -32,6 +34,7 @@ OWN = FLAG_OWN << FLAG_SHIFT
 NOT_INDEXED = HIDDEN | OWN
 """Not found by a search: hidden, or what the memory itself gave to an agent."""
 SIDECHAIN = FLAG_SIDECHAIN << FLAG_SHIFT
+UNDONE = FLAG_UNDONE << FLAG_SHIFT
 
 
 def kind_of_bits(bits: int) -> str:
@@ -52,3 +55,8 @@ def quality_of_bits(bits: int) -> TsQuality:
 def is_sidechain(bits: int) -> bool:
     """Return True for an event of a side conversation."""
     return bool(bits & SIDECHAIN)
+
+
+def is_undone(bits: int) -> bool:
+    """Return True for an event that a rewind left behind."""
+    return bool(bits & UNDONE)

@@ -17,7 +17,7 @@ from recollect.store.blocks import decode_entry, open_frame
 from recollect.store.bodies import payload_without_record
 from recollect.store.keys import SEQ_BITS
 from recollect.store.recent import Folder, GivenLearnings, RecentDecision, RecentDiary, RecentEvent, RecentSession
-from recollect.store.sqlite.bits import FAILED, HIDDEN, KIND_MASK, NOT_INDEXED, OWN, is_sidechain, kind_of_bits
+from recollect.store.sqlite.bits import FAILED, HIDDEN, KIND_MASK, NOT_INDEXED, OWN, UNDONE, is_sidechain, kind_of_bits
 from recollect.store.sqlite.connection import REBUILD_HINT, open_database, store_errors
 from recollect.store.sqlite.session_facts import SessionFacts, decode_counts, decode_facts, is_below
 
@@ -65,7 +65,8 @@ class SqliteRecentReader:
     def events(
         self, uid: str, kinds: Sequence[str], *, before: int | None = None, limit: int, is_own: bool = False
     ) -> list[RecentEvent]:
-        """Return a session's newest events of some kinds, in order of seq, see `store.recent.RecentReader`."""
+        """Return a session's newest events of some kinds that were not undone, in order of seq, see
+        `store.recent.RecentReader`."""
         number = self._number(uid)
         if number is None:
             return []
@@ -73,7 +74,8 @@ class SqliteRecentReader:
         last = _LAST_SEQ if before is None else before - 1
         with store_errors():
             rows: list[Any] = self._db.execute(
-                f"SELECT key, bits, ts, block, entry FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {HIDDEN} "
+                "SELECT key, bits, ts, block, entry FROM event WHERE key BETWEEN ? AND ? "
+                f"AND NOT bits & {HIDDEN | UNDONE} "
                 f"AND bits & {OWN} = {OWN if is_own else 0} AND bits & {KIND_MASK} IN ({codes}) "
                 "ORDER BY key DESC LIMIT ?",
                 (number << SEQ_BITS, (number << SEQ_BITS) + last, limit),
@@ -90,7 +92,7 @@ class SqliteRecentReader:
                     continue
                 statement = (
                     f"SELECT EXISTS (SELECT 1 FROM event WHERE key BETWEEN ? AND ? AND bits & {KIND_MASK} = {_RESULT} "
-                    f"AND bits & {FAILED} AND NOT bits & {NOT_INDEXED})"
+                    f"AND bits & {FAILED} AND NOT bits & {NOT_INDEXED | UNDONE})"
                 )
                 if self._db.execute(statement, (number << SEQ_BITS, (number << SEQ_BITS) + _LAST_SEQ)).get:
                     found.add(uid)

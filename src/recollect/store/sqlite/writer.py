@@ -12,6 +12,7 @@ import apsw
 
 from recollect.archive.chunks import ChunkPlace, Hole
 from recollect.errors import BrokenInvariant, StoreError
+from recollect.model.payloads import KINDS
 from recollect.model.sessions import SessionPatch
 from recollect.ready import take_away
 from recollect.store.ports import SEQ_BITS, ChangeRange, SessionPart, SliceResult, SourceRow, WriteOutcome
@@ -30,6 +31,7 @@ from recollect.store.sqlite.writing.intake import EventIntake, Taken, retire
 from recollect.store.sqlite.writing.ledger import SliceContext
 from recollect.store.sqlite.writing.session_rows import SessionRow, load_session, save_counts, save_session
 from recollect.store.sqlite.writing.short_sessions import ShortSessions
+from recollect.store.sqlite.writing.undone import REWIND, has_several_sources, mark_earlier, mark_undone
 from recollect.store.sqlite.writing.usage_rows import save_usage
 
 _SEQ_MASK = (1 << SEQ_BITS) - 1
@@ -204,6 +206,11 @@ class SqliteWriter:
         with store_errors():
             ledger.seal_states(self._db, seal)
 
+    def mark_undone(self) -> None:
+        """Mark the undone events that an earlier version stored. Outside of a transaction; costs something once."""
+        with store_errors():
+            mark_earlier(self._db)
+
     def rewind(self, source_id: str) -> None:
         """Start the derivation of a source's newest revision anew, see `store.ports.Writer.rewind`."""
         self._must_be_in_transaction()
@@ -262,6 +269,7 @@ class SqliteWriter:
         session = load_session(db, slice_.source.agent, part, observed_at)
         self.touched.add(session.number)
         first_seq = session.next_seq
+        had_rewinds = REWIND in session.kind_counts
         if not session.facts.is_internal and is_internal(session.facts, part.patch, self._own_folders):
             session.facts.is_internal = True
             self._disown(session, outcome)
@@ -274,6 +282,8 @@ class SqliteWriter:
         else:
             save_session(db, session, part, domains=self._domains, observed_at=observed_at)
             db.execute("INSERT OR IGNORE INTO session_source VALUES (?, ?)", (session.number, at.source))
+        if self._may_be_undone(session, part, taken, had_rewinds=had_rewinds):
+            mark_undone(db, session.number)
         self._log_change(session, first_seq, taken)
         outcome.new_events += taken.new_events
         outcome.replays += taken.replays
@@ -292,6 +302,14 @@ class SqliteWriter:
         outcome.stale_keys += taken.stale_keys
         if taken.new_events or taken.changed:
             outcome.sessions.append(session.uid)
+
+    def _may_be_undone(self, session: SessionRow, part: SessionPart, taken: Taken, *, had_rewinds: bool) -> bool:
+        """Tell whether a part can change what rewinds of its session left behind: it brings one, changes what was
+        there, or its events may stand before others that are stored."""
+        if not (had_rewinds or REWIND in session.kind_counts):
+            return False
+        is_told = bool(taken.changed) or any(KINDS[event.kind] == REWIND for event in part.events)
+        return is_told or (bool(taken.new_events) and has_several_sources(self._db, session.number))
 
     def _disown(self, session: SessionRow, outcome: WriteOutcome) -> None:
         """What is stored of a session that turns out to be one of ours leaves the index."""
@@ -319,8 +337,11 @@ class SqliteWriter:
             found: Any = self._db.execute("SELECT agent, native_id FROM session WHERE number = ?", (number,)).fetchone()
             agent, native_id = found[0], unpack_text(found[1])
             session = load_session(self._db, agent, SessionPart(native_id, _NO_PATCH, [], b""), 0)
+            had_rewinds = REWIND in session.kind_counts
             retire(self._db, session, events)
             save_counts(self._db, session)
+            if had_rewinds:
+                mark_undone(self._db, number)
             _log(self._db, number, _ranges(key & _SEQ_MASK for key, _bits in events))
             outcome.stale_keys += [key for key, _bits in events]
         ledger.end_refresh(self._db, at)

@@ -12,6 +12,7 @@ from recollect.cli.render.figures import stamp
 from recollect.cli.render.tables import plain_table
 from recollect.cli.terminal import safe, safe_line
 from recollect.model.learnings.notes import Batch, DiaryEntry, Fact
+from recollect.model.undone import UNDONE
 from recollect.units import count, plural
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def print_facts(out: Console, answer: FactsAnswer) -> None:
 def print_fact(out: Console, fact: Fact, *, lead: str = "") -> None:
     """Print one fact: what it says, when that holds, who said it, its citation."""
     words = f"{safe_line(fact.subject)} {safe_line(fact.predicate)} {safe_line(fact.object)}"
-    state = "retracted" if fact.is_retracted else ""
+    state = "retracted" if fact.is_retracted else UNDONE if fact.is_undone else ""
     reference = f"{fact.source} {fact.reference}".strip()
     status = fact.status if fact.status != "observed" else ""
     facts = (_span(fact), state, fact.repo, reference, status, f"fact:{fact.id}")

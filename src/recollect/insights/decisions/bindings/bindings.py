@@ -76,29 +76,29 @@ class PathAndTimeBinder:
     ) -> list[Binding]:
         """Return the bindings, ordered by (episode, source) in canonical order.
 
-        A conversation is bound only where no decision was read out of it. What was rewound, or taken over by a later
-        decision on the same subject, no longer leads to anything.
+        A conversation is bound only where no decision was read out of it. What was taken over by a later decision on
+        the same subject no longer leads to anything. session: without what was undone.
         """
         if not (episodes and (decisions or conversations)):
             return []
         reach = Reach(session)
         looked = _Looking(session, reach, episodes)
         found: list[tuple[int, int, Binding]] = []
-        for order, source in enumerate(_sources(session, reach, conversations, decisions)):
+        for order, source in enumerate(_sources(session, conversations, decisions)):
             for number, binding in looked.bound(source):
                 found.append((number, order, binding))
         return [binding for _, _, binding in sorted(found, key=lambda item: item[:2])]
 
 
 def _sources(
-    session: SessionEvents, reach: Reach, conversations: Sequence[Conversation], decisions: Sequence[Decision]
+    session: SessionEvents, conversations: Sequence[Conversation], decisions: Sequence[Decision]
 ) -> list[_Source]:
     talk = {conversation.id: conversation for conversation in conversations}
     placed = sorted(((_place(session, d), i, d) for i, d in enumerate(decisions)), key=lambda item: item[:2])
     subjects = [(place, subject_of(d, talk.get(d.conversation))) for place, _, d in placed]
     ends = taken_over(_placed(session, subjects), len(session.events))
     found = [
-        _Source(d, subject, place, min(end, reach.rewound_at(place)), _is_confirmed(d))
+        _Source(d, subject, place, end, _is_confirmed(d))
         for (place, _, d), (_, subject), end in zip(placed, subjects, ends, strict=True)
         if place >= 0
     ]
@@ -106,7 +106,7 @@ def _sources(
     for conversation in conversations:
         place = _place(session, conversation)
         if conversation.id not in read and place >= 0:
-            found.append(_Source(conversation, subject_of_talk(conversation), place, reach.rewound_at(place), False))
+            found.append(_Source(conversation, subject_of_talk(conversation), place, len(session.events), False))
     return found
 
 

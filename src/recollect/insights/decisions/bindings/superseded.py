@@ -1,4 +1,4 @@
-"""How far a decision reaches in its session: until a later one on the same subject, or until it was rewound."""
+"""How far a decision reaches in its session: until a later one on the same subject."""
 
 from __future__ import annotations
 
@@ -7,49 +7,13 @@ from collections.abc import Collection, Hashable, Sequence
 from typing import NamedTuple
 
 from recollect.insights.stream import SessionEvents
-from recollect.model.payloads import Rewind, UserMessage
-
-
-class Dropped(NamedTuple):
-    """Places that a rewind left behind: start to end, half-open; it happened at `end`."""
-
-    start: int
-    end: int
-
-
-def dropped(session: SessionEvents) -> list[Dropped]:
-    """Return what the rewinds of a session left behind, in order. A rewind to nowhere known leaves nothing."""
-    if not session.of(Rewind):
-        return []
-    found: list[Dropped] = []
-    records: dict[str, int] = {}
-    turns: list[int] = []
-    for position, event in enumerate(session.events):
-        payload = event.payload
-        if isinstance(payload, Rewind):
-            start = records.get(payload.to_event, -1) if payload.to_event else -1
-            if start < 0 and payload.turns_dropped and len(turns) >= payload.turns_dropped > 0:
-                start = turns[-payload.turns_dropped] - 1
-            if 0 <= start + 1 < position and (start >= 0 or payload.turns_dropped):
-                found.append(Dropped(start + 1, position))
-                del turns[bisect_right(turns, start) :]
-        elif isinstance(payload, UserMessage) and payload.origin in ("human", "queued", "command"):
-            turns.append(position)
-        records[event.event_id] = position
-    return found
 
 
 class Reach:
-    """Says up to where what was said at a place governs what follows."""
+    """Says what stands between what was said at a place and what follows. Of a session without what was undone."""
 
     def __init__(self, session: SessionEvents) -> None:
-        self._dropped = dropped(session)
         self._compactions = [i for i, event in enumerate(session.events) if event.kind == "compaction"]
-        self._end = len(session.events)
-
-    def rewound_at(self, position: int) -> int:
-        """Return the place of the rewind that left a place behind, the end of the session where none did."""
-        return min((range_.end for range_ in self._dropped if range_.start <= position < range_.end), default=self._end)
 
     def is_compacted(self, position: int, later: int) -> bool:
         """Say whether the context was compacted between two places."""

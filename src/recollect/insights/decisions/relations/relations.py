@@ -20,9 +20,9 @@ class SubjectRelator:
         """Return how decisions of one repository follow each other, and bindings over subagents.
 
         Decisions of scope "user" meet those of every repository. A session without a repository stands with its root
-        session. The same for any order of what is given.
+        session. What was undone relates to nothing: what it superseded holds. The same for any order of what is given.
         """
-        given = list(decisions)
+        given = [decision for decision in decisions if not decision.is_undone]
         roots = {uid: about.root or uid for uid, about in lineage.items()}
         of_user = [stance_of(d) for d in given if d.scope == "user"]
         groups: dict[str, list[Stance]] = {}
@@ -33,7 +33,7 @@ class SubjectRelator:
         for group in [*groups.values(), []]:
             for link in conflicts([*group, *of_user], roots):
                 found.setdefault((link.newer, link.older), link)
-        bindings = lineage_bindings(given, episodes, lineage)
+        bindings = lineage_bindings(given, (e for e in episodes if not e.is_undone), lineage)
         return Relations([found[key] for key in sorted(found)], bindings)
 
 
@@ -57,10 +57,13 @@ def state_at(decisions: Iterable[Decision], links: Sequence[Link], at: int | Non
 
     at: UTC microseconds, None for now. A decision without a time is taken as old. A link counts from its `since` on,
     and only where both its ends are given; leave out decisions that were revoked, and what they superseded holds again.
-    A contradiction holds for both sides.
+    A contradiction holds for both sides. What was undone has no links, and is undone at any time.
     """
-    known = {d.id for d in decisions if at is None or d.ts is None or d.ts <= at}
-    found: dict[str, DecisionState] = dict.fromkeys(sorted(known), "holds")
+    given = {d.id: d for d in decisions if at is None or d.ts is None or d.ts <= at}
+    known = given.keys()
+    found: dict[str, DecisionState] = {
+        decision_id: "undone" if given[decision_id].is_undone else "holds" for decision_id in sorted(known)
+    }
     for link in links:
         state = _STATES.get(link.relation)
         is_in_force = at is None or link.since is None or link.since <= at

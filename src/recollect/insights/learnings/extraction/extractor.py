@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, assert_never
 
+import msgspec
+
 from recollect.insights.learnings.extraction.attempts import Attempts
 from recollect.insights.learnings.extraction.candidates import Draft, Place, evidence_of, learning_of, merged
 from recollect.insights.learnings.extraction.languages.rule import Meaning
 from recollect.insights.learnings.extraction.names import names_of_tests
-from recollect.insights.learnings.extraction.observed import Extracted, Observed, Reading
+from recollect.insights.learnings.extraction.observed import Extracted, Observed, Reading, kept_of
 from recollect.insights.learnings.extraction.pending import left_to_do
 from recollect.insights.learnings.extraction.places import named_path, root_of
 from recollect.insights.learnings.extraction.spoken import Said, priority_of, things_said
 from recollect.insights.learnings.extraction.versions import versions
 from recollect.model.events import Event
-from recollect.model.learnings.learnings import LearningEvidence, LearningKind, Priority
+from recollect.model.learnings.learnings import Learning, LearningEvidence, LearningKind, Priority
 from recollect.model.own import INTERNAL_ORIGINATOR, without_own_blocks
 from recollect.model.payloads import AssistantMessage, ToolCall, UserMessage
 from recollect.model.text import one_line, summary_of
@@ -28,11 +30,21 @@ def extract(observed: Observed, reading: Reading, *, home_repo: str = "") -> Ext
 
     observed: `store.insights.OfSession`, or anything like it. reading: how prose and commands are read
     (`ingest.learnings.readers`). home_repo: the repository of a session that names none. Events of subagents, injected
-    messages and sessions of our own teach nothing that somebody said.
+    messages and sessions of our own teach nothing that somebody said. What only branches teach that rewinds left behind
+    has the state "undone".
     """
-    session, events = observed.session, observed.events
-    if session.originator == INTERNAL_ORIGINATOR:
-        return Extracted([], len(events))
+    if observed.session.originator == INTERNAL_ORIGINATOR:
+        return Extracted([], len(observed.events))
+    kept = kept_of(observed)
+    found = _extracted(kept, reading, home_repo)
+    if kept is not observed:
+        known = {one.id for one in found}
+        left = (one for one in _extracted(observed, reading, home_repo) if one.id not in known)
+        found += [msgspec.structs.replace(one, state="undone") if one.state == "active" else one for one in left]
+    return Extracted(found, len(observed.events))
+
+
+def _extracted(observed: Observed, reading: Reading, home_repo: str) -> list[Learning]:
     attempts = Attempts(observed, reading)
     drafts = [
         *_spoken(observed, reading),
@@ -42,8 +54,8 @@ def extract(observed: Observed, reading: Reading, *, home_repo: str = "") -> Ext
         *names_of_tests(observed),
         *left_to_do(observed),
     ]
-    made = (learning_of(draft, session, home_repo) for draft in drafts)
-    return Extracted(merged(one for one in made if one is not None), len(events))
+    made = (learning_of(draft, observed.session, home_repo) for draft in drafts)
+    return merged(one for one in made if one is not None)
 
 
 def _spoken(observed: Observed, reading: Reading) -> Iterator[Draft]:

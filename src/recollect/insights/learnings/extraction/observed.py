@@ -10,7 +10,7 @@ from recollect.model.insights.nodes import Marker
 from recollect.model.learnings.learnings import Learning
 from recollect.model.sessions import Session
 
-EXTRACTOR = "rules@1"
+EXTRACTOR = "rules@2"
 """Name and version of these rules; raised whenever the same events would give other learnings."""
 
 Ending = Literal["passed", "failed", "unknown"]
@@ -33,6 +33,20 @@ class Observed(Protocol):
     def load(self, event: Event) -> Event:
         """Return one of the events with its whole payload."""
         ...
+
+
+class KeptSession:
+    """A session without what rewinds left behind. Implements `Observed`."""
+
+    def __init__(self, observed: Observed) -> None:
+        self.session = observed.session
+        self.events = [event for event in observed.events if not event.is_undone]
+        self.load = observed.load
+
+
+def kept_of(observed: Observed) -> Observed:
+    """Return a session without what rewinds left behind; itself where they left nothing."""
+    return KeptSession(observed) if any(event.is_undone for event in observed.events) else observed
 
 
 class SimpleCommand(Protocol):

@@ -120,7 +120,8 @@ def batches_of(observed: Observed, *, after_turn: int = -1, is_over: bool = Fals
 def _turns(events: Iterable[Event]) -> list[_Turn]:
     found: dict[int, list[Event]] = {}
     for event in events:
-        found.setdefault(event.turn_index, []).append(event)
+        if not event.is_undone:
+            found.setdefault(event.turn_index, []).append(event)
     return [_Turn(number, found[number]) for number in sorted(found)]
 
 

@@ -10,6 +10,7 @@ from recollect.model.payloads import AssistantMessage, Compaction, UserMessage
 from recollect.model.sessions import Session
 from recollect.model.text import flatten, searchable
 from recollect.model.time import minute_of
+from recollect.model.undone import UNDONE
 from recollect.serve.mcp.answering.pages import name, passage
 from recollect.units import plural
 
@@ -17,6 +18,7 @@ _TITLE_BYTES = 160
 _SNIPPET_BYTES = 330
 _TALK_BYTES = 500
 _SUMMARY_BYTES = 240
+_UNDONE = f"{UNDONE} by a rewind"
 LEFT_OUT = ("token_usage",)
 """Kinds that are never shown: figures between any two events."""
 
@@ -36,7 +38,7 @@ def hit_line(hit: Hit, session: Session | None) -> str:
     where = "document" if hit.kind == "document" else "session"
     more = f"{hit.more_in_session} more in this {where}" if hit.more_in_session else ""
     what = f"{hit.kind} {name(hit.tool)}" if hit.tool else hit.kind
-    known = " ".join(part for part in (hit.state, hit.status) if part)
+    known = " ".join(part for part in (_UNDONE if hit.is_undone else "", hit.state, hit.status) if part)
     who = _who(hit.agent, session)
     head = (citation(hit.session_uid, hit.seq), when(hit.ts), who, what, known, hit.match_level, more)
     return f"{_joined(head)}\n{passage(hit.snippet or hit.summary, _SNIPPET_BYTES)}"
@@ -49,6 +51,7 @@ def conversation_line(found: Conversation, session: Session | None) -> str:
         citation(best.session_uid, best.seq),
         *_facts(best.agent, session),
         f"{plural(found.hits, 'hit')}, best {best.kind}",
+        _UNDONE if best.is_undone else "",
     )
     title = f"\n{passage(best.title, _TITLE_BYTES)}" if best.title else ""
     return f"{_joined(head)}{title}\n{passage(best.snippet or best.summary, _SNIPPET_BYTES)}"
@@ -96,7 +99,8 @@ def event_head(event: Event) -> str:
     model = name(payload.model) if isinstance(payload, AssistantMessage) else ""
     turn = f"turn {event.turn_index}" if event.turn_index else ""
     aside = "sidechain" if event.is_sidechain else ""
-    head = (citation(event.session_uid, event.seq), when(event.ts), event.kind, injected, model, turn, aside)
+    undone = _UNDONE if event.is_undone else ""
+    head = (citation(event.session_uid, event.seq), when(event.ts), event.kind, undone, injected, model, turn, aside)
     return _joined(head)
 
 

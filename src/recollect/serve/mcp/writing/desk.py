@@ -16,6 +16,7 @@ from recollect.memory import (
     NewFact,
 )
 from recollect.model.learnings.notes import DiaryEntry, Fact
+from recollect.model.undone import UNDONE
 from recollect.serve.mcp.answering.cursors import Cursors, Position, mark_of, stale
 from recollect.serve.mcp.answering.lines import when
 from recollect.serve.mcp.answering.pages import Frame, fit, name, passage, whole, with_cursor
@@ -224,7 +225,7 @@ def _entry_line(entry: DiaryEntry) -> str:
 def _fact_line(fact: Fact) -> str:
     begin = f"from {when(fact.valid_from)}" if fact.valid_from is not None else ""
     end = f"until {when(fact.valid_to)}" if fact.valid_to is not None else ""
-    state = "retracted" if fact.is_retracted else ""
+    state = "retracted" if fact.is_retracted else UNDONE if fact.is_undone else ""
     said_by = f"{fact.source} {name(fact.reference)}".strip()
     head = (f"fact:{fact.id}#0", begin, end, state, fact.status, said_by, name(fact.repo))
     words = passage(f"{fact.subject} {fact.predicate} {fact.object}", _FACT_BYTES)

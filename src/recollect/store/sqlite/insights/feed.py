@@ -25,18 +25,13 @@ from recollect.store.sqlite.common_reads import last_change, read_lasting, revis
 from recollect.store.sqlite.connection import open_database, store_errors
 from recollect.store.sqlite.insights.base import read_base
 from recollect.store.sqlite.insights.light import (
-    KEY,
-    LENGTH,
-    SOURCE,
-    TS,
     Lacking,
-    LightRow,
     count_light,
     light_events,
     light_rows,
 )
+from recollect.store.sqlite.light_rows import KEY, LENGTH, LightRow, in_canonical_order
 from recollect.store.sqlite.readers.events import EventReader, EventRow
-from recollect.store.sqlite.readers.filters import int_array
 from recollect.store.sqlite.readers.sessions import session_of_number
 
 MAX_EVENTS = 60_000
@@ -240,49 +235,7 @@ class SqliteOfSession:
             newer = (rows[-1][KEY] + 1 if rows else ends[0], ends[1])
             rows += reversed(light_rows(self._db, newer, f"ORDER BY key DESC LIMIT {half}"))
             self.left_out = count_light(self._db, ends) - len(rows)
-        first = self._reader.first_versions(number)
-        if first:
-            rows.sort(key=lambda row: (first.get(row[KEY], row[KEY]), row[KEY]))
-        return self._in_canonical_order(rows)
-
-    def _in_canonical_order(self, rows: list[LightRow]) -> list[LightRow]:
-        """Put the events of several sources in an order that does not depend on which of them arrived first."""
-        numbers = {row[SOURCE] for row in rows}
-        if len(numbers) < 2:
-            return rows
-        found: Iterable[Any] = self._db.execute(
-            "SELECT number, lane, source_id FROM source WHERE number IN (SELECT value FROM carray(?))",
-            (int_array(numbers),),
-        )
-        lanes = {number: (lane, source_id) for number, lane, source_id in found}
-        by_source: dict[int, list[LightRow]] = {}
-        for row in rows:
-            by_source.setdefault(row[SOURCE], []).append(row)
-        first = {number: _rising(of)[0] for number, of in by_source.items()}
-        ordered = sorted(by_source, key=lambda number: (lanes[number][0], first[number], lanes[number][1]))
-        base = by_source[ordered[0]]
-        times = _rising(base)
-        placed = [(place, 0, place, row) for place, row in enumerate(base)]
-        for rank, number in enumerate(ordered[1:], 1):
-            for place, (row, ts) in enumerate(zip(by_source[number], _rising(by_source[number]), strict=True)):
-                placed.append((bisect_right(times, ts) - 1, rank, place, row))
-        placed.sort(key=lambda item: item[:3])
-        return [row for *_, row in placed]
-
-
-def _rising(rows: list[LightRow]) -> list[int]:
-    """Return a time for each event, never less than the one before; those before the first time have it too.
-
-    Without any time they are later than everything.
-    """
-    newest = next((ts for row in rows if (ts := row[TS]) is not None), 1 << 62)
-    found = []
-    for row in rows:
-        ts = row[TS]
-        if ts is not None and ts > newest:
-            newest = ts
-        found.append(newest)
-    return found
+        return in_canonical_order(self._db, number, rows)
 
 
 def _without_marks(session: Session) -> Session:

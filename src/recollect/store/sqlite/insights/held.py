@@ -49,8 +49,8 @@ def held_decisions(
     for data, root, ts in sorted([*rows, *added], key=lambda row: -(row[2] or 0)):
         if root not in here:
             here[root] = is_here(root)
-        if here[root]:
-            decision = _decision(data)
+        decision = _decision(data) if here[root] else None
+        if decision is not None and not decision.is_undone:
             told = _told(decision, ts)
             known = tuple((e.event_id, e.part, e.start) for e in decision.evidence) or decision.id
             found.setdefault((known, told.statement), told)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -14,25 +14,15 @@ from recollect.model.payloads import KINDS
 from recollect.store.blocks import BlockBody, decode_bodies_at_once
 from recollect.store.bodies import decode_whole, is_whole, payload_without_record
 from recollect.store.keys import ROLES, SEQ_BITS, TS_QUALITIES
-from recollect.store.sqlite.bits import KIND_MASK, NOT_INDEXED, SIDECHAIN
+from recollect.store.sqlite.bits import KIND_MASK, NOT_INDEXED, SIDECHAIN, UNDONE
 from recollect.store.sqlite.connection import REBUILD_HINT
 from recollect.store.sqlite.event_ids import unpack_event_id
+from recollect.store.sqlite.light_rows import SOURCE, LightRow, rows_of
 from recollect.store.sqlite.readers.filters import int_array
 
 _SEQ_MASK = (1 << SEQ_BITS) - 1
 _KEPT_FRAMES = 16
 _KEPT_BODIES_BYTES = 4 << 20
-
-LightRow = tuple[
-    int, bytes, int, int, int | None, int, int, int, int, int, int, bytes, int | bytes | None, int, int, str | None
-]
-"""The fields of `readers.events.EventRow` without their names: making that of every row took a third of reading it."""
-KEY: Final = 0
-TS: Final = 4
-SOURCE: Final = 6
-LENGTH: Final = 10
-"""Places in a `LightRow`."""
-
 
 _NOWHERE = SourceLocation("", 0, 0, 0, 0, "")
 
@@ -46,12 +36,7 @@ class Lacking(NamedTuple):
 
 def light_rows(db: apsw.Connection, keys: tuple[int, int], order: str) -> list[LightRow]:
     """Return the rows of a range of keys that a search may find, without parent and tool. order: SQL of ours."""
-    statement = (
-        "SELECT key, event_id, part, bits, ts, turn, source, revision, record, offset, length, sha, NULL, "
-        f"block, entry, NULL FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {NOT_INDEXED} {order}"
-    )
-    rows: list[Any] = db.execute(statement, keys).fetchall()
-    return rows
+    return rows_of(db, keys, f"NOT bits & {NOT_INDEXED}", order)
 
 
 def count_light(db: apsw.Connection, keys: tuple[int, int]) -> int:
@@ -72,8 +57,7 @@ def light_events(
     sources = _source_ids(db, {row[SOURCE] for row in rows})
     frames: dict[int, list[BlockBody]] = {}
     kept_bytes = read_bytes = 0
-    last_id, event_id = b"", ""
-    last_place, location = (0, 0, 0, 0, 0, b""), _NOWHERE
+    last_id, event_id, last_place, location = b"", "", (0, 0, 0, 0, 0, b""), _NOWHERE
     found: list[Event] = []
     for row in rows:
         key, stored_id, part, bits, ts, turn, source, revision, record, offset, length, sha, _, block, entry, _ = row
@@ -117,6 +101,7 @@ def light_events(
                 ROLES[bits >> 6 & 3],  # type: ignore[arg-type]
                 turn,
                 bool(bits & SIDECHAIN),
+                is_undone=bool(bits & UNDONE),
             )
         )
     return found

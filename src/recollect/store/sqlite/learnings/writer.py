@@ -1,3 +1,4 @@
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
 """Implements `store.learnings.LearningStore`: on the ingester's connection, or on one of its own for small writes."""
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ _SAVE = (
     "ts = excluded.ts, expires_at = excluded.expires_at, updated_at = excluded.updated_at, batch = excluded.batch, "
     "json = excluded.json"
 )
+
+_IS_UNDONE = "json_extract(json, '$.state') IS 'undone'"
 
 
 class SqliteLearningStore:
@@ -73,7 +76,14 @@ class SqliteLearningStore:
                 "INSERT OR REPLACE INTO learning_sighting VALUES (?, ?, ?, ?)",
                 [(s.learning.id, s.session_uid, s.origin, encode(s.learning)) for s in put],
             )
-            for learning_id, session_uid in sorted({(s.learning.id, s.session_uid) for s in (*put, *remove)}):
+            renewed = {(s.learning.id, s.session_uid) for s in (*put, *remove)}
+            # What one session says decides whether that counts which another one left behind.
+            renewed |= {
+                (learning_id, uid)
+                for learning_id in {learning_id for learning_id, _ in renewed}
+                for uid in _left_behind_in(self._db, learning_id)
+            }
+            for learning_id, session_uid in sorted(renewed):
                 renew_evidence(self._db, learning_id, session_uid)
 
     def known(self, ids: Collection[str]) -> list[Known]:
@@ -210,20 +220,37 @@ def read_note(db: apsw.Connection, name: str) -> bytes:
 
 
 def renew_evidence(db: apsw.Connection, learning_id: str, session_uid: str) -> None:
-    """Have the rows of evidence say what the sightings of a session say together; what none says is revoked."""
+    """Have the rows of evidence say what the sightings of a session say together; what none says is revoked.
+
+    What was undone is no evidence, unless there is no other at all.
+    """
     db.execute(
         "UPDATE learning_evidence SET is_revoked = 1 WHERE learning = ? AND session_uid = ?", (learning_id, session_uid)
     )
     said: list[Any] = db.execute(
-        "SELECT json FROM learning_sighting WHERE learning = ? AND session_uid = ? AND origin <> ? ORDER BY origin",
+        "SELECT json FROM learning_sighting WHERE learning = ? AND session_uid = ? AND origin <> ? "
+        f"ORDER BY {_IS_UNDONE}, origin",
         (learning_id, session_uid, BY_CLOSING),
     ).fetchall()
-    evidence = [one for (text,) in said for one in decode_learning(text).evidence]
+    standing = db.execute(
+        f"SELECT EXISTS (SELECT 1 FROM learning_sighting WHERE learning = ? AND origin <> ? AND NOT {_IS_UNDONE})",
+        (learning_id, BY_CLOSING),
+    ).get
+    learnings = [decode_learning(text) for (text,) in said]
+    evidence = [e for one in learnings if one.state != "undone" or not standing for e in one.evidence]
     db.executemany(
         "INSERT INTO learning_evidence VALUES (?, ?, ?, ?, 0, ?) ON CONFLICT DO UPDATE SET is_revoked = 0, "
         "json = excluded.json",
         [(learning_id, one.session_uid, one.event_id, one.part, encode(one)) for one in evidence],
     )
+
+
+def _left_behind_in(db: apsw.Connection, learning_id: str) -> list[str]:
+    """Return the sessions that say of a learning that they left it behind."""
+    rows: Iterable[Any] = db.execute(
+        f"SELECT session_uid FROM learning_sighting WHERE learning = ? AND {_IS_UNDONE}", (learning_id,)
+    )
+    return [uid for (uid,) in rows]
 
 
 def _note_key(name: str) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import apsw
@@ -10,10 +11,14 @@ import msgspec
 
 from recollect.model.learnings.names import normal_name, normal_predicate
 from recollect.model.learnings.notes import Fact
+from recollect.store.keys import SEQ_BITS
 from recollect.store.notes import FactFilter, fact_as_known, fact_entry
+from recollect.store.sqlite.bits import is_undone
 from recollect.store.sqlite.entries.writer import put_entries
+from recollect.store.sqlite.insights.codec import unpack_node
 
 _decode = msgspec.json.Decoder(Fact).decode
+_SEQ_DIGITS = 8
 _HOLDS_AT = "coalesce(valid_from <= :at, TRUE) AND coalesce(valid_to > :at, TRUE)"
 
 
@@ -48,6 +53,28 @@ def put_fact(db: apsw.Connection, fact: Fact) -> None:
         ),
     )  # fmt: skip
     put_entries(db, [fact_entry(fact)])
+
+
+def undone_facts(db: apsw.Connection, facts: Iterable[Fact]) -> frozenset[str]:
+    """Return the ids of facts that rest on something undone, see `store.notes.NoteReader.undone`."""
+    return frozenset(fact.id for fact in facts if fact.reference and _is_undone(db, fact.reference))
+
+
+def _is_undone(db: apsw.Connection, reference: str) -> bool:
+    kind, _, name = reference.partition(":")
+    if kind == "decision":
+        data: bytes | None = db.execute("SELECT data FROM node WHERE id = ?", (reference,)).get
+        return data is not None and unpack_node(data).is_undone
+    if kind == "learning":
+        state: str | None = db.execute("SELECT state FROM learning WHERE id = ?", (name,)).get
+        return state == "undone"
+    uid, _, seq = reference.rpartition("#")
+    if not uid or not seq.isdecimal() or len(seq) > _SEQ_DIGITS:
+        return False
+    bits: int | None = db.execute(
+        f"SELECT bits FROM session JOIN event ON key = (number << {SEQ_BITS}) + ? WHERE uid = ?", (int(seq), uid)
+    ).get
+    return bits is not None and is_undone(bits)
 
 
 def _clauses(where: FactFilter) -> tuple[list[str], dict[str, Any]]:

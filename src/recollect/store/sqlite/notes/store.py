@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -82,6 +82,10 @@ class SqliteNoteReader:
     def named_facts(self, name: str) -> list[Fact]:
         """Return the fact of an id, else those whose id begins so."""
         return facts.named_facts(self._db, name)
+
+    def undone(self, of: Iterable[Fact]) -> frozenset[str]:
+        """Return the ids of those facts whose reference is a decision, learning or event that was undone."""
+        return facts.undone_facts(self._db, of)
 
     def diary(self, where: DiaryFilter) -> list[DiaryEntry]:
         """Return entries of diaries, the newest first."""

@@ -25,6 +25,7 @@ from recollect.store.sqlite.bits import (
     HIDDEN,
     NOT_INDEXED,
     is_sidechain,
+    is_undone,
     kind_of_bits,
     quality_of_bits,
     role_of_bits,
@@ -32,6 +33,7 @@ from recollect.store.sqlite.bits import (
 from recollect.store.sqlite.common_reads import read_lasting, revision_holes, why_gone
 from recollect.store.sqlite.connection import REBUILD_HINT
 from recollect.store.sqlite.event_ids import unpack_event_id
+from recollect.store.sqlite.light_rows import first_versions
 from recollect.store.sqlite.readers.filters import int_array
 from recollect.store.sqlite.readers.turns import read_closing
 
@@ -109,7 +111,7 @@ class EventReader:
     ) -> Iterator[list[EventRow]]:
         """Yield the rows of a session in batches; a newer version of an event stands where its first version stood."""
         first, last = (number << SEQ_BITS) + first_seq, (number + 1 << SEQ_BITS) - 1
-        places = {} if include_hidden else self.first_versions(number)
+        places = {} if include_hidden else first_versions(self._db, number)
         if not places:
             yield from self.in_range(first, last, include_hidden=include_hidden, limit=limit)
             return
@@ -125,17 +127,6 @@ class EventReader:
             batch = wanted[start : start + BATCH]
             rows = {row.key: row for row in self.by_key(batch)}
             yield [rows[key] for key in batch if key in rows]
-
-    def first_versions(self, number: int) -> dict[int, int]:
-        """Return the key of the first version of every event of a session that replaced another."""
-        pairs: list[Any] = self._db.execute(
-            "SELECT key, by_key FROM replacement WHERE key BETWEEN ? AND ? ORDER BY key",
-            (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1),
-        ).fetchall()
-        first: dict[int, int] = {}
-        for key, by_key in pairs:
-            first[by_key] = min(first.get(by_key, by_key), first.get(key, key))
-        return first
 
     def by_key(self, keys: Iterable[int]) -> list[EventRow]:
         """Return the rows with these keys, in order of key."""
@@ -176,6 +167,7 @@ class EventReader:
                     is_sidechain=is_sidechain(row.bits),
                     summary=entry.summary or summary_of(payload),
                     replaced_by=replaced.get(row.key),
+                    is_undone=is_undone(row.bits),
                 )
             )
         return found
@@ -200,6 +192,7 @@ class EventReader:
                 text=text[:TEXT_CHARS],
                 is_hidden=bool(row.bits & NOT_INDEXED),
                 is_closing=row.key in closing,
+                is_undone=is_undone(row.bits),
             )
         return found
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from recollect.store.ports import SEQ_BITS, EventFilter, TimelineRow
-from recollect.store.sqlite.bits import HIDDEN, kind_of_bits, role_of_bits
+from recollect.store.sqlite.bits import HIDDEN, is_undone, kind_of_bits, role_of_bits
 from recollect.store.sqlite.readers.events import EventReader, EventRow
 from recollect.store.sqlite.readers.filters import int_array, session_condition
 
@@ -112,4 +112,5 @@ def _lines(db: apsw.Connection, reader: EventReader, rows: list[EventRow]) -> It
             turn_index=row.turn,
             summary=reader.summary(row),
             repo=repo,
+            is_undone=is_undone(row.bits),
         )

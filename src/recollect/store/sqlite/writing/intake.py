@@ -29,6 +29,7 @@ from recollect.store.sqlite.bits import (
     FLAG_GONE,
     FLAG_REPLACED,
     FLAG_SHIFT,
+    FLAG_UNDONE,
     FLAG_VIEW,
     HIDDEN,
     KIND_MASK,
@@ -48,7 +49,7 @@ _REFRESH = (
     "entry = ? WHERE key = ?"
 )
 """The same bytes may stand elsewhere in a later revision; an event's place is that where it was first seen."""
-_KEEP_FLAGS = (FLAG_REPLACED | FLAG_VIEW) << FLAG_SHIFT
+_KEEP_FLAGS = (FLAG_REPLACED | FLAG_VIEW | FLAG_UNDONE) << FLAG_SHIFT
 _REPLACED = FLAG_REPLACED << FLAG_SHIFT
 _VIEW = FLAG_VIEW << FLAG_SHIFT
 
