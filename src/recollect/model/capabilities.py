@@ -41,6 +41,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     order: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     """Columns never read (credentials, other people's names)."""
+    only: tuple[str, ...] = ()
+    """Where not empty: nothing but these columns is read, and no row in which all of them are NULL."""
     json: tuple[str, ...] = ()
     """Columns of JSON text; the parser gets them decoded. Text that is no JSON stays text."""
     zstd_json: tuple[str, ...] = ()

@@ -60,7 +60,9 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
 
     native_id None: the event is named by a hash of its record. `session` None: the source's session;
     otherwise the native id of another session (prompt histories). `replaces` names (native_id, part) of
-    an earlier event of the same session that this one supersedes (a longer streaming snapshot).
+    an earlier event of the same session that this one supersedes (a longer streaming snapshot). `follows` is the native
+    id of the earlier event behind which this one belongs, "" for the beginning: where a document tells things in
+    another order than they happened. Events that follow the same one keep their order.
     """
 
     payload: Payload
@@ -72,3 +74,4 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
     is_sidechain: bool = False
     session: str | None = None
     replaces: tuple[str, int] | None = None
+    follows: str | None = None

@@ -157,7 +157,15 @@ class Compaction(_Payload, frozen=True, tag="compaction"):
 
 
 class Rewind(_Payload, frozen=True, tag="rewind"):
-    """The user went back. What was left behind stays in the memory."""
+    """The user went back. What was left behind stays in the memory.
+
+    It stands behind what it undoes and before the first event of the new branch. Everything between `to_event` and the
+    rewind is undone.
+
+    to_event: the event id of the last event that is kept: the native id that the parser gave it, with all its parts.
+    "" with `turns_dropped` counts human turns from the end; "" without it: what was left behind is not known.
+    turns_dropped: how many human turns were left behind.
+    """
 
     to_event: str = ""
     turns_dropped: int | None = None

@@ -17,7 +17,7 @@ from recollect.agents.registry import adapter as find_adapter
 from recollect.config import AgentConfig, Config, FormatConfig
 from recollect.memory import Memory
 from recollect.model.events import Event
-from recollect.model.payloads import Lifecycle, Unknown
+from recollect.model.payloads import AssistantMessage, Lifecycle, Rewind, Unknown, UserMessage
 from recollect.model.records import ZSTD_SUFFIXES
 from recollect.model.sessions import Session
 from recollect.model.text import flatten
@@ -75,6 +75,8 @@ def check_fixture(fixture: Fixture, work: Path) -> Outcome:
             out.append("a second sync took something in again")
         responses = memory.usage.report(by="agent").total.responses
     out += _ids_and_order(outcome)
+    for session in outcome.sessions:
+        out += rewind_problems(outcome.events[session.session_uid])
     declared = frozenset(find_adapter(fixture.agent).facts.capabilities.kinds)
     # An inferred rewind comes from the pipeline, for every agent that rewrites.
     out += [f"the kind {kind} is not declared" for kind in sorted(outcome.kinds - declared - {"rewind"})]
@@ -223,6 +225,66 @@ def _ids_and_order(outcome: Outcome) -> Iterator[str]:
             yield f"{uid}: a time and its quality contradict each other"
 
 
+def rewind_problems(events: Sequence[Event]) -> Iterator[str]:
+    """Hold the rewinds of a session, in canonical order, against what `Rewind` says of `to_event` and its place."""
+    places: dict[str, int] = {}
+    turns: list[int] = []
+    for position, event in enumerate(events):
+        payload = event.payload
+        if isinstance(payload, Rewind):
+            kept = places.get(payload.to_event)
+            count = payload.turns_dropped or 0
+            name = f"{event.session_uid}: the rewind {event.event_id}"
+            if payload.to_event and kept is None:
+                yield f"{name} names {payload.to_event}, which does not stand before it"
+                continue
+            if not payload.to_event and not count:
+                continue
+            if count > len(turns):
+                yield f"{name} leaves {count} turns behind, there are {len(turns)}"
+                continue
+            left = [at for at in turns if at > kept] if kept is not None else turns[len(turns) - count :]
+            if count and len(left) != count:
+                yield f"{name} leaves {count} turns behind, {len(left)} stand behind {payload.to_event}"
+            turns = [at for at in turns if at not in left]
+        elif isinstance(payload, UserMessage) and payload.origin != "injected":
+            turns.append(position)
+        places[event.event_id] = position
+
+
+def _rewind_rule(outcome: Outcome, _responses: int) -> Iterator[str]:
+    """What stands between the event that is kept and the rewind is the wrong turn and its answer, and no more."""
+    events = outcome.main
+    rewinds = [i for i, event in enumerate(events) if isinstance(event.payload, Rewind)]
+    if not rewinds:
+        yield "no rewind came"
+    for position in rewinds:
+        left = [said for event in events[_start_of(events, position) : position] if (said := _said(event))]
+        if left != ["Wrong turn.", "Oops."]:
+            yield f"the rewind leaves {left} behind"
+        following = next((said for event in events[position:] if (said := _said(event))), "Second.")
+        if following != "Second.":
+            yield f"{following!r} follows the rewind"
+
+
+def _start_of(events: Sequence[Event], position: int) -> int:
+    """Return the place of the first event that the rewind at a place left behind."""
+    rewind = events[position].payload
+    assert isinstance(rewind, Rewind)
+    before = events[:position]
+    if rewind.to_event:
+        return max((i + 1 for i, event in enumerate(before) if event.event_id == rewind.to_event), default=position)
+    turns = [i for i, event in enumerate(before) if isinstance(event.payload, UserMessage) and _said(event)]
+    return turns[-rewind.turns_dropped] if rewind.turns_dropped else position
+
+
+def _said(event: Event) -> str:
+    payload = event.payload
+    if isinstance(payload, UserMessage):
+        return payload.text.strip() if payload.origin != "injected" else ""
+    return payload.text.strip() if isinstance(payload, AssistantMessage) else ""
+
+
 def _unknown_rule(outcome: Outcome, _responses: int) -> Iterator[str]:
     kept = "\n".join(
         f"{e.payload.type}\n{e.payload.text}"
@@ -273,5 +335,6 @@ _RULES: dict[str, Callable[[Outcome, int], Iterator[str]]] = {
     "fork": _fork_rule,
     "interruption": _interruption_rule,
     "usage": _usage_rule,
+    "rewind": _rewind_rule,
 }
 """What a scenario must show beside its shape, given what came and how many responses were counted."""

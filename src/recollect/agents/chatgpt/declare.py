@@ -50,6 +50,6 @@ FACTS = AgentFacts(
         evidence="format notes: export imports; published descriptions of exports from 2023 to 2026",
     ),
     is_import_only=True,
-    parser_version=1,
+    parser_version=2,
 )
 """ChatGPT as data."""

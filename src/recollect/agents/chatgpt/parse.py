@@ -64,7 +64,7 @@ class ChatGPTAdapter(KitAdapter[BaseState]):
         branches = Branches(reading)
         for step in talk.tree.walk():
             if isinstance(step, Left):
-                branches.leave(step, talk.given.get(step.parent, ""))
+                branches.leave(step)
                 continue
             branches.enter(step)
             reading.parent_id = talk.above(step.key)

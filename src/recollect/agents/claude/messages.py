@@ -72,20 +72,22 @@ def _content(reading: Reading) -> Any:
 def _see_turn(reading: Reading) -> None:
     """Remember a human turn; give a rewind where it leaves the current branch.
 
-    There is no record of a rewind: a new turn hangs on an older record that already has another turn below it. The
-    rewind comes after the turn's own events, whose parts are then the same in a fork that copied only one branch.
+    There is no record of a rewind: a new turn hangs on an older record that already has another turn below it; an edit
+    of the first prompt hangs on nothing, as the first one did. The rewind comes before the turn's own events and has a
+    name of its own, so that their parts are the same in a fork that copied only one branch.
     Evidence: format notes: Claude Code, "rewind / branch".
     """
-    parent, child = reading.parent_id, reading.native_id
-    if parent is None or child is None or reading.is_sidechain or not _is_turn(reading):
+    parent, child = reading.parent_id or "", reading.native_id
+    if child is None or reading.is_sidechain or not _is_turn(reading):
         return
-    turn = Turn(mark(parent), mark(child))
+    turn = Turn(mark(parent), mark(child), reading.state.newest)
     earlier = next((i for i, t in enumerate(reading.turns) if t.parent == turn.parent), None)
     if earlier is None:
         reading.remember_turn(turn)
     elif reading.turns[earlier].child != turn.child and parent[-MAX_NAME:] != reading.state.leaf:
-        reading.add(Rewind(to_event=parent, turns_dropped=len(reading.turns) - earlier))
-        reading.remember_turn(turn, since=earlier)
+        dropped = len(reading.turns) - earlier
+        name = reading.add_rewind(Rewind(reading.turns[earlier].before or parent, dropped))
+        reading.remember_turn(Turn(turn.parent, turn.child, name), since=earlier)
 
 
 def _is_turn(reading: Reading) -> bool:

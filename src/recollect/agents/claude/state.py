@@ -14,7 +14,7 @@ import msgspec
 from recollect.agents.kit.access import whole
 from recollect.agents.kit.instants import instant
 from recollect.model.events import Draft, Role, TsQuality
-from recollect.model.payloads import Payload
+from recollect.model.payloads import Payload, Rewind
 from recollect.model.records import Defect, Drift, Parsed
 
 MAX_TURNS = 200
@@ -45,10 +45,14 @@ class Block(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 class Turn(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """One human turn on the current branch: marks of its parent's id and of its own."""
+    """One human turn on the current branch: marks of its parent's id and of its own.
+
+    before: the event that stood before it, "" where that has no name.
+    """
 
     parent: bytes
     child: bytes
+    before: str = ""
 
 
 class Call(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -67,7 +71,10 @@ class Output(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 class ClaudeState(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """State after a record. `ts` in UTC microseconds; `leaf` is the id of the last record that has one."""
+    """State after a record. `ts` in UTC microseconds; `leaf` is the id of the last record that has one.
+
+    newest: the name of the newest event; "" where it has none.
+    """
 
     session: str = ""
     role: str = ""
@@ -85,6 +92,7 @@ class ClaudeState(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     calls: tuple[Call, ...] = ()
     output: Output = Output()
     prompt_session: str = ""
+    newest: str = ""
 
 
 def mark(value: str) -> bytes:
@@ -176,6 +184,13 @@ class Reading:
         a rewritten file or a fork that copied only some records must not rename them.
         """
         self.events.append(Draft(payload, "system", self.ts, self.ts_quality, is_sidechain=self.is_sidechain))
+
+    def add_rewind(self, rewind: Rewind) -> str:
+        """Give a rewind that this record shows, before the record's own events; return its name."""
+        name = f"{self.native_id}/rewind"
+        draft = Draft(rewind, "system", self.ts, self.ts_quality, name, self.parent_id, self.is_sidechain)
+        self.events.insert(0, draft)
+        return name if len(name) <= MAX_NAME else ""
 
     def wrong(self, field: str, code: str = "wrong_type") -> None:
         """Count a defect of a field of this record."""
@@ -294,6 +309,7 @@ class Reading:
             self.calls,
             self.output,
             self.prompt_session,
+            _name_of(self.events[-1]) if self.events else before.newest,
         )
         return Parsed(after, tuple(self.events), tuple(self.defects), tuple(self.drift))
 
@@ -302,6 +318,11 @@ class Reading:
         if self.native_id is None or self.is_sidechain != (self.state.role == "subagent"):
             return self.state.leaf
         return self.native_id[-MAX_NAME:]
+
+
+def _name_of(event: Draft) -> str:
+    name = event.native_id or ""
+    return name if len(name) <= MAX_NAME and name.isprintable() and event.session is None else ""
 
 
 def _extends(new: Block, body: str, old: Block) -> bool:

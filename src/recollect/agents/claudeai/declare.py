@@ -49,6 +49,6 @@ FACTS = AgentFacts(
         evidence="format notes: export imports; published descriptions of exports from 2024 to 2026",
     ),
     is_import_only=True,
-    parser_version=1,
+    parser_version=2,
 )
 """Claude.ai as data."""

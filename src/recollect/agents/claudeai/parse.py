@@ -62,7 +62,7 @@ class ClaudeAIAdapter(KitAdapter[BaseState]):
         branches = Branches(reading)
         for step in tree.walk():
             if isinstance(step, Left):
-                branches.leave(step, talk.given.get(step.parent, ""))
+                branches.leave(step)
                 continue
             branches.enter(step)
             climb = tree.ancestry(step.key)

@@ -50,5 +50,5 @@ FACTS = AgentFacts(
         verified_on="2026-11-21",
         evidence="format notes: Cline / Roo / Kilo; producer types; recorded sessions of the SDK; synthetic task logs",
     ),
-    parser_version=1,
+    parser_version=2,
 )

@@ -1,13 +1,15 @@
 """The journal: a tree of entries whose active branch is `messages`. It gives what the messages lack.
 
 Ids and times in it are made anew with every save, so they only say who hangs on whom within one document. An entry
-that the messages hold too is passed over. Any other is a branch that was left (marked as a sidechain), or, where the
-messages begin with a summary, what stood before it. Evidence: format notes: CodeWhale; reference: recall and MCP, 5.4.
+that the messages hold too is passed over. Any other is a branch that was left (marked as a sidechain), which belongs
+behind the message that it hangs on, or, where the messages begin with a summary, what stood before it. Evidence: format notes: CodeWhale; reference: recall and MCP, 5.4.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+import msgspec
 
 from recollect.agents.codewhale.messages import chain_of, give_branch, give_compaction, read_message
 from recollect.agents.codewhale.state import MAX_ABANDONED, MAX_ENTRIES, Abandoned, Entry, Reading
@@ -55,11 +57,18 @@ def read_entry(reading: Reading, entry: dict[str, Any]) -> None:
         read_message(reading, message)
     is_off = reading.now("has_new") and not is_framing and not is_kept
     if is_off:
-        _mark_off(reading, first_event)
+        _place(reading, first_event, parent.last if parent else None, is_off=True)
+    elif is_kept and not is_framing:
+        _place(reading, first_event, reading.now("history"), is_off=False)
     name = reading.now("first")
     chain = "" if kind == "compaction" else parent.chain if is_framing and parent else chain_of(message)
-    _remember(reading, entry.get("id"), chain, name)
-    _see_branch(reading, parent, name, is_off=is_off, is_summary=kind == "branch_summary")
+    last = reading.newest() if len(reading.events) > first_event else dict(reading.now("ends")).get(name, name)
+    if is_kept and not is_framing:
+        reading.set(history=last)
+    _remember(reading, entry.get("id"), Entry(0, chain, name, last))
+    _see_branch(reading, parent, name, last, is_off=is_off)
+    if kind == "branch_summary":
+        _give_rewind(reading, "", name, parent.last if parent else None)  # of which branch, nothing tells
     reading.extra(entry, fields, f"journal.{kind}", native_id=name or None)
 
 
@@ -68,7 +77,7 @@ def read_journal(reading: Reading, journal: dict[str, Any]) -> None:
     if "leaf_id" in journal:
         for left in reading.now("abandoned"):
             parent = next((e for e in reading.now("entries") if e.mark == left.parent), None)
-            _give_rewind(reading, parent.name if parent else "", left.name)
+            _give_rewind(reading, parent.last if parent else "", left.name, left.last)
         reading.set(abandoned=())
     reading.extra(journal, _JOURNAL_FIELDS, "journal", native_id="journal")
 
@@ -81,48 +90,40 @@ def _message_of(entry: dict[str, Any], kind: str) -> dict[str, Any]:
     return {"role": kind, "content": [{"type": "text", "text": said}]}
 
 
-def _mark_off(reading: Reading, first_event: int) -> None:
-    """Mark the events given since as those of a branch that was left."""
+def _place(reading: Reading, first_event: int, behind: str | None, *, is_off: bool) -> None:
+    """Put the events given since behind an earlier one; mark them as those of a branch that was left."""
     for i in range(first_event, len(reading.events)):
         draft = reading.events[i]
-        reading.events[i] = type(draft)(
-            draft.payload,
-            draft.role,
-            draft.ts,
-            draft.ts_quality,
-            draft.native_id,
-            draft.parent_id,
-            is_sidechain=True,
-        )
+        reading.events[i] = msgspec.structs.replace(draft, is_sidechain=is_off, follows=behind)
+        behind = draft.native_id or behind
 
 
-def _see_branch(reading: Reading, parent: Entry | None, name: str, *, is_off: bool, is_summary: bool) -> None:
+def _see_branch(reading: Reading, parent: Entry | None, name: str, last: str, *, is_off: bool) -> None:
     """Remember a branch that was left, and give the way back where the conversation went on from its root."""
     abandoned: tuple[Abandoned, ...] = reading.now("abandoned")
     if is_off:
         is_first = parent is None or all(a.name != parent.name for a in abandoned)
         if parent is not None and is_first:
-            reading.set(abandoned=(*abandoned, Abandoned(parent.mark, name))[-MAX_ABANDONED:])
+            reading.set(abandoned=(*abandoned, Abandoned(parent.mark, name, last))[-MAX_ABANDONED:])
         elif parent is not None:
-            reading.set(abandoned=tuple(Abandoned(a.parent, name) if a.name == parent.name else a for a in abandoned))
+            longer = (Abandoned(a.parent, name, last) if a.name == parent.name else a for a in abandoned)
+            reading.set(abandoned=tuple(longer))
         return
     left = next((a for a in abandoned if parent is not None and a.parent == parent.mark), None)
     if left is not None and parent is not None:
-        _give_rewind(reading, parent.name, left.name)
+        _give_rewind(reading, parent.last, left.name, left.last)
         reading.set(abandoned=tuple(a for a in abandoned if a is not left))
-    elif is_summary:
-        _give_rewind(reading, parent.name if parent else "", name)
 
 
-def _give_rewind(reading: Reading, to_event: str, left: str) -> None:
+def _give_rewind(reading: Reading, to_event: str, left: str, behind: str | None) -> None:
     name = f"rewind:{content_sha256(reading.now('lineage'), to_event, left)}"
-    reading.add(Rewind(to_event), native_id=name)
+    reading.add(Rewind(to_event), native_id=name, follows=behind)
 
 
-def _remember(reading: Reading, written: object, chain: str, name: str) -> None:
+def _remember(reading: Reading, written: object, entry: Entry) -> None:
     if isinstance(written, str) and written:
-        entry = Entry(int(content_sha256(written), 16), chain, name)
-        reading.set(entries=(*reading.now("entries"), entry)[-MAX_ENTRIES:])
+        named = msgspec.structs.replace(entry, mark=int(content_sha256(written), 16))
+        reading.set(entries=(*reading.now("entries"), named)[-MAX_ENTRIES:])
 
 
 def _find(reading: Reading, written: object) -> Entry | None:

@@ -16,7 +16,7 @@ from recollect.agents.codewhale import declare
 from recollect.agents.codewhale.document import read_artifact, read_members, read_receipt
 from recollect.agents.codewhale.journal import read_entry, read_journal
 from recollect.agents.codewhale.messages import read_message
-from recollect.agents.codewhale.state import Reading, WhaleState
+from recollect.agents.codewhale.state import MAX_ENTRIES, Reading, WhaleState
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.naming import content_sha256
@@ -107,8 +107,11 @@ def _read_message_at(reading: Reading, message: dict[str, Any]) -> None:
         is_copy = index < reading.now("shared") and not reading.now("is_compacted")
         steps = max(reading.now("count") - 1, index, 1)
         reading.infer(created if is_copy else created + max(0, updated - created) * index // steps)
+    if not index:
+        reading.set(history=reading.newest())
     reading.set(index=index + 1, is_again=False, first="", has_new=False)
     read_message(reading, message)
+    reading.set(ends=(*reading.now("ends"), (reading.now("first"), reading.newest()))[-MAX_ENTRIES:])
 
 
 def _read_artifact_text(reading: Reading, said: str) -> None:

@@ -23,18 +23,21 @@ _FEW_CHARS = 64
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """An entry of the journal: its id as a hash, the message it stands for, and the name of that message's event."""
+    """An entry of the journal: its id as a hash, the message it stands for, the names of that message's first and last
+    event."""
 
     mark: int
     chain: str = ""
     name: str = ""
+    last: str = ""
 
 
 class Abandoned(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """A branch that was left: the entry it hangs on, and the name of its first event."""
+    """A branch that was left: the entry it hangs on, the names of the first and the last event of its newest message."""
 
     parent: int
     name: str
+    last: str = ""
 
 
 class WhaleState(BaseState, frozen=True, gc=False, omit_defaults=True):
@@ -44,6 +47,8 @@ class WhaleState(BaseState, frozen=True, gc=False, omit_defaults=True):
     metadata say of time, messages, and messages copied from the parent. index: messages read. before: hash of the
     message before. seen, seen_again: names counted in the messages, and in the journal. is_compacted: the messages
     begin with a summary. is_past_summary: so does what was read of the journal. first: name of a record's first event.
+    ends: names of the first and the last event of each message. history: the event behind which the next one belongs
+    that stood before the summary; "" for the beginning.
     """
 
     lineage: str = ""
@@ -61,6 +66,8 @@ class WhaleState(BaseState, frozen=True, gc=False, omit_defaults=True):
     is_past_summary: bool = False
     first: str = ""
     has_new: bool = False
+    ends: tuple[tuple[str, str], ...] = ()
+    history: str = ""
     waiting: tuple[Waiting, ...] = ()
     entries: tuple[Entry, ...] = ()
     abandoned: tuple[Abandoned, ...] = ()

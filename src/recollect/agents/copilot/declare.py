@@ -66,5 +66,5 @@ FACTS = AgentFacts(
         evidence="format notes: GitHub Copilot CLI; sanitised streams of 0.0.420, 1.0.11, 1.0.45, 1.0.71 and 1.0.77",
     ),
     hooks=HookFacts(shares_call_ids=False),
-    parser_version=1,
+    parser_version=2,
 )

@@ -113,7 +113,7 @@ def _read_user(step: Step, bubble: dict[str, Any], name: str) -> None:
     step.add(UserMessage(said, parts=parts), "user")
     humans: tuple[Human, ...] = step.now("humans")
     at = step.ts if step.ts_quality == "exact" else None
-    step.set(humans=(*humans, Human(name, name, at))[-MAX_HUMANS:])
+    step.set(humans=(*humans, Human(name, name, at, step.state.newest))[-MAX_HUMANS:])
 
 
 def _image(step: Step, image: Json) -> Part:

@@ -175,18 +175,20 @@ def _read_rewinds(step: Step, listed: list[str]) -> None:
     place = {name: i for i, name in enumerate(listed)}
     humans: tuple[Human, ...] = step.now("humans")
     latest = {h.id: h for h in humans}
-    kept = sorted((h.ts, place[h.id]) for h in latest.values() if h.id in place and h.ts is not None)
-    left: dict[str, list[tuple[int, int]]] = {}
+    kept = sorted((h.ts, place[h.id], h) for h in latest.values() if h.id in place and h.ts is not None)
+    left: dict[str, list[tuple[int, Human, int, Human]]] = {}
     for human in latest.values():
         if human.id in place or human.ts is None:
             continue
-        following = next(((at, i) for at, i in kept if at > human.ts), None)
+        following = next(((at, i, h) for at, i, h in kept if at > human.ts), None)
         if following is not None:
-            back_to = listed[following[1] - 1] if following[1] else ""
-            left.setdefault(back_to, []).append((human.ts, following[0]))
+            at, i, goes_on = following
+            left.setdefault(listed[i - 1] if i else "", []).append((human.ts, human, at, goes_on))
     for back_to, dropped in left.items():
-        step.infer(max(following for _, following in dropped))
-        step.add(Rewind(short(back_to), len(dropped)), native_id=f"rewind:{short(back_to)}")
+        _, first, at, goes_on = min(dropped, key=lambda d: d[0])
+        step.infer(at)
+        rewind, name = Rewind(first.before, len(dropped)), f"rewind:{short(back_to)}"
+        step.add(rewind, native_id=name, follows=goes_on.before or None)
 
 
 def _read_rest(step: Step, composer: dict[str, Any]) -> None:

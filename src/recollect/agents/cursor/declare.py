@@ -108,5 +108,5 @@ FACTS = AgentFacts(
         evidence="format notes: Cursor; made-up rows and transcripts of other readers' tests, one empty store.db",
     ),
     hooks=HookFacts(shares_call_ids=False),
-    parser_version=1,
+    parser_version=2,
 )

@@ -107,7 +107,7 @@ def _read_user(step: Step, blocks: list[Json], message: dict[str, Any]) -> None:
     name = give_prompt(step, said, tuple(parts))
     if name:
         humans: tuple[Human, ...] = step.now("humans")
-        step.set(humans=(*humans, Human(step.native_id or name, name))[-MAX_HUMANS:])
+        step.set(humans=(*humans, Human(step.native_id or name, name, before=step.state.newest))[-MAX_HUMANS:])
 
 
 def _media(step: Step, block: dict[str, Any]) -> Part:

@@ -18,11 +18,12 @@ _MAX_EDIT_BYTES = 200_000
 
 
 class Human(msgspec.Struct, frozen=True, gc=False):
-    """A message of the person: the id by which the store lists it, that of its event, and its time."""
+    """A message of the person: the id by which the store lists it, that of its event, its time, the event before it."""
 
     id: str
     event: str
     ts: int | None = None
+    before: str = ""
 
 
 class Edit(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

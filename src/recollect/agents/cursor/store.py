@@ -81,7 +81,8 @@ def _read_root(step: Step, root: Root) -> None:
             step.add(Compaction(continues_at=go_on), native_id=f"compaction:{digest(list(listed))}")
         return
     back_to = next((humans[i].event for i in reversed(before[:start]) if i in humans), "")
-    step.add(Rewind(back_to, len(dropped)), native_id=f"rewind:{digest([back_to, dropped[0].event])}")
+    rewind = Rewind(dropped[0].before, len(dropped))
+    step.add(rewind, native_id=f"rewind:{digest([back_to, dropped[0].event])}")
 
 
 def read_meta(step: Step) -> None:

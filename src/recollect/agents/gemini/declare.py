@@ -57,5 +57,5 @@ FACTS = AgentFacts(
         evidence="format notes: Gemini CLI; recorded sessions of 0.16 to 0.22, sanitised ones of 0.40",
     ),
     hooks=HookFacts(shares_call_ids=False),
-    parser_version=1,
+    parser_version=2,
 )

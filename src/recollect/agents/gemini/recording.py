@@ -19,6 +19,7 @@ from recollect.agents.gemini.state import (
     position,
     remember_live,
     remember_name,
+    rewind_to,
     turns_in,
 )
 from recollect.agents.kit.access import items, mapping, text
@@ -26,7 +27,7 @@ from recollect.agents.kit.content.google.chat import MODEL_TYPES, read_message
 from recollect.agents.kit.content.google.parts import read_content
 from recollect.agents.kit.naming import short_name
 from recollect.agents.kit.reading import MAX_NAME_CHARS, Reading
-from recollect.model.payloads import Compaction, Lifecycle, Rewind, SessionStart, UserMessage
+from recollect.model.payloads import Compaction, Lifecycle, SessionStart, UserMessage
 
 _SNAPSHOT_MARK = "<state_snapshot>"
 _HEADER = frozenset(
@@ -80,14 +81,14 @@ def read_header(reading: Reading[GeminiState], value: dict[str, Any]) -> None:
 def read_one_message(reading: Reading[GeminiState], message: dict[str, Any], *, is_synthetic: bool = False) -> None:
     """Give a message; remember that it was given, and what its calls are called."""
     message_id = message["id"]
-    before = len(reading.events)
+    before, stood = len(reading.events), reading.newest()
     read_message(reading, message, is_synthetic=is_synthetic)
     if not message_id:
         return
     is_human = any(
         isinstance(e.payload, UserMessage) and e.payload.origin != "injected" for e in reading.events[before:]
     )
-    remember_live(reading, message_id, is_human=is_human)
+    remember_live(reading, message_id, stood, is_human=is_human)
     remember_name(reading, message_id)
     for call in (*items(message.get("toolCalls")), *read_content(message.get("content")).calls):
         call_id = text(mapping(call).get("id"))
@@ -183,21 +184,27 @@ def _read_rewind(reading: Reading[GeminiState], target: str) -> None:
     """Give a rewind: the message and all after it are gone; with an id that is not known, all of them."""
     live: tuple[str, ...] = reading.now("live")
     at = max(position(live, target), 0)
-    kept = live[at - 1][1:] if at else ""
-    reading.add(Rewind(to_event=kept, turns_dropped=turns_in(live[at:])))
+    reading.add(rewind_to(reading, live, at))
     reading.set(live=live[:at])
 
 
 def _read_checkpoint(reading: Reading[GeminiState], messages: list[Any]) -> None:
-    """Give what a checkpoint says that was not said before, and a compaction if it replaces anything."""
+    """Give what a checkpoint says that was not said before, and what it replaces.
+
+    One that keeps the first messages and drops the turns behind them is a rewind (the user restored it, or edited a
+    prompt); any other is a compaction.
+    """
     was_empty = not reading.now("known")
     found = [m for m in messages if isinstance(m, dict) and isinstance(m.get("id"), str)]
     fresh = [m for m in found if not is_known(reading, m["id"])]
     summary = "" if was_empty else next((s for m in fresh if (s := _summary_of(m))), "")
-    if not was_empty:
+    was: tuple[str, ...] = reading.now("live")
+    kept = _kept(was, [short_name(m["id"]) for m in found])
+    if kept and not summary and turns_in(was[kept:]):
+        reading.add(rewind_to(reading, was, kept))
+    elif not was_empty:
         first = short_name(found[0]["id"]) if found and found[0]["id"] else ""
         reading.add(Compaction(summary=summary, continues_at=first))
-    was: tuple[str, ...] = reading.now("live")
     for message in fresh:
         if was_empty:
             read_one_message(reading, message)
@@ -213,6 +220,13 @@ def _read_checkpoint(reading: Reading[GeminiState], messages: list[Any]) -> None
         turns = {entry[1:] for entry in was if turns_in((entry,))}
         live = [mark(m["id"], is_human=short_name(m["id"]) in turns) for m in found]
         reading.set(live=tuple(live[-MAX_LIVE:]))
+
+
+def _kept(was: tuple[str, ...], names: list[str]) -> int:
+    """Return how many messages a checkpoint keeps from the first on, 0 where it also has some of those behind."""
+    same = next((i for i, (old, new) in enumerate(zip(was, names, strict=False)) if old[1:] != new), None)
+    kept = min(len(was), len(names)) if same is None else same
+    return 0 if {entry[1:] for entry in was[kept:]} & set(names[kept:]) else kept
 
 
 def _read_synthetic(reading: Reading[GeminiState], message: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from recollect.agents.kit.content.google.chat import ChatState
 from recollect.agents.kit.naming import content_sha256, short_name
 from recollect.agents.kit.reading import Reading
+from recollect.model.payloads import Rewind
 
 MAX_LIVE = 2048
 """Messages that the agent still has, the newest at the end; enough for a rewind of any session a person reads."""
@@ -26,6 +27,8 @@ class GeminiState(ChatState, frozen=True):
     title: str = ""
     live: tuple[str, ...] = ()
     """Ids of the messages that the agent still has, each with a mark in front: is it a person's turn."""
+    befores: tuple[tuple[str, str], ...] = ()
+    """The live messages with the event that stood before each when it was given."""
     known: tuple[str, ...] = ()
     """Short hashes of what was given: message ids, and call ids behind `call:`."""
 
@@ -49,12 +52,21 @@ def remember_name(reading: Reading[GeminiState], name: str) -> None:
         reading.set(known=(*known, short)[-MAX_KNOWN:])
 
 
-def remember_live(reading: Reading[GeminiState], message_id: str, *, is_human: bool) -> None:
-    """Remember that the agent has a message; written again, it stays where it was."""
+def remember_live(reading: Reading[GeminiState], message_id: str, before: str, *, is_human: bool) -> None:
+    """Remember that the agent has a message, and the event before it; written again, it stays where it was."""
     live: tuple[str, ...] = reading.now("live")
     name = short_name(message_id)
     if not any(entry[1:] == name for entry in reversed(live)):
         reading.set(live=(*live, mark(message_id, is_human=is_human))[-MAX_LIVE:])
+        reading.set(befores=(*reading.now("befores"), (name, before))[-MAX_LIVE:])
+
+
+def rewind_to(reading: Reading[GeminiState], live: tuple[str, ...], at: int) -> Rewind:
+    """Return the rewind that leaves behind the live messages from a place on."""
+    befores: tuple[tuple[str, str], ...] = reading.now("befores")
+    name = live[at][1:] if at < len(live) else ""
+    before = next((before for message, before in befores if message == name), "")
+    return Rewind(before or (live[at - 1][1:] if at else ""), turns_in(live[at:]))
 
 
 def position(live: tuple[str, ...], message_id: str) -> int:

@@ -173,6 +173,6 @@ FACTS = AgentFacts(
         evidence="format notes: Hermes Agent; the published schema; fixtures of agent-sessions, moraine, deja-vu",
     ),
     hooks=HookFacts(shares_call_ids=False),
-    parser_version=1,
+    parser_version=2,
 )
 """Hermes Agent as data."""

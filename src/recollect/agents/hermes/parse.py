@@ -89,10 +89,9 @@ def _read_row(reading: Reading) -> None:
         _close_rewind(reading)
     is_turn = read_message(reading, row, name)
     if is_active or is_compacted:
-        reading.set(last=name)
         return
     if not reading.now("rewound"):
-        reading.set(rewound=name)
+        reading.set(rewound=name, kept=reading.state.newest)
         reading.add(Lifecycle("rewound", detail={"from": name}), native_id=f"{name}/rewound")
     reading.set(rewound_turns=min(reading.now("rewound_turns") + is_turn, _MANY_TURNS))
 
@@ -101,7 +100,7 @@ def _close_rewind(reading: Reading) -> None:
     """Give the rewind that ends at this message: the messages before it were taken back."""
     first = reading.now("rewound")
     if first:
-        rewind = Rewind(reading.now("last"), reading.now("rewound_turns") or None)
+        rewind = Rewind(reading.now("kept"), reading.now("rewound_turns") or None)
         reading.add(rewind, native_id=f"{first}/rewind")
         reading.set(rewound="", rewound_turns=0)
 

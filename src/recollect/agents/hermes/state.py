@@ -12,8 +12,8 @@ class HermesState(NamingState, frozen=True):
 
     waiting: tuple[Waiting, ...] = ()
     """Calls without a result yet."""
-    last: str = ""
-    """The newest message that is still part of the conversation."""
+    kept: str = ""
+    """The newest event before the run of taken-back messages that is being read."""
     rewound: str = ""
     """The first message of the run of taken-back messages that is being read."""
     rewound_turns: int = 0

@@ -45,5 +45,5 @@ FACTS = AgentFacts(
         verified_on="2026-11-21",
         evidence="format notes: Cline / Roo / Kilo; producer types; synthetic task logs",
     ),
-    parser_version=1,
+    parser_version=2,
 )

@@ -24,7 +24,10 @@ _EMPTY: dict[str, Any] = {}
 
 
 class BaseState(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What every parser remembers: whose source it reads, and the newest time it saw (UTC microseconds)."""
+    """What every parser remembers: whose source it reads, the newest time it saw (UTC microseconds), the newest event.
+
+    newest: the name of the last event of the session itself; "" where it has none.
+    """
 
     session: str = ""
     role: str = ""
@@ -32,6 +35,7 @@ class BaseState(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     document: str = ""
     ts: int | None = None
     is_started: bool = False
+    newest: str = ""
 
 
 S = TypeVar("S", bound=BaseState)
@@ -86,6 +90,7 @@ class Reading(Generic[S]):
         native_id: str | None = None,
         session: str | None = None,
         replaces: tuple[str, int] | None = None,
+        follows: str | None = None,
     ) -> None:
         """Give one more event, at the record's time. native_id: names this event alone, see `native_id`."""
         self.events.append(
@@ -99,6 +104,7 @@ class Reading(Generic[S]):
                 self.is_sidechain,
                 session,
                 replaces,
+                follows,
             )
         )
 
@@ -184,6 +190,12 @@ class Reading(Generic[S]):
         """Return an amount of money, None where there is none."""
         return number(source.get(name))
 
+    def newest(self) -> str:
+        """Return the name of the newest event so far: what stands before the next one. "" where it has none."""
+        if not self.events:
+            return self.state.newest
+        return _named(self.events, self.state.newest)
+
     def set(self, **changes: Any) -> None:
         """Change fields of the state that the next record will see; `now` reads them back."""
         self._changes.update(changes)
@@ -197,8 +209,20 @@ class Reading(Generic[S]):
         changes = self._changes
         if self.last_ts != self.state.ts:
             changes["ts"] = self.last_ts
+        newest = self.newest()
+        if newest != self.state.newest:
+            changes["newest"] = newest
         state = msgspec.structs.replace(self.state, **changes) if changes else self.state
         return Parsed(state, tuple(self.events), tuple(self.defects), tuple(self.drift))
+
+
+def _named(events: list[Draft], before: str) -> str:
+    """Return the name of the last of some events of the session itself, `before` where none is of it."""
+    for draft in reversed(events):
+        if draft.session is None:
+            name = draft.native_id or ""
+            return name if len(name) <= MAX_NAME_CHARS and name.isprintable() else ""
+    return before
 
 
 def remember(known: tuple[str, ...], name: str, limit: int = 64) -> tuple[str, ...]:

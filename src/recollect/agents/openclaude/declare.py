@@ -66,5 +66,5 @@ FACTS = AgentFacts(
         evidence="format notes: other agents; OpenClaude's readers; recorded transcripts of Claude Code",
     ),
     carries_text=False,
-    parser_version=1,
+    parser_version=2,
 )

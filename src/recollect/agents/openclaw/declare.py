@@ -55,5 +55,5 @@ FACTS = AgentFacts(
         verified_on="2026-11-21",
         evidence="format notes: pi and others; fixtures of format version 3",
     ),
-    parser_version=1,
+    parser_version=2,
 )

@@ -47,6 +47,11 @@ FACTS = AgentFacts(
                     json=("data",),
                     stamp=_STAMP,
                 ),
+                # An undo names the first message that it hides: what stands before that, only these rows tell.
+                *(
+                    Table(name=name, document="id", order=(":last",), only=("revert",), json=("revert",))
+                    for name in ("session", "session_v2")
+                ),
             ),
         ),
         Place(
@@ -109,5 +114,5 @@ FACTS = AgentFacts(
         evidence="format notes: opencode; fixtures of git-ai, agent-sessions, deja-vu and moraine",
     ),
     hooks=HookFacts(shares_call_ids=True),
-    parser_version=1,
+    parser_version=2,
 )

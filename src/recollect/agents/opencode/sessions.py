@@ -7,7 +7,7 @@ from typing import Any
 
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.opencode.declare import TREE
-from recollect.agents.opencode.state import Reading
+from recollect.agents.opencode.state import Reading, before_of
 from recollect.model.payloads import Lifecycle, Rewind, SessionEnd, SessionStart, TokenUsage
 
 _COLUMNS = frozenset(
@@ -132,15 +132,28 @@ def _give_totals(reading: Reading, row: dict[str, Any]) -> None:
         reading.add(usage, native_id="totals")
 
 
+def read_undo(reading: Reading) -> None:
+    """Give an undo, from the row of the session that stands behind its messages.
+
+    It names the first message (or part) that is hidden. The next prompt deletes all from there on, and this mark with
+    them; a redo takes the mark away.
+    """
+    revert = reading.value.get("revert")
+    first = text(mapping(revert).get("partID")) or text(mapping(revert).get("messageID"))
+    if first:
+        reading.add(Rewind(before_of(reading, first)), native_id=f"undo:{first}")
+
+
 def _give_revert(reading: Reading, revert: Any) -> None:
-    """Give an undo: everything from a message on is hidden; the next prompt deletes it, and this mark with it."""
+    """Give what an undo says beside the message that it names. That it is a rewind, the messages' own source tells."""
     if not isinstance(revert, dict):
         reading.wrong("revert")
         reading.kept("revert", revert, native_id="revert")
         return
     message, part = reading.text(revert, "messageID"), reading.text(revert, "partID")
     name = f"revert:{part or message}"
-    reading.add(Rewind(to_event=part or message), native_id=name)
+    if reading.state.role == TREE:
+        reading.add(Rewind(), native_id=name)  # the messages of a tree come behind its session: not known yet
     detail = {k: revert[k] for k in ("snapshot", "diff", "files", "planContent") if revert.get(k)}
     if detail:
         reading.add(Lifecycle("checkpoint", detail=detail), native_id=f"{name}/checkpoint")

@@ -13,6 +13,7 @@ from recollect.model.payloads import TokenUsage
 _MARK_BYTES = 6
 _MAX_MARKS_BYTES = 40_000 * _MARK_BYTES
 _MAX_EDITS = 64
+_MAX_BEFORES = 1024
 _MOMENT_US = 5_000_000
 
 
@@ -21,7 +22,8 @@ class OpencodeState(BaseState, frozen=True):
 
     The fields from `message` to `edited` are about the message whose parts come now. pending: its tokens, given only
     if it has no steps. was_blank: a part for the person's text came, empty. compacting: why the context is being made
-    shorter, and where its kept end begins. rows, projected: marks of what the two generations of tables said.
+    shorter, and where its kept end begins. rows, projected: marks of what the two generations of tables said. befores:
+    the newest messages and parts, with the event that stood before each.
     """
 
     message: str = ""
@@ -43,6 +45,7 @@ class OpencodeState(BaseState, frozen=True):
     snapshot: str = ""
     rows: bytes = b""
     projected: bytes = b""
+    befores: tuple[tuple[str, str], ...] = ()
 
 
 Reading: TypeAlias = KitReading[OpencodeState]
@@ -72,6 +75,20 @@ def said_marks(speaker: str, text: str, ts: int | None) -> tuple[bytes, ...]:
     """Return the marks of a text around its time: that of its five seconds first, then those of its neighbours."""
     moment = (ts or 0) // _MOMENT_US
     return tuple(mark_of("said", speaker, moment + shift, text) for shift in (0, -1, 1))
+
+
+def note_place(reading: Reading) -> None:
+    """Remember the event before a message or a part, which an undo may name as the first that it hides."""
+    name = reading.value.get("id")
+    if isinstance(name, str) and name:
+        befores: tuple[tuple[str, str], ...] = reading.now("befores")
+        reading.set(befores=(*befores, (short(name), reading.state.newest))[-_MAX_BEFORES:])
+
+
+def before_of(reading: Reading, name: str) -> str:
+    """Return the event that stood before a message or a part, "" where it is not remembered."""
+    befores: tuple[tuple[str, str], ...] = reading.now("befores")
+    return next((before for known, before in befores if known == short(name)), "")
 
 
 def note_edit(reading: Reading, path: str) -> None:

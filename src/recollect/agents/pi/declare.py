@@ -60,5 +60,5 @@ FACTS = AgentFacts(
         evidence="format notes: pi; one recorded session of 1,019 records of format version 1, fixtures of version 3",
     ),
     hooks=HookFacts(shares_call_ids=True),
-    parser_version=1,
+    parser_version=2,
 )

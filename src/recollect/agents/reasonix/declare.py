@@ -75,5 +75,5 @@ FACTS = AgentFacts(
         verified_on="2026-11-21",
         evidence="format notes: other agents; the agent's published types and file names",
     ),
-    parser_version=1,
+    parser_version=2,
 )

@@ -61,7 +61,7 @@ def read_message(reading: Reading, message: dict[str, Any], *, is_known: bool = 
     role = text(message.get("role"))
     if _is_human(message):
         reading.set(turns=remember(reading.now("turns"), name, MAX_TURNS))
-    reading.set(last=name)
+        reading.set(befores=(*reading.now("befores"), reading.newest())[-MAX_TURNS:])
     if is_known:
         return
     reading.date(message.get("createdAt"), "createdAt")

@@ -99,16 +99,21 @@ def _read_messages(reading: Reading, messages: list[Any], known: Counter[bytes])
 def _replace(reading: Reading, messages: list[Any], reason: str, name: str) -> None:
     """Take the transcript anew. What it has no more was taken back, unless the agent made it shorter by itself."""
     before: tuple[str, ...] = reading.now("turns")
+    stood = dict(zip(before, reading.now("befores"), strict=False))
     known: Counter[bytes] = Counter(reading.now("marks"))
-    reading.set(marks=(), turns=())
+    reading.set(marks=(), turns=(), befores=())
+    first = len(reading.events)
     _read_messages(reading, messages, known)
     after: tuple[str, ...] = reading.now("turns")
+    reading.set(befores=tuple(stood.get(t, b) for t, b in zip(after, reading.now("befores"), strict=True)))
     if any(word in reason for word in _SHORTENED):
         reading.add(Compaction(trigger=reason), native_id=f"{name}/compaction")
         return
-    dropped = len(frozenset(before) - frozenset(after))
+    dropped = [turn for turn in before if turn not in after]
     if dropped:
-        reading.add(Rewind(reading.now("last"), dropped), native_id=f"{name}/rewind")
+        is_end = list(before[-len(dropped) :]) == dropped
+        reading.add(Rewind(stood.get(dropped[0], ""), len(dropped)) if is_end else Rewind(), native_id=f"{name}/rewind")
+        reading.events.insert(first, reading.events.pop())  # what is new in the transcript came after it
 
 
 def _read_meta(reading: Reading) -> None:

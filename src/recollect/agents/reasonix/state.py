@@ -13,8 +13,8 @@ class ReasonixState(TurnState, frozen=True, gc=False, omit_defaults=True):
 
     turns: tuple[str, ...] = ()
     """Names of the newest human turns: which of them a replaced transcript has no more was taken back."""
-    last: str = ""
-    """The name of the newest message."""
+    befores: tuple[str, ...] = ()
+    """The events that stood before these turns when they were given."""
 
 
 Reading = kit.Reading[ReasonixState]

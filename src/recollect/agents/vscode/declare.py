@@ -85,5 +85,5 @@ FACTS = AgentFacts(
         evidence="format notes: VS Code Copilot Chat; recorded sessions of the extension 0.31, 0.37 and 0.47",
     ),
     hooks=HookFacts(shares_call_ids=True),
-    parser_version=1,
+    parser_version=2,
 )

@@ -99,7 +99,7 @@ def read_request(reading: Reading[VSCodeState], index: int, found: Any) -> None:
     for name in _ASIDES:
         _read_aside(reading, asked, name, found.get(name))
     if any(found.get(name) for name in _UNDONE):
-        read_undone(reading, asked, _before(reading, index), mark=True)
+        read_undone(reading, asked, _before(reading, asked.request), mark=True)
     reading.extra(found, _REQUEST, "request", native_id=asked.request)
     asked.keep(reading)
 
@@ -117,16 +117,17 @@ def _asked(reading: Reading[VSCodeState], index: int, value: dict[str, Any]) -> 
 
 def _place(reading: Reading[VSCodeState], index: int, request: str) -> None:
     order: tuple[str, ...] = reading.now("order")
+    befores: tuple[tuple[str, str], ...] = reading.now("befores")
+    if all(name != request for name, _ in befores):
+        reading.set(befores=(*befores, (request, reading.newest()))[-MAX_ORDER:])
     if index < MAX_ORDER:
         padded = (*order, *("" for _ in range(index - len(order))))
         reading.set(order=(*padded[:index], request, *padded[index + 1 :]))
 
 
-def _before(reading: Reading[VSCodeState], index: int) -> str:
-    """Return the newest request before one that was not undone."""
-    undone: tuple[str, ...] = reading.now("undone")
-    kept = [r for r in reading.now("order")[:index] if r and r not in undone]
-    return kept[-1] if kept else ""
+def _before(reading: Reading[VSCodeState], request: str) -> str:
+    """Return the event that stood before a request when it was first seen, "" where it is not remembered."""
+    return next((before for name, before in reading.now("befores") if name == request), "")
 
 
 def _read_aside(reading: Reading[VSCodeState], asked: Asked, name: str, value: Any) -> None:
@@ -178,7 +179,7 @@ def _read_removed(reading: Reading[VSCodeState], changes: tuple[Changed, ...]) -
         undone: tuple[str, ...] = reading.now("undone")
         dropped = [name for _, name in removed if name not in undone]
         if dropped:
-            rewind = Rewind(_before(reading, first), len(dropped))
+            rewind = Rewind(_before(reading, _named(reading, first)), len(dropped))
             reading.add(rewind, native_id=f"removed/{dropped[0]}")
         names = {name for _, name in removed}
         reading.set(order=reading.now("order")[:first], undone=tuple(r for r in undone if r not in names))
@@ -217,7 +218,7 @@ def _read_member(
     name = str(path[0])
     reader = _MEMBERS.get(name)
     if name in _UNDONE:
-        read_undone(reading, asked, _before(reading, index), value)
+        read_undone(reading, asked, _before(reading, asked.request), value)
     elif value is None:
         return
     elif name == "message":

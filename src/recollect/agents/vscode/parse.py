@@ -134,7 +134,8 @@ def _read_state(reading: Reading[VSCodeState]) -> None:
     for n, found in enumerate(items(sessions)):
         since = len(reading.events)
         session = mapping(found)
-        reading.set(is_started=False, order=(), seen=(), runs=(), undone=(), model="", cwd="", version="", alias="")
+        reading.set(is_started=False, order=(), seen=(), runs=(), undone=(), befores=())
+        reading.set(model="", cwd="", version="", alias="")
         read_document(reading, session)
         if len(reading.events) == since:
             reading.kept("session", found, native_id=f"session/{n}")

@@ -163,7 +163,10 @@ def read_end(reading: Reading[VSCodeState], asked: Asked, value: dict[str, Any])
 
 
 def read_undone(reading: Reading[VSCodeState], asked: Asked, before: str, mark: Any) -> None:
-    """Give the rewind of a request that was undone and will be removed with the next one that is sent."""
+    """Give the rewind of a request that was undone and will be removed with the next one that is sent.
+
+    An undo that is taken back stands in the place of the rewind: nothing was left behind.
+    """
     asked.at_answer(reading)
     undone: tuple[str, ...] = reading.now("undone")
     if mark and asked.request not in undone:
@@ -172,4 +175,4 @@ def read_undone(reading: Reading[VSCodeState], asked: Asked, before: str, mark: 
         reading.add(Rewind(before, 1), native_id=f"{asked.request}/undone")
     elif asked.request in undone:
         reading.set(undone=tuple(r for r in undone if r != asked.request))
-        reading.add(Lifecycle("redone"), native_id=f"{asked.request}/redone")
+        reading.add(Lifecycle("redone"), native_id=f"{asked.request}/undone")

@@ -68,3 +68,5 @@ class VSCodeState(CopilotState, frozen=True, gc=False, omit_defaults=True):
     runs: tuple[Run, ...] = ()
     undone: tuple[str, ...] = ()
     """Requests that were undone but still stand in the document."""
+    befores: tuple[tuple[str, str], ...] = ()
+    """The requests with the event that stood before each when it was first seen."""

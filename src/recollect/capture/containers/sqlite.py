@@ -202,7 +202,7 @@ class _Readable:
 
     def __init__(self, table: Table, columns: list[str]) -> None:
         self.table = table
-        self.columns = [c for c in columns if c not in table.exclude]
+        self.columns = [c for c in columns if c not in table.exclude and (not table.only or c in table.only)]
         self._known = frozenset(columns)
         self.identity = Identity()
         prefixes = [key[:-1] for key in table.keys if key.endswith("*")]
@@ -221,9 +221,10 @@ class _Readable:
         return quoted(self.table.key or self.table.order[0])
 
     def keys_sql(self) -> str:
-        """Return the condition that only allowed keys fulfil."""
+        """Return the condition that only allowed keys fulfil, and rows that say something in the only columns."""
         if not self.table.keys:
-            return "1"
+            said = " OR ".join(f"{quoted(c)} IS NOT NULL" for c in self.columns) if self.table.only else "1"
+            return f"({said or 0})"
         parts = [f"{self._key} IN ({', '.join('?' * len(self._exact))})"] if self._exact else []
         parts += [f"({self._key} >= ? AND {self._key} < ?)" for _ in self._prefixes]
         return f"({' OR '.join(parts)})"

@@ -20,6 +20,7 @@ from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
 from recollect.erasure.tombstones import Forgotten
 from recollect.errors import ArchiveError
 from recollect.index.documents import DocumentBuilder
+from recollect.ingest.worker.order import reordered
 from recollect.ingest.worker.trail import Trail
 from recollect.model.events import Draft
 from recollect.model.ids import call_key, session_uid
@@ -28,6 +29,7 @@ from recollect.model.payloads import (
     KINDS,
     AssistantMessage,
     Compaction,
+    FileEdit,
     Lifecycle,
     Payload,
     Rewind,
@@ -60,6 +62,8 @@ from recollect.store.ports import (
 MAX_STATE_BYTES = 1024 * 1024
 KIND_CODE: dict[type, int] = {payload_type: code for code, payload_type in enumerate(get_args(Payload))}
 """The stored code of every payload type: its position in `KINDS`, which lists them in the order of the union."""
+_TALK = (UserMessage, AssistantMessage, Thinking, ToolCall, ToolResult, FileEdit)
+"""What a conversation consists of: what a shorter version of a source keeps ends with one of them."""
 _PROSE = (UserMessage, AssistantMessage, Thinking)
 """What people and models say stays whole in the store, however long; it outlives an eviction of the archive."""
 _Noted = tuple[str, bytes, int]
@@ -89,12 +93,14 @@ class Derived(NamedTuple):
 class _Part:
     """One session's share of the slice while it grows."""
 
-    __slots__ = ("ended", "entries", "events", "kinds", "patch", "started", "usage")
+    __slots__ = ("ended", "entries", "events", "follows", "kinds", "patch", "started", "usage")
 
     def __init__(self) -> None:
         self.patch = SessionPatch()
         self.events: list[EventDraft] = []
         self.entries: list[BlockEntry] = []
+        self.follows: dict[int, str | int] = {}
+        """The places of events that are told late, and the names or places of those behind which they belong."""
         self.usage: list[UsageSighting] = []
         self.kinds = [0] * len(KINDS)
         self.started: int | None = None
@@ -136,6 +142,7 @@ class Deriver:
         self._blobs: list[BlobSighting] = []
         self._redactions: dict[str, int] = {}
         self._unknown = 0
+        self._new_at = self._talk_end = -1
 
     def add_lines(
         self, lines: Sequence[Line], hashes: Sequence[bytes], *, base: int, first_index: int, data: bytes
@@ -247,8 +254,10 @@ class Deriver:
         part = self._part_of(draft)
         if type(payload) is UserMessage and BLOCK_TAG in payload.text:
             payload, body = self._said_by_nobody(payload, body)
-        if self._trail is not None and draft.session is None:
+        if self._trail is not None and draft.session is None and not draft.is_sidechain:
             self._follow(self._trail, draft, payload, record)
+        if draft.follows is not None:
+            part.follows[len(part.events)] = draft.follows
         ts = draft.ts
         if ts is not None:
             if part.started is None or ts < part.started:
@@ -297,9 +306,14 @@ class Deriver:
     def _follow(self, trail: Trail, draft: Draft, payload: Payload, record: int) -> None:
         if _is_turn(payload):
             found = trail.take_turn(self._name_of_turn(draft))
+            if trail.begins_anew:
+                self._new_at = len(self._part_of(draft).events) - 1
             if found is not None:
                 rewind = Draft(found[1], ts=draft.ts, ts_quality=draft.ts_quality, native_id=found[0])
                 self._emit_one(rewind, found[1], _encode(found[1]), 0, record)
+        if isinstance(payload, _TALK):
+            trail.take_talk(draft.native_id or "")
+            self._talk_end = len(self._part_of(draft).events)
         elif isinstance(payload, Compaction | Rewind) and not (draft.native_id or "").startswith("rewind-"):
             trail.take_shortening()
 
@@ -382,7 +396,10 @@ class Deriver:
         found = self._trail.end()
         if found is not None:
             name, rewind = found
-            self._emit((Draft(payload=rewind, native_id=name),), None, is_suspect=False)
+            draft = Draft(payload=rewind, native_id=name)
+            part = self._part_of(draft)
+            part.follows[len(part.events)] = self._new_at if self._trail.ends_anew else self._talk_end
+            self._emit((draft,), None, is_suspect=False)
 
     def finish(self) -> Derived:
         """Return everything derived. The documents of the whole slice are prepared together, which is faster."""
@@ -392,6 +409,8 @@ class Deriver:
                 event.docs = docs[ordinal]
         sessions = []
         for native_id, part in self._parts.items():
+            if part.follows:
+                self._reorder(part)
             part.patch.started_at, part.patch.ended_at = part.started, part.ended
             counts = {KINDS[i]: n for i, n in enumerate(part.kinds) if n}
             block = encode_block(part.entries)
@@ -411,6 +430,17 @@ class Deriver:
             ],
             self._left_out,
         )
+
+    def _reorder(self, part: _Part) -> None:
+        """Put a part's events in the order in which they happened. What a rewind out of its place undid is not known:
+        what it follows came in an earlier slice."""
+        found = reordered(part.events, part.follows, user_kind=_USER)
+        part.events = found.events
+        part.usage = [sighting._replace(event=found.places[sighting.event]) for sighting in part.usage]
+        for place in found.lost:
+            event = part.events[place]
+            if event.kind == KIND_CODE[Rewind]:
+                part.entries[event.body] = BlockEntry(_encode(Rewind()), "", "")
 
 
 _NOTERS: dict[type, Callable[[Deriver, _Part, Any, int | None, int], _Noted]] = {

@@ -1,9 +1,10 @@
 """The trail of a source that is rewritten: which human turns it has, to tell what a shorter version left behind.
 
 A source that got shorter was compacted or rewound, never deleted: what was left behind stays in the memory, and
-one `rewind` says how many turns that was, unless the new version says itself that it was shortened. Where the rewind
-stands depends on the content alone: at the end of a file that is read in one piece, else before the first human turn
-that the version before did not have.
+one `rewind` says behind which event the source goes on, and how many turns that was, unless the new version says
+itself that it was shortened. Where the rewind stands depends on the content alone: before the first human turn that
+the version before did not have; in a file that is read in one piece and has none, behind the last event of its
+conversation. Of turns that vanished from the midst, nothing is known but that they did.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from recollect.capture.records import is_whole
 from recollect.model.payloads import Rewind
 from recollect.store.ports import SourceRow
 
+MAX_NAME_CHARS = 200
 MAX_TURNS = 4096
 """Human turns remembered of a source; older ones are not missed."""
 _MARK_BYTES = 6
@@ -34,6 +36,8 @@ class Marks(msgspec.Struct, array_like=True):
     turns_before: list[bytes] = []
     shortened_before: int = 0
     is_told: bool = False
+    newest: str = ""
+    """The name of the newest event of the conversation, "" where it has none."""
 
 
 class Trail:
@@ -44,15 +48,27 @@ class Trail:
         self._is_whole = is_whole
         self._before = frozenset(marks.turns_before)
         self._is_blind = False
+        self._kept = ""
+        self.begins_anew = self.ends_anew = False
+        """The newest turn is the first of some that the version before did not have; is one of them."""
 
     def take_turn(self, name: bytes) -> LeftBehind | None:
         """Take note of a human turn (its event's native id, else its record's hash); return what it leaves behind."""
         marks = self._marks
         mark = hashlib.blake2b(name, digest_size=_MARK_BYTES).digest()
-        found = self._left_behind() if not self._is_whole and mark not in self._before else None
+        is_new = mark not in self._before
+        self.begins_anew = is_new and not self.ends_anew
+        self.ends_anew = is_new
+        if self.begins_anew:
+            self._kept = marks.newest
+        found = self._left_behind(marks.newest) if not self._is_whole and is_new else None
         if len(marks.turns) < MAX_TURNS:
             marks.turns.append(mark)
         return found
+
+    def take_talk(self, name: str) -> None:
+        """Take note of an event of the conversation, by its name; "" where it has none."""
+        self._marks.newest = name if len(name) <= MAX_NAME_CHARS else ""
 
     def take_shortening(self) -> None:
         """Take note that the source says itself that its history was shortened."""
@@ -71,9 +87,9 @@ class Trail:
             marks.turns = list(dict.fromkeys((*marks.turns_before, *marks.turns)))[:MAX_TURNS]
             marks.shortened = max(marks.shortened, marks.shortened_before)
             return None
-        return self._left_behind()
+        return self._left_behind(self._kept if self.ends_anew else self._marks.newest)
 
-    def _left_behind(self) -> LeftBehind | None:
+    def _left_behind(self, kept: str) -> LeftBehind | None:
         marks = self._marks
         if marks.is_told or not marks.turns_before or marks.shortened > marks.shortened_before:
             return None
@@ -83,7 +99,8 @@ class Trail:
             return None
         marks.is_told = True
         name = hashlib.blake2b(b"".join(gone), digest_size=8).hexdigest()
-        return f"rewind-{name}", Rewind(turns_dropped=len(gone))
+        is_end = marks.turns_before[-len(gone) :] == gone
+        return f"rewind-{name}", Rewind(kept, len(gone)) if is_end else Rewind()
 
     def of_nothing(self) -> bytes:
         """Return the trail of a revision without records: nothing is told by it."""

@@ -218,7 +218,7 @@ def _read_finished(reading: ClineReading, row: dict[str, Any]) -> None:
 def _read_deleted(reading: ClineReading, row: dict[str, Any]) -> None:
     """Give the return to a checkpoint: the rows after it are gone, and what their requests cost stands here."""
     _read_finished(reading, row)
-    reading.add(Rewind())
+    reading.add(Rewind(reading.state.newest))
 
 
 def _read_tool(reading: ClineReading, row: dict[str, Any]) -> None:

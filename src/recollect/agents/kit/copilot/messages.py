@@ -52,7 +52,7 @@ def read_user(reading: Reading[S], data: dict[str, Any], session: str | None) ->
         context = UserMessage(sent, "injected")
         reading.add(context, "user", native_id=_below(reading, "context"), session=session)
     if origin != "injected" and session is None and reading.native_id:
-        turn = Turn(storable(reading.native_id), reading.now("count"))
+        turn = Turn(storable(reading.native_id), reading.now("count"), reading.state.newest)
         reading.set(turns=(*reading.now("turns"), turn)[-_MAX_TURNS:])
     reading.extra(data, _USER_FIELDS, "user.message")
 

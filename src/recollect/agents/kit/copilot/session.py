@@ -148,7 +148,8 @@ def read_rewind(reading: Reading[S], data: dict[str, Any], session: str | None) 
     """Give a rewind that was written down, which newer builds never do.
 
     By one revision of the schema the named event is itself removed, by an older one only what follows it; the number
-    of removed events tells which. A third form lists the removed events.
+    of removed events tells which. A third form lists the removed events. Where an event between two turns is named, or
+    a removed turn stands before one that is kept, what was left behind is not told.
     """
     target = reading.text(data, "upToEventId")
     turns = reading.now("turns")
@@ -163,7 +164,8 @@ def read_rewind(reading: Reading[S], data: dict[str, Any], session: str | None) 
             is_kept = reading.whole(data, "eventsRemoved") == follows
             kept = tuple(t for t in turns if t.ordinal < named.ordinal or (is_kept and t is named))
     dropped = len(turns) - len(kept)
-    reading.add(Rewind(target, dropped or None), session=session)
+    is_end = bool(dropped) and kept == turns[: len(kept)] and session is None
+    reading.add(Rewind(turns[len(kept)].before, dropped) if is_end else Rewind(), session=session)
     reading.add(Lifecycle("rewound", detail=data or None), native_id=_below(reading, "detail"), session=session)
     reading.set(turns=kept)
 

@@ -33,10 +33,11 @@ class Call(msgspec.Struct, frozen=True, gc=False):
 
 
 class Turn(msgspec.Struct, frozen=True, gc=False):
-    """A message of the user: its event's id, and how many events stood before it."""
+    """A message of the user: its event's id, how many events stood before it, and the last of them."""
 
     event: str
     ordinal: int
+    before: str = ""
 
 
 class Spent(msgspec.Struct, frozen=True, gc=False):

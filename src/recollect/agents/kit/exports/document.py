@@ -53,7 +53,7 @@ class Branches:
 
     def __init__(self, reading: Reading[S]) -> None:
         self._reading: Reading[Any] = reading
-        self._begun: dict[str, tuple[int, int]] = {}
+        self._begun: dict[str, tuple[int, int, str]] = {}
         self._turns = 0
         self._counted = 0
 
@@ -61,16 +61,17 @@ class Branches:
         """Begin a message."""
         self._reading.is_sidechain = step.is_branch
         if step.is_branch:
-            self._begun[step.key] = (len(self._reading.events), self._turns_so_far())
+            begun = (len(self._reading.events), self._turns_so_far(), self._reading.newest())
+            self._begun.setdefault(step.key, begun)
 
-    def leave(self, left: Left, parent: str) -> None:
-        """End a branch. parent: the native id of the message at which the conversation went on otherwise."""
-        events, turns = self._begun.pop(left.begin, (len(self._reading.events), 0))
+    def leave(self, left: Left) -> None:
+        """End a branch: the conversation went on otherwise behind the event that stood before it."""
+        events, turns, before = self._begun.pop(left.begin, (len(self._reading.events), 0, ""))
         self._reading.is_sidechain = left.is_branch
         if len(self._reading.events) > events:
             dropped = self._turns_so_far() - turns
             self._reading.infer(self._reading.last_ts)
-            rewind = Rewind(to_event=parent, turns_dropped=dropped or None)
+            rewind = Rewind(to_event=before, turns_dropped=dropped or None)
             self._reading.add(rewind, native_id=f"rewind:{left.begin}")
 
     def _turns_so_far(self) -> int:

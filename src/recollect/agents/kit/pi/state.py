@@ -27,11 +27,12 @@ ASIDE, MESSAGE, TURN = 0, 1, 2
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """One entry of the tree: its id, its parent's, and what it weighs."""
+    """One entry of the tree: its id, its parent's, what it weighs, and the event that stood before it."""
 
     name: str
     parent: str
     weight: int
+    before: str = ""
 
 
 class PiState(BaseState, frozen=True, gc=False, omit_defaults=True):
@@ -98,12 +99,12 @@ def follow(reading: PiReading, weight: int) -> None:
             left = _left_behind(known, leaf, parent)
             if any(entry.weight for entry in left):
                 dropped = sum(entry.weight == TURN for entry in left)
-                reading.give(Rewind(parent, dropped), suffix="/rewind")
-    reading.set(leaf=name, entries=(*entries, Entry(name, parent, weight))[-MAX_ENTRIES:])
+                reading.give(Rewind(left[-1].before or parent, dropped), suffix="/rewind")
+    reading.set(leaf=name, entries=(*entries, Entry(name, parent, weight, reading.newest()))[-MAX_ENTRIES:])
 
 
 def _left_behind(known: dict[str, Entry], leaf: str, target: str) -> list[Entry]:
-    """Return the entries above `leaf` that are not above `target`."""
+    """Return the entries above `leaf` that are not above `target`, the newest first."""
     kept = {entry.name for entry in _branch(known, target)}
     return [entry for entry in _branch(known, leaf) if entry.name not in kept]
 

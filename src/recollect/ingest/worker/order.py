@@ -1,0 +1,69 @@
+"""The order of what one slice gave a session, where a document tells things in another order than they happened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from recollect.store.ports import EventDraft
+
+
+class Reordered(NamedTuple):
+    """Events in the order in which they happened. places: the new place of each. lost: places of those that follow an
+    event that is not here; they stay where they were told."""
+
+    events: list[EventDraft]
+    places: list[int]
+    lost: list[int]
+
+
+def reordered(events: Sequence[EventDraft], follows: Mapping[int, str | int], *, user_kind: int) -> Reordered:
+    """Put events behind those that they follow, and count turns anew.
+
+    follows: by place, the name of the event or its place; "" and -1 for the beginning.
+
+    A time that was inferred becomes that of the event that is followed.
+    """
+    behind: dict[int, list[int]] = {}
+    lost: list[int] = []
+    newest: dict[str | None, int] = {}
+    stay: list[int] = []
+    for i, event in enumerate(events):
+        name = follows.get(i)
+        at = -1 if name == "" else newest.get(name) if isinstance(name, str) else name
+        if name is not None and at is None:
+            lost.append(i)
+        if at is None:
+            stay.append(i)
+        else:
+            behind.setdefault(at, []).append(i)
+        newest[event.event_id] = i
+    order: list[int] = []
+    pending = [*reversed(stay), *reversed(behind.get(-1, ()))]
+    while pending:
+        i = pending.pop()
+        order.append(i)
+        pending += reversed(behind.get(i, ()))
+    starts = _starts(events, user_kind)
+    turn = events[0].turn - (0 in starts) if events else 0
+    for before, i in zip((None, *order), order, strict=False):
+        turn += i in starts
+        events[i].turn = turn
+        if i in follows and i not in lost and events[i].ts_quality != 0:
+            events[i].ts = events[before if before is not None else stay[0] if stay else i].ts
+    places = [0] * len(order)
+    for place, i in enumerate(order):
+        places[i] = place
+    return Reordered([events[i] for i in order], places, [places[i] for i in lost])
+
+
+def _starts(events: Sequence[EventDraft], user_kind: int) -> set[int]:
+    """Return the places of events that begin a turn: a message with which the count of turns rose."""
+    found = set()
+    turn = -1
+    for i, event in enumerate(events):
+        is_first = i == 0 and event.kind == user_kind and event.turn > 0
+        if is_first or (i and event.kind == user_kind and event.turn > turn):
+            found.add(i)
+        turn = event.turn
+    return found
