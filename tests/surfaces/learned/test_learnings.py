@@ -95,7 +95,7 @@ def test_actions_are_listed_by_priority_and_done(ids: dict[str, str], recollect:
     assert [one["text"] for one in listed] == ["rotate the staging key", "update the changelog", "tidy the build file"]
     assert "[URGENT] suggested: “rotate" in text(shop)
     done = recollect("actions", "done", listed[0]["id"], listed[2]["id"][:9], "--reason", "in the console", "--json")
-    assert [one["state"] for one in done.data] == ["done", "done"]
+    assert [one["state"] for one in done.data["actions"]] == ["done", "done"]
     assert "rotate" not in text(shop)
     assert "tidy" not in text(shop)
     assert [one["text"] for one in recollect("actions", "--json").data["actions"]] == ["update the changelog"]

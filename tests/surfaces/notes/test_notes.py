@@ -146,7 +146,8 @@ def test_a_glossary_word_finds_the_other(recollect: Recollect) -> None:
 
 
 def test_a_session_is_found_by_its_tag(recollect: Recollect, session: str) -> None:
-    assert [t["name"] for t in recollect("tag", session, "Release 2.0", "db", "--json").data["tags"]] == ["db", "release-2.0"]
+    given = recollect("tag", session, "Release 2.0", "db", "--json").data["tags"]
+    assert [tag["name"] for tag in given] == ["db", "release-2.0"]
     assert {hit["session_uid"] for hit in found(recollect, "postgres tag:release-2.0")} == {session}
     assert found(recollect, "postgres tag:other") == []
     assert [t["session_uid"] for t in recollect("tag", "--list", "db", "--json").data["tags"]] == [session]
