@@ -253,6 +253,18 @@ REQUIREMENTS = (
         ("promises/test_honest.py::test_every_check_of_doctor_can_fail",),
     ),
     Requirement(
+        "honest.json",
+        "JSON has every field of its schema, also those at their default, and a list is never bare.",
+        (
+            "formats/test_output.py::test_json_of_any_result_has_every_field_of_its_schema",
+            "formats/test_output.py::test_a_result_is_one_object_that_its_schema_describes",
+            "formats/test_output.py::test_a_sink_is_given_every_field",
+            "cli/test_list_verbs.py::test_of_every_command_is_said_whether_it_lists",
+            "cli/test_list_verbs.py::test_every_verb_that_lists_gives_an_object_with_a_named_list",
+            "cli/test_list_verbs.py::test_an_empty_memory_gives_the_same_shape",
+        ),
+    ),
+    Requirement(
         "honest.prices",
         "A cost without a known price is not printed, and the model is named.",
         ("promises/test_honest.py::test_a_model_without_a_price_has_no_cost_and_is_named",),
