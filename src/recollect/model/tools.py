@@ -78,6 +78,7 @@ _CANONICAL: dict[str, tuple[str, ...]] = {
         "use_mcp_tool", "access_mcp_resource",
     ),
 }  # fmt: skip
+TOOL_FAMILIES = (*_CANONICAL, "other")
 _BY_NAME = {name: canonical for canonical, names in _CANONICAL.items() for name in names}
 
 

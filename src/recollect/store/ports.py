@@ -549,8 +549,8 @@ class Reader(Protocol):
     def stats(self) -> StoreStats:
         """Return what is stored, from the session rows and the ledger."""
 
-    def agents(self) -> tuple[str, ...]:
-        """Return the slugs of the agents of stored sessions."""
+    def names(self, of: str) -> tuple[str, ...]:
+        """Return the names in what is stored, "agent" (slugs, of sessions), "repo", "branch", "tag" or "tool"."""
         ...
 
     def sources(self, agent: str = "", *, session: str = "") -> list[SourceRow]:
