@@ -14,7 +14,7 @@ import msgspec
 
 from recollect.errors import UnknownName
 from recollect.memory.recall import repositories_of
-from recollect.model.tools import TOOL_FAMILIES
+from recollect.model.tools import TOOL_NAMES
 from recollect.store.ports import EventFilter, Reader
 
 _NOUNS = {"repo": "repository"}
@@ -77,7 +77,7 @@ class KnownNames:
             return bool(self._reader().session_numbers(EventFilter(sessions=(name,))))
         names = self._stored(field)
         if field == "tool":
-            return name in TOOL_FAMILIES or any(name == known.lower() for known in names)
+            return name in TOOL_NAMES or any(name == known.lower() for known in names)
         return name in names if field == "tag" else any(_matches(name, known) for known in names)
 
     def _is_empty(self) -> bool:
@@ -98,7 +98,7 @@ class KnownNames:
         if field == "session":
             near = self._reader().nearest_sessions(name)
         else:
-            near = nearest(said, (*self._stored(field), *(TOOL_FAMILIES if field == "tool" else ())))
+            near = nearest(said, self._stored(field) or (TOOL_NAMES if field == "tool" else ()))
         return UnknownName(_NOUNS.get(field, field), said, nearest=near, hint=_HINTS.get(field, ""))
 
 

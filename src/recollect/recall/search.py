@@ -117,8 +117,8 @@ class Searcher:
                     raise
         if learned and answer.abstained:
             answer = msgspec.structs.replace(answer, abstained=False, notes=(*question.notes, _ONLY_LEARNED))
-        names = [shard.name for shard in self._index.shards()]
-        answer = partly(answer, self._unsearched(names, self._index.damaged))
+        searched = [shard.name for shard in self._index.shards()]
+        answer = partly(answer, self._unsearched(searched, self._index.damaged))
         return msgspec.structs.replace(answer, learned=learned, took_ms=round(_clock_ms() - started, 3))
 
     def _answer(self, question: Question, limit: int, now_us: int) -> SearchAnswer:

@@ -101,7 +101,9 @@ def test_actions_are_listed_by_priority_and_done(ids: dict[str, str], recollect:
     assert [one["text"] for one in recollect("actions", "--json").data["actions"]] == ["update the changelog"]
     assert len(recollect("actions", "--state", "done", "--json").data["actions"]) == 2
     assert recollect("actions", "done", ids["Docker"]).code == 2  # a fact is nothing to do
-    assert recollect("actions", "--repo", "bakery").code == 1
+    assert recollect("actions", "--repo", "shp").err.startswith(
+        "recollect: no repository called 'shp'; did you mean shop?"
+    )
 
 
 def test_nothing_is_marked_where_one_of_the_names_is_wrong(ids: dict[str, str], recollect: Recollect) -> None:

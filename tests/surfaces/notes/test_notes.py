@@ -149,7 +149,9 @@ def test_a_session_is_found_by_its_tag(recollect: Recollect, session: str) -> No
     given = recollect("tag", session, "Release 2.0", "db", "--json").data["tags"]
     assert [tag["name"] for tag in given] == ["db", "release-2.0"]
     assert {hit["session_uid"] for hit in found(recollect, "postgres tag:release-2.0")} == {session}
-    assert found(recollect, "postgres tag:other") == []
+    unknown = recollect("search", "postgres tag:release-1")
+    assert (unknown.code, unknown.out) == (2, "")
+    assert "no tag called 'release-1'; did you mean release-2.0?" in unknown.err
     assert [t["session_uid"] for t in recollect("tag", "--list", "db", "--json").data["tags"]] == [session]
     assert recollect("tag", session, "--remove", "--json").data["tags"] == []
     assert recollect("tag", session).code == 1
