@@ -82,6 +82,7 @@ def test_the_repository_in_which_one_works_may_be_new(
         (("actions", "done", "l00nope"), "no learning called 'l00nope'"),
         (("undo", "bnope"), "no batch called 'bnope'"),
         (("facts", "retract", "fnope"), "no fact called 'fnope'"),
+        (("search", "queue collection:pags"), "no collection called 'pags'; did you mean pages?"),
         (("docs", "show", "pags"), "no collection called 'pags'; did you mean pages?"),
         (("docs", "refresh", "pags"), "no collection called 'pags'; did you mean pages?"),
         (("docs", "remove", "pags"), "no collection called 'pags'; did you mean pages?"),
@@ -114,6 +115,12 @@ def noted(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def written(noted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make it the user's for this test."""
     monkeypatch.setenv("RECOLLECT_HOME", str(noted))
+
+
+def test_a_search_can_be_confined_to_a_collection(written: None, recollect: Recollect) -> None:
+    hits = recollect("search", "queue collection:Pages", "--json").data["hits"]
+    assert [hit["session_uid"] for hit in hits] == ["document:pages/notes.md"]
+    assert recollect("search", "queue -collection:pages kind:document").code == 1
 
 
 def test_an_unknown_name_is_an_error_in_json_too(filled: Path, recollect: Recollect) -> None:

@@ -1,4 +1,4 @@
-"""Names that a question may use: agents, repositories, branches, tags, tools and sessions that there are.
+"""Names that a question may use: agents, repositories, collections, branches, tags, tools and sessions.
 
 "Nothing found" is no answer to a question about something that does not exist: it would be taken for one.
 """
@@ -22,6 +22,7 @@ _HINTS = {
     "repo": "`recollect sessions` shows them",
     "branch": "`recollect sessions` shows them",
     "tag": "`recollect tag` lists them",
+    "collection": "`recollect docs list` lists them",
     "session": "`recollect sessions` lists them",
 }
 _FILTERS = (("repo", "repos"), ("branch", "branches"), ("tag", "tags"), ("session", "sessions"))
@@ -54,6 +55,8 @@ class KnownNames:
         """Return a name of a filter as it is looked for. Raises UnknownName, which names the nearest."""
         if field == "agent":
             return self._slug(name)
+        if field == "collection":
+            name = self._spelled(field, name)
         if self._is_known(field, name) or self._is_empty() or (field == "repo" and self._is_here(name)):
             return name
         raise self._unknown(field, name)
@@ -68,9 +71,11 @@ class KnownNames:
     def repository(self, name: str) -> str:
         """Return the repository of exactly this name as it is spelled, upper and lower case alike. Raises
         UnknownName."""
-        names = self._stored("repo")
-        spelled = next((known for known in names if known.casefold() == name.casefold()), name)
-        return name if name in names else self("repo", f"={spelled}")[1:]
+        return self("repo", f"={self._spelled('repo', name)}")[1:]
+
+    def _spelled(self, field: str, name: str) -> str:
+        names = self._stored(field)
+        return name if name in names else next((one for one in names if one.casefold() == name.casefold()), name)
 
     def _is_known(self, field: str, name: str) -> bool:
         if field == "session":
@@ -78,7 +83,7 @@ class KnownNames:
         names = self._stored(field)
         if field == "tool":
             return name in TOOL_NAMES or any(name == known.lower() for known in names)
-        return name in names if field == "tag" else any(_matches(name, known) for known in names)
+        return name in names if field in ("tag", "collection") else any(_matches(name, known) for known in names)
 
     def _is_empty(self) -> bool:
         """Tell whether nothing is stored: then nothing found is the truth, whatever the name."""

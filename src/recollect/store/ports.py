@@ -550,7 +550,7 @@ class Reader(Protocol):
         """Return what is stored, from the session rows and the ledger."""
 
     def names(self, of: str) -> tuple[str, ...]:
-        """Return the names in what is stored, "agent" (slugs, of sessions), "repo", "branch", "tag" or "tool"."""
+        """Return what is stored of "agent" (slugs, of sessions), "repo", "branch", "tag", "tool" or "collection"."""
         ...
 
     def sources(self, agent: str = "", *, session: str = "") -> list[SourceRow]:

@@ -32,7 +32,7 @@ _KIND_ALIASES = {
     "edit": "file_edit", "message": "user_message,assistant_message",
 }  # fmt: skip
 _FIELDS = frozenset(
-    ("agent", "repo", "session", "kind", "tool", "path", "branch", "tag", "after", "before", "on", "is")
+    ("agent", "repo", "session", "collection", "kind", "tool", "path", "branch", "tag", "after", "before", "on", "is")
 )
 _KNOWN_KINDS = frozenset((*KINDS, *ENTRY_KINDS))
 _SPELLED: dict[str, Callable[[str], str]] = {"kind": str.lower, "tool": str.lower, "tag": tag_name}
@@ -119,7 +119,7 @@ def parse(text: str, now_us: int, zone: tzinfo = UTC, *, names: Names = as_writt
     """Understand a query. Never raises.
 
     now_us, zone: what its dates are counted from and in, see `model.time`. names: gives what a filter (agent, repo,
-    session, branch, tag, tool) looks for by the name in it, or raises UnknownName, which becomes a note.
+    session, collection, branch, tag, tool) looks for by the name in it, or raises UnknownName, which becomes a note.
     """
     return _Reader(now_us, zone, names).read(text)
 
@@ -278,7 +278,7 @@ class _Reader:
             where=EventFilter(
                 agents=self._known("agent", is_not=False),
                 repos=self._known("repo", is_not=False),
-                sessions=self._known("session", is_not=False),
+                sessions=self._sessions(is_not=False),
                 branches=self._known("branch", is_not=False),
                 tags=self._known("tag", is_not=False),
                 is_subagent=self._subagent,
@@ -286,7 +286,7 @@ class _Reader:
             where_not=(
                 *(EventFilter(agents=(v,)) for v in self._known("agent", is_not=True)),
                 *(EventFilter(repos=(v,)) for v in self._known("repo", is_not=True)),
-                *(EventFilter(sessions=(v,)) for v in self._known("session", is_not=True)),
+                *(EventFilter(sessions=(v,)) for v in self._sessions(is_not=True)),
                 *(EventFilter(branches=(v,)) for v in self._known("branch", is_not=True)),
                 *(EventFilter(tags=(v,)) for v in self._known("tag", is_not=True)),
             ),
@@ -306,6 +306,11 @@ class _Reader:
 
     def _paths(self, *, is_not: bool) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self._values.get(("path", is_not), ())))
+
+    def _sessions(self, *, is_not: bool) -> tuple[str, ...]:
+        """Return the sessions that are named. To a filter an entry is one, and documents are cited by collection."""
+        documents = (f"document:{name}/" for name in self._known("collection", is_not=is_not))
+        return (*self._known("session", is_not=is_not), *documents)
 
     def _known(self, field: str, *, is_not: bool) -> tuple[str, ...]:
         """Return the values of a filter as they are looked for."""

@@ -33,6 +33,7 @@ _NAMES = {
     ),
     "branch": (("session", "git_branch"),),
     "tag": (("tag", "name"),),
+    "collection": (("collection", "name"),),
     "tool": (("name", "text"),),  # and models, which do no harm: to look at every event would take long
 }
 _NEWEST_FIRST = "ORDER BY coalesce(ended_at, started_at, 0) DESC, uid"
