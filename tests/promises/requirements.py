@@ -265,6 +265,19 @@ REQUIREMENTS = (
         ),
     ),
     Requirement(
+        "honest.names",
+        "A question about a name that nobody knows is not answered with nothing found: the nearest is named.",
+        (
+            "cli/test_unknown_names.py::test_every_verb_names_the_repository_that_is_nearest",
+            "cli/test_unknown_names.py::test_a_name_that_nobody_knows_is_a_wrong_request",
+            "cli/test_unknown_names.py::test_the_repository_in_which_one_works_may_be_new",
+            "cli/test_verbs.py::test_an_unknown_agent_is_an_error_that_names_the_nearest",
+            "memory/test_known_names.py::test_a_query_with_a_name_that_nobody_knows_says_so_and_searches_nothing",
+            "memory/test_known_names.py::test_every_question_of_the_library_names_the_nearest",
+            "serve/mcp/test_answers.py::test_a_repository_that_nobody_knows_is_noted_where_the_query_names_it",
+        ),
+    ),
+    Requirement(
         "honest.prices",
         "A cost without a known price is not printed, and the model is named.",
         ("promises/test_honest.py::test_a_model_without_a_price_has_no_cost_and_is_named",),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 import msgspec
@@ -26,6 +26,8 @@ _HINTS = {
     "session": "`recollect sessions` lists them",
 }
 _FILTERS = (("repo", "repos"), ("branch", "branches"), ("tag", "tags"), ("session", "sessions"))
+_NO_NAME = "="
+"""Asks for what is of no repository or branch."""
 _NEAR = 3
 
 
@@ -74,16 +76,22 @@ class KnownNames:
         return self("repo", f"={self._spelled('repo', name)}")[1:]
 
     def _spelled(self, field: str, name: str) -> str:
-        names = self._stored(field)
+        names = tuple(self._names(field))
         return name if name in names else next((one for one in names if one.casefold() == name.casefold()), name)
+
+    def _names(self, field: str) -> Iterator[str]:
+        yield from self._stored(field)
+        if field == "repo":  # looked up only where no session has the name
+            yield from self._stored("noted_repo")
 
     def _is_known(self, field: str, name: str) -> bool:
         if field == "session":
             return bool(self._reader().session_numbers(EventFilter(sessions=(name,))))
-        names = self._stored(field)
         if field == "tool":
-            return name in TOOL_NAMES or any(name == known.lower() for known in names)
-        return name in names if field in ("tag", "collection") else any(_matches(name, known) for known in names)
+            return name in TOOL_NAMES or any(name == known.lower() for known in self._stored(field))
+        if field in ("tag", "collection"):
+            return name in self._stored(field)
+        return name == _NO_NAME or any(_matches(name, known) for known in self._names(field))
 
     def _is_empty(self) -> bool:
         """Tell whether nothing is stored: then nothing found is the truth, whatever the name."""
@@ -103,7 +111,7 @@ class KnownNames:
         if field == "session":
             near = self._reader().nearest_sessions(name)
         else:
-            near = nearest(said, self._stored(field) or (TOOL_NAMES if field == "tool" else ()))
+            near = nearest(said, tuple(self._names(field)) or (TOOL_NAMES if field == "tool" else ()))
         return UnknownName(_NOUNS.get(field, field), said, nearest=near, hint=_HINTS.get(field, ""))
 
 

@@ -550,7 +550,7 @@ class Reader(Protocol):
         """Return what is stored, from the session rows and the ledger."""
 
     def names(self, of: str) -> tuple[str, ...]:
-        """Return what is stored of "agent" (slugs, of sessions), "repo", "branch", "tag", "tool" or "collection"."""
+        """Return names of sessions ("agent", "repo", "branch", "tag", "tool"), "noted_repo" or "collection"."""
         ...
 
     def sources(self, agent: str = "", *, session: str = "") -> list[SourceRow]:

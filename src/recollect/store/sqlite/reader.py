@@ -166,7 +166,7 @@ class SqliteReader:
             return sessions.read_stats(self._pool.get(), self._pool.home)
 
     def names(self, of: str) -> tuple[str, ...]:
-        """Return what is stored of "agent" (slugs, of sessions), "repo", "branch", "tag", "tool" or "collection"."""
+        """Return names of sessions ("agent", "repo", "branch", "tag", "tool"), "noted_repo" or "collection"."""
         with store_errors():
             return sessions.read_names(self._pool.get(), of)
 

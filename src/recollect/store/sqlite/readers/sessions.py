@@ -28,8 +28,9 @@ _COLUMNS = (
 NOT_ANALYSED = "not analysed yet"
 _NAMES = {
     "agent": (("session", "agent"),),
-    "repo": tuple(
-        (table, "repo") for table in ("session", "entry", "added_decision", "learning", "fact", "diary", "collection")
+    "repo": (("session", "repo"),),
+    "noted_repo": tuple(
+        (table, "repo") for table in ("entry", "added_decision", "learning", "fact", "diary", "collection")
     ),
     "branch": (("session", "git_branch"),),
     "tag": (("tag", "name"),),
