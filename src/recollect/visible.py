@@ -1,5 +1,7 @@
 """Text and JSON in which nothing hides or takes control: whatever shows what an agent wrote writes it like this.
 
+JSON hides no field either: what is stored leaves out what is at its default, what is shown has every field.
+
 Meant are C0 but tab and newline, DEL, C1, the marks of direction, line and paragraph separators, the byte order mark,
 tag characters, and lone surrogates, which no encoding can write.
 """
@@ -18,6 +20,7 @@ _UNSAFE_IN_JSON = (
     rb"\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2(?:\x80[\x8e\x8f\xa8-\xae]|\x81[\xa6-\xa9])|\xef\xbb\xbf"
     rb"|\xf3\xa0[\x80\x81][\x80-\xbf]"
 )
+_PLAIN = frozenset((str, int, float, bool, type(None)))
 _hidden: dict[str, str] = {}
 """Secrets in names that are kept exactly (an id, a path), and the markers that are shown instead."""
 _text = re.compile(_UNSAFE)
@@ -69,10 +72,42 @@ def safe_json(data: bytes) -> bytes:
     return _json.sub(_escape, data)
 
 
+def complete(value: Any, *, is_sorted: bool = False) -> Any:
+    """Return a value in which every struct is a dict of all its fields, its tag first. Nesting of any depth is fine.
+
+    is_sorted: dicts that are no structs have their keys in order.
+    """
+    from msgspec import Struct
+    from msgspec.structs import asdict
+
+    top = [value]
+    stack: list[Any] = [top]
+    while stack:
+        node = stack.pop()
+        for key, item in enumerate(node) if type(node) is list else node.items():
+            if type(item) in _PLAIN:
+                continue
+            if isinstance(item, Struct):
+                config = item.__struct_config__
+                copy: Any = {config.tag_field: config.tag} if config.tag_field else {}
+                copy.update(asdict(item))
+            elif isinstance(item, dict):
+                copy = dict(sorted(item.items())) if is_sorted else dict(item)
+            elif isinstance(item, (list, tuple)):
+                copy = list(item)
+            else:
+                continue
+            node[key] = copy
+            stack.append(copy)
+    return top[0]
+
+
 def encode_json(value: Any) -> bytes:
-    """Return safe JSON of any result. A lone surrogate (only file names can hold one) becomes an escape."""
+    """Return safe JSON of any result, with every field. A lone surrogate (only file names can hold one) becomes an
+    escape."""
     import msgspec
 
+    value = complete(value)
     try:
         return safe_json(msgspec.json.encode(value))
     except UnicodeEncodeError:

@@ -112,7 +112,7 @@ def test_an_old_spelling_works_and_says_what_to_write_now(recollect: Run) -> Non
     new, old = recollect("context", "log", "--limit", "3"), recollect("context", "--shown", "--limit", "3")
     assert (new.code, new.out) == (old.code, old.out)
     assert (new.err, old.err) == ("", "recollect: write `recollect context log` instead of `--shown`\n")
-    assert recollect("context", "show", "--shown", "--json").data == []
+    assert recollect("context", "show", "--shown", "--json").data == {"blocks": []}
 
 
 def test_an_old_flag_without_effect_is_accepted(recollect: Run) -> None:

@@ -56,7 +56,7 @@ def test_what_a_dry_run_tells_is_what_goes(synced: list[str], recollect: Recolle
 def test_a_pin_is_kept_listed_and_taken_back(synced: list[str], recollect: Recollect) -> None:
     uid = synced[0]
     assert recollect("pin").code == 1
-    assert [pin["session_uid"] for pin in recollect("pin", uid, "--json").data] == [uid]
+    assert [pin["session_uid"] for pin in recollect("pin", uid, "--json").data["pins"]] == [uid]
     configure("[retention]\nraw_soft_cap_bytes = 0\n")
     assert uid not in {s["session_uid"] for s in recollect("evict", "--dry-run", "--json").data["sessions"]}
     listed = recollect("pin")

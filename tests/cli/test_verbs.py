@@ -72,7 +72,7 @@ def test_every_schema_is_printed(name: str, recollect: Recollect) -> None:
 
 def test_schemas_are_listed(recollect: Recollect) -> None:
     assert recollect("schema").out.split() == sorted(result_types())
-    assert recollect("schema", "--json").data == sorted(result_types())
+    assert recollect("schema", "--json").data["schemas"] == sorted(result_types())
 
 
 def test_an_unknown_schema_names_the_nearest(recollect: Recollect) -> None:
@@ -245,7 +245,7 @@ def test_a_raw_export_is_the_exact_bytes(uid: str, filled: Path, tmp_path: Path,
     original = transcript(filled, uid).read_bytes()
     assert recollect("export", uid, "--raw", "--out", "-").out.encode() == original
     done = recollect("export", uid, "--raw", "--out", str(tmp_path), "--json")
-    path = Path(done.data[0]["path"])
+    path = Path(done.data["files"][0]["path"])
     assert path.read_bytes() == original
     assert path.name == f"{uid.replace(':', '_')}.jsonl"
 
@@ -253,7 +253,7 @@ def test_a_raw_export_is_the_exact_bytes(uid: str, filled: Path, tmp_path: Path,
 def test_an_exported_file_carries_the_end_of_the_session(uid: str, tmp_path: Path, recollect: Recollect) -> None:
     ended_at = recollect("show", uid, "--json").data["session"]["ended_at"]
     done = recollect("export", uid, "--format", "markdown", "--out", str(tmp_path), "--json")
-    path = Path(done.data[0]["path"])
+    path = Path(done.data["files"][0]["path"])
     assert path.stat().st_mtime_ns // 1_000_000 == ended_at // 1_000
     assert "flaky" in path.read_text("utf-8")
 
@@ -307,7 +307,7 @@ def test_verify_and_doctor_find_the_sample_whole(filled: Path, recollect: Recoll
 
 
 def test_agents_show_where_their_history_is(filled: Path, recollect: Recollect) -> None:
-    agents = {a["slug"]: a for a in recollect("agents", "--json").data}
+    agents = {a["slug"]: a for a in recollect("agents", "--json").data["agents"]}
     assert agents["codex"]["roots"] == [str(filled / "sample" / "codex")]
     assert agents["codex"]["sessions"] == 4
     assert str(filled / "sample" / "codex") in recollect("agents").out

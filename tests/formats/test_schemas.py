@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 
-import msgspec
 import pytest
 
-from recollect.cli.commands.schema import result_types
+from recollect.cli.commands.schema import result_types, schema_of
 from tests.formats.goldens import FOLDER, is_golden
 
 NAMES = sorted(result_types())
@@ -16,7 +15,7 @@ NAMES = sorted(result_types())
 @pytest.mark.golden
 @pytest.mark.parametrize("name", NAMES)
 def test_a_schema_is_the_reviewed_one(name: str) -> None:
-    written = json.dumps(msgspec.json.schema(result_types()[name]), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    written = json.dumps(schema_of(result_types()[name]), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
     assert is_golden(f"schema/{name}.json", written), "others build on this shape; if it may change: `make goldens`"
 
 
@@ -30,9 +29,9 @@ SEARCH_HIT = ("session_uid", "event_id", "seq", "agent", "ts", "kind", "score", 
 
 
 def test_the_promised_fields_of_search_and_verify_are_there() -> None:
-    search = msgspec.json.schema(result_types()["search"])["$defs"]
+    search = schema_of(result_types()["search"])["$defs"]
     assert set(SEARCH_HIT) <= set(search["Hit"]["properties"])
     answer = {"hits", "total", "match_level", "left_out", "notes", "abstained", "took_ms"}
     assert answer <= set(search["SearchAnswer"]["properties"])
-    verify = msgspec.json.schema(result_types()["verify"])["$defs"]["VerifyReport"]
+    verify = schema_of(result_types()["verify"])["$defs"]["VerifyReport"]
     assert {"ok", "sources", "records", "events", "defects"} <= set(verify["properties"])

@@ -57,25 +57,27 @@ def test_options_of_commands_and_numbers_are_not_exclusions() -> None:
     assert words(ask("git commit --no-verify -2 --")) == ["git", "commit", "--no-verify", "-2", "--"]
 
 
-def slug_of(name: str) -> str:
+def name_of(field: str, name: str) -> str:
+    if field != "agent":
+        return name
     if name.lower() in ("cc", "claude"):
         return "claude"
     raise UnknownName("agent", name, nearest=("claude",))
 
 
 def test_agents_are_named_by_whoever_knows_their_names() -> None:
-    question = parse("x agent:CC,claude -agent:cc", NOW_US, agent=slug_of)
+    question = parse("x agent:CC,claude -agent:cc", NOW_US, names=name_of)
     assert (question.where.agents, question.where_not) == (("claude",), (EventFilter(agents=("claude",)),))
-    assert (question.unknown_agents, question.is_for_nobody, question.notes) == ((), False, ())
+    assert (question.unknown, question.lost, question.notes) == ((), "", ())
 
 
 def test_an_unknown_agent_is_told_and_never_stands_for_all() -> None:
-    question = parse("x agent:claud,cc -agent:nobody", NOW_US, agent=slug_of)
+    question = parse("x agent:claud,cc -agent:nobody", NOW_US, names=name_of)
     assert question.where.agents == ("claud", "claude")
-    assert (question.unknown_agents, question.is_for_nobody) == (("claud", "nobody"), False)
+    assert ([one.name for one in question.unknown], question.lost) == (["claud", "nobody"], "")
     assert question.notes[0] == "no agent called 'claud'; did you mean claude?"
-    assert parse("x agent:claud", NOW_US, agent=slug_of).is_for_nobody
-    assert not parse("x -agent:claud", NOW_US, agent=slug_of).is_for_nobody
+    assert parse("x agent:claud", NOW_US, names=name_of).lost == "agent"
+    assert not parse("x -agent:claud", NOW_US, names=name_of).lost
 
 
 def test_filters_are_read_with_their_aliases() -> None:
@@ -212,8 +214,8 @@ def test_no_syntax_raises(text: str) -> None:
 
 @given(st.text(max_size=20), st.booleans())
 def test_no_name_of_an_agent_raises_and_an_unknown_one_is_told(name: str, is_not: bool) -> None:
-    question = parse(f'x {"-" if is_not else ""}agent:"{name}"', NOW_US, agent=slug_of)
-    assert bool(question.unknown_agents) == any("no agent called" in note for note in question.notes)
+    question = parse(f'x {"-" if is_not else ""}agent:"{name}"', NOW_US, names=name_of)
+    assert bool(question.unknown) == any("no agent called" in note for note in question.notes)
 
 
 @given(st.sampled_from(("after", "before", "on")), st.text(st.sampled_from("0123456789-dwmy :TZ"), max_size=14))

@@ -265,6 +265,31 @@ REQUIREMENTS = (
         ("promises/test_honest.py::test_every_check_of_doctor_can_fail",),
     ),
     Requirement(
+        "honest.json",
+        "JSON has every field of its schema, also those at their default, and a list is never bare.",
+        (
+            "formats/test_output.py::test_json_of_any_result_has_every_field_of_its_schema",
+            "formats/test_output.py::test_a_result_is_one_object_that_its_schema_describes",
+            "formats/test_output.py::test_a_sink_is_given_every_field",
+            "cli/test_list_verbs.py::test_of_every_command_is_said_whether_it_lists",
+            "cli/test_list_verbs.py::test_every_verb_that_lists_gives_an_object_with_a_named_list",
+            "cli/test_list_verbs.py::test_an_empty_memory_gives_the_same_shape",
+        ),
+    ),
+    Requirement(
+        "honest.names",
+        "A question about a name that nobody knows is not answered with nothing found: the nearest is named.",
+        (
+            "cli/test_unknown_names.py::test_every_verb_names_the_repository_that_is_nearest",
+            "cli/test_unknown_names.py::test_a_name_that_nobody_knows_is_a_wrong_request",
+            "cli/test_unknown_names.py::test_the_repository_in_which_one_works_may_be_new",
+            "cli/test_verbs.py::test_an_unknown_agent_is_an_error_that_names_the_nearest",
+            "memory/test_known_names.py::test_a_query_with_a_name_that_nobody_knows_says_so_and_searches_nothing",
+            "memory/test_known_names.py::test_every_question_of_the_library_names_the_nearest",
+            "serve/mcp/test_answers.py::test_a_repository_that_nobody_knows_is_noted_where_the_query_names_it",
+        ),
+    ),
+    Requirement(
         "honest.prices",
         "A cost without a known price is not printed, and the model is named.",
         ("promises/test_honest.py::test_a_model_without_a_price_has_no_cost_and_is_named",),

@@ -363,7 +363,7 @@ def test_a_broken_rule_ends_with_3_and_is_said(
     assert "ok       myagent/1.0/unicode" in found.out
     data = recollect("conformance", "forgetful:Forgetful", str(folder), "--json")
     assert data.code == 3
-    assert [(r["fixture"], bool(r["problems"])) for r in data.data] == [
+    assert [(r["fixture"], bool(r["problems"])) for r in data.data["results"]] == [
         ("myagent/1.0/tool", True), ("myagent/1.0/unicode", False), (ALL, True),
     ]  # fmt: skip
 
@@ -411,7 +411,7 @@ def test_a_described_agent_is_checked_by_its_slug(
     said = ({"who": "user", "content": "Grüße, 世界 👋"}, {"who": "assistant", "content": "Καλημέρα"})
     path.write_text("".join(json.dumps(line) + "\n" for line in said))
     try:
-        first, _ = recollect("conformance", "mine", str(tmp_path / "fixtures"), "--json").data
+        first, _ = recollect("conformance", "mine", str(tmp_path / "fixtures"), "--json").data["results"]
     finally:
         registry.adapters().pop("mine", None)
     assert first == {"fixture": "mine/1/unicode", "problems": []}
@@ -420,4 +420,4 @@ def test_a_described_agent_is_checked_by_its_slug(
 def test_the_verb_runs_as_a_program_of_its_own(fixtures: Callable[..., Path]) -> None:
     done = program("conformance", MODULE, str(fixtures("unicode")), "--json", beside=TEMPLATE / "src")
     assert (done.returncode, done.stderr) == (3, "")
-    assert json.loads(done.stdout)[0] == {"fixture": "myagent/1.0/unicode", "problems": []}
+    assert json.loads(done.stdout)["results"][0] == {"fixture": "myagent/1.0/unicode", "problems": []}

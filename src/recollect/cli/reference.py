@@ -18,8 +18,9 @@ _CLI_HEAD = """\
 `recollect VERB`, in these groups: {groups}. `recollect VERB --help` shows the same as this page.
 
 - **`--json`** prints the result as JSON on stdout, the same value that the text is made of. Times are UTC
-  microseconds, names are snake_case. `recollect schema NAME` gives the JSON Schema. On a terminal the JSON is indented,
-  else one line.
+  microseconds, names are snake_case. `recollect schema NAME` gives the JSON Schema. Every field of the schema is there,
+  also where it is empty or at its default. A verb that lists gives an object with a named list, such as
+  `{{"agents": [...]}}`. On a terminal the JSON is indented, else one line.
 - **Exit codes**: 0 ok · 1 nothing found · 2 the request cannot be · 3 failed · 130 interrupted (Ctrl-C).
 - **Errors** are one line on stderr, `recollect: …`, and where something can be done a second, `hint: …`. With `--json`
   stdout carries `{{"error": {{"code", "message", "hint", "retryable"}}}}` instead and stderr stays empty.

@@ -19,6 +19,7 @@ from recollect.model.marker import SECRET_MARKER, parts_of_marker
 from recollect.privacy.findings import finding_of
 from recollect.privacy.private_spans import strip_private
 from recollect.privacy.redact import Redactor
+from recollect.visible import complete
 
 _MAX_SECRET_CHARS = 16_384
 """Longer secrets are not looked for (the longest kind, a private key of 16,384 bits, has some 13,000)."""
@@ -53,7 +54,7 @@ def reveal(
     """
     known: tuple[SourceLocation | None, dict[str, str]] = (None, {})
     for event in events:
-        plain = msgspec.to_builtins(event.payload)
+        plain = complete(event.payload)
         markers = set(SECRET_MARKER.findall(" ".join(_strings(plain))))
         secrets: dict[str, str] = {}
         if markers:

@@ -47,7 +47,7 @@ class AgentsFacet:
         formats = self._config.formats()
         known = adapters_with(formats) if formats else None
         try:
-            return slug_of(name, known, stored=lambda: self._reader().agents())
+            return slug_of(name, known, stored=lambda: self._reader().names("agent"))
         except UnknownName:
             if diary_agent(name) in self._reader().entries.agents():
                 return diary_agent(name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -14,6 +13,7 @@ import msgspec
 
 from recollect.config import Config
 from recollect.errors import StoreLocked, UnknownName
+from recollect.memory.known_names import nearest
 from recollect.store.documents import Collection as StoredCollection
 from recollect.store.documents import DocumentCounts, DocumentState, StoredDocument, document_uid
 from recollect.store.home import Home
@@ -278,5 +278,4 @@ def _named(known: Iterable[StoredCollection], name: str) -> StoredCollection:
 
 
 def _unknown(name: str, known: Iterable[str]) -> UnknownName:
-    nearest = tuple(difflib.get_close_matches(name, tuple(known), n=2))
-    return UnknownName("collection", name, nearest=nearest, hint="`recollect docs list` lists them")
+    return UnknownName("collection", name, nearest=nearest(name, known), hint="`recollect docs list` lists them")

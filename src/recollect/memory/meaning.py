@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from recollect.memory.insights.decisions import DecisionsFacet
     from recollect.memory.insights.distilling import DistillingFacet
     from recollect.memory.insights.freshness import Telling
+    from recollect.memory.known_names import KnownNames
     from recollect.model.insights.digests import Digest
     from recollect.model.insights.nodes import DecisionState
     from recollect.model.sessions import Session
@@ -42,6 +43,10 @@ class TellsMeaning(TakesIn):
     @abstractmethod
     def session(self, uid: str) -> Session:
         """Return a session. Raises UnknownName."""
+
+    @abstractmethod
+    def known_names(self, folders: Sequence[str] | None = None) -> KnownNames:
+        """Return what says which agents, repositories and the like there are."""
 
     def digest(self, uid: str) -> Digest | None:
         """Return the digest of a session by uid, a unique beginning of it or a citation; None where there is none."""
@@ -81,13 +86,15 @@ class TellsMeaning(TakesIn):
         """Return a span in retrospect: [since, until), UTC microseconds; repos as in `EventFilter`. zone: of its days.
 
         sync: take in what has changed and analyse what is due first. tell: told what is being done now. Raises
-        ConfigError, StoreError.
+        UnknownName for a repository, ConfigError, StoreError.
         """
         from recollect.insights.retro.builder import Span
         from recollect.memory.insights.freshness import freshen
         from recollect.memory.insights.retro import make_retro
+        from recollect.store.ports import EventFilter
 
         notes = freshen(self, tell=tell) if sync else ()
+        self.known_names().filter(EventFilter(repos=repos))
         tell("looking back")
         return make_retro(self, Span(since, until, repos, zone), notes=notes)
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, tzinfo
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from recollect.index.vectors.entries.entry_index import EntryVectorIndex
     from recollect.ingest.report import SyncReport
     from recollect.memory.embedding import EmbeddingFacet
+    from recollect.memory.known_names import KnownNames
     from recollect.memory.live import LiveFacet
     from recollect.memory.maintenance.facet import UpkeepFacet
     from recollect.memory.recall import RecallFacet
@@ -116,30 +117,35 @@ class Memory(HoldsLearned):
 
     # Asking
 
-    def search(self, query: str, *, limit: int | None = None, sync: bool = True) -> SearchAnswer:
+    def search(
+        self, query: str, *, limit: int | None = None, sync: bool = True, folders: Sequence[str] | None = None
+    ) -> SearchAnswer:
         """Answer a query (see docs/query-language.md). Any text is a valid query.
 
-        sync: take in what has changed first. An index that cannot be read gives an answer without hits whose
-        notes say so, and so do those of an answer to a query that names an agent that nobody knows.
+        sync: take in what has changed first. folders: where who asks works, by default where this process does: its
+        repository may be new. An index that cannot be read gives an answer without hits whose notes say so, and so do
+        those of an answer to a query that names an agent, a repository or the like that nobody knows.
         """
         notes = self.refresh() if sync else ()
         wanted = limit if limit is not None else self.config.search.limit
-        answer = self._ask(query, wanted)
+        answer = self._ask(query, wanted, folders)
         if sync and self._index is not None and self._index.damaged:
             notes = (*notes, self._mend(self._index.damaged))
-            answer = self._ask(query, wanted)
+            answer = self._ask(query, wanted, folders)
         answer = partly(answer, self.stale)
         return msgspec.structs.replace(answer, notes=tuple(dict.fromkeys((*answer.notes, *notes))))
 
     def sessions(
         self, *, where: EventFilter | None = None, after: int | None = None, before: int | None = None,
-        limit: int = 20, offset: int = 0, sync: bool = True,
+        limit: int = 20, offset: int = 0, sync: bool = True, folders: Sequence[str] | None = None,
     ) -> SessionPage:  # fmt: skip
-        """Return sessions, newest first. after/before: UTC microseconds, [after, before). Raises UnknownName."""
+        """Return sessions, newest first. after/before: UTC microseconds, [after, before). folders: as in `search`.
+
+        Raises UnknownName for any name in the filter.
+        """
         notes = self.refresh() if sync else ()
-        page, total = self.reader().sessions(
-            self._with_slugs(where or EventFilter()), after=after, before=before, limit=limit, offset=offset
-        )
+        known = self.known_names(folders).filter(where or EventFilter())
+        page, total = self.reader().sessions(known, after=after, before=before, limit=limit, offset=offset)
         return SessionPage(page, total, notes)
 
     def session(self, uid: str) -> Session:
@@ -162,7 +168,7 @@ class Memory(HoldsLearned):
     ) -> Timeline:  # fmt: skip
         """Return what happened: in one session in order of seq, else over sessions in order of time.
 
-        Raises UnknownName for a session or an agent.
+        Raises UnknownName for a session, an agent or a repository.
         """
         notes = self.refresh() if sync else ()
         where = EventFilter(
@@ -170,7 +176,8 @@ class Memory(HoldsLearned):
             sessions=(self.session(session).session_uid,) if session else (),
             repos=(repo,) if repo else (),
         )
-        rows, total = self.reader().timeline(self._with_slugs(where), after=after, before=before, limit=limit)
+        known = self.known_names().filter(where)
+        rows, total = self.reader().timeline(known, after=after, before=before, limit=limit)
         entries = tuple(TimelineEntry(*r) for r in rows)
         return Timeline(entries, total, notes)
 
@@ -224,7 +231,7 @@ class Memory(HoldsLearned):
         """Tokens and cost."""
         from recollect.memory.usage import UsageFacet
 
-        return UsageFacet(self.reader, self._with_slugs)
+        return UsageFacet(self.reader, lambda where: self.known_names().filter(where))
 
     @property
     def embedding(self) -> EmbeddingFacet:
@@ -295,12 +302,14 @@ class Memory(HoldsLearned):
                 hide_secret_names(self.home)
             return self._reader
 
-    def _slug(self, agent: str) -> str:
-        return self.agents.slug(agent)  # made here: a search that names no agent loads no list of them
+    def known_names(self, folders: Sequence[str] | None = None) -> KnownNames:
+        """Return what says which agents, repositories and the like there are. folders: as in `search`."""
+        from recollect.memory.known_names import KnownNames
 
-    def _with_slugs(self, where: EventFilter) -> EventFilter:
-        """Return a filter with its agents named by their slugs. Raises UnknownName."""
-        return msgspec.structs.replace(where, agents=tuple(map(self._slug, where.agents))) if where.agents else where
+        return KnownNames(self.reader, self._slug, folders=folders, env=self.env)
+
+    def _slug(self, agent: str) -> str:
+        return self.agents.slug(agent)  # made here: who names no agent loads no list of them
 
     def _finish_restore(self) -> None:
         """Finish a restore that was killed while it swapped folders: until then, key and archive need not fit."""
@@ -350,9 +359,14 @@ class Memory(HoldsLearned):
         finally:
             archive.close()
 
-    def _ask(self, query: str, limit: int) -> SearchAnswer:
+    def _ask(self, query: str, limit: int, folders: Sequence[str] | None) -> SearchAnswer:
+        known = cache(partial(self.known_names, folders))  # made where a query has a name in it
+
+        def name_of(field: str, name: str) -> str:
+            return known()(field, name)
+
         try:
-            return self._searcher().search(query, limit=limit, now_us=now_us(), zone=self.zone, agent=self._slug)
+            return self._searcher().search(query, limit=limit, now_us=now_us(), zone=self.zone, names=name_of)
         except IndexUnavailable as error:
             note = f"the search index cannot be read, so nothing was searched ({error}); run `recollect doctor --fix`"
             return SearchAnswer(query, (), 0, "none", 0, (note,), False, 0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -23,6 +23,7 @@ from recollect.store.sqlite.session_facts import SessionFacts, repo_of
 if TYPE_CHECKING:
     from recollect.ingest.report import SyncReport
     from recollect.memory.agents import AgentsFacet
+    from recollect.memory.known_names import KnownNames
 
 
 class Confined(NamedTuple):
@@ -43,6 +44,7 @@ class OpenMemory(Protocol):
 
     def reader(self) -> Reader: ...
     def session(self, uid: str) -> Session: ...
+    def known_names(self, folders: Sequence[str] | None = None) -> KnownNames: ...
     @property
     def agents(self) -> AgentsFacet: ...
 
@@ -59,13 +61,14 @@ class RecallFacet:
         question = self._parsed(filters)
         return Confined(question.where, question.after_us, question.before_us)
 
-    def check_agents(self, query: str) -> None:
-        """Raise UnknownName where a query names an agent that nobody knows; a search only notes it."""
-        for name in self._parsed(query).unknown_agents:
-            self._memory.agents.slug(name)
+    def check_names(self, query: str, *, folders: Sequence[str] | None = None) -> None:
+        """Raise UnknownName where a query names an agent, a repository or the like that nobody knows; a search only
+        notes it. folders: as in `Memory.search`."""
+        for unknown in self._parsed(query, folders).unknown:
+            raise unknown
 
-    def _parsed(self, query: str) -> Question:
-        return parse(query, self._now_us, self._memory.zone, agent=self._memory.agents.slug)
+    def _parsed(self, query: str, folders: Sequence[str] | None = None) -> Question:
+        return parse(query, self._now_us, self._memory.zone, names=self._memory.known_names(folders))
 
     def check_date(self, text: str, *, name: str) -> None:
         """Raise UsageError where a text names no time."""

@@ -12,10 +12,10 @@ from recollect.store.ports import EventFilter, Reader, UsageBy
 class UsageFacet:
     """Token totals and cost over responses counted once each."""
 
-    def __init__(self, reader: Callable[[], Reader], with_slugs: Callable[[EventFilter], EventFilter]) -> None:
-        """with_slugs: gives a filter with its agents named by their slugs, or raises UnknownName."""
+    def __init__(self, reader: Callable[[], Reader], known: Callable[[EventFilter], EventFilter]) -> None:
+        """known: gives a filter with its agents named by their slugs, or raises UnknownName for any name in it."""
         self._reader = reader
-        self._with_slugs = with_slugs
+        self._known = known
 
     def report(
         self,
@@ -29,7 +29,7 @@ class UsageFacet:
         """Return tokens and cost grouped by session, day, repo, model, agent or in total.
 
         after/before: UTC microseconds, [after, before). zone: in which days count.
-        Forks, replays and repeated lines count once.
+        Forks, replays and repeated lines count once. Raises UnknownName.
         """
-        where = self._with_slugs(where or EventFilter())
+        where = self._known(where or EventFilter())
         return self._reader().usage(by=by, where=where, after=after, before=before, zone=zone)

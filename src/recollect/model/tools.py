@@ -79,6 +79,8 @@ _CANONICAL: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 _BY_NAME = {name: canonical for canonical, names in _CANONICAL.items() for name in names}
+TOOL_NAMES = frozenset((*_CANONICAL, *_BY_NAME, "other"))
+"""Families, and the names of tools that belong to one."""
 
 
 def canonical_tool(name: str) -> str:

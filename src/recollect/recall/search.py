@@ -15,7 +15,7 @@ import msgspec
 from recollect.index.candidates import POOL, Candidate, CandidateSearch, Wanted, needs_text
 from recollect.index.engine import DamagedShard
 from recollect.index.query.filters import Confinement
-from recollect.index.query.grammar import Clause, Question, parse
+from recollect.index.query.grammar import Clause, Names, Question, as_written, parse
 from recollect.index.query.synonyms import alternatives_of
 from recollect.index.ranking import WEIGHTS, Masses, Ranked, Weights, is_question, rank, seated
 from recollect.index.text_index import Shard, TextIndex
@@ -93,17 +93,17 @@ class Searcher:
         self._unsearched = unsearched
 
     def search(
-        self, query: str, *, limit: int = 10, now_us: int, zone: tzinfo = UTC, agent: Callable[[str], str] = str.lower
+        self, query: str, *, limit: int = 10, now_us: int, zone: tzinfo = UTC, names: Names = as_written
     ) -> SearchAnswer:
         """Answer a query. Any text is a query; no text raises.
 
-        limit: hits wanted, 1 to 200. now_us, zone, agent: see `index.query.grammar.parse`.
+        limit: hits wanted, 1 to 200. now_us, zone, names: see `index.query.grammar.parse`.
 
         Raises:
             IndexUnavailable: the index cannot be read at all; a damaged shard is only a note.
         """
         started = _clock_ms()
-        question = parse(query, now_us, zone, agent=agent)
+        question = parse(query, now_us, zone, names=names)
         while True:
             try:
                 answer = self._answer(question, max(1, min(limit, MAX_LIMIT)), now_us)
@@ -116,8 +116,8 @@ class Searcher:
                     raise
         if learned and answer.abstained:
             answer = msgspec.structs.replace(answer, abstained=False, notes=(*question.notes, _ONLY_LEARNED))
-        names = [shard.name for shard in self._index.shards()]
-        answer = partly(answer, self._unsearched(names, self._index.damaged))
+        searched = [shard.name for shard in self._index.shards()]
+        answer = partly(answer, self._unsearched(searched, self._index.damaged))
         return msgspec.structs.replace(answer, learned=learned, took_ms=round(_clock_ms() - started, 3))
 
     def _answer(self, question: Question, limit: int, now_us: int) -> SearchAnswer:
@@ -125,8 +125,8 @@ class Searcher:
         if not question.asks_something:
             notes.append("nothing to look for: give at least one word" if not question.has_filter else _ONLY_FILTERS)
             return _empty(question, notes)
-        if question.is_for_nobody:
-            return _empty(question, [*notes, _NOBODYS])
+        if question.lost:
+            return _empty(question, [*notes, f"nothing was searched: `{question.lost}:` names nothing that is known"])
         shards = self._index.shards()
         if not shards:
             return _empty(question, [*notes, NOT_INDEXED])
@@ -169,7 +169,7 @@ class Searcher:
         asked = beside(question)
         shards = self._index.shards()
         notes = [shard for shard in shards if shard.name == NOTE_SHARD]
-        if asked is None or not notes or not question.asks_something:
+        if asked is None or not notes or not question.asks_something or question.lost:
             return ()
         wanted, _notes = self._wanted(asked, shards, now_us)
         if not wanted.all_units:
@@ -425,7 +425,6 @@ class _Picked:
 
 _ONLY_LEARNED = "nothing found in what agents did; something was learned or noted of it"
 _NO_REPO = EventFilter(repos=("=",))
-_NOBODYS = "nothing was searched: `agent:` names no agent that is known"
 _ONLY_FILTERS = "the query has filters only: add a word to look for, or list sessions instead"
 
 

@@ -91,7 +91,7 @@ class LearningFilter(msgspec.Struct, frozen=True, kw_only=True):
     offset: int = 0
 
 
-class Job(NamedTuple):
+class Job(msgspec.Struct, frozen=True):
     """One piece of work. data: what its kind needs, JSON. attempts: with the present one. Times in UTC microseconds."""
 
     key: str

@@ -550,8 +550,8 @@ class Reader(Protocol):
     def stats(self) -> StoreStats:
         """Return what is stored, from the session rows and the ledger."""
 
-    def agents(self) -> tuple[str, ...]:
-        """Return the slugs of the agents of stored sessions."""
+    def names(self, of: str) -> tuple[str, ...]:
+        """Return names of sessions ("agent", "repo", "branch", "tag", "tool"), "noted_repo" or "collection"."""
         ...
 
     def sources(self, agent: str = "", *, session: str = "") -> list[SourceRow]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from recollect.memory import (
     Followed,
     LinesSink,
     Pace,
+    SqliteSink,
     Wanted,
     Watcher,
     items_of,
@@ -250,6 +252,31 @@ def test_a_sink_goes_on_where_it_was_and_doubles_nothing(tmp_path: Path) -> None
     meaning = mean({transcript.uid: stored})
     assert set(kept) == {id_of_item(item) for item in items_of(meaning, signals=True, digests=True)}
     assert len(lines) < 3 * len(kept) + len(events)
+
+
+def test_a_sink_of_an_earlier_version_gets_every_field_and_no_item_twice(tmp_path: Path) -> None:
+    transcript = talk(tmp_path / "in")
+    out = tmp_path / "out.db"
+
+    def look() -> dict[str, str]:
+        sink = SqliteSink(out)
+        follower = Watcher(Followed((transcript.path,)), wanted=Wanted(False, True, True, True), before=sink)
+        for batch in follower.look(is_end=True):
+            sink.write(batch.items, {batch.path: batch.size})
+        sink.close()
+        with sqlite3.connect(out) as db:
+            return dict(db.execute("SELECT id, json FROM item"))
+
+    complete = look()
+    with sqlite3.connect(out) as db:
+        for name, text in complete.items():
+            short = {key: value for key, value in json.loads(text).items() if value not in ("", (), [], None, 1)}
+            db.execute("UPDATE item SET json = ? WHERE id = ?", (json.dumps(short), name))
+    transcript.user("Thanks.")
+    assert {id_of_json(json.loads(text)) for text in complete.values()} == set(complete)
+    again = look()
+    assert set(complete) <= set(again)
+    assert all(json.loads(again[name]).keys() == json.loads(text).keys() for name, text in complete.items())
 
 
 def test_the_sink_of_the_page_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

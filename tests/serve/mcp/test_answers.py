@@ -233,6 +233,12 @@ def test_an_event_is_opened_with_its_neighbours(small: Asked) -> None:
         ("search", {"query": "x", "agent": "claude,claud-code"}, UnknownName, "no agent"),
         ("search_conversations", {"query": "x", "agent": "claud-code"}, UnknownName, "no agent"),
         ("list_sessions", {"agent": "claud-code"}, UnknownName, "no agent"),
+        ("list_sessions", {"repo": "shp"}, UnknownName, "no repository called 'shp'; did you mean shop"),
+        ("search", {"query": "x", "repo": "shp"}, UnknownName, "no repository called 'shp'; did you mean shop"),
+        ("search_conversations", {"query": "x", "repo": "shp"}, UnknownName, "did you mean shop"),
+        ("search", {"query": "x", "kind": "tool_cal"}, UnknownName, "did you mean tool_call"),
+        ("search", {"query": "x", "tool": "bsh"}, UnknownName, "no tool called 'bsh'; did you mean Bash"),
+        ("search", {"query": "x", "session": "claude:nope"}, UnknownName, "no session called 'claude:nope'"),
         ("search", {"query": "x", "after": "whenever"}, UsageError, "is not a time"),
         ("search", {"query": "x", "nested": {"a": [1] * 40_000}}, UsageError, "larger"),
         ("search", {"query": "x", "max_bytes": 10}, UsageError, "`max_bytes`"),
@@ -254,6 +260,19 @@ def test_what_cannot_be_asked_is_a_clear_error(
 ) -> None:
     with pytest.raises(error, match=re.escape(says)):
         small(tool, **arguments)
+
+
+def test_a_repository_that_nobody_knows_is_noted_where_the_query_names_it(small: Asked) -> None:
+    assert "no repository called 'shp'; did you mean shop?" in small("search", query="checkout repo:shp")
+
+
+def test_the_repository_of_the_caller_may_be_new(history: Machine) -> None:
+    new = history.folder("bakery")
+    with history.memory() as memory:
+        asked = Asked(memory, new)
+        for text in (asked("search", query="checkout"), asked("list_sessions"), asked("list_sessions", repo="bakery")):
+            assert "called" not in text
+        assert "Nothing found in repository bakery." in asked("search", query="checkout")
 
 
 def test_an_agent_is_known_by_any_of_its_names(small: Asked) -> None:

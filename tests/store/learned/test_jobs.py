@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -165,8 +166,8 @@ def test_wanting_work_again_takes_the_earlier_time_and_forgives_old_failures(sto
     relate = Job("relate:demo", "relate", "", made_at=0, due_at=NOW + DAY)
     with store.transaction():
         store.queue.want(relate)
-        store.queue.want(relate._replace(due_at=NOW))
-        store.queue.want(relate._replace(due_at=NOW + 2 * DAY))
+        store.queue.want(msgspec.structs.replace(relate, due_at=NOW))
+        store.queue.want(msgspec.structs.replace(relate, due_at=NOW + 2 * DAY))
         job = store.queue.claim("relate", holder="one", now_us=NOW, lease_us=LEASE)
         assert job is not None
         assert store.queue.finish(job, holder="one")

@@ -98,7 +98,7 @@ def test_changes_are_taken_in_by_the_next_question(
     assert uids(recollect, "lynx") == ["document:shop/docs/guide.md"]
     assert uids(recollect, "quagga") == ["document:shop/docs/README.md"]
     assert uids(recollect, "zebra") == []
-    (report,) = recollect("docs", "refresh", "shop", "--json").data
+    (report,) = recollect("docs", "refresh", "shop", "--json").data["reports"]
     assert (report["unchanged"], report["new"], report["changed"], report["removed"]) == (2, 0, 0, 0)
 
 
@@ -121,7 +121,7 @@ def test_a_second_add_and_a_sync_write_nothing(recollect: Recollect, shop: Path)
     again = recollect("docs", "add", shop, "--json")
     assert (again.code, again.data["new"], again.data["unchanged"]) == (0, 0, 2)
     assert recollect("sync", "--json").data["documents"] == []
-    assert len(recollect("undo", "--list", "--json").data) == 1
+    assert len(recollect("undo", "--list", "--json").data["batches"]) == 1
 
 
 def test_a_dry_run_lists_and_makes_nothing(recollect: Recollect, shop: Path, isolated_home: Path) -> None:
@@ -171,7 +171,7 @@ def test_nothing_is_in_two_collections(recollect: Recollect, shop: Path, tmp_pat
 def test_collections_and_files_are_listed_and_taken_out(recollect: Recollect, shop: Path) -> None:
     assert recollect("docs").code == 1
     recollect("docs", "add", shop)
-    (view,) = recollect("docs", "list", "--json").data
+    (view,) = recollect("docs", "list", "--json").data["collections"]
     assert (view["name"], view["folder"], view["documents"]) == ("shop", str(shop.resolve()), 2)
     files = {file["path"]: file for file in recollect("docs", "show", "shop", "--json").data["files"]}
     assert files["docs/guide.md"]["uid"] == "document:shop/docs/guide.md"
@@ -190,7 +190,7 @@ def test_undoing_the_run_takes_the_collection_out(recollect: Recollect, shop: Pa
     undone = recollect("undo", batch, "--json")
     assert undone.code == 0, undone
     assert uids(recollect, "quagga") == []
-    assert recollect("docs", "list", "--json").data == []
+    assert recollect("docs", "list", "--json").data["collections"] == []
     assert uids(recollect, "zebra") == []
 
 
@@ -221,7 +221,7 @@ def test_a_forgotten_document_is_gone_and_stays_out(recollect: Recollect, shop: 
     assert done.code == 0, done
     assert uids(recollect, "quagga") == []
     (shop / "README.md").write_text("# Shop\n\nThe ibex, and the quagga again.\n")
-    (report,) = recollect("docs", "refresh", "--json").data
+    (report,) = recollect("docs", "refresh", "--json").data["reports"]
     assert (report["kept_out"], report["new"], report["unchanged"]) == (1, 0, 1)
     recollect("docs", "remove", "shop")
     assert recollect("docs", "add", shop, "--collection", "other", "--json").data["kept_out"] == 1
@@ -281,7 +281,7 @@ def test_a_run_that_is_ended_goes_on_where_it_was(recollect: Recollect, tmp_path
     assert ended.code == 0
     assert ended.data["new"] + ended.data["unchanged"] == 500
     assert len(set(uids(recollect, "kind:document page"))) > 0
-    (view,) = recollect("docs", "list", "--json").data
+    (view,) = recollect("docs", "list", "--json").data["collections"]
     assert view["documents"] == 500
 
 

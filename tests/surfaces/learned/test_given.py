@@ -95,7 +95,7 @@ def test_what_was_given_is_shown_with_what_it_cites_and_its_use(
     block = facet.block(cwd=str(shop.path), agent="claude", session="claude:next")
     facet.record(block, agent="claude", event="start", session="claude:next", took_us=12_300)
     done = recollect("context", "log", "--json")
-    (shown,) = msgspec.json.decode(done.out, type=result_types()["context-shown"])
+    (shown,) = msgspec.json.decode(done.out, type=result_types()["context-shown"]).blocks
     assert (shown.agent, shown.session, shown.event, shown.repo) == ("claude", "claude:next", "start", "shop")
     assert (shown.tokens, shown.left_out, shown.took_ms, shown.used) == (block.tokens, block.left_out, 12.3, "unknown")
     lines = {line.citation: line.text for line in shown.lines}
@@ -113,11 +113,11 @@ def test_opening_a_learning_counts_as_use_of_the_block(told: Session, recollect:
     facet = ContextFacet.of(shop.memory)
     block = facet.block(cwd=str(shop.path), agent="claude", session=later.uid)
     facet.record(block, agent="claude", event="start", session=later.uid, took_us=1)
-    assert recollect("context", "log", "--json").data[0]["used"] == "unused"
+    assert recollect("context", "log", "--json").data["blocks"][0]["used"] == "unused"
     later._at = later._at.replace(year=2099)
     later.tool("mcp__recollect__open", {"hit": f"learning:{fact.id}"}, "…")
     shop.memory.sync()
-    assert recollect("context", "log", "--json").data[0]["used"] == "opened"
+    assert recollect("context", "log", "--json").data["blocks"][0]["used"] == "opened"
 
 
 # A model that cannot be asked
@@ -232,7 +232,7 @@ def test_what_was_given_up_and_what_was_held_back_is_told(told: Session, recolle
     assert (told_status.dead, told_status.held_back) == (1, 1)
     assert f"given up: {told.uid}: the question is too large" in recollect("learnings", "status").out
     held = recollect("learnings", "held-back", "--json")
-    (one,) = msgspec.json.decode(held.out, type=result_types()["learnings-held-back"])
+    (one,) = msgspec.json.decode(held.out, type=result_types()["learnings-held-back"]).texts
     assert (one.reason, one.text, one.session_uid) == ("no such event", "curl …", told.uid)
     assert "no such event" in recollect("learnings", "held-back").out
 

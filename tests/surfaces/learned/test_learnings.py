@@ -29,14 +29,14 @@ def ids(told: Session, recollect: Recollect) -> dict[str, str]:
         recollect("learnings", "add", "uv, not pip", "--kind", "preference", "--scope", "user", "--json"),
         recollect("actions", "add", "rotate the staging key", "--priority", "urgent", "--expires", "7", "--json"),
     ]
-    found = [done.data[0] if isinstance(done.data, list) else done.data for done in added]
+    found = [one for done in added for one in done.data.get("actions", [done.data])]
     return {one["text"].split()[0].strip(","): one["id"] for one in found}
 
 
 def test_a_list_is_confined_by_what_the_options_say(ids: dict[str, str], recollect: Recollect) -> None:
     def listed(*options: str) -> set[str]:
         done = recollect("learnings", *options, "--json")
-        found = msgspec.json.decode(done.out, type=result_types()["learnings"])
+        found = msgspec.json.decode(done.out, type=result_types()["learnings"]).learnings
         assert done.code == (0 if found else 1)
         return {learning.text.split()[0].strip(",") for learning in found}
 
@@ -91,22 +91,24 @@ def test_why_shows_the_words_that_it_rests_on_with_their_event(told: Session, re
 def test_actions_are_listed_by_priority_and_done(ids: dict[str, str], recollect: Recollect, shop: Shop) -> None:
     recollect("actions", "add", "tidy the build file")
     recollect("actions", "add", "update the changelog", "--priority", "high")
-    listed = recollect("actions", "--json").data
+    listed = recollect("actions", "--json").data["actions"]
     assert [one["text"] for one in listed] == ["rotate the staging key", "update the changelog", "tidy the build file"]
     assert "[URGENT] suggested: “rotate" in text(shop)
     done = recollect("actions", "done", listed[0]["id"], listed[2]["id"][:9], "--reason", "in the console", "--json")
-    assert [one["state"] for one in done.data] == ["done", "done"]
+    assert [one["state"] for one in done.data["actions"]] == ["done", "done"]
     assert "rotate" not in text(shop)
     assert "tidy" not in text(shop)
-    assert [one["text"] for one in recollect("actions", "--json").data] == ["update the changelog"]
-    assert len(recollect("actions", "--state", "done", "--json").data) == 2
+    assert [one["text"] for one in recollect("actions", "--json").data["actions"]] == ["update the changelog"]
+    assert len(recollect("actions", "--state", "done", "--json").data["actions"]) == 2
     assert recollect("actions", "done", ids["Docker"]).code == 2  # a fact is nothing to do
-    assert recollect("actions", "--repo", "bakery").code == 1
+    assert recollect("actions", "--repo", "shp").err.startswith(
+        "recollect: no repository called 'shp'; did you mean shop?"
+    )
 
 
 def test_nothing_is_marked_where_one_of_the_names_is_wrong(ids: dict[str, str], recollect: Recollect) -> None:
     assert recollect("actions", "done", ids["rotate"], "lffff").code == 2
-    assert len(recollect("actions", "--json").data) == 1
+    assert len(recollect("actions", "--json").data["actions"]) == 1
 
 
 @pytest.mark.parametrize(

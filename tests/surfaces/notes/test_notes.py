@@ -146,11 +146,14 @@ def test_a_glossary_word_finds_the_other(recollect: Recollect) -> None:
 
 
 def test_a_session_is_found_by_its_tag(recollect: Recollect, session: str) -> None:
-    assert [t["name"] for t in recollect("tag", session, "Release 2.0", "db", "--json").data] == ["db", "release-2.0"]
+    given = recollect("tag", session, "Release 2.0", "db", "--json").data["tags"]
+    assert [tag["name"] for tag in given] == ["db", "release-2.0"]
     assert {hit["session_uid"] for hit in found(recollect, "postgres tag:release-2.0")} == {session}
-    assert found(recollect, "postgres tag:other") == []
-    assert [t["session_uid"] for t in recollect("tag", "--list", "db", "--json").data] == [session]
-    assert recollect("tag", session, "--remove", "--json").data == []
+    unknown = recollect("search", "postgres tag:release-1")
+    assert (unknown.code, unknown.out) == (2, "")
+    assert "no tag called 'release-1'; did you mean release-2.0?" in unknown.err
+    assert [t["session_uid"] for t in recollect("tag", "--list", "db", "--json").data["tags"]] == [session]
+    assert recollect("tag", session, "--remove", "--json").data["tags"] == []
     assert recollect("tag", session).code == 1
 
 
@@ -169,7 +172,7 @@ def test_facts_are_seeded_once_and_undone_as_a_whole(recollect: Recollect, sessi
     assert recollect("facts").code == 1
     again = recollect("undo", batch, "--json").data
     assert (again["was_undone"], again.get("facts", 0)) == (True, 0)
-    (listed,) = [b for b in recollect("undo", "--list", "--json").data if b["id"] == batch]
+    (listed,) = [b for b in recollect("undo", "--list", "--json").data["batches"] if b["id"] == batch]
     assert listed["undone_at"] == undone["batch"]["undone_at"]
     assert recollect("facts", "seed", "--json").data["added"] == first["added"]
 
@@ -214,7 +217,7 @@ def test_undoing_documents_takes_their_collection_along(recollect: Recollect, tm
     added = recollect("docs", "add", tmp_path / "pages", "--json")
     assert added.code == 0, added.err
     assert len(found(recollect, "flamingo kind:document")) == 1
-    (batch,) = recollect("undo", "--list", "--json").data
+    (batch,) = recollect("undo", "--list", "--json").data["batches"]
     assert recollect("undo", batch["id"], "--json").data["documents"] == 1
     assert found(recollect, "flamingo kind:document") == []
     with Memory.open() as memory:

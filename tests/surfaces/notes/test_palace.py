@@ -41,7 +41,7 @@ def test_a_palace_is_taken_over_once(recollect: Recollect, palace: PalaceBuilder
     second = recollect("import", "--mempalace", palace.folder, "--json").data
     assert taken(second) == (0, 0, 0)
     assert (second["documents_known"], second["diary_known"], second["facts_known"]) == (2, 1, 1)
-    assert "batch" not in second
+    assert second["batch"] == ""
     assert palace.files() == before
     (hit,) = found(recollect, "throughput kind:document")
     assert hit["session_uid"] == "document:mempalace-shop_api/decisions/w/shop/queue.md"
@@ -131,7 +131,7 @@ def test_a_run_that_was_interrupted_goes_on(
 
     monkeypatch.setattr("recollect.cli.render.learnings.palace.PalaceProgress.__call__", interrupt)
     assert recollect("import", "--mempalace", palace.folder).code == 130
-    (batch,) = recollect("undo", "--list", "--json").data
+    (batch,) = recollect("undo", "--list", "--json").data["batches"]
     report = recollect("import", "--mempalace", palace.folder, "--json").data
     counts = batch["counts"]
     assert sum(taken(report)) + sum(counts.values()) == 4

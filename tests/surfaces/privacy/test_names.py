@@ -63,7 +63,7 @@ def test_no_export_but_raw_shows_a_secret_of_a_name(form: str, transcript: Path,
     done = recollect("export", UID, "--format", form, "--out", "out", "--json")
     assert secrets_in(done) == []
     (name,) = os.listdir("out")
-    assert done.data[0]["path"] == str(Path("out", name))
+    assert done.data["files"][0]["path"] == str(Path("out", name))
     assert ID not in name
     assert secrets_in(done._replace(out=Path("out", name).read_text("utf-8"))) == []
 

@@ -60,7 +60,7 @@ def test_the_secrets_come_back_exactly(transcript: Path, recollect: Recollect) -
     shown = recollect("show", UID, "--json").out
     assert TOKEN not in shown
     assert KEY not in shown
-    revealed = {event["kind"]: event for event in reversed(recollect("reveal", UID, "--json", "--yes").data)}
+    revealed = {event["kind"]: event for event in reversed(recollect("reveal", UID, "--json", "--yes").data["events"])}
     assert revealed["user_message"]["payload"]["text"] == f"use {KEY} \u2028 please"
     assert revealed["tool_call"]["payload"]["arguments"] == {"command": f"GITHUB_TOKEN={TOKEN} make"}
     assert revealed["tool_result"]["payload"]["text"] == OUTPUT
@@ -69,7 +69,7 @@ def test_the_secrets_come_back_exactly(transcript: Path, recollect: Recollect) -
 
 def test_one_event_is_revealed_alone_and_its_record_exactly(transcript: Path, recollect: Recollect) -> None:
     cited = f"{UID}#{seq_of(recollect, 'tool_result')}"
-    (event,) = recollect("reveal", cited, "--json", "--yes").data
+    (event,) = recollect("reveal", cited, "--json", "--yes").data["events"]
     assert event["secrets"] == 2
     assert recollect("reveal", cited, "--raw", "--yes").out.encode() == transcript.read_bytes().splitlines(True)[2]
 
@@ -86,7 +86,7 @@ def test_everything_shown_is_logged_first_without_a_word_of_it(transcript: Path,
     recollect("reveal", f"{UID}#{seq_of(recollect, 'tool_call')}", "--json", "--yes")
     recollect("reveal", UID, "--raw", "--yes")
     log = recollect("reveal", "--log", "--json")
-    raw, text = (entry["value"] for entry in log.data)
+    raw, text = (entry["value"] for entry in log.data["entries"])
     assert (text["session_uid"], text["as"], text["events"], text["secrets"]) == (UID, "text", 1, 1)
     assert raw["as"] == "records"
     assert text["by"]
@@ -98,7 +98,7 @@ def test_exact_bytes_that_are_exported_are_logged_too(transcript: Path, recollec
     assert recollect("export", UID, "--raw", "--out", "-").out.encode() == transcript.read_bytes()
     recollect("export", UID, "--raw", "--out", str(tmp_path / "out"))
     recollect("export", UID, "--format", "markdown", "--out", str(tmp_path / "out"))
-    log = recollect("reveal", "--log", "--json").data
+    log = recollect("reveal", "--log", "--json").data["entries"]
     assert [(entry["value"]["as"], entry["value"]["session_uid"]) for entry in log] == [("export", UID)] * 2
 
 

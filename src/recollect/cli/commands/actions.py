@@ -44,7 +44,7 @@ def list_actions(repo: str, states: tuple[str, ...], limit: int, as_json: bool) 
     """
     with open_memory() as memory:
         found = memory.learn.actions(repos=(repo,) if repo else (), states=states_of(states) or STATES, limit=limit + 1)
-        return show(found, limit=limit, as_json=as_json)
+        return show("actions", found, limit=limit, as_json=as_json)
 
 
 @command.command()
@@ -60,7 +60,7 @@ def done(names: tuple[str, ...], reason: str, as_json: bool) -> int:
     """
     with open_memory() as memory:
         named = [memory.learn.learning(name) for name in names]  # all are known before the first is marked
-        return show([memory.learn.done(learning.id, reason=reason) for learning in named], as_json=as_json)
+        return show("actions", [memory.learn.done(learning.id, reason=reason) for learning in named], as_json=as_json)
 
 
 @command.command()
@@ -87,4 +87,4 @@ def add(text: tuple[str, ...], repo: str, priority: Priority | None, expires: in
             text=" ".join(text), kind="action", scope=scope, repo=where, priority=priority or "",
             expires_at=now_us() + expires * _DAY_US if expires is not None else None,
         )  # fmt: skip
-        return show([memory.learn.add(new)], as_json=as_json)
+        return show("actions", [memory.learn.add(new)], as_json=as_json)

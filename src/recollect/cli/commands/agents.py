@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from recollect.cli.options import json_option, open_memory
-from recollect.cli.terminal import console, write_json
+from recollect.cli.terminal import console, write_list
 
 
 @click.command()
@@ -30,7 +30,7 @@ def command(is_all: bool, drift: bool, as_json: bool) -> int:
     with open_memory() as memory:
         agents = memory.agents.list()
     if as_json:
-        write_json(agents)
+        write_list("agents", agents)
     else:
         from recollect.cli.render.memory import print_agents
 
@@ -42,7 +42,7 @@ def _drift(as_json: bool) -> int:
     with open_memory() as memory:
         found = memory.agents.drift()
     if as_json:
-        write_json(found)
+        write_list("drift", found)
     else:
         from recollect.cli.render.drift import print_drift
 

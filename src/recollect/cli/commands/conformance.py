@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.cli.options import json_option
-from recollect.cli.terminal import console, write_json
+from recollect.cli.terminal import console, write_list
 from recollect.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def command(module: str, fixtures: Path, as_json: bool) -> int:
         hint = "the folders are <slug>/<version>/<scenario>"
         raise UsageError(f"no fixture of this agent below {fixtures}", hint=hint)
     if as_json:
-        write_json(results)
+        write_list("results", results)
     else:
         from recollect.cli.render.conformance import print_conformance
 

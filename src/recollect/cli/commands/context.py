@@ -9,7 +9,7 @@ import click
 from recollect.cli.groups import noun
 from recollect.cli.hooked import EVENTS, Event, HookOptions, answer_hook
 from recollect.cli.options import json_option, limit_option, open_memory
-from recollect.cli.terminal import console, safe, write_json
+from recollect.cli.terminal import console, safe, write_json, write_list
 
 
 @noun(default="show", replaced={"--shown": "log"})
@@ -77,7 +77,7 @@ def log(session: str, limit: int, as_json: bool) -> int:
         uid = memory.session(session).session_uid if session else ""
         blocks = ContextFacet.of(memory).shown(session=uid, limit=limit)
     if as_json:
-        write_json(blocks)
+        write_list("blocks", blocks)
     else:
         from recollect.cli.render.learnings.given import print_given
 

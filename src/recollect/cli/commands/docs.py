@@ -9,7 +9,7 @@ import click
 
 from recollect.cli.groups import noun
 from recollect.cli.options import json_option, open_memory
-from recollect.cli.terminal import console, write_json
+from recollect.cli.terminal import console, write_json, write_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ def list_collections(as_json: bool) -> int:
     with open_memory() as memory:
         views = memory.documents.list()
     if as_json:
-        write_json(views)
+        write_list("collections", views)
     else:
         from recollect.cli.render.learnings.documents import print_collections
 
@@ -124,7 +124,7 @@ def refresh(name: str, as_json: bool) -> int:
             reports = memory.documents.refresh(name, progress=lambda at: line.show(pass_line(at)))
         memory.embedding.start_in_background()
     if as_json:
-        write_json(reports)
+        write_list("reports", reports)
     return _finish(reports, as_json=as_json)
 
 

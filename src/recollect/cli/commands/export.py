@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.cli.options import json_option, open_memory
-from recollect.cli.terminal import console, write_bytes, write_json
+from recollect.cli.terminal import console, write_bytes, write_list
 from recollect.errors import UsageError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def command(
             return 0
         files = memory.upkeep.export(session, format=chosen, out=Path(out or "."), revision=revision)
     if as_json:
-        write_json(files)
+        write_list("files", files)
     else:
         from recollect.cli.render.upkeep import print_exported
 

@@ -9,7 +9,7 @@ import click
 
 from recollect.cli.groups import noun
 from recollect.cli.options import json_option, limit_option, open_memory
-from recollect.cli.terminal import console, write_json
+from recollect.cli.terminal import console, write_json, write_list
 from recollect.errors import UsageError
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def contradictions(repo: str, at: str, as_json: bool) -> int:
         facts = memory.notes.facts
         found = facts.contradictions(repo=repo, at=facts.instant(at, name="--at") if at else None)
     if as_json:
-        write_json(found)
+        write_list("contradictions", found)
     else:
         from recollect.cli.render.learnings.notes import print_contradictions
 

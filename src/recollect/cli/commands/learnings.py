@@ -75,7 +75,7 @@ def list_learnings(
         limit=limit + 1,  # one more, to know whether there are more
     )
     with open_memory() as memory:
-        return show(memory.learn.learnings(asked), limit=limit, as_json=as_json)
+        return show("learnings", memory.learn.learnings(asked), limit=limit, as_json=as_json)
 
 
 @command.command("show")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from recollect.cli.options import json_option, open_memory
-from recollect.cli.terminal import console, write_json
+from recollect.cli.terminal import console, write_list
 from recollect.errors import UsageError
 
 
@@ -37,7 +37,7 @@ def command(session: str | None, remove: bool, as_json: bool) -> int:
             retention.pin(session)
         pins = retention.pins()
     if as_json:
-        write_json(pins)
+        write_list("pins", pins)
     else:
         from recollect.cli.render.maintenance.retention import print_pins
 

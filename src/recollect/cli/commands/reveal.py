@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 
 from recollect.cli.options import json_option, limit_option, open_memory
-from recollect.cli.terminal import console, write_bytes, write_json
+from recollect.cli.terminal import console, write_bytes, write_list
 from recollect.errors import UnknownName, UsageError
 from recollect.visible import hide_nothing
 
@@ -60,7 +60,7 @@ def command(session: str | None, limit: int, first: int, as_json: bool, **flags:
         shown = memory.upkeep.reveal.events(events)
     hide_nothing()  # the original text may say the secret of its session's name
     if as_json:
-        write_json(shown)
+        write_list("events", shown)
     else:
         from recollect.cli.render.maintenance.secrets import print_revealed
 
@@ -93,7 +93,7 @@ def _ask(events: tuple[Event, ...], *, is_agreed: bool, as_json: bool) -> None:
 def _log(memory: Memory, limit: int, *, as_json: bool) -> int:
     entries = memory.upkeep.reveal.log(limit=limit)
     if as_json:
-        write_json(entries)
+        write_list("entries", entries)
     else:
         from recollect.cli.render.maintenance.secrets import print_log
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from recollect.cli.options import json_option
-from recollect.cli.terminal import write_json
+from recollect.cli.terminal import write_json, write_list
 from recollect.errors import UnknownName
 
 
@@ -25,16 +25,32 @@ def command(name: str, as_json: bool) -> int:
     """
     types = result_types()
     if name:
-        import msgspec
-
         if name not in types:
             raise UnknownName("schema", name, nearest=_nearest(name, types), hint="`recollect schema` lists them")
-        write_json(msgspec.json.schema(types[name]))
+        write_json(schema_of(types[name]))
     elif as_json:
-        write_json(sorted(types))
+        write_list("schemas", sorted(types))
     else:
         click.echo("\n".join(sorted(types)))
     return 0
+
+
+def schema_of(kind: Any) -> dict[str, Any]:
+    """Return the JSON Schema of what is written of a type: an object has every field that it may have."""
+    import msgspec
+
+    schema = msgspec.json.schema(kind)
+    for made in (schema, *schema.get("$defs", {}).values()):
+        if "properties" in made:
+            made["required"] = list(made["properties"])
+    return schema
+
+
+def _list_of(name: str, kind: Any) -> Any:
+    """Return the type of what `write_list` prints."""
+    import msgspec
+
+    return msgspec.defstruct("List", [(name, tuple[kind, ...])])
 
 
 def result_types() -> dict[str, Any]:
@@ -64,7 +80,7 @@ def result_types() -> dict[str, Any]:
     from recollect.serve.daemon.asking import DaemonAnswer
 
     return {
-        "agents": tuple[AgentView, ...],
+        "agents": _list_of("agents", AgentView),
         "blame": BlameAnswer,
         "config": ConfigView,
         "context": ContextBlock,
@@ -131,16 +147,16 @@ def _of_upkeep() -> dict[str, Any]:
         "doctor": DoctorReport,
         "embed": EmbedReport,
         "evict": EvictReport,
-        "export": tuple[Exported, ...],
+        "export": _list_of("files", Exported),
         "forget": ForgetReport,
         "forget-list": ForgottenList,
         "keys-change": KeyChange,
         "keys-status": KeyStatus,
-        "pin": tuple[Pin, ...],
+        "pin": _list_of("pins", Pin),
         "repair": RepairReport,
         "restore": RestoreReport,
-        "reveal": tuple[RevealedEvent, ...],
-        "reveal-log": tuple[AuditEntry, ...],
+        "reveal": _list_of("events", RevealedEvent),
+        "reveal-log": _list_of("entries", AuditEntry),
         "service": ServiceReport,
         "stats-storage": StorageReport,
         "verify": VerifyReport,
@@ -153,13 +169,13 @@ def _of_learnings() -> dict[str, Any]:
     from recollect.model.learnings.learnings import Learning
 
     return {
-        "actions": tuple[Learning, ...],
+        "actions": _list_of("actions", Learning),
         "context-init": Begun,
-        "context-shown": tuple[ShownBlock, ...],
+        "context-shown": _list_of("blocks", ShownBlock),
         "learning": Learning,
-        "learnings": tuple[Learning, ...],
+        "learnings": _list_of("learnings", Learning),
         "learnings-ask": AskPreview,
-        "learnings-held-back": tuple[HeldBack, ...],
+        "learnings-held-back": _list_of("texts", HeldBack),
         "learnings-run": LearnReport,
         "learnings-status": LearnStatus,
         "learnings-why": Why,
@@ -186,12 +202,12 @@ def _of_notes() -> dict[str, Any]:
         "fact": Fact,
         "facts": FactsAnswer,
         "facts-added": FactAdded,
-        "facts-contradictions": tuple[Contradiction, ...],
+        "facts-contradictions": _list_of("contradictions", Contradiction),
         "facts-seed": SeedReport,
         "import-mempalace": PalaceReport,
-        "tag": tuple[Tagged, ...],
+        "tag": _list_of("tags", Tagged),
         "undo": UndoReport,
-        "undo-list": tuple[Batch, ...],
+        "undo-list": _list_of("batches", Batch),
     }
 
 
@@ -200,9 +216,9 @@ def _of_documents() -> dict[str, Any]:
     from recollect.memory import CollectionFiles, CollectionRemoved, CollectionReport, CollectionView
 
     return {
-        "docs": tuple[CollectionView, ...],
+        "docs": _list_of("collections", CollectionView),
         "docs-add": CollectionReport,
-        "docs-refresh": tuple[CollectionReport, ...],
+        "docs-refresh": _list_of("reports", CollectionReport),
         "docs-remove": CollectionRemoved,
         "docs-show": CollectionFiles,
     }

@@ -70,8 +70,8 @@ def command(
     # Filters first: a quote that the words leave open must not swallow them.
     query = " ".join((*_as_query(filters), *words))
     with open_memory() as memory:
-        memory.recall.check_agents(query)
         answer = memory.search(query, limit=limit, sync=not no_sync)
+        memory.recall.check_names(query)  # last: what a sync has brought in is known
     if as_json:
         write_json(answer)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from recollect.cli.options import json_option, open_memory
-from recollect.cli.terminal import console, write_json
+from recollect.cli.terminal import console, write_list
 from recollect.errors import UsageError
 
 
@@ -39,7 +39,7 @@ def command(session: str | None, names: tuple[str, ...], remove: bool, name: str
         else:
             tags = memory.notes.tags(session=session or "", name=name)
     if as_json:
-        write_json(tags)
+        write_list("tags", tags)
     else:
         from recollect.cli.render.learnings.notes import print_tags
 

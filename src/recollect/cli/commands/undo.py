@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from recollect.cli.options import json_option, open_memory
-from recollect.cli.terminal import console, write_json
+from recollect.cli.terminal import console, write_json, write_list
 from recollect.errors import UsageError
 from recollect.model.learnings.notes import Batch
 
@@ -42,7 +42,7 @@ def command(batch: str | None, is_list: bool, as_json: bool) -> int:
 
 def _list(batches: tuple[Batch, ...], *, as_json: bool) -> int:
     if as_json:
-        write_json(batches)
+        write_list("batches", batches)
     else:
         from recollect.cli.render.learnings.notes import print_batches
 

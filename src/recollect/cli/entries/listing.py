@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
-from recollect.cli.terminal import console, write_json
+from recollect.cli.terminal import console, write_json, write_list
 from recollect.model.insights.nodes import Status
 from recollect.model.learnings.learnings import LearningState, Scope
 
@@ -32,11 +32,12 @@ def place_of(memory: Memory, repo: str, scope: Scope | None) -> tuple[Scope, str
     return ("repo", here) if here else ("user", "")
 
 
-def show(found: Sequence[Learning], *, limit: int | None = None, as_json: bool) -> int:
-    """Print learnings; return the exit code. limit: of a list, of which one more may have been found."""
+def show(name: str, found: Sequence[Learning], *, limit: int | None = None, as_json: bool) -> int:
+    """Print learnings; return the exit code. name: what they are called in JSON. limit: of a list, of which one more
+    may have been found."""
     shown = found if limit is None else found[:limit]
     if as_json:
-        write_json(tuple(shown))
+        write_list(name, shown)
     else:
         from recollect.cli.render.learnings.learnings import print_learnings
 

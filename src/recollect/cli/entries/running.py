@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.cli.terminal import console, write_json
+from recollect.cli.terminal import console, write_json, write_list
 from recollect.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def tell_held_back(memory: Memory, *, limit: int, as_json: bool) -> int:
     """Print what of a model's answers cannot be used; return the exit code."""
     found = memory.learn.held_back(limit=limit)
     if as_json:
-        write_json(found)
+        write_list("texts", found)
     else:
         from recollect.cli.render.learnings.learnings import print_held_back
 

@@ -32,9 +32,12 @@ _KIND_ALIASES = {
     "edit": "file_edit", "message": "user_message,assistant_message",
 }  # fmt: skip
 _FIELDS = frozenset(
-    ("agent", "repo", "session", "kind", "tool", "path", "branch", "tag", "after", "before", "on", "is")
+    ("agent", "repo", "session", "collection", "kind", "tool", "path", "branch", "tag", "after", "before", "on", "is")
 )
 _KNOWN_KINDS = frozenset((*KINDS, *ENTRY_KINDS))
+_SPELLED: dict[str, Callable[[str], str]] = {"kind": str.lower, "tool": str.lower, "tag": tag_name}
+Names = Callable[[str, str], str]
+"""Gives what a filter looks for, by its name and the value in it."""
 _TOKEN = re.compile(
     r"""
     (?P<space>[\s()]+)
@@ -65,8 +68,9 @@ class Question:
 
     words: scored, none required. either: groups of them with OR between; one that is nowhere is not missed where
     another of its group is somewhere. must: each group needs one of its clauses. must_not: none may match.
-    period: strict, from after/before/on. around: said in passing, preferred only. unknown_agents: named with or without
-    "-", as they were written. Field names are as in EventFilter.
+    period: strict, from after/before/on. around: said in passing, preferred only. unknown: names that nobody knows,
+    with or without "-". lost: the filter that names nothing that is known, "" for none: nothing can be found then,
+    whatever is stored. Field names are as in EventFilter.
     """
 
     text: str
@@ -85,7 +89,8 @@ class Question:
     after_us: int | None = None
     before_us: int | None = None
     around: Period | None = None
-    unknown_agents: tuple[str, ...] = ()
+    unknown: tuple[UnknownName, ...] = ()
+    lost: str = ""
     notes: tuple[str, ...] = ()
 
     @property
@@ -100,35 +105,36 @@ class Question:
         return bool(confined or self.after_us is not None or self.before_us is not None)
 
     @property
-    def is_for_nobody(self) -> bool:
-        """True when confined to agents that nobody knows: nothing can be found, whatever is stored."""
-        return bool(self.where.agents) and set(self.where.agents) <= set(self.unknown_agents)
-
-    @property
     def is_confined(self) -> bool:
         """True when confined to named sessions or repositories: then hits are not thinned per session."""
         return bool(self.where.sessions or self.where.repos)
 
 
-def parse(text: str, now_us: int, zone: tzinfo = UTC, *, agent: Callable[[str], str] = str.lower) -> Question:
+def as_written(field: str, name: str) -> str:
+    """Return a name in a filter as it is looked for, where nobody says which there are."""
+    return name.lower() if field == "agent" else name
+
+
+def parse(text: str, now_us: int, zone: tzinfo = UTC, *, names: Names = as_written) -> Question:
     """Understand a query. Never raises.
 
-    now_us, zone: what its dates are counted from and in, see `model.time`. agent: gives the slug of a named agent,
-    or raises UnknownName, which becomes a note.
+    now_us, zone: what its dates are counted from and in, see `model.time`. names: gives what a filter (agent, repo,
+    session, collection, branch, tag, tool) looks for by the name in it, or raises UnknownName, which becomes a note.
     """
-    return _Reader(now_us, zone, agent).read(text)
+    return _Reader(now_us, zone, names).read(text)
 
 
 class _Reader:
-    def __init__(self, now_us: int, zone: tzinfo, agent: Callable[[str], str]) -> None:
+    def __init__(self, now_us: int, zone: tzinfo, names: Names) -> None:
         self._now_us = now_us
         self._zone = zone
-        self._agent = agent
+        self._names = names
         self._groups: list[list[Clause]] = []
         self._not: list[Clause] = []
         self._values: dict[tuple[str, bool], list[str]] = {}
         self._notes: list[str] = []
-        self._unknown_agents: list[str] = []
+        self._unknown: list[UnknownName] = []
+        self._lost = ""
         self._after: int | None = None
         self._before: int | None = None
         self._subagent: bool | None = None
@@ -270,60 +276,72 @@ class _Reader:
             must=tuple(must),
             must_not=tuple(self._not),
             where=EventFilter(
-                agents=self._agents(is_not=False),
-                repos=self._named("repo", is_not=False),
-                sessions=self._named("session", is_not=False),
-                branches=self._named("branch", is_not=False),
-                tags=self._tags(is_not=False),
+                agents=self._known("agent", is_not=False),
+                repos=self._known("repo", is_not=False),
+                sessions=self._sessions(is_not=False),
+                branches=self._known("branch", is_not=False),
+                tags=self._known("tag", is_not=False),
                 is_subagent=self._subagent,
             ),
             where_not=(
-                *(EventFilter(agents=(v,)) for v in self._agents(is_not=True)),
-                *(EventFilter(repos=(v,)) for v in self._named("repo", is_not=True)),
-                *(EventFilter(sessions=(v,)) for v in self._named("session", is_not=True)),
-                *(EventFilter(branches=(v,)) for v in self._named("branch", is_not=True)),
-                *(EventFilter(tags=(v,)) for v in self._tags(is_not=True)),
+                *(EventFilter(agents=(v,)) for v in self._known("agent", is_not=True)),
+                *(EventFilter(repos=(v,)) for v in self._known("repo", is_not=True)),
+                *(EventFilter(sessions=(v,)) for v in self._sessions(is_not=True)),
+                *(EventFilter(branches=(v,)) for v in self._known("branch", is_not=True)),
+                *(EventFilter(tags=(v,)) for v in self._known("tag", is_not=True)),
             ),
-            kinds=self._kinds(is_not=False),
-            not_kinds=self._kinds(is_not=True),
-            tools=tuple(v.lower() for v in self._named("tool", is_not=False)),
-            not_tools=tuple(v.lower() for v in self._named("tool", is_not=True)),
-            paths=self._named("path", is_not=False),
-            not_paths=self._named("path", is_not=True),
+            kinds=self._known("kind", is_not=False),
+            not_kinds=self._known("kind", is_not=True),
+            tools=self._known("tool", is_not=False),
+            not_tools=self._known("tool", is_not=True),
+            paths=self._paths(is_not=False),
+            not_paths=self._paths(is_not=True),
             after_us=self._after,
             before_us=self._before,
             around=around,
-            unknown_agents=tuple(dict.fromkeys(self._unknown_agents)),
+            unknown=tuple(self._unknown),
+            lost=self._lost,
             notes=tuple(self._notes),
         )
 
-    def _named(self, name: str, *, is_not: bool) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self._values.get((name, is_not), ())))
+    def _paths(self, *, is_not: bool) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self._values.get(("path", is_not), ())))
 
-    def _agents(self, *, is_not: bool) -> tuple[str, ...]:
-        slugs: dict[str, None] = {}
-        for name in self._named("agent", is_not=is_not):
+    def _sessions(self, *, is_not: bool) -> tuple[str, ...]:
+        """Return the sessions that are named. To a filter an entry is one, and documents are cited by collection."""
+        documents = (f"document:{name}/" for name in self._known("collection", is_not=is_not))
+        return (*self._known("session", is_not=is_not), *documents)
+
+    def _known(self, field: str, *, is_not: bool) -> tuple[str, ...]:
+        """Return the values of a filter as they are looked for."""
+        found: dict[str, None] = {}
+        values = [_SPELLED.get(field, str)(value) for value in self._values.get((field, is_not), ())]
+        unknown = 0
+        for value in dict.fromkeys(values):
             try:
-                slugs[self._agent(name)] = None
-            except UnknownName as unknown:
+                names = _kinds(value) if field == "kind" else (self._names(field, value),)
+            except UnknownName as error:
                 # It stays in the filter: an answer from all agents is not the answer to a question about one.
-                slugs[name] = None
-                self._unknown_agents.append(name)
-                self._note(str(unknown))
-        return tuple(slugs)
-
-    def _tags(self, *, is_not: bool) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(tag_name(v) for v in self._named("tag", is_not=is_not)))
-
-    def _kinds(self, *, is_not: bool) -> tuple[str, ...]:
-        kinds: list[str] = []
-        for value in self._named("kind", is_not=is_not):
-            kinds += _KIND_ALIASES.get(value.lower(), value.lower()).split(",")
-        unknown = [kind for kind in kinds if kind not in _KNOWN_KINDS]
-        if unknown:
-            self._note(f"there is no kind {', '.join(unknown)} (there are {', '.join(sorted(_KNOWN_KINDS))})")
-        return tuple(dict.fromkeys(kinds))
+                names = (value,)
+                unknown += 1
+                self._unknown.append(error)
+                self._note(f"{error} ({error.hint})" if error.hint and not error.nearest else str(error))
+            found.update(dict.fromkeys(names))
+        if values and unknown == len(dict.fromkeys(values)) and not is_not:
+            self._lost = field
+        return tuple(found)
 
     def _note(self, note: str) -> None:
         if note not in self._notes:
             self._notes.append(note)
+
+
+def _kinds(value: str) -> tuple[str, ...]:
+    """Return the kinds that a word means. Raises UnknownName."""
+    kinds = tuple(_KIND_ALIASES.get(value, value).split(","))
+    if kinds[0] in _KNOWN_KINDS:
+        return kinds
+    from difflib import get_close_matches  # who spells right needs none of it
+
+    near = tuple(get_close_matches(value, sorted((*_KNOWN_KINDS, *_KIND_ALIASES))))
+    raise UnknownName("kind", value, nearest=near, hint=f"there are {', '.join(sorted(_KNOWN_KINDS))}")

@@ -163,7 +163,7 @@ class Asking:
             with self._store.transaction():
                 self._queue.finish(job, holder=self._holder)
                 if batch is not None:
-                    self._queue.add([job._replace(key=job_key(batch.group))])
+                    self._queue.add([msgspec.structs.replace(job, key=job_key(batch.group))])
             return
         try:
             asked = ask(self._client, batch, budget=self._budget)

@@ -202,7 +202,7 @@ class Extracting:
             self._store.set_note(RAN_NOTE, str(read.ran_at).encode())
             self._queue.finish(job, holder=self._holder, data=msgspec.json.encode(read))
             if again_at is not None:
-                self._queue.want(job._replace(due_at=again_at))
+                self._queue.want(msgspec.structs.replace(job, due_at=again_at))
 
     def _look_again(self, put: Iterable[Sighting], source: OfSession) -> None:
         """Have sessions read again that may show a new action to be done, and were read before it was known."""

@@ -26,6 +26,7 @@ from recollect.store.ports import EventFilter
 from recollect.store.sqlite import has_database
 
 if TYPE_CHECKING:
+    from recollect.memory.known_names import KnownNames
     from recollect.store.insights import DistilledReader
     from recollect.store.ports import Reader
 
@@ -46,6 +47,7 @@ class OpenMemory(Protocol):
     def reader(self) -> Reader: ...
     def distilled(self) -> DistilledReader: ...
     def session(self, uid: str) -> Session: ...
+    def known_names(self, folders: Sequence[str] | None = None) -> KnownNames: ...
     def writing(self) -> AbstractContextManager[object]: ...
 
 
@@ -70,9 +72,11 @@ class DecisionsFacet:
         self._now_us = now_us
 
     def find(self, question: DecisionQuestion, *, limit: int | None = None) -> DecisionsAnswer:
-        """Return what was decided, the newest first. Takes nothing in. Raises UnknownName for a session."""
+        """Return what was decided, the newest first. Takes nothing in. Raises UnknownName for a session or a
+        repository."""
         if not has_database(self._memory.home):
             return DecisionsAnswer((), 0)
+        self._memory.known_names().filter(EventFilter(repos=question.repos))
         if question.session:
             uid = self._memory.session(question.session).session_uid
             question = msgspec.structs.replace(question, session=uid)

@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+import msgspec
+
 from recollect.config import Config
 from recollect.errors import StoreError, StoreLocked, UnknownName
 from recollect.ingest.learnings.extract import LearnReport
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from recollect.ingest.learnings.judgements import Judging
     from recollect.ingest.learnings.preview import AskPreview
     from recollect.insights.learnings.queue.pause import Pause
+    from recollect.memory.known_names import KnownNames
     from recollect.model.learnings.learnings import LearningEvidence
     from recollect.model.sessions import Session
     from recollect.store.learnings import Quarantined, Verdict
@@ -44,6 +47,7 @@ class OpenMemory(Protocol):
 
     def reader(self) -> Reader: ...
     def session(self, uid: str) -> Session: ...
+    def known_names(self, folders: Sequence[str] | None = None) -> KnownNames: ...
     def writing(self) -> AbstractContextManager[Opened]: ...
 
 
@@ -115,8 +119,13 @@ class LearnFacet:
     # Asking what was learned
 
     def learnings(self, where: LearningFilter | None = None) -> list[Learning]:
-        """Return learnings with their evidence, the newest first. Nothing is taken in."""
-        return self._asked(lambda reader: reader.learnings(where or LearningFilter()), [])
+        """Return learnings with their evidence, the newest first. Nothing is taken in. Raises UnknownName for a
+        repository."""
+        where = where or LearningFilter()
+        if where.repos and self._is_there():
+            known = self._memory.known_names()
+            where = msgspec.structs.replace(where, repos=tuple(map(known.repository, where.repos)))
+        return self._asked(lambda reader: reader.learnings(where), [])
 
     def learning(self, name: str) -> Learning:
         """Return a learning by its id, a beginning of it that only one has, or its entry's uid. Raises UnknownName."""
@@ -131,7 +140,7 @@ class LearnFacet:
         self, *, repos: Sequence[str] = (), states: Sequence[LearningState] = GIVEN_STATES, limit: int = MOST_PENDING
     ) -> list[Learning]:
         """Return actions: urgent ones first, then high, then others, each the newest first. What is over is left out
-        where pending ones are asked for, also where nothing ran since."""
+        where pending ones are asked for, also where nothing ran since. Raises UnknownName for a repository."""
         where = LearningFilter(kinds=("action",), repos=tuple(repos), states=tuple(states))
         now, order = self._now_us(), {"urgent": 0, "high": 1, "": 2}
         found = [

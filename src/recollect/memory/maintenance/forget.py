@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -36,6 +37,9 @@ from recollect.store.sqlite.audit import add_audit
 from recollect.store.sqlite.erasure.selection import SqliteChoosing, StoredSession
 from recollect.store.sqlite.erasure.written.names import Written
 
+if TYPE_CHECKING:
+    from recollect.memory.known_names import KnownNames
+
 StageProgress = Callable[[str, int, int], None]
 """(what is done now, done, in all)"""
 _WAIT_S = 20.0
@@ -61,6 +65,7 @@ class OpenHome(Protocol):
     def distilling(self) -> Distils: ...
     def reader(self) -> Reader: ...
     def session(self, uid: str) -> Session: ...
+    def known_names(self, folders: Sequence[str] | None = None) -> KnownNames: ...
     def writing(self) -> AbstractContextManager[tuple[SqliteWriter, Archive, HomeKeys]]: ...
     def take_changes(self, scope: None, *, should_stop: Callable[[], bool]) -> SyncReport: ...
     def make_ready(self) -> None: ...
@@ -75,7 +80,8 @@ class ForgettingFacet:
     def plan(self, selection: ForgetSelection, *, progress: StageProgress | None = None) -> ForgetReport:
         """Return what would be forgotten; nothing is changed but that what is new is taken in first, as any read does.
 
-        Raises UsageError where nothing is meant or a pattern is none, UnknownName for a session that is not there,
+        Raises UsageError where nothing is meant or a pattern is none, UnknownName for a session or a repository that is
+        not there,
         KeyUnavailable, StoreError, ArchiveError.
         """
         started = time.perf_counter()
@@ -94,6 +100,7 @@ class ForgettingFacet:
                 report = self._told(choosing.run(selection), reader, _written(stored, selection))
         finally:
             archive.close()
+        self._check_repo(selection, report)
         report.notes += notes
         report.seconds = time.perf_counter() - started
         return report
@@ -115,6 +122,7 @@ class ForgettingFacet:
                 report, again = _forget(opened, selection, progress or _untold)
         except StoreLocked as error:
             return ForgetReport("busy", notes=[*notes, str(error)])
+        self._check_repo(selection, report)
         if report.records:
             notes += self._fresh()  # what is left of those sources is derived anew
         if again:
@@ -149,6 +157,11 @@ class ForgettingFacet:
         if selection.session:
             selection = msgspec.structs.replace(selection, session=self._memory.session(selection.session).session_uid)
         return selection
+
+    def _check_repo(self, selection: ForgetSelection, report: ForgetReport) -> None:
+        """Raise UnknownName where nothing was meant because no repository has the name. A pattern is no name."""
+        if report.state == "nothing" and selection.repo and not re.search(r"[/\\*?]", selection.repo):
+            self._memory.known_names().repository(selection.repo)
 
     def _fresh(self) -> list[str]:
         try:

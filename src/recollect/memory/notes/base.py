@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import tzinfo
 from pathlib import Path
@@ -18,6 +18,7 @@ from recollect.store.sqlite.notes.store import SqliteNoteReader, SqliteNotes, Sq
 
 if TYPE_CHECKING:
     from recollect.memory.agents import AgentsFacet
+    from recollect.memory.known_names import KnownNames
     from recollect.memory.learnings.facet import LearnFacet
     from recollect.store.insights import DistilledReader
     from recollect.store.ports import Reader
@@ -38,6 +39,7 @@ class OpenMemory(Protocol):
     def reader(self) -> Reader: ...
     def distilled(self) -> DistilledReader: ...
     def session(self, uid: str) -> Session: ...
+    def known_names(self, folders: Sequence[str] | None = None) -> KnownNames: ...
     def writing(self) -> AbstractContextManager[object]: ...
 
 
@@ -74,6 +76,10 @@ class Noting:
     def period(self, text: str, *, name: str) -> Period:
         """Return what a text about time means. Raises UsageError, which calls it by `name`."""
         return required_time(text, self.now_us(), self.memory.zone, name=name)
+
+    def repository(self, name: str) -> str:
+        """Return a repository of this name as it is spelled, "" for none. Raises UnknownName."""
+        return self.memory.known_names().repository(name) if name else ""
 
     def session_uid(self, name: str) -> str:
         """Return the session that is meant: its uid, a beginning of it, or a citation. Raises UnknownName."""

@@ -66,12 +66,13 @@ class DiaryFacet:
         return entry
 
     def read(self, question: DiaryQuestion, *, limit: int | None = 10) -> DiaryAnswer:
-        """Return entries, the newest first. Raises UnknownName for a session and for who keeps no diary, StoreError."""
+        """Return entries, the newest first. Raises UnknownName for a session, a repository and for who keeps no
+        diary, StoreError."""
         if not self._noting.is_there():
             return DiaryAnswer((), 0)
         where = DiaryFilter(
             agent=self._noting.memory.agents.slug(question.agent) if question.agent else "",
-            repo=question.repo,
+            repo=self._noting.repository(question.repo),
             session=self._noting.session_uid(question.session) if question.session else "",
             after=question.after,
             before=question.before,

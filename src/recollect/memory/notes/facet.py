@@ -86,21 +86,28 @@ class NotesFacet:
             return _shown(notes.tags(session_uid=uid))
 
     def untag(self, session: str, names: Sequence[str]) -> tuple[Tagged, ...]:
-        """Take tags of a session away, all without names, and return what is left. Raises UnknownName for a session."""
+        """Take tags of a session away, all without names, and return what is left. Raises UnknownName for a session and
+        for a tag that no session has."""
         uid = self._noting.session_uid(session)
+        named = [self._known(name) for name in names]
         with self._noting.writing() as notes:
-            gone = [_checked(name) for name in names] or [row.name for row in notes.tags(session_uid=uid)]
+            gone = named or [row.name for row in notes.tags(session_uid=uid)]
             for name in gone:
                 notes.untag(uid, name)
             return _shown(notes.tags(session_uid=uid))
 
     def tags(self, *, session: str = "", name: str = "") -> tuple[Tagged, ...]:
-        """Return tags by name: all, of one session, or of one name. Raises UnknownName for a session."""
+        """Return tags by name: all, of one session, or of one name. Raises UnknownName for a session and for a tag that
+        no session has."""
         if not self._noting.is_there():
             return ()
         uid = self._noting.session_uid(session) if session else ""
+        tag = self._known(name) if name else ""
         with self._noting.reading() as notes:
-            return _shown(notes.tags(session_uid=uid, name=_checked(name) if name else ""))
+            return _shown(notes.tags(session_uid=uid, name=tag))
+
+    def _known(self, name: str) -> str:
+        return self._noting.memory.known_names()("tag", _checked(name))
 
 
 def _checked(name: str) -> str:

@@ -104,14 +104,15 @@ class FactsFacet:
         return found[0]
 
     def find(self, question: FactQuestion, *, limit: int | None = 50) -> FactsAnswer:
-        """Return facts, the newest first."""
+        """Return facts, the newest first. Raises UnknownName for a repository."""
         if not self._noting.is_there():
             return FactsAnswer((), 0)
         at = question.at
         if at is None and not question.is_history:
             at = self._noting.now_us()
         where = FactFilter(
-            question.subject, question.predicate, question.object, question.about, question.repo,
+            question.subject, question.predicate, question.object, question.about,
+            self._noting.repository(question.repo),
             at=at, known_at=question.known_at, is_history=question.is_history,
         )  # fmt: skip
         with self._noting.reading() as notes:
@@ -131,9 +132,11 @@ class FactsFacet:
             return find_fact(notes, name)
 
     def contradictions(self, *, repo: str = "", at: int | None = None) -> tuple[Contradiction, ...]:
-        """Return the pairs that cannot hold together: at an instant where one is given, else at any."""
+        """Return the pairs that cannot hold together: at an instant where one is given, else at any. Raises UnknownName
+        for a repository."""
         if not self._noting.is_there():
             return ()
+        repo = self._noting.repository(repo)
         with self._noting.reading() as notes:
             facts = notes.facts(FactFilter(repo=repo, at=at, is_history=True))
             undone = notes.undone(facts)

@@ -47,10 +47,11 @@ class SeedingFacet:
         """Derive facts from decisions and learned facts; a second time adds nothing. repo: only of this one, exactly.
 
         What they say no more is ended or retracted. A fact of theirs that a person retracted stays so.
-        Raises StoreLocked, StoreError.
+        Raises UnknownName for a repository, StoreLocked, StoreError.
         """
         if not self._noting.is_there():
             return SeedReport()
+        repo = self._noting.repository(repo)
         decided, learned = self._decided(repo), self._learned(repo)
         facts = [fact for item in decided for fact in facts_of_decision(item)] + learned
         sources = len(decided), len(learned)

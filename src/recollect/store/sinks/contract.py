@@ -13,7 +13,7 @@ from recollect.model.events import Event
 from recollect.model.insights.digests import Digest
 from recollect.model.insights.nodes import Binding, Conversation, Decision, Episode, Node
 from recollect.model.insights.signals import Signal
-from recollect.visible import safe_json
+from recollect.visible import complete, safe_json
 
 
 class Retracted(msgspec.Struct, frozen=True, tag_field="node", tag="retracted"):
@@ -69,12 +69,9 @@ def refuse_folder(path: Path) -> None:
         raise StoreError(f"{path} is a folder", hint="name a file in it")
 
 
-_encode = msgspec.json.Encoder(order="deterministic").encode
-
-
 def encode_item(item: object) -> bytes:
-    """Return the JSON of an item as every sink writes it."""
-    return safe_json(_encode(item))
+    """Return the JSON of an item as every sink writes it: the same for equal items, with every field."""
+    return safe_json(msgspec.json.encode(complete(item, is_sorted=True)))
 
 
 def fingerprint(data: bytes) -> bytes:

@@ -165,10 +165,10 @@ class SqliteReader:
         with store_errors():
             return sessions.read_stats(self._pool.get(), self._pool.home)
 
-    def agents(self) -> tuple[str, ...]:
-        """Return the slugs of the agents of stored sessions."""
+    def names(self, of: str) -> tuple[str, ...]:
+        """Return names of sessions ("agent", "repo", "branch", "tag", "tool"), "noted_repo" or "collection"."""
         with store_errors():
-            return sessions.read_agents(self._pool.get())
+            return sessions.read_names(self._pool.get(), of)
 
     def sources(self, agent: str = "", *, session: str = "") -> list[SourceRow]:
         """Return every known source (of an agent, of one of its sessions by its native id), without parser state."""

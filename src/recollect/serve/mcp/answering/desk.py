@@ -131,7 +131,8 @@ class Desk:
             raise UsageError("the query is empty", hint="list_sessions needs none")
         filters = filters_of(self._memory, asked, confines)
         # Filters first: a quote that the words leave open must not swallow them.
-        return self._memory.search(f"{filters} {words_of(asked.query)}".strip(), limit=limit, sync=False)
+        query = f"{filters} {words_of(asked.query)}".strip()
+        return self._memory.search(query, limit=limit, sync=False, folders=self._caller.folders)
 
     def _nothing(
         self,
@@ -165,8 +166,9 @@ class Desk:
         where, after, before = self._memory.recall.confined(filters_of(self._memory, asked, confines))
         offset = max(0, start.offset - 1)
         page = self._memory.sessions(
-            where=where, after=after, before=before, limit=asked.limit + _LOOK_BACK, offset=offset, sync=False
-        )
+            where=where, after=after, before=before, limit=asked.limit + _LOOK_BACK, offset=offset, sync=False,
+            folders=self._caller.folders,
+        )  # fmt: skip
         sessions = list(page.sessions)
         if start.offset:
             # New sessions push the others down: go on behind the last one that was shown.

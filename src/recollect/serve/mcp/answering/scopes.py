@@ -9,6 +9,7 @@ from recollect.serve.mcp.answering.pages import name
 from recollect.serve.mcp.arguments import Confining, SearchArguments
 
 _UNQUOTABLE = ('"', ",")
+_NAMED = ("agent", "repo", "kind", "tool", "session")
 
 
 class Caller(NamedTuple):
@@ -29,7 +30,9 @@ class Confines(NamedTuple):
 
 
 def confines_of(memory: Memory, arguments: Confining, caller: Caller) -> Confines:
-    """Return what a call is confined to."""
+    """Return what a call is confined to. Raises UnknownName for any name in its arguments."""
+    named = (_filter(field, value) for field in _NAMED if (value := getattr(arguments, field, "")))
+    memory.recall.check_names(" ".join(named), folders=caller.folders)
     if arguments.repo:
         return Confines(_filter("repo", arguments.repo), f"repositories like {name(arguments.repo)}")
     if arguments.scope == "all" or _names_repository(memory, arguments):
@@ -43,9 +46,7 @@ def confines_of(memory: Memory, arguments: Confining, caller: Caller) -> Confine
 
 
 def filters_of(memory: Memory, arguments: Confining, confines: Confines) -> str:
-    """Return all filters of a call in the query language. Raises UsageError for a date that is none, UnknownName."""
-    if arguments.agent:
-        memory.recall.check_agents(_filter("agent", arguments.agent))
+    """Return all filters of a call in the query language. Raises UsageError for a date that is none."""
     for field in ("after", "before"):
         if getattr(arguments, field):
             memory.recall.check_date(getattr(arguments, field), name=field)

@@ -95,7 +95,8 @@ class WritingDesk:
     def diary_read(self, asked: DiaryReadArguments) -> str:
         """Return entries, the newest first."""
         agent = "" if asked.agent == EVERYBODY else self._agent(asked.agent)
-        repo = asked.repo or self._repo()
+        known = self._memory.known_names(self._writer.caller.folders)
+        repo = known.repository(asked.repo) if asked.repo else self._repo()
         after, before = self._range(asked)
         question = DiaryQuestion(agent=agent, repo=repo, after=after, before=before)
         try:

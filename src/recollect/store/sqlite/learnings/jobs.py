@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import apsw
+import msgspec
 
 from recollect.store.keys import SEQ_BITS
 from recollect.store.learnings import CONSUMER, Job, JobCounts, JobKind
@@ -124,7 +125,7 @@ class SqliteJobQueue:
                 "UPDATE job SET state = 'running', holder = ?, lease_until = ?, attempts = attempts + 1 WHERE key = ?",
                 (holder, now_us + lease_us, job.key),
             )
-            return job._replace(attempts=job.attempts + 1)
+            return msgspec.structs.replace(job, attempts=job.attempts + 1)
 
     def release(self, kind: JobKind, *, now_us: int) -> None:
         """Have jobs of a kind that somebody took wait again."""

@@ -26,6 +26,17 @@ _COLUMNS = (
     "turn_count, kind_counts, facts, discovered_at, ingested_at, analyzed_at, evicted_at, outcome, outcome_reason"
 )
 NOT_ANALYSED = "not analysed yet"
+_NAMES = {
+    "agent": (("session", "agent"),),
+    "repo": (("session", "repo"),),
+    "noted_repo": tuple(
+        (table, "repo") for table in ("entry", "added_decision", "learning", "fact", "diary", "collection")
+    ),
+    "branch": (("session", "git_branch"),),
+    "tag": (("tag", "name"),),
+    "collection": (("collection", "name"),),
+    "tool": (("name", "text"),),  # and models, which do no harm: to look at every event would take long
+}
 _NEWEST_FIRST = "ORDER BY coalesce(ended_at, started_at, 0) DESC, uid"
 
 
@@ -53,10 +64,11 @@ def nearest_sessions(db: apsw.Connection, name: str, limit: int) -> tuple[str, .
     return ()
 
 
-def read_agents(db: apsw.Connection) -> tuple[str, ...]:
-    """Return the slugs of the agents of stored sessions."""
-    rows: Iterable[Any] = db.execute("SELECT DISTINCT agent FROM session")
-    return tuple(agent for (agent,) in rows)
+def read_names(db: apsw.Connection, of: str) -> tuple[str, ...]:
+    """Return the names in what is stored, in their order; without the empty one."""
+    columns = " UNION ".join(f"SELECT {column} FROM {table}" for table, column in _NAMES[of])
+    rows: Iterable[Any] = db.execute(f"{columns} ORDER BY 1")
+    return tuple(name for (name,) in rows if name and isinstance(name, str))
 
 
 def _uids(db: apsw.Connection, condition: str, values: list[Any], limit: int) -> tuple[str, ...]:

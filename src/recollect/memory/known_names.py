@@ -1,0 +1,130 @@
+"""Names that a question may use: agents, repositories, collections, branches, tags, tools and sessions.
+
+"Nothing found" is no answer to a question about something that does not exist: it would be taken for one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+
+import msgspec
+
+from recollect.errors import UnknownName
+from recollect.memory.recall import repositories_of
+from recollect.model.tools import TOOL_NAMES
+from recollect.store.ports import EventFilter, Reader
+
+_NOUNS = {"repo": "repository"}
+_HINTS = {
+    "repo": "`recollect sessions` shows them",
+    "branch": "`recollect sessions` shows them",
+    "tag": "`recollect tag` lists them",
+    "collection": "`recollect docs list` lists them",
+    "session": "`recollect sessions` lists them",
+}
+_FILTERS = (("repo", "repos"), ("branch", "branches"), ("tag", "tags"), ("session", "sessions"))
+_NO_NAME = "="
+"""Asks for what is of no repository or branch."""
+_NEAR = 3
+
+
+class KnownNames:
+    """Says which names there are, by the name of their filter in a query. Made for one question.
+
+    folders: where who asks works, by default where this process does. Its repository may be so new that nothing is
+    stored of it, which is no error.
+    """
+
+    def __init__(
+        self,
+        reader: Callable[[], Reader],
+        slug: Callable[[str], str],
+        *,
+        folders: Sequence[str] | None,
+        env: Mapping[str, str],
+    ) -> None:
+        """slug: gives the slug of an agent by any of its names, or raises UnknownName."""
+        self._reader = reader
+        self._slug = slug
+        self._folders = folders
+        self._env = env
+        self._stored = cache(lambda field: reader().names(field))
+
+    def __call__(self, field: str, name: str) -> str:
+        """Return a name of a filter as it is looked for. Raises UnknownName, which names the nearest."""
+        if field == "agent":
+            return self._slug(name)
+        if field == "collection":
+            name = self._spelled(field, name)
+        if self._is_known(field, name) or self._is_empty() or (field == "repo" and self._is_here(name)):
+            return name
+        raise self._unknown(field, name)
+
+    def filter(self, where: EventFilter) -> EventFilter:
+        """Return a filter with its agents named by their slugs. Raises UnknownName for any name in it."""
+        for field, attribute in _FILTERS:
+            for name in getattr(where, attribute):
+                self(field, name)
+        return msgspec.structs.replace(where, agents=tuple(map(self._slug, where.agents))) if where.agents else where
+
+    def repository(self, name: str) -> str:
+        """Return the repository of exactly this name as it is spelled, upper and lower case alike. Raises
+        UnknownName."""
+        return self("repo", f"={self._spelled('repo', name)}")[1:]
+
+    def _spelled(self, field: str, name: str) -> str:
+        names = tuple(self._names(field))
+        return name if name in names else next((one for one in names if one.casefold() == name.casefold()), name)
+
+    def _names(self, field: str) -> Iterator[str]:
+        yield from self._stored(field)
+        if field == "repo":  # looked up only where no session has the name
+            yield from self._stored("noted_repo")
+
+    def _is_known(self, field: str, name: str) -> bool:
+        if field == "session":
+            return bool(self._reader().session_numbers(EventFilter(sessions=(name,))))
+        if field == "tool":
+            return name in TOOL_NAMES or any(name == known.lower() for known in self._stored(field))
+        if field in ("tag", "collection"):
+            return name in self._stored(field)
+        return name == _NO_NAME or any(_matches(name, known) for known in self._names(field))
+
+    def _is_empty(self) -> bool:
+        """Tell whether nothing is stored: then nothing found is the truth, whatever the name."""
+        return not self._stored("agent") and not self._reader().entries.counts()
+
+    def _is_here(self, name: str) -> bool:
+        folders = self._folders
+        if folders is None:
+            try:
+                folders = (os.getcwd(),)
+            except OSError:  # it was removed
+                return False
+        return any(_matches(name, own) for folder in folders for own in repositories_of(folder, self._env))
+
+    def _unknown(self, field: str, name: str) -> UnknownName:
+        said = name.removeprefix("=")
+        if field == "session":
+            near = self._reader().nearest_sessions(name)
+        else:
+            near = nearest(said, tuple(self._names(field)) or (TOOL_NAMES if field == "tool" else ()))
+        return UnknownName(_NOUNS.get(field, field), said, nearest=near, hint=_HINTS.get(field, ""))
+
+
+def nearest(name: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Return the names that are spelled like one, or like the last part of a path, the likest first."""
+    spelled = {one.casefold(): one for one in known if one}
+    wanted = [name.casefold(), name.casefold().rstrip("/").rpartition("/")[2]]
+    near = [found for text in wanted for found in difflib.get_close_matches(text, spelled, _NEAR)]
+    near += [folded for folded in spelled if wanted[1] and wanted[1] in folded]
+    return tuple(dict.fromkeys(spelled[folded] for folded in near))[:_NEAR]
+
+
+def _matches(name: str, known: str) -> bool:
+    wanted, folded = name.casefold(), known.casefold()
+    return wanted[1:] == folded if wanted.startswith("=") else wanted in folded
+
