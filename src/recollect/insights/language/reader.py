@@ -48,6 +48,11 @@ _FOLLOWING: Final = re.compile(r"[ \t]*([^\n。！？!?]{4,160})")
 """The next sentence of the line, in scripts without blanks."""
 _PAUSES: Final = tuple(",;:)–—，、；：）")
 """Marks between a clause that gives a reason and one that decides; a mere "and" separates neither."""
+_SUBJECT: Final = re.compile(r"[\w'-]+")
+_SUBJECT_WORDS: Final = 3
+"""Words before a verb among which its subject is looked for."""
+_LAST_WORDS: Final = 2
+"""Words behind a verb of saying that still name who says what stands before it: "…, says my colleague"."""
 _UNCLEAR: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -185,6 +190,11 @@ class _Message:
                 if reading is not None:
                     yield bool(reading.chosen) + bool(reading.rejected), candidate.order, reading
 
+    def _names_nothing(self, span: Range, words: Words) -> bool:
+        """Whether an option consists of words that name nothing; a name may look like one of them ("Next", `just`)."""
+        low = self._low[slice(*span)]
+        return low.isascii() and words.is_hollow(low) and not is_named(self._text, self._prose, span)
+
     def _asks(self, words: Words) -> bool:
         """Whether a reply of the assistant ends by asking for an answer: then it proposes and decides nothing."""
         if self._speaker == "human":
@@ -210,10 +220,13 @@ class _Message:
             begin, end = match.span(name)
             end = reason[0] if begin < reason[0] < end else end
             span = trimmed(self._low, begin, end, around.words, with_verb=with_verb)
+            if span is not None and self._names_nothing(span, around.words):
+                return None  # "do not use X" is no "do, not X"
             if span is not None and not (
                 with_verb and rule.category == "choice" and _is_verb_alone(self._low, match.start(name), span[1])
             ):
                 slots[name.rstrip("0123456789" + TAKEN_IN)].append(span)
+        _turn_down(slots, self._low, around.words)
         chosen, rejected = tuple(slots["chosen"]), tuple(slots["rejected"])
         if wanted and not chosen and not rejected and not rule.is_nameless:
             return None
@@ -239,6 +252,16 @@ class _Message:
         return Reading(
             around.words.pack.code, rule, match.start(), match.end(), around.sentence, chosen, rejected, reason, named
         )
+
+
+def _turn_down(slots: dict[str, list[Range]], low: str, words: Words) -> None:
+    """Move what was taken but begins with a negator to what is turned down: "rather no X", "lieber kein X"."""
+    for span in tuple(slots["chosen"]):
+        negator = words.begins("negators", low, *span)
+        rest = trimmed(low, negator.end(), span[1], words) if negator else None
+        if rest is not None:
+            slots["chosen"].remove(span)
+            slots["rejected"].append(rest)
 
 
 def _bare(raw: str, span: Range) -> int:
@@ -352,6 +375,8 @@ class _Circumstances:
 
     def _holds(self, rule: PackRule, match: re.Match[str]) -> bool:
         """Whether no negator and no condition stands before the match in its clause."""
+        if "reported" not in rule.allow and self._is_others(match):
+            return False
         clause = max(self._clauses.start_of(match.start()), match.start() - _NEGATED_CHARACTERS)
         if clause == match.start():
             return True
@@ -361,6 +386,25 @@ class _Circumstances:
         ):
             return False
         return "conditional" in rule.allow or not self._supposes(clause, match.start())
+
+    def _is_others(self, match: re.Match[str]) -> bool:
+        """Whether others say what matched: "Bob said we should …", "…, says Bob"."""
+        low, words, (start, end) = self._low, self.words, self.sentence
+        sayings = words.list("sayings")
+        for saying in sayings.finditer(low, start, end) if sayings is not None else ():
+            if saying.start() < match.start():
+                is_over = words.has("turns", low, saying.end(), match.start()) is not None
+            else:
+                is_over = saying.start() < match.end() or len(low[saying.end() : end].split()) > _LAST_WORDS
+            if not is_over and self._is_by_others(low[start : saying.start()]):
+                return True
+        return False
+
+    def _is_by_others(self, before: str) -> bool:
+        """Whether somebody else than the speaker is the subject of a verb that stands behind some words."""
+        words = self.words
+        said = [w for w in _SUBJECT.findall(before)[-_SUBJECT_WORDS:] if not words.begins("adverbs", w, 0, len(w))]
+        return bool(said) and words.begins("own_voice", said[-1], 0, len(said[-1])) is None
 
     def _is(self, name: str) -> bool:
         if name not in self._known:

@@ -23,6 +23,8 @@ ABBREVIATED: Final = frozenset(
 _WRAPPED: Final = 56
 """Shortest line that counts as wrapped where the next one goes on in lower case."""
 _BREAK: Final = re.compile(r"[,;:!?¡¿()…，；：、！？（）]+\s*|\s-\s+|\.\s+|[\"']\s+(?=\w)")
+_WORD: Final = re.compile(r"[\w']+")
+_SHORTENED: Final = re.compile(r"'(?:ve|re|ll|s|d|m|t)$")
 _LEAD_INS: Final = 6
 """Words skipped at the start of a clause, at most."""
 
@@ -129,6 +131,16 @@ class Words:
     def stop_words(self) -> frozenset[str]:
         """The commonest words of the language."""
         return frozenset(self.pack.stop_words.split())
+
+    @cached_property
+    def hollow(self) -> frozenset[str]:
+        """Single words that name nothing by themselves: stop words, articles, pronouns, negators."""
+        phrases = (p for name in ("articles", "pronouns", "negators") for p in self.phrases(name))
+        return self.stop_words | {phrase for phrase in phrases if " " not in phrase}
+
+    def is_hollow(self, low: str) -> bool:
+        """Whether words say nothing by themselves, be they many."""
+        return all(word in self.hollow or _SHORTENED.sub("", word) in self.hollow for word in _WORD.findall(low))
 
 
 class Clauses:
