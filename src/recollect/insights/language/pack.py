@@ -68,6 +68,7 @@ class Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     option_ends: str = ""
     prepositions: str = ""
     pronouns: str = ""
+    hollow: str = ""
     step_verbs: str = ""
     step_tools: str = ""
     for_session: str = ""

@@ -190,6 +190,31 @@ class _Message:
                 if reading is not None:
                     yield bool(reading.chosen) + bool(reading.rejected), candidate.order, reading
 
+    def _slots(
+        self, rule: PackRule, match: re.Match[str], around: _Circumstances, reason: Range
+    ) -> tuple[tuple[Range, ...], tuple[Range, ...]] | None:
+        """Return what a match takes and turns down, None where it takes words that name nothing: "do not use X" is no
+        "do, not X"."""
+        slots: dict[str, list[Range]] = {"chosen": [], "rejected": []}
+        is_hollow = False
+        for name, value in match.groupdict().items():
+            if value is None:
+                continue
+            slot, with_verb = name.rstrip("0123456789" + TAKEN_IN), name.endswith(TAKEN_IN)
+            begin, end = match.span(name)
+            end = reason[0] if begin < reason[0] < end else end
+            span = trimmed(self._low, begin, end, around.words, with_verb=with_verb)
+            if span is None:
+                continue
+            if self._names_nothing(span, around.words):
+                is_hollow = is_hollow or slot == "chosen"
+            elif not (with_verb and rule.category == "choice" and _is_verb_alone(self._low, match.start(name), span[1])):
+                slots[slot].append(span)
+        if is_hollow and slots["rejected"] and not slots["chosen"]:
+            return None
+        _turn_down(slots, self._low, around.words)
+        return tuple(slots["chosen"]), tuple(slots["rejected"])
+
     def _names_nothing(self, span: Range, words: Words) -> bool:
         """Whether an option consists of words that name nothing; a name may look like one of them ("Next", `just`)."""
         low = self._low[slice(*span)]
@@ -209,26 +234,12 @@ class _Message:
 
     def _reading(self, rule: PackRule, match: re.Match[str], around: _Circumstances) -> Reading | None:
         """Return a match as a reading, None where it names nothing or the rule needs more."""
-        slots: dict[str, list[Range]] = {"chosen": [], "rejected": []}
         reason = around.reason()
-        wanted = False
-        for name, value in match.groupdict().items():
-            if value is None:
-                continue
-            wanted = True
-            with_verb = name.endswith(TAKEN_IN)
-            begin, end = match.span(name)
-            end = reason[0] if begin < reason[0] < end else end
-            span = trimmed(self._low, begin, end, around.words, with_verb=with_verb)
-            if span is not None and self._names_nothing(span, around.words):
-                return None  # "do not use X" is no "do, not X"
-            if span is not None and not (
-                with_verb and rule.category == "choice" and _is_verb_alone(self._low, match.start(name), span[1])
-            ):
-                slots[name.rstrip("0123456789" + TAKEN_IN)].append(span)
-        _turn_down(slots, self._low, around.words)
-        chosen, rejected = tuple(slots["chosen"]), tuple(slots["rejected"])
-        if wanted and not chosen and not rejected and not rule.is_nameless:
+        slots = self._slots(rule, match, around, reason)
+        if slots is None:
+            return None
+        chosen, rejected = slots
+        if any(match.groupdict().values()) and not chosen and not rejected and not rule.is_nameless:
             return None
         if rule.category == "choice" and rule.strength == "soft" and not chosen:
             return None  # "let's not overthink it" takes nothing

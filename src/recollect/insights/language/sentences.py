@@ -127,20 +127,19 @@ class Words:
         """The rules with their patterns, in order."""
         return tuple((r, tuple(Pattern(r, written, self.pack) for written in r.patterns)) for r in self.pack.rules)
 
+    def is_hollow(self, low: str) -> bool:
+        """Whether words name nothing, be they many: "we've been", "please do"."""
+        hollow = self._hollow
+        return all(word in hollow or _SHORTENED.sub("", word) in hollow for word in _WORD.findall(low))
+
+    @cached_property
+    def _hollow(self) -> frozenset[str]:
+        return frozenset(self.phrases("hollow"))
+
     @cached_property
     def stop_words(self) -> frozenset[str]:
         """The commonest words of the language."""
         return frozenset(self.pack.stop_words.split())
-
-    @cached_property
-    def hollow(self) -> frozenset[str]:
-        """Single words that name nothing by themselves: stop words, articles, pronouns, negators."""
-        phrases = (p for name in ("articles", "pronouns", "negators") for p in self.phrases(name))
-        return self.stop_words | {phrase for phrase in phrases if " " not in phrase}
-
-    def is_hollow(self, low: str) -> bool:
-        """Whether words say nothing by themselves, be they many."""
-        return all(word in self.hollow or _SHORTENED.sub("", word) in self.hollow for word in _WORD.findall(low))
 
 
 class Clauses:
