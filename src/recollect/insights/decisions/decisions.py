@@ -125,7 +125,7 @@ def _by_reading(statement: _Statement, reading: Reading, marker: Marker) -> Foun
         start=reading.sentence.start,
         end=max(reading.sentence.end, reading.end),
         order=reading.start,
-        polarity=_polarity(reading),
+        polarity=reading.polarity,
         chosen=tuple(_words(text, span) for span in reading.chosen),
         rejected=tuple(_words(text, span) for span in reading.rejected),
         rationale=rationale,
@@ -134,12 +134,6 @@ def _by_reading(statement: _Statement, reading: Reading, marker: Marker) -> Foun
         markers=(marker,),
         features=frozenset(features),
     )
-
-
-def _polarity(reading: Reading) -> Polarity:
-    """Return what a reading does: what takes nothing and turns something down rejects, however its rule begins."""
-    takes = reading.rule.polarity in ("adopt", "prefer")
-    return "reject" if takes and reading.rejected and not reading.chosen else reading.rule.polarity
 
 
 def _by_own_rule(statement: _Statement, marker: Marker) -> Found:

@@ -16,7 +16,7 @@ from recollect.insights.language.patterns import TAKEN_IN
 from recollect.insights.language.prefilter import Candidate, Places, Prefilter, Said, Spot
 from recollect.insights.language.projection import CAP, folded, project
 from recollect.insights.language.sentences import Clauses, Sentence, Words, paragraph_at, sentences
-from recollect.model.insights.nodes import Speaker
+from recollect.model.insights.nodes import Polarity, Speaker
 
 SENTENCES: Final = 96
 """Sentences of a message in which rules are tried, at most."""
@@ -57,7 +57,8 @@ _UNCLEAR: Final = re.compile("[\ud800-\udfff]")
 
 
 class Reading(NamedTuple):
-    """A rule that matched. Ranges are in characters of the message; reason (0, 0): none given."""
+    """A rule that matched. Ranges are in characters of the message; reason (0, 0): none given. polarity: the rule's, but
+    what begins with a negator is no option that is adopted ("use no Redis")."""
 
     language: str
     rule: PackRule
@@ -68,6 +69,7 @@ class Reading(NamedTuple):
     rejected: tuple[Range, ...]
     reason: Range
     is_named: bool
+    polarity: Polarity
 
     @property
     def rule_id(self) -> str:
@@ -212,7 +214,6 @@ class _Message:
                 slots[slot].append(span)
         if is_hollow and slots["rejected"] and not slots["chosen"]:
             return None
-        _turn_down(slots, self._low, around.words)
         return tuple(slots["chosen"]), tuple(slots["rejected"])
 
     def _names_nothing(self, span: Range, words: Words) -> bool:
@@ -238,7 +239,8 @@ class _Message:
         slots = self._slots(rule, match, around, reason)
         if slots is None:
             return None
-        chosen, rejected = slots
+        chosen, rejected = _turned_down(*slots, self._low, around.words)
+        polarity = "reject" if chosen != slots[0] and not chosen and rule.polarity == "adopt" else rule.polarity
         if any(match.groupdict().values()) and not chosen and not rejected and not rule.is_nameless:
             return None
         if rule.category == "choice" and rule.strength == "soft" and not chosen:
@@ -261,18 +263,29 @@ class _Message:
         if needs and not any(facts[need] for need in needs):
             return None
         return Reading(
-            around.words.pack.code, rule, match.start(), match.end(), around.sentence, chosen, rejected, reason, named
-        )
+            around.words.pack.code, rule, match.start(), match.end(), around.sentence, chosen, rejected, reason, named,
+            polarity,
+        )  # fmt: skip
 
 
-def _turn_down(slots: dict[str, list[Range]], low: str, words: Words) -> None:
-    """Move what was taken but begins with a negator to what is turned down: "rather no X", "lieber kein X"."""
-    for span in tuple(slots["chosen"]):
+def _is_no_tag(low: str, saying: re.Match[str], end: int) -> bool:
+    """Whether a verb of saying behind something doesn't only name who said it: "…, says Bob", "…, Bob said"."""
+    comma = low.rfind(",", 0, saying.start())
+    words = len(low[comma + 1 : saying.start()].split()) + len(low[saying.end() : end].split())
+    return comma < 0 or words > _LAST_WORDS
+
+
+def _turned_down(
+    chosen: tuple[Range, ...], rejected: tuple[Range, ...], low: str, words: Words
+) -> tuple[tuple[Range, ...], tuple[Range, ...]]:
+    """Return options where what was taken but begins with a negator is turned down: "rather no X", "lieber kein X"."""
+    against: dict[Range, Range] = {}
+    for span in chosen:
         negator = words.begins("negators", low, *span)
         rest = trimmed(low, negator.end(), span[1], words) if negator else None
         if rest is not None:
-            slots["chosen"].remove(span)
-            slots["rejected"].append(rest)
+            against[span] = rest
+    return tuple(s for s in chosen if s not in against), (*rejected, *against.values())
 
 
 def _bare(raw: str, span: Range) -> int:
@@ -406,7 +419,7 @@ class _Circumstances:
             if saying.start() < match.start():
                 is_over = words.has("turns", low, saying.end(), match.start()) is not None
             else:
-                is_over = saying.start() < match.end() or len(low[saying.end() : end].split()) > _LAST_WORDS
+                is_over = saying.start() < match.end() or _is_no_tag(low, saying, end)
             if not is_over and self._is_by_others(low[start : saying.start()]):
                 return True
         return False
