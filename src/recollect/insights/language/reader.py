@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 from recollect.insights.language.detection import scripts, spoken
-from recollect.insights.language.introduced import first_heading, is_introduced
+from recollect.insights.language.introduced import first_heading, is_introduced, is_said_by_others
 from recollect.insights.language.options import Range, is_named, reason_in, trimmed
 from recollect.insights.language.pack import CODES, PackRule, pack
 from recollect.insights.language.patterns import TAKEN_IN
@@ -48,11 +48,6 @@ _FOLLOWING: Final = re.compile(r"[ \t]*([^\n。！？!?]{4,160})")
 """The next sentence of the line, in scripts without blanks."""
 _PAUSES: Final = tuple(",;:)–—，、；：）")
 """Marks between a clause that gives a reason and one that decides; a mere "and" separates neither."""
-_SUBJECT: Final = re.compile(r"[\w'-]+")
-_SUBJECT_WORDS: Final = 3
-"""Words before a verb among which its subject is looked for."""
-_LAST_WORDS: Final = 2
-"""Words behind a verb of saying that still name who says what stands before it: "…, says my colleague"."""
 _UNCLEAR: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -268,13 +263,6 @@ class _Message:
         )  # fmt: skip
 
 
-def _is_no_tag(low: str, saying: re.Match[str], end: int) -> bool:
-    """Whether a verb of saying behind something doesn't only name who said it: "…, says Bob", "…, Bob said"."""
-    comma = low.rfind(",", 0, saying.start())
-    words = len(low[comma + 1 : saying.start()].split()) + len(low[saying.end() : end].split())
-    return comma < 0 or words > _LAST_WORDS
-
-
 def _turned_down(
     chosen: tuple[Range, ...], rejected: tuple[Range, ...], low: str, words: Words
 ) -> tuple[tuple[Range, ...], tuple[Range, ...]]:
@@ -399,7 +387,7 @@ class _Circumstances:
 
     def _holds(self, rule: PackRule, match: re.Match[str]) -> bool:
         """Whether no negator and no condition stands before the match in its clause."""
-        if "reported" not in rule.allow and self._is_others(match):
+        if "reported" not in rule.allow and is_said_by_others(self._low, self.sentence, match.span(), self.words):
             return False
         clause = max(self._clauses.start_of(match.start()), match.start() - _NEGATED_CHARACTERS)
         if clause == match.start():
@@ -410,25 +398,6 @@ class _Circumstances:
         ):
             return False
         return "conditional" in rule.allow or not self._supposes(clause, match.start())
-
-    def _is_others(self, match: re.Match[str]) -> bool:
-        """Whether others say what matched: "Bob said we should …", "…, says Bob"."""
-        low, words, (start, end) = self._low, self.words, self.sentence
-        sayings = words.list("sayings")
-        for saying in sayings.finditer(low, start, end) if sayings is not None else ():
-            if saying.start() < match.start():
-                is_over = words.has("turns", low, saying.end(), match.start()) is not None
-            else:
-                is_over = saying.start() < match.end() or _is_no_tag(low, saying, end)
-            if not is_over and self._is_by_others(low[start : saying.start()]):
-                return True
-        return False
-
-    def _is_by_others(self, before: str) -> bool:
-        """Whether somebody else than the speaker is the subject of a verb that stands behind some words."""
-        words = self.words
-        said = [w for w in _SUBJECT.findall(before)[-_SUBJECT_WORDS:] if not words.begins("adverbs", w, 0, len(w))]
-        return bool(said) and words.begins("own_voice", said[-1], 0, len(said[-1])) is None
 
     def _is(self, name: str) -> bool:
         if name not in self._known:

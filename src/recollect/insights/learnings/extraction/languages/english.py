@@ -64,6 +64,14 @@ ENGLISH: Final = Language(
             r"(?:\s*[:—–]\s*|,? that | - |, (?!that))(?P<said>.{6,})",
         ),
         SpokenRule(
+            "en.said_remember",
+            "explicit",
+            0.8,
+            ("remember", "in mind", "forget"),
+            r"(?P<said>.{6,260}?)\s*[,;–—-]\s*(?:so |and )?(?:please )?(?:remember (?:this|that|it)|(?:keep|bear) (?:this|that"
+            r"|it) in mind|don'?t forget (?:this|that|it))(?: for (?:next time|later|the future))?(?:,? please)?[.!]*$",
+        ),
+        SpokenRule(
             "en.remember_how",
             "explicit",
             0.8,
@@ -76,9 +84,12 @@ ENGLISH: Final = Language(
             "en.remember_this",
             "explicit",
             0.8,
-            ("remember",),
-            r"(?:and )?(?:please )?(?:remember (?:this|that|it)|keep (?:this|that) in mind)"
-            r"(?: for (?:next time|later|the future|future sessions))?[.!]*$",
+            ("remember", "in mind", "forget", "note", "memori", "memory"),
+            r"(?:and )?(?:please )?(?:remember (?:this|that|it)|(?:keep|bear) (?:this|that|it) in mind|don'?t forget (?:this"
+            r"|that|it)|(?:note|memori[sz]e) (?:this|that|it)(?: down)?|(?:make|take) (?:a )?note of (?:this|that|it)"
+            r"|(?:save|store|put|keep) (?:this|that|it) (?:to|in) (?:your |the )?memory)"
+            r"(?: for (?:next time|later|the future|future sessions|this project|the next session))?"
+            r"(?:,? (?:please|pls|ok|okay|thanks|too|as well|now))*[.!]*$",
             with_before=True,
         ),
         SpokenRule(
