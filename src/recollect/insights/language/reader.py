@@ -203,18 +203,18 @@ class _Message:
             span = trimmed(self._low, begin, end, around.words, with_verb=with_verb)
             if span is None:
                 continue
-            if self._names_nothing(span, around.words):
-                is_hollow = is_hollow or slot == "chosen"
+            if self._is_nothing(span, around.words):
+                is_hollow = is_hollow or (slot == "chosen" and around.words.is_hollow(self._low[slice(*span)]))
             elif not (with_verb and rule.category == "choice" and _is_verb_alone(self._low, match.start(name), span[1])):
                 slots[slot].append(span)
         if is_hollow and slots["rejected"] and not slots["chosen"]:
             return None
         return tuple(slots["chosen"]), tuple(slots["rejected"])
 
-    def _names_nothing(self, span: Range, words: Words) -> bool:
-        """Whether an option consists of words that name nothing; a name may look like one of them ("Next", `just`)."""
+    def _is_nothing(self, span: Range, words: Words) -> bool:
+        """Whether an option names nothing ("the second one"); a name may look like a common word ("Next", `just`)."""
         low = self._low[slice(*span)]
-        return low.isascii() and words.is_hollow(low) and not is_named(self._text, self._prose, span)
+        return (words.is_hollow(low) or low in words.ordinals) and not is_named(self._text, self._prose, span)
 
     def _asks(self, words: Words) -> bool:
         """Whether a reply of the assistant ends by asking for an answer: then it proposes and decides nothing."""

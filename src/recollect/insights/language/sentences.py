@@ -137,6 +137,12 @@ class Words:
         return frozenset(self.phrases("hollow"))
 
     @cached_property
+    def ordinals(self) -> frozenset[str]:
+        """The ways to say which of several, without saying of what: first, the second one."""
+        told = (phrase for listed in self.pack.lists.ordinals for phrase in phrases(listed))
+        return frozenset(phrase for phrase in told if " " not in phrase or phrase.endswith(" one"))
+
+    @cached_property
     def stop_words(self) -> frozenset[str]:
         """The commonest words of the language."""
         return frozenset(self.pack.stop_words.split())

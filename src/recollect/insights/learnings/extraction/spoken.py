@@ -183,7 +183,7 @@ def _marked(
         rule = _RULES_OF_MARKERS[marker.category]
         kept = text[start : one.end].strip(_AROUND)
         if _says_enough(kept, rule.meaning, language):
-            yield Said(rule, start, one.end, kept, language, meaning == "rule", is_for_all(one.low, language.code))
+            yield Said(rule, start, one.end, kept, language, meaning == "rule", is_for_all(one.low, words_of(language.code)))
 
 
 @cache
@@ -299,7 +299,7 @@ def _meant_before(
 
 def _said(rule: SpokenRule, place: tuple[int, int], kept: str, language: Language, sentence: str) -> Said:
     is_order = _read(language.orders).match(_lower(kept)) is not None
-    return Said(rule, *place, kept, language, is_order, is_for_all(f"{kept} {sentence}", language.code))
+    return Said(rule, *place, kept, language, is_order, is_for_all(f"{kept} {sentence}", words_of(language.code)))
 
 
 def _is_reported(low: str, skipped: int, match: re.Match[str], language: Language) -> bool:
@@ -314,9 +314,10 @@ def _says_enough(kept: str, meaning: Meaning, language: Language) -> bool:
 
     A correction stands beside what it corrects, so that it may point at that where it says something of its own.
     """
-    names = names_something(kept, language.code)
+    words = words_of(language.code)
+    names = names_something(kept, words)
     least = _OF_A_CORRECTION if meaning == "correction" else 1 << 30
-    return names > 0 and (names >= least or not points_outside(kept, language.code))
+    return names > 0 and (names >= least or not points_outside(kept, words))
 
 
 def statement_in(text: str, reading: Reading, language: Language, *, of_human: bool) -> tuple[str, bool]:

@@ -525,7 +525,7 @@ ENGLISH: Final = Language(
         r"|reminder)(?:[,.:;!—–-]+\s*|\s+))"
     ),
     questions=(
-        r"(?:can|could|would|should|shall|may|will|do|does|did|is|are|was|were|am|has|have|had|what|why|how|who"
+        r"(?:can|could|would|should|shall|may|will|do(?! not\b)|does|did|is|are|was|were|am|has|have|had|what|why|how|who"
         r"|where|when (?:do|did|is|are|will|should)|which|isn'?t|aren'?t"
         r"|don'?t (?:you|we|i)|doesn'?t|wouldn'?t|shouldn'?t (?:we|it|this|that|you|i)|won'?t|any (?:idea|reason)"
         r"|wonder\w*|i wonder)\b"
