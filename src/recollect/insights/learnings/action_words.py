@@ -35,6 +35,8 @@ _AGREEING: Final = frozenset("already ok okay yes ja yep great successfully scho
 _JOINING: Final = frozenset(
     "for of in on at to from into with by as für von auf aus zu mit im am zum zur in an per up".split()
 )
+_LINKING: Final = ("for", "of", "für")
+"""Words that make nothing else of the words around them."""
 _DIRECTED: Final = frozenset(
     "from to into onto before after over than instead without not no von nach vor statt ohne in nicht kein".split()
 )
@@ -71,7 +73,7 @@ class Worded(NamedTuple):
 def worded(text: str) -> Worded:
     """Return the words of a text that tell what is to be done, or was. Priorities, politeness and articles don't."""
     words = _words(text)
-    telling = [word for word in words if word not in _FILLERS and word not in _AGREEING]
+    telling = _without_opening([word for word in words if word not in _FILLERS and word not in _AGREEING])
     return Worded(
         tuple(_stem(word) for word in telling if word not in _DONE),
         frozenset(_stem(word) for word in telling if _is_past(word)),
@@ -85,9 +87,15 @@ def action_key(text: str) -> tuple[str, ...]:
 
     A word more or less, or another order, may ask for something else.
     """
-    words = [_stem(word) for word in _words(text) if word not in _FILLERS]
-    key = tuple(word for word in words if word not in ("for", "of", "für", "von"))
+    words = _without_opening([word for word in _words(text) if word not in _FILLERS])
+    key = tuple(_stem(word) for word in words if word not in _LINKING)
     return key if len(key) >= LEAST_WORDS else ()
+
+
+def _without_opening(words: list[str]) -> list[str]:
+    """Return words without those that lead up to the verb: "we need to", "remind me to"."""
+    first = next((place for place, word in enumerate(words) if word not in _JOINING), len(words))
+    return words[first:]
 
 
 def is_same_action(one: str, other: str) -> bool:

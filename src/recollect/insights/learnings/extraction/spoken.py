@@ -351,8 +351,11 @@ def _after_lead_ins(low: str, language: Language) -> int:
             break
         at = found.end()
     everywhere = words_of(language.code).begins("for_user", low, at, len(low))
-    comma = low.find(",", everywhere.end(), everywhere.end() + _CLAUSE) if everywhere is not None else -1
-    return comma + 1 + len(low[comma + 1 :]) - len(low[comma + 1 :].lstrip()) if comma >= 0 else at
+    if everywhere is None:
+        return at
+    comma = low.find(",", everywhere.end(), everywhere.end() + _CLAUSE)
+    after = low[comma + 1 if comma >= 0 else everywhere.end() :].lstrip()
+    return len(low) - len(after) if after else at
 
 
 def _goes_on(low: str, language: Language) -> bool:
