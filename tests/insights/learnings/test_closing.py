@@ -179,7 +179,10 @@ def test_a_commit_with_its_words_closes_it() -> None:
     assert closed_actions(failed, pending, reading()) == []
 
 
-VERBS, THINGS = ("rotate", "delete", "update", "renew", "review"), ("sentry key", "old bucket", "parser docs", "TLS cert")
+VERBS, THINGS = (
+    ("rotate", "delete", "update", "renew", "review"),
+    ("sentry key", "old bucket", "parser docs", "TLS cert"),
+)
 wishes = st.tuples(st.sampled_from(VERBS), st.sampled_from(THINGS), st.sampled_from(("", "staging ", "v2 ")))
 dressed = st.sampled_from(("{}", "Urgent: {}!", "TODO {}", "please {} asap", "we need to {}", "{} later."))
 

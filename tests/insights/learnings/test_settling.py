@@ -235,7 +235,16 @@ def test_what_was_asked_for_again_after_it_was_done_waits() -> None:
 
 
 texts = st.sampled_from(
-    ["rotate the key", "TODO rotate key", "port 80", "port 81", "port 82", "use npm for packages", "use pnpm for packages, not npm", "node 20 runs it"]
+    [
+        "rotate the key",
+        "TODO rotate key",
+        "port 80",
+        "port 81",
+        "port 82",
+        "use npm for packages",
+        "use pnpm for packages, not npm",
+        "node 20 runs it",
+    ]
 )
 many = st.lists(
     st.builds(

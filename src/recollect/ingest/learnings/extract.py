@@ -242,7 +242,9 @@ class Extracting:
     def _as_judged(self, learnings: Sequence[Learning]) -> list[Learning]:
         """Return learnings where a preference of which a person said something stays under the id that they saw, and
         holds everywhere as it did then."""
-        former = {x.id: id_everywhere(x.kind, x.text) for x in learnings if x.kind == "preference" and x.scope == "repo"}
+        former = {
+            x.id: id_everywhere(x.kind, x.text) for x in learnings if x.kind == "preference" and x.scope == "repo"
+        }
         judged = {known.id for known in self._store.known(former.values()) if known.verdicts or known.is_undone}
         return [
             msgspec.structs.replace(one, id=former[one.id], scope="user", repo="")

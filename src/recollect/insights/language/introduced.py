@@ -1,5 +1,5 @@
-"""Others' words: "Bob said we should …"; or below a line that introduces them: "the review bot says:", and then a list, a
-paragraph, a document."""
+"""Others' words: "Bob said we should …"; or below a line that introduces them: "the review bot says:", and then a
+list, a paragraph, a document."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def is_introduced(low: str, heading: int, position: int, words: Words) -> bool:
 
 
 def is_said_by_others(low: str, sentence: tuple[int, int], said: tuple[int, int], words: Words) -> bool:
-    """Return whether somebody else than the speaker says a part of a sentence: "Bob said we should …", "…, says Bob"."""
+    """Return whether somebody else than the speaker says a part of a sentence: "Bob said we should …"."""
     (start, end), (first, last) = sentence, said
     sayings = words.list("sayings")
     for saying in sayings.finditer(low, start, end) if sayings is not None else ():

@@ -7,6 +7,7 @@ quotes become opaque characters: they can be named as an option, but nobody read
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final
 
 CAP: Final = 64 * 1024
@@ -63,7 +64,9 @@ _INLINE: Final = re.compile(
     r"|「[^」\n]{1,400}」|『[^』\n]{1,400}』|(?a:(?<![\w.])@?(?:[\w.~-]{0,60}/){1,12}[\w.<>*-]{0,79}[\w<>*-])"
 )
 _ITEM: Final = re.compile(r"\s{0,12}(?:[-*+•]|\(?\d{1,2}[.)]|\(?[A-Za-z][.)])\s+")
-_MAIL_HEAD: Final = re.compile(r"\s*(?:from|to|cc|subject|sent|date|von|an|betreff|gesendet|datum):\s*\S", re.IGNORECASE)
+_MAIL_HEAD: Final = re.compile(
+    r"\s*(?:from|to|cc|subject|sent|date|von|an|betreff|gesendet|datum):\s*\S", re.IGNORECASE
+)
 _MAIL_HEADS: Final = 3
 """Lines within which two heads of a mail stand."""
 _MAIL_CLOSING: Final = re.compile(
@@ -193,7 +196,7 @@ def _cover_code_blocks(lines: list[str], is_prose: list[bool]) -> None:
 def _cover_mails(lines: list[str], is_prose: list[bool]) -> None:
     """Cover pasted mails: from where two heads of one stand close together to the end, and up to a closing formula."""
     heads = [i for i, line in enumerate(lines) if _MAIL_HEAD.match(line)]
-    first = next((a for a, b in zip(heads, heads[1:], strict=False) if b - a <= _MAIL_HEADS), len(lines))
+    first = next((a for a, b in pairwise(heads) if b - a <= _MAIL_HEADS), len(lines))
     closed = max((i for i, line in enumerate(lines) if _MAIL_CLOSING.match(line)), default=-1)
     for i in (*range(first, len(lines)), *range(closed + 1)):
         is_prose[i] = False

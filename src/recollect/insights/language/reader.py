@@ -52,8 +52,8 @@ _UNCLEAR: Final = re.compile("[\ud800-\udfff]")
 
 
 class Reading(NamedTuple):
-    """A rule that matched. Ranges are in characters of the message; reason (0, 0): none given. polarity: the rule's, but
-    what begins with a negator is no option that is adopted ("use no Redis")."""
+    """A rule that matched. Ranges are in characters of the message; reason (0, 0): none given. polarity: the rule's,
+    but what begins with a negator is no option that is adopted ("use no Redis")."""
 
     language: str
     rule: PackRule
@@ -205,7 +205,9 @@ class _Message:
                 continue
             if self._is_nothing(span, around.words):
                 is_hollow = is_hollow or (slot == "chosen" and around.words.is_hollow(self._low[slice(*span)]))
-            elif not (with_verb and rule.category == "choice" and _is_verb_alone(self._low, match.start(name), span[1])):
+            elif not (
+                with_verb and rule.category == "choice" and _is_verb_alone(self._low, match.start(name), span[1])
+            ):
                 slots[slot].append(span)
         if is_hollow and slots["rejected"] and not slots["chosen"]:
             return None

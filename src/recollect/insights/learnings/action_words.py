@@ -20,9 +20,9 @@ _CASED: Final = re.compile(r"`[^`]*`|[\w@.-]+/[\w@./-]+|[\w-]+\.[a-zA-Z]\w*|\b[a
 _FILLERS: Final = frozenset(
     "the a an this that these those it its and also then please pls plz later soon next time now today tomorrow week"
     " session i i'm i've ive ve m s we we've you us me my our your should must need needs have has had to-do todo todos"
-    " fixme remember remind urgent urgently asap important immediately away critical blocker blocking high priority prio"
-    " let's still just is are was were be been finally der die das den dem des ein eine einen es und auch dann bitte noch"
-    " später bald morgen heute wir ich du muss müssen soll sollen sollte sollten dringend wichtig sofort unbedingt"
+    " fixme remember remind urgent urgently asap important immediately away critical blocker blocking high priority"
+    " prio let's still just is are was were be been finally der die das den dem des ein eine einen es und auch dann bitte"
+    " noch später bald morgen heute wir ich du muss müssen soll sollen sollte sollten dringend wichtig sofort unbedingt"
     " umgehend kritisch erinnere mich daran mal ist sind wurde wurden werden habe hab haben wird".split()
 )
 _DONE: Final = frozenset("done erledigt fertig abgeschlossen ✅ ✓ ☑ ✔".split())
@@ -105,8 +105,8 @@ def is_same_action(one: str, other: str) -> bool:
 
 
 def is_told_done(action: Worded, said: Worded) -> bool:
-    """Tell whether words say that an action is done: all of its words, in one stretch that says nothing else, and either
-    that it is done, or its verb in the form of what was done."""
+    """Tell whether words say that an action is done: all of its words, in one stretch that says nothing else, and
+    either that it is done, or its verb in the form of what was done."""
     if not (said.says_done or said.past & set(action.stems) - action.past):
         return False
     return names_action(action, said)
@@ -151,7 +151,9 @@ def _is_in_order(wanted: Sequence[str], among: Sequence[str]) -> bool:
 
 def _words(text: str) -> list[str]:
     cased = {token for name in _CASED.findall(text) for token in _TOKEN.findall(name)}
-    return [token if token in cased else normalised(token) for token in _TOKEN.findall(text.replace("'", " "))][:_LONGEST]
+    return [token if token in cased else normalised(token) for token in _TOKEN.findall(text.replace("'", " "))][
+        :_LONGEST
+    ]
 
 
 @lru_cache(maxsize=8192)

@@ -1,7 +1,7 @@
 """Which pending actions a session shows to be done. Pure.
 
-Careful: an action that stays too long is one line too many, one that goes too soon is forgotten. Four things count, in a
-later turn than the one that asked for it: the command that the action names in backticks ended well; a commit with just
+Careful: an action that stays too long is one line too many, one that goes too soon is forgotten. Four things count, in
+a later turn than the one that asked for it: the command that the action names in backticks ended well; a commit with just
 the action's words was made; a sentence of the user or the assistant says with the action's words, and of nothing else,
 that it is done; or the user says no more than its verb ("rotated") where that can mean one action only.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
@@ -23,17 +24,19 @@ from recollect.model.payloads import AssistantMessage, ToolCall, ToolResult, Use
 
 _CODE = re.compile(r"`([^`\n]{2,200})`")
 _NOT_DONE = re.compile(
-    r"\b(?:not|never|isn't|wasn't|hasn't|todo|still|yet|should|must|need|needs|will|would|going to|later|if|when|whether"
-    r"|once|until|before|after|tr(?:y|ied|ying)|fail\w*|couldn't|can't|cannot|almost|nearly|partly|partially|half|said|says"
-    r"|thinks|claims|supposed|last (?:week|month|year|time)|years? ago|months? ago|who|why|how|undo|undid|revert\w*|again"
-    r"|nicht|noch|kein|keine|sollte|sollten|muss|müssen|werde|wird|später|wenn|sobald|bis|ob|bevor|nachdem|fast|beinahe"
+    r"\b(?:not|never|isn't|wasn't|hasn't|todo|still|yet|should|must|need|needs|will|would|going to|later|if|when"
+    r"|whether|once|until|before|after|tr(?:y|ied|ying)|fail\w*|couldn't|can't|cannot|almost|nearly|partly|partially|half|said"
+    r"|says|thinks|claims|supposed|last (?:week|month|year|time)|years? ago|months? ago|who|why|how|undo|undid|revert\w*"
+    r"|again|nicht|noch|kein|keine|sollte|sollten|muss|müssen|werde|wird|später|wenn|sobald|bis|ob|bevor|nachdem|fast|beinahe"
     r"|teilweise|halb|versucht|gescheitert|sagt|sagte|meint|meinte|angeblich|letzte\w* (?:woche|monat|jahr|mal))\b"
     r"|\?|n't\b",
     re.IGNORECASE,
 )
 _PREFIX = re.compile(r"\s*(?:[a-z]+(?:\([^)\n]*\))?!?:\s+|\[[^\]\n]{1,20}\]\s+)")
 """What conventions put before the words of a commit."""
-_UNFINISHED = re.compile(r"\b(?:wip|todo|start\w*|begin|prepare\w*|draft|try|attempt|revert\w*|undo|partial\w*)\b", re.IGNORECASE)
+_UNFINISHED = re.compile(
+    r"\b(?:wip|todo|start\w*|begin|prepare\w*|draft|try|attempt|revert\w*|undo|partial\w*)\b", re.IGNORECASE
+)
 _LOOKED_BACK = 2_000
 _ONE_WORD = 60
 """Characters of a message that may say no more than that something was done."""
@@ -121,7 +124,7 @@ def _commits_in(command: str, reading: Reading) -> Iterator[Worded]:
         words = simple.words
         if simple.program != "git" or "commit" not in words:
             continue
-        for option, message in zip(words, words[1:], strict=False):
+        for option, message in pairwise(words):
             subject = _PREFIX.sub("", message.partition("\n")[0])
             if option in _MESSAGE_OPTIONS and not (_UNFINISHED.search(subject) or _NOT_DONE.search(subject)):
                 yield worded(subject)
@@ -139,8 +142,8 @@ def _command_of(call: ToolCall) -> str:
 
 
 def _done_sentences(text: str, event: Event, reading: Reading, actions: Sequence[Worded]) -> Iterator[Worded]:
-    """Yield the words of the sentences that say of something that it is done, and say so of now; none for a message that
-    lacks most words of every action."""
+    """Yield the words of the sentences that say of something that it is done, and say so of now; none for a message
+    that lacks most words of every action."""
     low = text.lower()
     if not any(2 * sum(stem[:-1].lower() in low for stem in one.stems) >= len(one.stems) for one in actions):
         return

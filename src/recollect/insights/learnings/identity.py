@@ -31,8 +31,8 @@ def learning_id(kind: LearningKind, scope: Scope, repo: str, path: str, text: st
 
 
 def id_everywhere(kind: LearningKind, text: str) -> str:
-    """Return the id of a learning that holds everywhere: that of most preferences in earlier versions, which took one to
-    hold everywhere unless its words named the repository."""
+    """Return the id of a learning that holds everywhere: that of most preferences in earlier versions, which took one
+    to hold everywhere unless its words named the repository."""
     return learning_id(kind, "user", "", "", text)
 
 

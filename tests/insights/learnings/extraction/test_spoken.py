@@ -81,8 +81,8 @@ def test_remember_that_takes_the_sentence_before() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Remember that please.", "this for next time", "I prefer the second one", "I prefer that.", "Keep that in mind.",
-        "Never do that again.", "No, use the other one.", "Don't use it in production.", "Always run it before pushing.",
+        "Remember that please.", "this for next time", "I prefer the second one", "I prefer that.",
+        "Keep that in mind.", "Never do that again.", "Always run it.", "No, use the other one.", "Don't use it in production.",
         "remind me about that tomorrow", "It needs Docker 26, remember that.", "always do it like this",
         "Merk dir das bitte.", "Ich bevorzuge das zweite.", "Mach das immer so.", "Nein, nimm das andere.",
     ],

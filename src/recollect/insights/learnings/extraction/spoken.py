@@ -183,7 +183,9 @@ def _marked(
         rule = _RULES_OF_MARKERS[marker.category]
         kept = text[start : one.end].strip(_AROUND)
         if _says_enough(kept, rule.meaning, language):
-            yield Said(rule, start, one.end, kept, language, meaning == "rule", is_for_all(one.low, words_of(language.code)))
+            yield Said(
+                rule, start, one.end, kept, language, meaning == "rule", is_for_all(one.low, words_of(language.code))
+            )
 
 
 @cache

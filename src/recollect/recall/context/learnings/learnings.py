@@ -125,11 +125,12 @@ def as_words(text: str) -> str:
 
 
 def says_again(statement: str, told: Collection[str]) -> bool:
-    """Tell whether a statement says what lines say already: it is a learning, or has one in it with an opening ("No, …"),
-    or is a part of one."""
+    """Tell whether a statement says what lines say already: it is a learning, or has one in it with an opening
+    ("No, …"), or is a part of one."""
     words = as_words(statement)
     return any(
-        one == words or (min(one.count(" "), words.count(" ")) >= _ALIKE and (one in words or words in one)) for one in told
+        one == words or (min(one.count(" "), words.count(" ")) >= _ALIKE and (one in words or words in one))
+        for one in told
     )
 
 

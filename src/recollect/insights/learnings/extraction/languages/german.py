@@ -37,8 +37,8 @@ GERMAN: Final = Language(
             "explicit",
             0.8,
             ("merk", "behalt", "vergiss", "denk", "notier"),
-            r"(?:und )?(?:bitte )?(?:merke? dir (?:bitte )?(?:das|dies)|behalte? (?:dir )?(?:bitte )?(?:das|dies)(?: bitte)? im"
-            r" (?:kopf|hinterkopf|gedächtnis)|vergiss (?:bitte )?(?:das|es) nicht|denke? (?:bitte )?dara?n"
+            r"(?:und )?(?:bitte )?(?:merke? dir (?:bitte )?(?:das|dies)|behalte? (?:dir )?(?:bitte )?(?:das|dies)"
+            r"(?: bitte)? im (?:kopf|hinterkopf|gedächtnis)|vergiss (?:bitte )?(?:das|es) nicht|denke? (?:bitte )?dara?n"
             r"|notiere? dir (?:bitte )?das)"
             r"(?: bitte)?(?: für (?:später|die zukunft|das nächste mal|nächstes mal))?(?: bitte)?[.!]*$",
             with_before=True,
@@ -48,8 +48,8 @@ GERMAN: Final = Language(
             "explicit",
             0.8,
             ("merk", "vergiss"),
-            r"(?P<said>.{6,260}?)\s*[,;–—-]\s*(?:und )?(?:bitte )?(?:merke? dir (?:bitte )?(?:das|dies)|vergiss das nicht)"
-            r"(?: bitte)?[.!]*$",
+            r"(?P<said>.{6,260}?)\s*[,;–—-]\s*(?:und )?(?:bitte )?(?:merke? dir (?:bitte )?(?:das|dies)|vergiss"
+            r" das nicht)(?: bitte)?[.!]*$",
         ),
         SpokenRule(
             "de.from_now_on",
