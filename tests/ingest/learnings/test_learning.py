@@ -464,3 +464,49 @@ def test_errors_of_the_store_are_raised_and_not_taken_for_a_bad_session(
         with pytest.raises(StoreError, match="gone"):
             world.memory.learn.run(extractor=RULE)
     assert world.memory.learn.run(extractor=RULE).new == 1
+
+
+def test_a_preference_that_a_person_judged_when_it_held_everywhere_keeps_its_id_and_their_word(world: World) -> None:
+    """Earlier versions took a preference to hold everywhere unless its words named the repository."""
+    memory = world.memory
+    before = [
+        memory.learn.add(NewLearning(text=text, kind="preference", scope="user"))
+        for text in ("Always answer in German.", "Always sign commits.")
+    ]
+    memory.learn.retire(before[0].id, reason="not any more")
+    memory.learn.confirm(before[1].id)
+    said = world.claude("one")
+    for text in ("Always answer in German.", "Always sign commits.", "Always run the linter first."):
+        said.user(text)
+    memory.sync()
+    after = {one.text: one for one in memory.learn.learnings(LearningFilter(kinds=("preference",)))}
+    german, sign = after["Always answer in German."], after["Always sign commits."]
+    assert [(one.id, one.state, one.repo) for one in (german, sign)] == [
+        (before[0].id, "retired", ""), (before[1].id, "confirmed", ""),
+    ]  # fmt: skip
+    assert len(after) == 3
+    assert [e.session_uid for e in sign.evidence] == [said.uid]
+    assert (after["Always run the linter first."].scope, after["Always run the linter first."].repo) == ("repo", "demo")
+
+
+def test_an_action_of_several_sessions_is_one_with_the_evidence_of_all_and_ends_as_one(world: World) -> None:
+    one, two, three = world.claude("one"), world.claude("two"), world.claude("three")
+    one.user("Remind me to rotate the sentry key.")
+    two.user("Urgent: remind me to rotate the Sentry key please!")
+    two.user("TODO later: rotate sentry token")
+    two.user("TODO later: rotate sentry key")
+
+    with world.again(Config(learning=LearningConfig(action_days=3650))) as memory:
+
+        def waiting() -> dict[str, Learning]:
+            pending = LearningFilter(kinds=("action",), states=("active",))
+            return {one.text.lower().split(" please")[0].rstrip("."): one for one in memory.learn.learnings(pending)}
+
+        memory.sync()
+        assert set(waiting()) == {"rotate the sentry key", "rotate sentry token"}
+        assert {e.session_uid for e in waiting()["rotate the sentry key"].evidence} == {one.uid, two.uid}
+        assert waiting()["rotate the sentry key"].priority == "urgent"
+        for text in (*["go on"] * 6, "Done: rotate the sentry key"):  # later than what was asked for in two
+            three.user(text)
+        memory.sync()
+        assert set(waiting()) == {"rotate sentry token"}

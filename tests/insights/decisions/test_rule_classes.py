@@ -110,7 +110,8 @@ def test_a_condition_is_no_option() -> None:
     ("text", "scope"),
     [
         ("for now, use SQLite instead of Postgres", "session"),
-        ("I always prefer tabs over spaces", "user"),
+        ("in all my projects I prefer tabs over spaces", "user"),
+        ("I always prefer tabs over spaces", "repo"),
         ("never edit the files in src/generated/", "path"),
         ("use Postgres instead of MySQL", "repo"),
     ],

@@ -152,3 +152,29 @@ def test_what_was_not_taken_is_a_reason_where_the_next_sentence_weighs_it() -> N
     choice = "Bei den Terminen setze ich auf UTC."
     assert len(decided(f"{choice} Lokale Zeiten wären bequemer.", "assistant")) == 1
     assert decided(choice, "assistant") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("Do not use Redis. Use Memcached instead.", {("Redis", False), ("Memcached", True)}),
+        ("Don't use moment.js, use date-fns.", {("moment.js", False), ("date-fns", True)}),
+        ("No Redis please, Memcached.", {("Redis", False), ("Memcached", True)}),
+        ("Stop using npm. Use pnpm from now on.", {("npm", False), ("pnpm", True)}),
+        ("We should not use Redis but Memcached.", {("Redis", False), ("Memcached", True)}),
+        ("I'd prefer no Redis here.", {("Redis", False)}),
+        ("Redis is out. Memcached it is.", {("Redis", False), ("Memcached", True)}),
+        ("Please do not use axios. Use fetch.", {("axios", False), ("fetch", True)}),
+        ("lieber kein Redis", {("Redis", False)}),
+        ("Mir wäre lieber, wir nehmen kein Redis.", {("Redis", False)}),
+        ("Benutze nicht Redis. Nimm Memcached.", {("Redis", False), ("Memcached", True)}),
+        ("Bob said Redis is slow, so use Memcached.", {("Memcached", True)}),
+    ],
+)
+def test_what_is_turned_down_is_never_taken(text: str, options: set[tuple[str, bool]]) -> None:
+    found = {(option.text.removeprefix("use "), option.is_chosen) for d in decided(text) for option in d.options}
+    assert found == options
+
+
+def test_what_takes_nothing_adopts_nothing() -> None:
+    assert [d.polarity for d in decided("use no Redis")] == ["reject"]

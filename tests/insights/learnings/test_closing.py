@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recollect.ingest.learnings.readers import reading
+from recollect.insights.learnings.action_words import is_same_action
 from recollect.insights.learnings.closure import closed_actions
 from recollect.model.events import Event, SourceLocation
 from recollect.model.learnings.learnings import Learning, LearningEvidence
@@ -105,3 +109,90 @@ def test_what_was_injected_is_nobodys_word() -> None:
     assert (
         closed_actions(told(UserMessage("go"), said), [action("update the changelog for the release")], reading()) == []
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("rotate the sentry key", "Done: rotate the sentry key"),
+        ("urgent: rotate the Sentry key!", "I've rotated the sentry key"),
+        ("rotate the sentry key asap", "The sentry key has been rotated."),
+        ("rotate the sentry key", "erledigt: rotate the sentry key"),
+        ("rotate the sentry key", "[x] rotate the sentry key"),
+        ("rotate the sentry key", "Finished rotating the sentry key."),
+        ("rotate the sentry key", "rotated"),
+        ("write the release notes", "I wrote the release notes."),
+        ("fix the login test", "Fixed the login test."),
+        ("drop the legacy users table", "The legacy users table is dropped."),
+        ("dringend: Sentry-Schlüssel rotieren", "Ich habe den Sentry-Schlüssel rotiert."),
+        ("Zertifikat erneuern", "Zertifikat erneuert."),
+        ("den alten Bucket löschen", "Der alte Bucket ist gelöscht."),
+    ],
+)
+def test_what_is_told_done_is_done(text: str, said: str) -> None:
+    assert closed_actions(told(UserMessage("go on"), UserMessage(said)), [action(text)], reading())
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("rotate the sentry key", "done"),
+        ("rotate the sentry key", "I rotated the database password."),
+        ("rotate the sentry key", "I rotated the staging sentry key."),
+        ("rotate the staging sentry key", "I rotated the production sentry key."),
+        ("rotate the sentry key", "I tried to rotate the sentry key, but failed."),
+        ("rotate the sentry key", "We rotated the sentry key last year."),
+        ("rotate the sentry key", "Bob said the sentry key is rotated."),
+        ("bump node to 22", "bumped node to 20"),
+        ("fix the login test", "fixed the logout test"),
+        ("merge main into dev", "merged dev into main"),
+        ("update the deprecated API page", "Please update the deprecated API page."),
+        ("den alten Bucket löschen", "Der neue Bucket ist gelöscht."),
+    ],
+)
+def test_nothing_else_that_is_done_closes_it(text: str, said: str) -> None:
+    for message in (UserMessage(said), AssistantMessage(said)):
+        assert closed_actions(told(UserMessage("go on"), message), [action(text)], reading()) == []
+
+
+def test_a_verb_alone_closes_nothing_where_it_may_mean_several_or_something_else() -> None:
+    sentry, logs = action("rotate the sentry key"), msgspec.structs.replace(action("rotate the logs"), id="l2")
+    assert closed_actions(told(UserMessage("go on"), UserMessage("rotated")), [sentry, logs], reading()) == []
+    spoken_of = told(UserMessage("go"), AssistantMessage("Please rotate the image."), UserMessage("rotated"))
+    assert closed_actions(spoken_of, [sentry], reading()) == []
+    reminded = told(UserMessage("go"), AssistantMessage("Still to do: rotate the sentry key."), UserMessage("rotated"))
+    assert closed_actions(reminded, [sentry], reading())
+
+
+def test_a_commit_with_its_words_closes_it() -> None:
+    pending = [action("add tests for the parser")]
+    for message, is_done in (
+        ("Add tests for the parser", True),
+        ("test(core): add tests for the parser", True),
+        ("Add docs for the parser", False),
+        ("WIP: add tests for the parser", False),
+        ("Revert add tests for the parser", False),
+    ):
+        made = told(UserMessage("go"), *shell(f"git add -A && git commit -m '{message}'"))
+        assert bool(closed_actions(made, pending, reading())) == is_done, message
+    failed = told(UserMessage("go"), *shell("git commit -m 'Add tests for the parser'", exit_code=1, ok=False))
+    assert closed_actions(failed, pending, reading()) == []
+
+
+VERBS, THINGS = (
+    ("rotate", "delete", "update", "renew", "review"),
+    ("sentry key", "old bucket", "parser docs", "TLS cert"),
+)
+wishes = st.tuples(st.sampled_from(VERBS), st.sampled_from(THINGS), st.sampled_from(("", "staging ", "v2 ")))
+dressed = st.sampled_from(("{}", "Urgent: {}!", "TODO {}", "please {} asap", "we need to {}", "{} later."))
+
+
+@given(one=wishes, other=wishes, dress=dressed)
+def test_done_closes_the_action_that_it_names_however_it_was_put_and_no_other(
+    one: tuple[str, str, str], other: tuple[str, str, str], dress: str
+) -> None:
+    asked = dress.format(f"{one[0]} the {one[2]}{one[1]}")
+    done = f"I have {other[0].rstrip('e')}ed the {other[2]}{other[1]}."
+    found = closed_actions(told(UserMessage("go on"), UserMessage(done)), [action(asked)], reading())
+    assert bool(found) == (one == other)
+    assert is_same_action(asked, f"{other[0]} the {other[2]}{other[1]}") == (one == other)

@@ -196,8 +196,55 @@ def test_only_the_most_pressing_and_newest_actions_of_a_repository_wait_and_the_
     assert next_expiry(actions) == T0 + 9 * DAY_US
 
 
+def asking(name: str, text: str, **fields: object) -> Learning:
+    end = {"expires_at": T0 + 9 * DAY_US}
+    return learning(name, text, kind="action", **{**end, **fields})
+
+
+@pytest.mark.parametrize(
+    "text", ["urgent: rotate the Sentry key!", "TODO rotate sentry key", "please rotate the sentry key asap"]
+)
+def test_an_action_in_other_words_is_the_same_with_more_evidence(text: str) -> None:
+    first, again = asking("l1", "rotate the sentry key"), asking("l2", text, ts=T0 + 5, priority="urgent")
+    after = {one.id: one for one in related([first, again], RULES, is_free=lambda _: True)}
+    assert (after["l2"].state, after["l2"].superseded_by) == ("superseded", "l1")
+    assert [e.event_id for e in after["l1"].evidence] == ["e-l1", "e-l2"]
+    assert after["l1"].priority == "urgent"
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("rotate the sentry key", "rotate the sentry token"),
+        ("rotate the sentry key", "rotate the staging sentry key"),
+        ("bump node to 22", "bump node to 20"),
+        ("merge main into dev", "merge dev into main"),
+        ("delete the bucket", "do not delete the bucket"),
+        ("fix `foo.py`", "fix `bar.py`"),
+    ],
+)
+def test_another_action_stays_another_one(text: str, other: str) -> None:
+    assert compared(asking("l1", text), asking("l2", other, ts=T0 + 5)) == {"l1": "active", "l2": "active"}
+
+
+def test_what_was_asked_for_again_after_it_was_done_waits() -> None:
+    done = asking("l1", "rotate the sentry key", state="done", done_at=T0 + 5)
+    before, after = asking("l2", "TODO rotate sentry key", ts=T0 + 3), asking("l3", "Rotate sentry key!", ts=T0 + 9)
+    states = compared(done, before, after, fixed=frozenset({"l1"}))
+    assert states == {"l1": "done", "l2": "superseded l1", "l3": "active"}
+
+
 texts = st.sampled_from(
-    ["port 80", "port 81", "port 82", "use npm for packages", "use pnpm for packages, not npm", "node 20 runs it"]
+    [
+        "rotate the key",
+        "TODO rotate key",
+        "port 80",
+        "port 81",
+        "port 82",
+        "use npm for packages",
+        "use pnpm for packages, not npm",
+        "node 20 runs it",
+    ]
 )
 many = st.lists(
     st.builds(

@@ -63,6 +63,23 @@ def test_a_decision_that_was_learned_in_the_same_words_is_told_once(shop: Shop) 
     assert "Use Postgres instead of MySQL." in words
 
 
+def test_one_sentence_that_gave_a_learning_or_an_action_and_a_decision_is_told_once(shop: Shop) -> None:
+    shop.session("one").work("No, use pnpm instead of npm.", "Fine.")
+    shop.session("two").work("Remind me to use Postgres instead of MySQL.", "Fine.")
+    shop.session("three").work("Use Vitest instead of Jest.", "Fine.")
+    shop.memory.sync()
+    keep(shop.memory.home, learned("use pnpm instead of npm", kind="correction"))
+    keep(shop.memory.home, learned("use Postgres instead of MySQL", kind="action"))
+    words = said(given_to(shop, "claude"))
+    assert [text for text in ("use pnpm instead of npm", "use Postgres instead of MySQL") if text not in words] == []
+    told_whole = {
+        "No, use pnpm instead of npm.",
+        "Remind me to use Postgres instead of MySQL.",
+        "Use Vitest instead of Jest.",
+    }
+    assert told_whole.intersection(words) == {"Use Vitest instead of Jest."}
+
+
 def test_pending_actions_stand_apart_by_priority_as_suggestions(shop: Shop, told: Session) -> None:
     keep(
         shop.memory.home,

@@ -14,6 +14,7 @@ import msgspec
 
 from recollect.errors import ArchiveError, StoreCorrupt, StoreError, where_raised
 from recollect.ingest.learnings.keep import Keeping, changes_of
+from recollect.insights.learnings.identity import id_everywhere
 from recollect.insights.learnings.queue.backoff import wait_us
 from recollect.ready import PROGRAM
 from recollect.store.learnings import BY_CLOSING, BY_RULES, Job, JobKind, JobQueue, LearningStore, Sighting
@@ -233,11 +234,25 @@ class Extracting:
             places = {locations[e.event_id, e.part] for e in learning.evidence if (e.event_id, e.part) in locations}
             return Sighting(uid, origin, msgspec.structs.replace(learning, recorded_at=source.observed_at(places)))
 
-        said = [seen(learning, BY_RULES) for learning in self._extractor.extract(source)]
+        said = [seen(learning, BY_RULES) for learning in self._as_judged(self._extractor.extract(source))]
         asked = {s.learning.id: s.learning for s in said if _is_pending(s)}
         repo = source.session.repo
         pending = {one.id: one for one in self._pending(repo)} | asked if repo or asked else {}
         return [*said, *(seen(one, BY_CLOSING) for one in self._extractor.closed(source, pending.values()))]
+
+    def _as_judged(self, learnings: Sequence[Learning]) -> list[Learning]:
+        """Return learnings where a preference of which a person said something stays under the id that they saw, and
+        holds everywhere as it did then."""
+        former = {
+            x.id: id_everywhere(x.kind, x.text) for x in learnings if x.kind == "preference" and x.scope == "repo"
+        }
+        judged = {known.id for known in self._store.known(former.values()) if known.verdicts or known.is_undone}
+        return [
+            msgspec.structs.replace(one, id=former[one.id], scope="user", repo="")
+            if former.get(one.id) in judged
+            else one
+            for one in learnings
+        ]
 
     def _failed(self, job: Job, message: str) -> None:
         self.report.notes.append(message)

@@ -125,7 +125,7 @@ def _by_reading(statement: _Statement, reading: Reading, marker: Marker) -> Foun
         start=reading.sentence.start,
         end=max(reading.sentence.end, reading.end),
         order=reading.start,
-        polarity=reading.rule.polarity,
+        polarity=reading.polarity,
         chosen=tuple(_words(text, span) for span in reading.chosen),
         rejected=tuple(_words(text, span) for span in reading.rejected),
         rationale=rationale,

@@ -1,4 +1,5 @@
-"""Others' words below a line that introduces them: "the review bot says:", and then a list, a paragraph, a document."""
+"""Others' words: "Bob said we should …"; or below a line that introduces them: "the review bot says:", and then a
+list, a paragraph, a document."""
 
 from __future__ import annotations
 
@@ -9,6 +10,11 @@ from recollect.insights.language.projection import item_end
 from recollect.insights.language.sentences import Words
 
 _HEADING: Final = re.compile(r"^ {0,3}#{1,6} \S", re.MULTILINE)
+_SUBJECT: Final = re.compile(r"[\w'-]+")
+_SUBJECT_WORDS: Final = 3
+"""Words before a verb among which its subject is looked for."""
+_TAG_WORDS: Final = 2
+"""Words beside a verb of saying that stands behind what was said: "…, says my colleague"."""
 _COLONS: Final = (":", "：")
 _LINE_CHARACTERS: Final = 240
 """Characters at the end of a line in which it may say whose words follow."""
@@ -44,6 +50,33 @@ def is_introduced(low: str, heading: int, position: int, words: Words) -> bool:
                 return False
         start = above[0]
     return False
+
+
+def is_said_by_others(low: str, sentence: tuple[int, int], said: tuple[int, int], words: Words) -> bool:
+    """Return whether somebody else than the speaker says a part of a sentence: "Bob said we should …"."""
+    (start, end), (first, last) = sentence, said
+    sayings = words.list("sayings")
+    for saying in sayings.finditer(low, start, end) if sayings is not None else ():
+        if saying.start() < first:
+            is_over = words.has("turns", low, saying.end(), first) is not None
+        else:
+            is_over = saying.start() < last or not _is_tag(low, saying, end)
+        if not is_over and _is_by_others(low[start : saying.start()], words):
+            return True
+    return False
+
+
+def _is_by_others(before: str, words: Words) -> bool:
+    """Whether somebody else than the speaker is the subject of a verb that stands behind some words."""
+    said = [w for w in _SUBJECT.findall(before)[-_SUBJECT_WORDS:] if not words.begins("adverbs", w, 0, len(w))]
+    return bool(said) and words.begins("own_voice", said[-1], 0, len(said[-1])) is None
+
+
+def _is_tag(low: str, saying: re.Match[str], end: int) -> bool:
+    """Whether a verb of saying only names who said what stands before it: "…, says Bob", "…, Bob said"."""
+    comma = low.rfind(",", 0, saying.start())
+    words = len(low[comma + 1 : saying.start()].split()) + len(low[saying.end() : end].split())
+    return comma >= 0 and words <= _TAG_WORDS
 
 
 def first_heading(low: str) -> int:

@@ -7,6 +7,7 @@ quotes become opaque characters: they can be named as an option, but nobody read
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final
 
 CAP: Final = 64 * 1024
@@ -63,6 +64,16 @@ _INLINE: Final = re.compile(
     r"|「[^」\n]{1,400}」|『[^』\n]{1,400}』|(?a:(?<![\w.])@?(?:[\w.~-]{0,60}/){1,12}[\w.<>*-]{0,79}[\w<>*-])"
 )
 _ITEM: Final = re.compile(r"\s{0,12}(?:[-*+•]|\(?\d{1,2}[.)]|\(?[A-Za-z][.)])\s+")
+_MAIL_HEAD: Final = re.compile(
+    r"\s*(?:from|to|cc|subject|sent|date|von|an|betreff|gesendet|datum):\s*\S", re.IGNORECASE
+)
+_MAIL_HEADS: Final = 3
+"""Lines within which two heads of a mail stand."""
+_MAIL_CLOSING: Final = re.compile(
+    r"\s*(?:(?:best|kind|warm) (?:regards|wishes)|regards|sincerely|yours (?:truly|sincerely)"
+    r"|(?:viele|beste|liebe|schöne|freundliche) grüße|mit freundlichen grüßen|mfg|vg|lg)\s*,?\s*$",
+    re.IGNORECASE,
+)
 _DOCUMENT_CHARACTERS: Final = 1_500
 _DOCUMENT_LINES: Final = 14
 _ESSAY_CHARACTERS: Final = 3_000
@@ -95,6 +106,7 @@ def project(text: str, *, of_human: bool) -> str:
     lines = text[:CAP].splitlines(keepends=True)
     is_prose = _prose_lines(lines)
     if of_human:
+        _cover_mails(lines, is_prose)
         _leave_ends_of_document(lines, is_prose)
     shown = "".join(line if prose else _blank(line) for line, prose in zip(lines, is_prose, strict=True))
     if any(c in shown for c in '`"/“„«「『'):
@@ -179,6 +191,15 @@ def _cover_code_blocks(lines: list[str], is_prose: list[bool]) -> None:
                 if lines[i][:1] in " \t" or lines[i].lstrip().startswith(("#", "//", "--")) or 2 * code > len(block):
                     is_prose[i] = False
         start = max(end, start + 1)
+
+
+def _cover_mails(lines: list[str], is_prose: list[bool]) -> None:
+    """Cover pasted mails: from where two heads of one stand close together to the end, and up to a closing formula."""
+    heads = [i for i, line in enumerate(lines) if _MAIL_HEAD.match(line)]
+    first = next((a for a, b in pairwise(heads) if b - a <= _MAIL_HEADS), len(lines))
+    closed = max((i for i, line in enumerate(lines) if _MAIL_CLOSING.match(line)), default=-1)
+    for i in (*range(first, len(lines)), *range(closed + 1)):
+        is_prose[i] = False
 
 
 def _leave_ends_of_document(lines: list[str], is_prose: list[bool]) -> None:

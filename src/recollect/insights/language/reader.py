@@ -9,14 +9,14 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 from recollect.insights.language.detection import scripts, spoken
-from recollect.insights.language.introduced import first_heading, is_introduced
+from recollect.insights.language.introduced import first_heading, is_introduced, is_said_by_others
 from recollect.insights.language.options import Range, is_named, reason_in, trimmed
 from recollect.insights.language.pack import CODES, PackRule, pack
 from recollect.insights.language.patterns import TAKEN_IN
 from recollect.insights.language.prefilter import Candidate, Places, Prefilter, Said, Spot
 from recollect.insights.language.projection import CAP, folded, project
 from recollect.insights.language.sentences import Clauses, Sentence, Words, paragraph_at, sentences
-from recollect.model.insights.nodes import Speaker
+from recollect.model.insights.nodes import Polarity, Speaker
 
 SENTENCES: Final = 96
 """Sentences of a message in which rules are tried, at most."""
@@ -52,7 +52,8 @@ _UNCLEAR: Final = re.compile("[\ud800-\udfff]")
 
 
 class Reading(NamedTuple):
-    """A rule that matched. Ranges are in characters of the message; reason (0, 0): none given."""
+    """A rule that matched. Ranges are in characters of the message; reason (0, 0): none given. polarity: the rule's,
+    but what begins with a negator is no option that is adopted ("use no Redis")."""
 
     language: str
     rule: PackRule
@@ -63,6 +64,7 @@ class Reading(NamedTuple):
     rejected: tuple[Range, ...]
     reason: Range
     is_named: bool
+    polarity: Polarity
 
     @property
     def rule_id(self) -> str:
@@ -185,6 +187,37 @@ class _Message:
                 if reading is not None:
                     yield bool(reading.chosen) + bool(reading.rejected), candidate.order, reading
 
+    def _slots(
+        self, rule: PackRule, match: re.Match[str], around: _Circumstances, reason: Range
+    ) -> tuple[tuple[Range, ...], tuple[Range, ...]] | None:
+        """Return what a match takes and turns down, None where it takes words that name nothing: "do not use X" is no
+        "do, not X"."""
+        slots: dict[str, list[Range]] = {"chosen": [], "rejected": []}
+        is_hollow = False
+        for name, value in match.groupdict().items():
+            if value is None:
+                continue
+            slot, with_verb = name.rstrip("0123456789" + TAKEN_IN), name.endswith(TAKEN_IN)
+            begin, end = match.span(name)
+            end = reason[0] if begin < reason[0] < end else end
+            span = trimmed(self._low, begin, end, around.words, with_verb=with_verb)
+            if span is None:
+                continue
+            if self._is_nothing(span, around.words):
+                is_hollow = is_hollow or (slot == "chosen" and around.words.is_hollow(self._low[slice(*span)]))
+            elif not (
+                with_verb and rule.category == "choice" and _is_verb_alone(self._low, match.start(name), span[1])
+            ):
+                slots[slot].append(span)
+        if is_hollow and slots["rejected"] and not slots["chosen"]:
+            return None
+        return tuple(slots["chosen"]), tuple(slots["rejected"])
+
+    def _is_nothing(self, span: Range, words: Words) -> bool:
+        """Whether an option names nothing ("the second one"); a name may look like a common word ("Next", `just`)."""
+        low = self._low[slice(*span)]
+        return (words.is_hollow(low) or low in words.ordinals) and not is_named(self._text, self._prose, span)
+
     def _asks(self, words: Words) -> bool:
         """Whether a reply of the assistant ends by asking for an answer: then it proposes and decides nothing."""
         if self._speaker == "human":
@@ -199,23 +232,13 @@ class _Message:
 
     def _reading(self, rule: PackRule, match: re.Match[str], around: _Circumstances) -> Reading | None:
         """Return a match as a reading, None where it names nothing or the rule needs more."""
-        slots: dict[str, list[Range]] = {"chosen": [], "rejected": []}
         reason = around.reason()
-        wanted = False
-        for name, value in match.groupdict().items():
-            if value is None:
-                continue
-            wanted = True
-            with_verb = name.endswith(TAKEN_IN)
-            begin, end = match.span(name)
-            end = reason[0] if begin < reason[0] < end else end
-            span = trimmed(self._low, begin, end, around.words, with_verb=with_verb)
-            if span is not None and not (
-                with_verb and rule.category == "choice" and _is_verb_alone(self._low, match.start(name), span[1])
-            ):
-                slots[name.rstrip("0123456789" + TAKEN_IN)].append(span)
-        chosen, rejected = tuple(slots["chosen"]), tuple(slots["rejected"])
-        if wanted and not chosen and not rejected and not rule.is_nameless:
+        slots = self._slots(rule, match, around, reason)
+        if slots is None:
+            return None
+        chosen, rejected = _turned_down(*slots, self._low, around.words)
+        polarity = "reject" if chosen != slots[0] and not chosen and rule.polarity == "adopt" else rule.polarity
+        if any(match.groupdict().values()) and not chosen and not rejected and not rule.is_nameless:
             return None
         if rule.category == "choice" and rule.strength == "soft" and not chosen:
             return None  # "let's not overthink it" takes nothing
@@ -237,8 +260,22 @@ class _Message:
         if needs and not any(facts[need] for need in needs):
             return None
         return Reading(
-            around.words.pack.code, rule, match.start(), match.end(), around.sentence, chosen, rejected, reason, named
-        )
+            around.words.pack.code, rule, match.start(), match.end(), around.sentence, chosen, rejected, reason, named,
+            polarity,
+        )  # fmt: skip
+
+
+def _turned_down(
+    chosen: tuple[Range, ...], rejected: tuple[Range, ...], low: str, words: Words
+) -> tuple[tuple[Range, ...], tuple[Range, ...]]:
+    """Return options where what was taken but begins with a negator is turned down: "rather no X", "lieber kein X"."""
+    against: dict[Range, Range] = {}
+    for span in chosen:
+        negator = words.begins("negators", low, *span)
+        rest = trimmed(low, negator.end(), span[1], words) if negator else None
+        if rest is not None:
+            against[span] = rest
+    return tuple(s for s in chosen if s not in against), (*rejected, *against.values())
 
 
 def _bare(raw: str, span: Range) -> int:
@@ -352,6 +389,8 @@ class _Circumstances:
 
     def _holds(self, rule: PackRule, match: re.Match[str]) -> bool:
         """Whether no negator and no condition stands before the match in its clause."""
+        if "reported" not in rule.allow and is_said_by_others(self._low, self.sentence, match.span(), self.words):
+            return False
         clause = max(self._clauses.start_of(match.start()), match.start() - _NEGATED_CHARACTERS)
         if clause == match.start():
             return True

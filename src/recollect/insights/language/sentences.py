@@ -23,6 +23,8 @@ ABBREVIATED: Final = frozenset(
 _WRAPPED: Final = 56
 """Shortest line that counts as wrapped where the next one goes on in lower case."""
 _BREAK: Final = re.compile(r"[,;:!?¡¿()…，；：、！？（）]+\s*|\s-\s+|\.\s+|[\"']\s+(?=\w)")
+_WORD: Final = re.compile(r"[\w']+")
+_SHORTENED: Final = re.compile(r"'(?:ve|re|ll|s|d|m|t)$")
 _LEAD_INS: Final = 6
 """Words skipped at the start of a clause, at most."""
 
@@ -124,6 +126,21 @@ class Words:
     def patterns(self) -> tuple[tuple[PackRule, tuple[Pattern, ...]], ...]:
         """The rules with their patterns, in order."""
         return tuple((r, tuple(Pattern(r, written, self.pack) for written in r.patterns)) for r in self.pack.rules)
+
+    def is_hollow(self, low: str) -> bool:
+        """Whether words name nothing, be they many: "we've been", "please do"."""
+        hollow = self._hollow
+        return all(word in hollow or _SHORTENED.sub("", word) in hollow for word in _WORD.findall(low))
+
+    @cached_property
+    def _hollow(self) -> frozenset[str]:
+        return frozenset(self.phrases("hollow"))
+
+    @cached_property
+    def ordinals(self) -> frozenset[str]:
+        """The ways to say which of several, without saying of what: first, the second one."""
+        told = (phrase for listed in self.pack.lists.ordinals for phrase in phrases(listed))
+        return frozenset(phrase for phrase in told if " " not in phrase or phrase.endswith(" one"))
 
     @cached_property
     def stop_words(self) -> frozenset[str]:

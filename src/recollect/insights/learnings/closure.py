@@ -1,87 +1,135 @@
 """Which pending actions a session shows to be done. Pure.
 
-Careful: an action that stays too long is one line too many, one that goes too soon is forgotten. Only two things count,
-in a later turn than the one that asked for it: the command that the action names in backticks ended well; or a sentence
-of the user or the assistant says that something is done, in nearly the words of the action.
+Careful: an action that stays too long is one line too many, one that goes too soon is forgotten. Four things count, in
+a later turn than the one that asked for it: the command that the action names in backticks ended well; a commit with just
+the action's words was made; a sentence of the user or the assistant says with the action's words, and of nothing else,
+that it is done; or the user says no more than its verb ("rotated") where that can mean one action only.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 import msgspec
 
+from recollect.insights.learnings.action_words import Worded, is_bare, is_told_done, names_action, worded
 from recollect.insights.learnings.extraction.observed import Observed, Reading, kept_of
 from recollect.insights.learnings.identity import bounded, normalised
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import Author, Learning, LearningEvidence
 from recollect.model.payloads import AssistantMessage, ToolCall, ToolResult, UserMessage
 
-LEAST_WORDS = 3
-"""An action of fewer words that count is never closed by what somebody says."""
-SHARE = 0.8
-"""So many of the action's words a sentence must have."""
 _CODE = re.compile(r"`([^`\n]{2,200})`")
-_WORD = re.compile(r"[\w./-]{3,}")
-_ENDING = re.compile(r"(?<=\w{4})(?:ing|ed|es|e|s)$")
-"""What is left off to compare words: who was asked to update something says that it is updated."""
-_DONE = re.compile(
-    r"\b(?:done|finished|completed|fixed|resolved|implemented|added|removed|updated|merged|released|shipped|deployed"
-    r"|erledigt|fertig|umgesetzt|behoben|abgeschlossen|hinzugefügt|entfernt|aktualisiert)\b",
-    re.IGNORECASE,
-)
 _NOT_DONE = re.compile(
-    r"\b(?:not|never|n't|isn't|wasn't|hasn't|todo|still|yet|should|must|need|needs|will|would|going to|later|if|when"
-    r"|once|until|nicht|noch|kein|keine|sollte|muss|müssen|werde|wird|später|wenn|sobald|bis)\b|\?|n't\b",
+    r"\b(?:not|never|isn't|wasn't|hasn't|todo|still|yet|should|must|need|needs|will|would|going to|later|if|when"
+    r"|whether|once|until|before|after|tr(?:y|ied|ying)|fail\w*|couldn't|can't|cannot|almost|nearly|partly|partially|half|said"
+    r"|says|thinks|claims|supposed|last (?:week|month|year|time)|years? ago|months? ago|who|why|how|undo|undid|revert\w*"
+    r"|again|nicht|noch|kein|keine|sollte|sollten|muss|müssen|werde|wird|später|wenn|sobald|bis|ob|bevor|nachdem|fast|beinahe"
+    r"|teilweise|halb|versucht|gescheitert|sagt|sagte|meint|meinte|angeblich|letzte\w* (?:woche|monat|jahr|mal))\b"
+    r"|\?|n't\b",
     re.IGNORECASE,
 )
-_FILLERS = frozenset(
-    "the and for that this with from into later next time should must have need remember remind todo please also then "
-    "der die das und für mit von später bitte noch muss müssen soll sollte auch dann nicht vergessen".split()
+_PREFIX = re.compile(r"\s*(?:[a-z]+(?:\([^)\n]*\))?!?:\s+|\[[^\]\n]{1,20}\]\s+)")
+"""What conventions put before the words of a commit."""
+_UNFINISHED = re.compile(
+    r"\b(?:wip|todo|start\w*|begin|prepare\w*|draft|try|attempt|revert\w*|undo|partial\w*)\b", re.IGNORECASE
 )
+_LOOKED_BACK = 2_000
+_ONE_WORD = 60
+"""Characters of a message that may say no more than that something was done."""
+_MESSAGE_OPTIONS = ("-m", "--message", "-am")
+
+
+class _Told(NamedTuple):
+    """What an event says: the words of sentences that say of something that it is done, a command that ended well, the
+    words of a commit that it made; what the user says in one word ("rotated")."""
+
+    event: Event
+    text: str
+    sentences: Sequence[Worded] = ()
+    command: str = ""
+    commits: Sequence[Worded] = ()
+    verb: str = ""
 
 
 def closed_actions(of_session: Observed, pending: Sequence[Learning], reading: Reading) -> list[Learning]:
     """Return those of the pending actions that the session shows to be done: with `done_at`, and the event that shows
     it as their only evidence. At the first such event of each that was not undone."""
     of_session = kept_of(of_session)
-    actions = [(one, _asked_at(one), _commands_of(one), _words_of(one.text)) for one in pending]
+    actions = [(one, _asked_at(one), _commands_of(one), worded(one.text)) for one in pending]
     events = of_session.events
     if not actions or not events:
         return []
     turns = {(event.event_id, event.part): event.turn_index for event in events}
     found: dict[str, Learning] = {}
-    for event, text, is_command in _tellings(of_session, wants_commands=any(commands for _, _, commands, _ in actions)):
-        sentences = [] if is_command else list(_done_sentences(text, event, reading))
-        for action, asked_at, commands, words in actions:
-            if action.id in found or not _is_later(event, action, asked_at, turns):
-                continue
-            is_done = normalised(text) in commands if is_command else _is_told(words, sentences)
-            if is_done and event.ts is not None:
-                found[action.id] = _closed(action, event, of_session.session.session_uid, text)
+    for told in _tellings(of_session, reading, [words for _, _, _, words in actions]):
+        event = told.event
+        later = [one for one in actions if one[0].id not in found and _is_later(event, one[0], one[1], turns)]
+        if event.ts is None or not later:
+            continue
+        of_verb = {words.stems for one, _, _, words in later if one.done_at is None and told.verb in words.stems}
+        for action, _, commands, words in later:
+            is_done = (
+                normalised(told.command) in commands
+                or any(is_told_done(words, said) for said in told.sentences)
+                or any(names_action(words, said) for said in told.commits)
+                or (of_verb == {words.stems} and _is_meant(words, told, of_session))
+            )
+            if is_done:
+                found[action.id] = _closed(action, event, of_session.session.session_uid, told.text)
     return list(found.values())
 
 
-def _tellings(of_session: Observed, *, wants_commands: bool) -> Iterator[tuple[Event, str, bool]]:
+def _is_meant(action: Worded, told: _Told, of_session: Observed) -> bool:
+    """Tell whether "rotated" means an action: nothing else was to be rotated when that was last spoken of."""
+    for event in reversed(of_session.events[: of_session.events.index(told.event)]):
+        payload = event.payload
+        if isinstance(payload, UserMessage | AssistantMessage) and not event.is_sidechain:
+            said = worded(payload.text[:_LOOKED_BACK])
+            if told.verb in said.stems:
+                return names_action(action, said)
+    return True
+
+
+def _tellings(of_session: Observed, reading: Reading, actions: Sequence[Worded]) -> Iterator[_Told]:
     """Yield what people and agents say, and the commands that ended well, at the event of their result."""
     calls: dict[str, str] = {}
     for event in of_session.events:
         payload = event.payload
         if isinstance(payload, UserMessage):
             if payload.origin == "human":
-                yield event, payload.text, False
+                sentences = tuple(_done_sentences(payload.text, event, reading, actions))
+                is_short = len(payload.text) <= _ONE_WORD and not _NOT_DONE.search(payload.text)
+                yield _Told(event, payload.text, sentences, verb=is_bare(worded(payload.text)) if is_short else "")
         elif isinstance(payload, AssistantMessage):
             if not event.is_sidechain:
-                yield event, payload.text, False
-        elif wants_commands and isinstance(payload, ToolCall):
+                yield _Told(event, payload.text, tuple(_done_sentences(payload.text, event, reading, actions)))
+        elif isinstance(payload, ToolCall):
             command = _command_of(payload)
             if command:
                 calls[payload.call_id] = command
-        elif wants_commands and isinstance(payload, ToolResult):
+        elif isinstance(payload, ToolResult):
             command = calls.pop(payload.call_id, "")
             if command and payload.ok is not False and not payload.exit_code and (payload.ok or payload.exit_code == 0):
-                yield event, command, True
+                yield _Told(event, command, command=command, commits=tuple(_commits_in(command, reading)))
+
+
+def _commits_in(command: str, reading: Reading) -> Iterator[Worded]:
+    """Yield the words of the commits that a command made, without those that say that something is left."""
+    if "commit" not in command:
+        return
+    for simple in reading.commands(command):
+        words = simple.words
+        if simple.program != "git" or "commit" not in words:
+            continue
+        for option, message in pairwise(words):
+            subject = _PREFIX.sub("", message.partition("\n")[0])
+            if option in _MESSAGE_OPTIONS and not (_UNFINISHED.search(subject) or _NOT_DONE.search(subject)):
+                yield worded(subject)
+                break
 
 
 def _command_of(call: ToolCall) -> str:
@@ -94,21 +142,19 @@ def _command_of(call: ToolCall) -> str:
     return command if isinstance(command, str) else ""
 
 
-def _done_sentences(text: str, event: Event, reading: Reading) -> Iterator[frozenset[str]]:
-    """Yield the words of the sentences that say of something that it is done, and say so of now."""
-    if not _DONE.search(text):
+def _done_sentences(text: str, event: Event, reading: Reading, actions: Sequence[Worded]) -> Iterator[Worded]:
+    """Yield the words of the sentences that say of something that it is done, and say so of now; none for a message
+    that lacks most words of every action."""
+    low = text.lower()
+    if not any(2 * sum(stem[:-1].lower() in low for stem in one.stems) >= len(one.stems) for one in actions):
         return
     prose = reading.prose(text, of_human=event.kind == "user_message")
     for start, end in reading.sentences(prose):
-        sentence = prose[start:end]
-        if _DONE.search(sentence) and not _NOT_DONE.search(sentence):
-            yield _words_of(sentence)
-
-
-def _is_told(words: frozenset[str], sentences: Sequence[frozenset[str]]) -> bool:
-    if len(words) < LEAST_WORDS:
-        return False
-    return any(len(words & said) >= SHARE * len(words) for said in sentences)
+        sentence = text[start:end] if prose[start:end].strip() else ""
+        if sentence and not _NOT_DONE.search(sentence):
+            said = worded(sentence)
+            if said.says_done or said.past:
+                yield said
 
 
 def _is_later(event: Event, action: Learning, asked_at: int, turns: dict[tuple[str, int], int]) -> bool:
@@ -124,10 +170,6 @@ def _asked_at(action: Learning) -> int:
 
 def _commands_of(action: Learning) -> frozenset[str]:
     return frozenset(normalised(code) for code in _CODE.findall(action.text))
-
-
-def _words_of(text: str) -> frozenset[str]:
-    return frozenset(_ENDING.sub("", w) for w in _WORD.findall(normalised(text)) if w not in _FILLERS)
 
 
 def _closed(action: Learning, event: Event, uid: str, text: str) -> Learning:

@@ -30,6 +30,12 @@ def learning_id(kind: LearningKind, scope: Scope, repo: str, path: str, text: st
     return "l" + hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
 
+def id_everywhere(kind: LearningKind, text: str) -> str:
+    """Return the id of a learning that holds everywhere: that of most preferences in earlier versions, which took one
+    to hold everywhere unless its words named the repository."""
+    return learning_id(kind, "user", "", "", text)
+
+
 def confidence_of(features: Mapping[str, float]) -> float:
     """Return the confidence that features come to: their sum, between 0.05 and 0.99, on three digits.
 

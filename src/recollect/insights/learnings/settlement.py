@@ -7,12 +7,13 @@ retired, superseded, done or expired, and stays with its evidence.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
 
-from recollect.insights.learnings.corroboration import CONFIRMED, combined
+from recollect.insights.learnings.action_words import action_key
+from recollect.insights.learnings.corroboration import CONFIRMED, EACH_TIME, MOST_SEEN_AGAIN, SEEN_AGAIN, combined
 from recollect.insights.learnings.identity import MOST_CONFIDENCE, confidence_of, normalised
 from recollect.model.learnings.learnings import Learning, LearningState, Priority
 from recollect.store.learnings import BY_CLOSING, Known, Sighting, Verdict, VerdictName
@@ -99,8 +100,9 @@ def related(learnings: Iterable[Learning], rules: Rules, *, is_free: Callable[[L
     """Return those of one repository's learnings that are other than before, seen together.
 
     Of facts and patterns that say the same but for numbers the newest holds (versions, ports). A correction "X, not Y"
-    supersedes an older learning that says Y of the same; one that says nothing else, any that says to use Y. Of pending
-    actions the most urgent, newest `most_actions` stay. is_free: whether no person said of a learning what is to become
+    supersedes an older learning that says Y of the same; one that says nothing else, any that says to use Y. Of actions
+    that ask for the same in other words the first holds, with what is known of all. Of pending actions the most urgent,
+    newest `most_actions` stay. is_free: whether no person said of a learning what is to become
     of it.
     """
     before = sorted(learnings, key=lambda one: one.id)
@@ -108,7 +110,9 @@ def related(learnings: Iterable[Learning], rules: Rules, *, is_free: Callable[[L
     standing = [
         msgspec.structs.replace(one, state="active", superseded_by="") if one.id in pending else one for one in before
     ]
-    newer = _superseded(standing)
+    same = _same_actions(standing, pending)
+    standing = [_joined(one, [other for other in standing if same.get(other.id) == one.id]) for one in standing]
+    newer = _superseded(standing) | same
     crowded = _crowded_out(standing, newer, rules.most_actions)
     after: list[Learning] = []
     for old, new in zip(before, standing, strict=True):
@@ -200,6 +204,56 @@ def _superseded(learnings: Sequence[Learning]) -> dict[str, str]:
                 if _age(one) < _age(correction) and _is_corrected(one, correction, wrong):
                     found.setdefault(one.id, correction.id)
     return found
+
+
+def _same_actions(learnings: Sequence[Learning], pending: Container[str]) -> dict[str, str]:
+    """Return the ids of pending actions that another one stands for, with its id.
+
+    One that was done stands for what was asked for by then; of those that wait the first, or one of which a person said
+    something. pending: ids of those that may be superseded.
+    """
+    groups: dict[tuple[str, ...], list[Learning]] = {}
+    for one in learnings:
+        key = action_key(one.text) if one.kind == "action" and one.state in ("active", "confirmed", "done") else ()
+        if key:
+            groups.setdefault((one.scope, one.repo, one.path, one.agent, "", *key), []).append(one)
+    found: dict[str, str] = {}
+    for group in groups.values():
+        done = [one for one in group if one.state == "done" and one.done_at is not None]
+        waiting = [one for one in group if one.state != "done"]
+        for one in waiting:
+            over = [x for x in done if x.done_at is not None and x.done_at >= _age(one)[0]]
+            if over and one.id in pending:
+                found[one.id] = min(over, key=_first).id
+        left = [one for one in waiting if one.id not in found]
+        head = min(left, key=lambda one: (one.id in pending, *_first(one)), default=None)
+        found.update((one.id, head.id) for one in left if head is not None and one is not head and one.id in pending)
+    return found
+
+
+def _joined(action: Learning, others: Sequence[Learning]) -> Learning:
+    """Return an action with what others know of it that ask for the same: evidence, the more urgent priority, the later
+    end."""
+    if not others or action.state == "done":
+        return action
+    known = {(e.session_uid, e.event_id, e.part): e for one in (action, *others) for e in one.evidence}
+    features = dict(action.features)
+    again = len({session for session, _, _ in known}) - 1
+    if again > 0:
+        features[SEEN_AGAIN] = round(min(MOST_SEEN_AGAIN, EACH_TIME * again), 3)
+    ends = [one.expires_at for one in (action, *others) if one.expires_at is not None]
+    return msgspec.structs.replace(
+        action,
+        evidence=tuple(sorted(known.values(), key=lambda e: (e.ts or 0, e.session_uid, e.seq, e.part, e.event_id))),
+        features=features,
+        confidence=confidence_of(features),
+        priority=min((one.priority for one in (action, *others)), key=_URGENCY.__getitem__),
+        expires_at=max(ends, default=None),
+    )
+
+
+def _first(learning: Learning) -> tuple[int, str]:
+    return min((e.ts for e in learning.evidence if e.ts is not None), default=learning.recorded_at), learning.id
 
 
 def _wrong_words(text: str) -> list[str]:

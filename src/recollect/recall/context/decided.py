@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recollect.model.own import without_own_blocks
 from recollect.model.text import one_line
-from recollect.recall.context.learnings.learnings import LearnedHere, as_words
+from recollect.recall.context.learnings.learnings import LearnedHere, as_words, says_again
 from recollect.recall.context.sources import Asked, Candidate, Found
 from recollect.store.recent import RecentDecision
 
@@ -30,13 +30,15 @@ class DecidedHere:
         """Return a line for each of the newest decisions, but those of the present session."""
         if asked.folder is None:
             return Found(())
-        told = {*self._learned.told(asked), *map(as_words, asked.said)}
+        learned = self._learned.told(asked)
+        told = set(map(as_words, asked.said))
         held = [
             decision
             for decision in asked.reader.decisions_in(asked.folder, [s.session_uid for s in asked.sessions[0]])
             if decision.citation.partition("#")[0] != asked.session
             and decision.citation
             and (decision.speaker == "human" or _is_sure(decision))
+            and not says_again(decision.statement, learned)
             and not _is_told(decision, told)
         ]
         shown = held[: max(1, asked.room * 3 // 10)]

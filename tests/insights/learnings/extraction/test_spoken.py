@@ -35,8 +35,12 @@ def test_a_learning_carries_its_evidence_id_and_confidence() -> None:
     assert (learning.recorded_at, learning.batch) == (0, "")
 
 
-def test_a_preference_holds_for_the_user_unless_the_repository_is_named() -> None:
-    assert only("always answer in English").scope == "user"
+def test_a_preference_holds_everywhere_only_where_it_is_said_so() -> None:
+    for text in ("In all my projects, always use uv.", "Always use uv, no matter which project.",
+                 "Across all repos always sign commits."):  # fmt: skip
+        assert (only(text).scope, only(text).repo) == ("user", "")
+    assert only("always answer in English").scope == "repo"
+    assert only("use UTC timestamps in all modules everywhere").scope == "repo"
     assert only("always squash before you merge in this repo").scope == "repo"
     placed = only("from now on keep the queries in src/shop/queries.py sorted")
     assert (placed.scope, placed.path) == ("path", "src/shop/queries.py")
@@ -72,6 +76,65 @@ def test_remember_that_takes_the_sentence_before() -> None:
         "We release from the stable branch."
     )
     assert said("Is it released from the stable branch? Please remember that.") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Remember that please.", "this for next time", "I prefer the second one", "I prefer that.",
+        "Keep that in mind.", "Never do that again.", "Always run it.", "No, use the other one.", "Don't use it in production.",
+        "remind me about that tomorrow", "It needs Docker 26, remember that.", "always do it like this",
+        "Merk dir das bitte.", "Ich bevorzuge das zweite.", "Mach das immer so.", "Nein, nimm das andere.",
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_by_itself_is_not_learned(text: str) -> None:
+    assert said(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("The staging database is on port 5544. Remember that please.", "The staging database is on port 5544."),
+        ("Deploys need the VPN. Keep this in mind for next time, please.", "Deploys need the VPN."),
+        ("The e2e tests need Docker 26, remember that.", "The e2e tests need Docker 26"),
+        ("Für Deploys braucht man das VPN. Behalte das im Kopf.", "Für Deploys braucht man das VPN."),
+        ("When you add a module, always document it.", "When you add a module, always document it."),
+        ("Never force-push.", "Never force-push."),
+    ],
+)
+def test_what_is_to_be_remembered_is_the_fact_before_it(text: str, kept: str) -> None:
+    assert only(text).text == kept
+
+
+def meant(*said: tuple[str, str]) -> list[tuple[str, str]]:
+    """Return what "remember that" after some messages teaches, with who said it."""
+    steps = [Step(user=text) if who == "user" else Step(assistant=text) for who, text in said]
+    found = extract_session(session_doing([*steps, Step(user="Remember that please.")])).learnings
+    return [(one.text, one.evidence[0].author) for one in found]
+
+
+def test_remember_that_alone_means_what_the_user_or_the_assistant_stated_before_as_whose_words_it_is() -> None:
+    stated, asked = ("user", "The nightly job runs at 02:00 UTC."), ("user", "When does the nightly job run?")
+    answered = ("assistant", "The nightly job runs at 02:00 UTC.")
+    assert meant(stated, ("assistant", "Okay.")) == [("The nightly job runs at 02:00 UTC.", "user")]
+    assert meant(asked, answered) == [("The nightly job runs at 02:00 UTC.", "assistant")]
+    assert meant(asked, ("assistant", "I see three jobs. Which one?")) == []
+    assert meant(stated, ("assistant", "The backup job is at noon.")) == []  # either may be meant
+    assert meant(("user", "fix the failing test"), ("assistant", "Done.")) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Bob said always squash commits.",
+        "My manager told me to never deploy on Fridays.",
+        "Bob meinte, wir sollen immer Tabs verwenden.",
+        "From: Alice\nTo: Bob\nSubject: builds\n\nPlease always tag the builds.",
+        "Hi team,\nplease always use the VPN when you connect.\nBest regards,\nAlice",
+    ],
+)
+def test_others_words_and_mails_are_not_the_users(text: str) -> None:
+    assert said(text) == []
 
 
 @pytest.mark.parametrize(

@@ -14,15 +14,16 @@ from recollect.insights.learnings.extraction.names import names_of_tests
 from recollect.insights.learnings.extraction.observed import Extracted, Observed, Reading, kept_of
 from recollect.insights.learnings.extraction.pending import left_to_do
 from recollect.insights.learnings.extraction.places import named_path, root_of
-from recollect.insights.learnings.extraction.spoken import Said, priority_of, things_said
+from recollect.insights.learnings.extraction.spoken import Said, priority_of, statement_in, things_said
 from recollect.insights.learnings.extraction.versions import versions
 from recollect.model.events import Event
-from recollect.model.learnings.learnings import Learning, LearningEvidence, LearningKind, Priority
+from recollect.model.learnings.learnings import Author, Learning, LearningEvidence, LearningKind, Priority
 from recollect.model.own import INTERNAL_ORIGINATOR, without_own_blocks
 from recollect.model.payloads import AssistantMessage, ToolCall, UserMessage
 from recollect.model.text import one_line, summary_of
 
 _OF_PEOPLE: Final = ("human", "queued")
+_AUTHORS: Final[tuple[Author, Author]] = ("user", "assistant")
 
 
 def extract(observed: Observed, reading: Reading, *, home_repo: str = "") -> Extracted:
@@ -63,17 +64,39 @@ def _spoken(observed: Observed, reading: Reading) -> Iterator[Draft]:
         return  # an agent wrote its prompts
     root = root_of(observed)
     before: Event | None = None
+    asked: Event | None = None
     for event in observed.events:
         payload = event.payload
         if isinstance(payload, UserMessage):
             if payload.origin in _OF_PEOPLE and payload.text and not event.is_sidechain:
                 text = without_own_blocks(payload.text)
                 for said in things_said(text, reading, after_work=before is not None):
-                    yield _draft_of(said, event, before, root)
+                    if said.text:
+                        yield _draft_of(said, event, before, root)
+                    elif (meant := _meant(said, event, (asked, before), reading)) is not None:
+                        yield meant
+                asked = event
         elif (
             (isinstance(payload, AssistantMessage) and payload.text) or isinstance(payload, ToolCall)
         ) and not event.is_sidechain:
             before = event
+
+
+def _meant(said: Said, event: Event, earlier: tuple[Event | None, Event | None], reading: Reading) -> Draft | None:
+    """Return what "remember that" means where the message says nothing else: what the user stated in the message
+    before, else what the assistant answered. Its words stay whose they are; None where neither, or both, state one thing."""
+    stated: list[tuple[Event, Author, str, bool]] = []
+    for message, author in zip(earlier, _AUTHORS, strict=True):
+        text = without_own_blocks(getattr(message.payload, "text", "")) if message is not None else ""
+        words, is_order = statement_in(text, reading, said.language, of_human=author == "user") if text else ("", False)
+        if message is not None and words and not (is_order and author == "assistant"):
+            stated.append((message, author, words, is_order))
+    if len(stated) != 1:
+        return None
+    message, author, words, is_order = stated[0]
+    evidence = [evidence_of(message, author, words)]
+    features = {said.rule.id: said.rule.weight}
+    return Draft(_kind_of("explicit", is_order=is_order), words, Place("repo"), author, evidence, features)
 
 
 def _kind_of(meaning: Meaning, *, is_order: bool) -> LearningKind:
@@ -97,7 +120,7 @@ def _draft_of(said: Said, event: Event, before: Event | None, root: str) -> Draf
     kind = _kind_of(meaning, is_order=said.is_order)
     path = named_path(said.text, root)
     place = Place("path", path) if path and meaning != "action" else Place("repo")
-    if kind == "preference" and not path and not said.is_here:
+    if kind == "preference" and not path and said.is_for_all:
         place = Place("user")
     priority: Priority = ""
     if meaning == "correction" and before is not None:

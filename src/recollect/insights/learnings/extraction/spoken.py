@@ -13,6 +13,9 @@ from typing import Final, NamedTuple
 
 from ahocorasick_rs import AhoCorasick, Implementation
 
+from recollect.insights.language.introduced import is_said_by_others
+from recollect.insights.language.reader import words_of
+from recollect.insights.language.substance import is_for_all, names_something, points_outside
 from recollect.insights.learnings.extraction.languages import LANGUAGES, Language, Meaning, SpokenRule
 from recollect.insights.learnings.extraction.observed import Reading
 from recollect.model.learnings.learnings import Priority
@@ -27,6 +30,24 @@ _LONG: Final = 2_400
 _LONGEST_MARKED: Final = 4_000
 """Characters of a message that the language packs read; longer ones are mostly pasted."""
 _LEAST: Final = 6
+_AROUND: Final = " \t\r\n,;:–—-"
+_CLAUSE: Final = 24
+"""Characters that may stand between "in every project" and the comma behind it ("that I work on")."""
+_LONGEST_POINTING: Final = 80
+"""Characters of a message that only says to remember what was said."""
+_OF_A_CORRECTION: Final = 2
+"""Words of a correction that name something, from which it may point at what it corrects."""
+_MOST_STATED: Final = 4
+"""Sentences of a message of which one may be what is to be remembered."""
+_OF_ITSELF: Final = re.compile(r"(?:i|i'm|i've|i'll|let me|done|ich|lass mich)\b")
+_STATED: Final = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|needs?|requires?|runs?|lives?|listens?|uses?|must|should|may|can|cannot|can't"
+    r"|takes?|goes|belongs?|expires?|rotates?|happens?|fails?|works?|starts?|means|contains?|costs?|deploys?|returns?"
+    r"|gets?|comes?|sits?|points?|exists?|supports?|depends?|accepts?|holds?|stays?"
+    r"|ist|sind|war|hat|haben|braucht|brauchen|läuft|laufen|liegt|liegen|muss|müssen|soll|darf|kann|heißt|gehört|kommt"
+    r"|geht|nutzt|nutzen|verwendet|steht|gilt|kostet|dauert|startet)\b"
+)
+"""Verbs of statements: what holds none is no thing to be remembered."""
 _LOCAL: Final = re.compile(r"(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0)(?::\d{2,5})?")
 _LEAD_INS: Final = 5
 _SCRIPTED: Final = re.compile(
@@ -46,7 +67,8 @@ _POLITE: Final = re.compile(
 
 
 class Said(NamedTuple):
-    """Something said that should be learned: characters start to end of the message, and what is kept of them."""
+    """Something said that should be learned: characters start to end of the message, and what is kept of them; "" where
+    it is meant what an earlier message says ("remember that")."""
 
     rule: SpokenRule
     start: int
@@ -55,8 +77,8 @@ class Said(NamedTuple):
     language: Language
     is_order: bool
     """Whether the words say how to work (else they state something)."""
-    is_here: bool
-    """Whether they name the repository or something in it."""
+    is_for_all: bool
+    """Whether they say that it holds in every repository."""
 
 
 _PLAIN_WORD: Final = re.compile(r"[^\W\d_]+")
@@ -152,14 +174,18 @@ def _marked(
         language = _BY_CODE.get(marker.language)
         if one is None or language is None or any(start < one.end and one.start < end for start, end in taken):
             continue
-        if _read(language.doubtful).search(one.low) or _read(language.reported).search(one.low):
+        place = (marker.start - one.start, min(marker.end, one.end) - one.start)
+        is_others = is_said_by_others(one.low, (0, len(one.low)), place, words_of(language.code))
+        if is_others or _read(language.doubtful).search(one.low) or _read(language.reported).search(one.low):
             continue
         taken.append((one.start, one.end))
         start = one.start + _after_lead_ins(one.low, language)
         rule = _RULES_OF_MARKERS[marker.category]
-        kept = text[start : one.end].strip(" \t\r\n,;:–—-")
-        is_here = _read(language.here).search(one.low) is not None
-        yield Said(rule, start, one.end, kept, language, meaning == "rule", is_here)
+        kept = text[start : one.end].strip(_AROUND)
+        if _says_enough(kept, rule.meaning, language):
+            yield Said(
+                rule, start, one.end, kept, language, meaning == "rule", is_for_all(one.low, words_of(language.code))
+            )
 
 
 @cache
@@ -230,7 +256,7 @@ def _said_by(
     if match is None or (rule.is_alone and len(ranges) > 1):
         return None
     one = ranges[place]
-    is_doubtful = _read(language.doubtful).search(words) or _read(language.reported).search(words)
+    is_doubtful = _read(language.doubtful).search(words) or _is_reported(one.low, skipped, match, language)
     if is_doubtful and rule.meaning != "explicit":
         return None
     has_said = "said" in rule.expression.groupindex and match["said"] is not None
@@ -246,20 +272,77 @@ def _said_by(
         words_after = after.low[_after_lead_ins(after.low, language) :]
         if _is_near(text, one, after) and _goes_on(after.low, language) and not _FORBIDS.match(words_after):
             end = after.end
-    if rule.with_before:
-        if rule.meaning == "explicit" and place == 0:
-            return None
-        if place and _is_near(text, ranges[place - 1], one) and _may_stand_before(ranges[place - 1].low, language):
-            start = ranges[place - 1].start + _after_lead_ins(ranges[place - 1].low, language)
-            end = ranges[place - 1].end if rule.meaning == "explicit" else end
-        elif rule.meaning == "explicit":
-            return None
-    kept = text[start:end].strip(" \t\r\n,;:–—-")
-    if len(kept) < _LEAST or not any(c.isalpha() for c in kept):
+    before = ranges[place - 1] if place and _is_near(text, ranges[place - 1], one) else None
+    if before is not None and not _may_stand_before(before.low, language):
+        before = None
+    if rule.with_before and before is not None and rule.meaning != "explicit":
+        start = before.start + _after_lead_ins(before.low, language)
+    kept = text[start:end].strip(_AROUND)
+    if rule.meaning == "explicit" and (rule.with_before or not _says_enough(kept, "explicit", language)):
+        return _meant_before(text, before, one, (rule, language, words))
+    if len(kept) < _LEAST or not any(c.isalpha() for c in kept) or not _says_enough(kept, rule.meaning, language):
         return None
+    return _said(rule, (start, end), kept, language, text[one.start : one.end])
+
+
+def _meant_before(
+    text: str, before: _Sentence | None, one: _Sentence, by: tuple[SpokenRule, Language, str]
+) -> Said | None:
+    """Return what "remember that" means: the sentence before it, else what an earlier message says."""
+    rule, language, words = by
+    if before is not None:
+        start = before.start + _after_lead_ins(before.low, language)
+        kept = text[start : before.end].strip(_AROUND)
+        is_enough = _says_enough(kept, "explicit", language) and len(kept) >= _LEAST
+        return _said(rule, (start, before.end), kept, language, kept) if is_enough else None
+    is_alone = not text[: one.start].strip() and len(words) <= _LONGEST_POINTING
+    return Said(rule, one.start, one.end, "", language, is_order=False, is_for_all=False) if is_alone else None
+
+
+def _said(rule: SpokenRule, place: tuple[int, int], kept: str, language: Language, sentence: str) -> Said:
     is_order = _read(language.orders).match(_lower(kept)) is not None
-    is_here = _read(language.here).search(_lower(text[one.start : one.end])) is not None
-    return Said(rule, start, end, kept, language, is_order, is_here)
+    return Said(rule, *place, kept, language, is_order, is_for_all(f"{kept} {sentence}", words_of(language.code)))
+
+
+def _is_reported(low: str, skipped: int, match: re.Match[str], language: Language) -> bool:
+    if _read(language.reported).search(low):
+        return True
+    place = (skipped + match.start(), skipped + match.end()) if skipped >= 0 else (0, len(low))
+    return is_said_by_others(low, (0, len(low)), place, words_of(language.code))
+
+
+def _says_enough(kept: str, meaning: Meaning, language: Language) -> bool:
+    """Tell whether words make sense by themselves: they name something, and point at nothing that they don't name.
+
+    A correction stands beside what it corrects, so that it may point at that where it says something of its own.
+    """
+    words = words_of(language.code)
+    names = names_something(kept, words)
+    least = _OF_A_CORRECTION if meaning == "correction" else 1 << 30
+    return names > 0 and (names >= least or not points_outside(kept, words))
+
+
+def statement_in(text: str, reading: Reading, language: Language, *, of_human: bool) -> tuple[str, bool]:
+    """Return the one thing that a message states, "" for none or several; and whether its words are an order.
+
+    Of the assistant, nothing that it says of itself or asks.
+    """
+    prose = reading.prose(text, of_human=of_human)
+    ranges = [prose[start:end] for start, end in reading.sentences(prose)]
+    if any(one.rstrip().endswith(_QUESTION) for one in ranges) or len(ranges) > _MOST_STATED:
+        return "", False
+    found = []
+    for start, end in reading.sentences(prose):
+        low = _lower(text[start:end])
+        begin = start + _after_lead_ins(low, language)
+        kept = text[begin:end].strip(_AROUND)
+        low = _lower(kept)
+        is_own = not of_human and _OF_ITSELF.match(low) is not None
+        if _STATED.search(low) and not is_own and _says_enough(kept, "explicit", language):
+            found.append(kept)
+    if len(found) != 1 or _read(language.questions).match(_lower(found[0])):
+        return "", False
+    return found[0], _read(language.orders).match(_lower(found[0])) is not None
 
 
 def _after_lead_ins(low: str, language: Language) -> int:
@@ -269,7 +352,12 @@ def _after_lead_ins(low: str, language: Language) -> int:
         if found is None or found.end() == at or found.end() >= len(low):
             break
         at = found.end()
-    return at
+    everywhere = words_of(language.code).begins("for_user", low, at, len(low))
+    if everywhere is None:
+        return at
+    comma = low.find(",", everywhere.end(), everywhere.end() + _CLAUSE)
+    after = low[comma + 1 if comma >= 0 else everywhere.end() :].lstrip()
+    return len(low) - len(after) if after else at
 
 
 def _goes_on(low: str, language: Language) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from recollect.model.learnings.learnings import LearningKind
 from recollect.model.own import without_own_blocks
@@ -29,6 +29,8 @@ _NAMED = r"`([^`\n]{3,60})`"
 _NAMES = 4
 _FAILED = " failed: "
 """In each pattern that says what made a command pass."""
+_ALIKE = 2
+"""Blanks in the shorter of two texts, one of which is a part of the other, for them to say the same."""
 _QUOTES = str.maketrans("“”", '""')
 
 
@@ -57,8 +59,9 @@ class LearnedHere:
         return Found(lines, len(telling) - len(best) + beyond if is_first else 0)
 
     def told(self, asked: Asked) -> frozenset[str]:
-        """Return what the lines of all kinds but actions say, each `as_words`."""
-        return frozenset(as_words(learning.text) for learning in self._best(asked))
+        """Return what the lines of all kinds say, each `as_words`. Where one sentence gave a learning, an action and a
+        decision, it is told as the first of these."""
+        return frozenset(as_words(learning.text) for learning in (*self._best(asked), *self.actions(asked)))
 
     def repairs(self, asked: Asked) -> list[tuple[str, int]]:
         """Return what the lines say of commands that failed and then passed, and when that was last seen."""
@@ -125,6 +128,16 @@ def quotable(text: str, limit: int = TEXT_CHARS) -> str:
 def as_words(text: str) -> str:
     """Return a text as it is compared with another line's: two that differ in case or a full stop say the same."""
     return said_as(text).casefold().rstrip(".!… ")
+
+
+def says_again(statement: str, told: Collection[str]) -> bool:
+    """Tell whether a statement says what lines say already: it is a learning, or has one in it with an opening
+    ("No, …"), or is a part of one."""
+    words = as_words(statement)
+    return any(
+        one == words or (min(one.count(" "), words.count(" ")) >= _ALIKE and (one in words or words in one))
+        for one in told
+    )
 
 
 def _about(learning: RecentLearning) -> str:

@@ -13,7 +13,7 @@ import msgspec
 from recollect.model.learnings.learnings import Learning, LearningEvidence, LearningKind, LearningState
 from recollect.store.learnings import Job, JobCounts, LearningFilter, Quarantined, Verdict
 from recollect.store.sqlite.connection import store_errors
-from recollect.store.sqlite.learnings.codec import decode_learning, decode_verdict, evidence_of
+from recollect.store.sqlite.learnings.codec import decode_learning, decode_verdict, evidence_of, place_of
 from recollect.store.sqlite.learnings.jobs import count_jobs, read_dead
 from recollect.store.sqlite.learnings.writer import read_note
 from recollect.store.sqlite.readers.pool import ReadPool
@@ -119,8 +119,17 @@ class SqliteLearningReader:
 
 
 def _with_evidence(db: apsw.Connection, text: str) -> Learning:
+    """Return a learning with its evidence; of an action also with that of others that ask for the same."""
     learning = decode_learning(text)
-    return msgspec.structs.replace(learning, evidence=evidence_of(db, learning.id))
+    found = evidence_of(db, learning.id)
+    if learning.kind == "action" and learning.state != "superseded":
+        rows: Iterable[Any] = db.execute(
+            "SELECT json FROM learning WHERE repo = ? AND kind = 'action' AND state = 'superseded'", (learning.repo,)
+        )
+        others = (other for (json,) in rows if (other := decode_learning(json)).superseded_by == learning.id)
+        more = [e for other in others for e in evidence_of(db, other.id)]
+        found = tuple(sorted({(e.session_uid, e.event_id, e.part): e for e in (*found, *more)}.values(), key=place_of))
+    return msgspec.structs.replace(learning, evidence=found)
 
 
 def _bare(name: str) -> str:

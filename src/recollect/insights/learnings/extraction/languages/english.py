@@ -64,6 +64,15 @@ ENGLISH: Final = Language(
             r"(?:\s*[:—–]\s*|,? that | - |, (?!that))(?P<said>.{6,})",
         ),
         SpokenRule(
+            "en.said_remember",
+            "explicit",
+            0.8,
+            ("remember", "in mind", "forget"),
+            r"(?P<said>.{6,260}?)\s*[,;–—-]\s*(?:so |and )?(?:please )?(?:remember (?:this|that|it)|(?:keep|bear)"
+            r" (?:this|that|it) in mind|don'?t forget (?:this|that|it))(?: for (?:next time|later|the future))?"
+            r"(?:,? please)?[.!]*$",
+        ),
+        SpokenRule(
             "en.remember_how",
             "explicit",
             0.8,
@@ -76,9 +85,12 @@ ENGLISH: Final = Language(
             "en.remember_this",
             "explicit",
             0.8,
-            ("remember",),
-            r"(?:and )?(?:please )?(?:remember (?:this|that|it)|keep (?:this|that) in mind)"
-            r"(?: for (?:next time|later|the future|future sessions))?[.!]*$",
+            ("remember", "in mind", "forget", "note", "memori", "memory"),
+            r"(?:and )?(?:please )?(?:remember (?:this|that|it)|(?:keep|bear) (?:this|that|it) in mind|don'?t forget"
+            r" (?:this|that|it)|(?:note|memori[sz]e) (?:this|that|it)(?: down)?|(?:make|take) (?:a )?note of"
+            r" (?:this|that|it)|(?:save|store|put|keep) (?:this|that|it) (?:to|in) (?:your |the )?memory)"
+            r"(?: for (?:next time|later|the future|future sessions|this project|the next session))?"
+            r"(?:,? (?:please|pls|ok|okay|thanks|too|as well|now))*[.!]*$",
             with_before=True,
         ),
         SpokenRule(
@@ -514,8 +526,8 @@ ENGLISH: Final = Language(
         r"|reminder)(?:[,.:;!—–-]+\s*|\s+))"
     ),
     questions=(
-        r"(?:can|could|would|should|shall|may|will|do|does|did|is|are|was|were|am|has|have|had|what|why|how|who"
-        r"|where|when (?:do|did|is|are|will|should)|which|isn'?t|aren'?t"
+        r"(?:can|could|would|should|shall|may|will|do(?! not\b)|does|did|is|are|was|were|am|has|have|had|what|why|how"
+        r"|who|where|when (?:do|did|is|are|will|should)|which|isn'?t|aren'?t"
         r"|don'?t (?:you|we|i)|doesn'?t|wouldn'?t|shouldn'?t (?:we|it|this|that|you|i)|won'?t|any (?:idea|reason)"
         r"|wonder\w*|i wonder)\b"
     ),

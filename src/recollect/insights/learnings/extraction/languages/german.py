@@ -36,10 +36,20 @@ GERMAN: Final = Language(
             "de.remember_this",
             "explicit",
             0.8,
-            ("merk",),
-            r"(?:und )?(?:bitte )?merke? dir (?:das|dies)(?: bitte)?(?: für (?:später|die zukunft|das nächste mal"
-            r"|nächstes mal))?[.!]*$",
+            ("merk", "behalt", "vergiss", "denk", "notier"),
+            r"(?:und )?(?:bitte )?(?:merke? dir (?:bitte )?(?:das|dies)|behalte? (?:dir )?(?:bitte )?(?:das|dies)"
+            r"(?: bitte)? im (?:kopf|hinterkopf|gedächtnis)|vergiss (?:bitte )?(?:das|es) nicht|denke? (?:bitte )?dara?n"
+            r"|notiere? dir (?:bitte )?das)"
+            r"(?: bitte)?(?: für (?:später|die zukunft|das nächste mal|nächstes mal))?(?: bitte)?[.!]*$",
             with_before=True,
+        ),
+        SpokenRule(
+            "de.said_remember",
+            "explicit",
+            0.8,
+            ("merk", "vergiss"),
+            r"(?P<said>.{6,260}?)\s*[,;–—-]\s*(?:und )?(?:bitte )?(?:merke? dir (?:bitte )?(?:das|dies)|vergiss"
+            r" das nicht)(?: bitte)?[.!]*$",
         ),
         SpokenRule(
             "de.from_now_on",

@@ -1,0 +1,61 @@
+"""What words say by themselves: whether they name anything, and whether what they point at is among them."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from recollect.insights.language.projection import OPAQUE, lower
+from recollect.insights.language.sentences import Words
+
+_WORD: Final = re.compile(rf"`[^`\n]+`|{OPAQUE}+|[^\W_](?:[\w'./:@#+-]*\w)?")
+_LEAST_LETTERS: Final = 4
+"""Letters that words of a script without blanks must have beside those of the fixed lists."""
+
+
+def names_something(text: str, words: Words) -> int:
+    """Return how many words of a text name something: neither stop words, nor words that point ("the second one"),
+    nor verbs that say nothing without their object ("use", "do")."""
+    if not words.pack.spaces:
+        return sum(c.isalnum() for c in text) // _LEAST_LETTERS
+    return sum(_is_telling(word, words) for word in _WORD.findall(lower(text)))
+
+
+def points_outside(text: str, words: Words) -> bool:
+    """Whether a text points at something that it does not name before: "it needs Docker", "never commit them"."""
+    names = 0
+    tokens = _WORD.findall(lower(text))
+    verbs, determiners = _listed(words, "verbs"), _listed(words, "articles") - _listed(words, "vague")
+    for place, word in enumerate(tokens):
+        after = tokens[place + 1] if place + 1 < len(tokens) else ""
+        is_pointing = word in _listed(words, "pointers") or (
+            word in _listed(words, "pointing_alone") and (not after or not _is_telling(after, words))
+        )
+        if is_pointing and not names:
+            return True
+        is_verb = word in verbs and (not place or tokens[place - 1] not in determiners)
+        names += _is_telling(word, words) and not is_verb
+    return False
+
+
+def is_for_all(text: str, words: Words) -> bool:
+    """Whether words say that something holds in every repository."""
+    low = lower(text)
+    return words.has("for_user", low, 0, len(low)) is not None
+
+
+def _is_telling(word: str, words: Words) -> bool:
+    return word[0] in ("`", OPAQUE) or not (word in _vague(words) or words.is_hollow(word))
+
+
+@lru_cache(maxsize=32)
+def _vague(words: Words) -> frozenset[str]:
+    told = {word for name in ("vague", "negators", "pointers", "pointing_alone") for word in _listed(words, name)}
+    told |= {word.strip() for listed in words.pack.lists.ordinals for word in listed.split(",")}
+    return words.stop_words | told
+
+
+@lru_cache(maxsize=256)
+def _listed(words: Words, name: str) -> frozenset[str]:
+    return frozenset(words.phrases(name))
