@@ -118,16 +118,21 @@ def _when(decision: Decision) -> int:
 
 
 def _once(kept: Iterable[KeptDecision]) -> list[KeptDecision]:
-    """Of decisions that rest on the same events (a fork copies its history), leave the one that was seen first."""
+    """Of decisions that rest on the same events (a fork copies its history), leave the one that was seen first; one
+    that was not undone, where there is any."""
     found: dict[object, KeptDecision] = {}
     for item in kept:
         decision = item.decision
         key = tuple((e.event_id, e.part, e.start, e.end) for e in decision.evidence) or decision.id
         same = (key, decision.statement)
         known = found.get(same)
-        if known is None or (item.recorded_at, decision.session_uid) < (known.recorded_at, known.decision.session_uid):
+        if known is None or _seen(item) < _seen(known):
             found[same] = item
     return list(found.values())
+
+
+def _seen(item: KeptDecision) -> tuple[bool, int, str]:
+    return item.decision.is_undone, item.recorded_at, item.decision.session_uid
 
 
 def _without_repeats(views: Iterable[DecisionView]) -> list[DecisionView]:

@@ -9,6 +9,7 @@ from typing import Any
 import apsw
 import pytest
 
+from recollect.config import Config, RetentionConfig
 from recollect.memory import BlameQuestion, FactQuestion, LearningFilter, Memory
 from recollect.model.insights.nodes import Binding, Decision, Episode
 from recollect.model.learnings.learnings import GIVEN_STATES
@@ -16,7 +17,7 @@ from recollect.model.undone import UNDONE
 from recollect.serve.mcp.answering.cursors import Cursors
 from recollect.serve.mcp.answering.desk import Desk
 from recollect.serve.mcp.answering.scopes import Caller
-from recollect.testing.builders import ClaudeTranscript
+from recollect.testing.builders import ClaudeTranscript, stable_uuid
 from tests.ingest.conftest import World
 from tests.surfaces.looking_back.desk import bash, edit
 
@@ -346,3 +347,30 @@ def test_a_fact_that_rests_on_something_undone_is_not_told(story: Story) -> None
 
 def test_given_states_hold_nothing_undone() -> None:
     assert UNDONE not in GIVEN_STATES
+
+
+def test_what_was_evicted_is_undone_by_a_later_rewind(story: Story) -> None:
+    session, base = begun(story)
+    wander(story, session)
+    assert story.states()["Never run the tests with xdist."] == "holds"
+    config = Config(retention=RetentionConfig(raw_soft_cap_bytes=0))
+    with story.world.again(config) as memory:
+        assert memory.upkeep.retention.evict().sessions
+    session.user("Go on with something else.", parentUuid=base)
+    session.assistant("All right.")
+    assert story.states() == {
+        "Let us use sqlite3 instead of Redis for the cache.": "holds",
+        "Actually, use Redis for the cache instead of sqlite3.": "undone",
+        "Never run the tests with xdist.": "undone",
+    }
+
+
+def test_a_fork_that_kept_what_its_origin_undid_still_decides_it(story: Story) -> None:
+    session, base = begun(story)
+    session.user("Never run the tests with xdist.")
+    session.assistant("I won't.")
+    copied = session.path.read_bytes().replace(session.session.encode(), stable_uuid("fork").encode())
+    session.user("Go on with something else.", parentUuid=base)
+    session.assistant("All right.")
+    session.path.with_name(f"{stable_uuid('fork')}.jsonl").write_bytes(copied)
+    assert story.states()["Never run the tests with xdist."] == "holds"
