@@ -70,7 +70,10 @@ def stated(memory: Memory, history: History) -> dict[str, list[str]]:
     retro = memory.retro(since=0, until=4_000_000_000_000_000, repos=(f"={repo}",), sync=False)
     found = {
         "context": [line for line in lines if line not in worked_on],
-        "decisions": [view.decision.statement for view in memory.decisions(repo=f"={repo}", states=("holds", "contradicted")).decisions],
+        "decisions": [
+            view.decision.statement
+            for view in memory.decisions(repo=f"={repo}", states=("holds", "contradicted")).decisions
+        ],
         "learnings": [one.text for one in learnings if one.kind != "action"],
         "actions": [one.text for one in memory.learn.actions(repos=(repo,))],
         "retro": [line.statement for line in retro.decided.decisions if line.state == "holds"],

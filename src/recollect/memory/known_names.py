@@ -127,4 +127,3 @@ def nearest(name: str, known: Iterable[str]) -> tuple[str, ...]:
 def _matches(name: str, known: str) -> bool:
     wanted, folded = name.casefold(), known.casefold()
     return wanted[1:] == folded if wanted.startswith("=") else wanted in folded
-

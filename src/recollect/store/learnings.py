@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
+from recollect.model.insights.nodes import Decision
 from recollect.model.learnings.entries import EntryDraft
 from recollect.model.learnings.learnings import Learning, LearningEvidence, LearningKind, LearningState, Scope
 from recollect.model.learnings.notes import Batch
@@ -200,6 +201,10 @@ class LearningStore(Protocol):
 
     def of_repo(self, repo: str, *, limit: int) -> list[str]:
         """Return the ids of the learnings of a repository ("": of the user), the newest evidence first."""
+        ...
+
+    def decisions(self, repo: str) -> list[Decision]:
+        """Return what was decided in a repository and neither revoked nor undone."""
         ...
 
     def save(self, learnings: Iterable[Learning], entries: Iterable[EntryDraft], gone: Iterable[str]) -> None:

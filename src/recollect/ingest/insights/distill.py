@@ -59,6 +59,8 @@ class TransactionalWriter(NamedTuple):
 
     distilled: DistilledWriter
     transaction: Callable[[], AbstractContextManager[None]]
+    related: Callable[[str], None]
+    """Told inside the transaction that the decisions of a repository were related: what is learned there may not hold."""
 
 
 class Helpers(NamedTuple):
@@ -186,6 +188,7 @@ class Distilling:
             counts = self._writer.distilled.relate(
                 repo, relations.links, relations.bindings, recorded_at=recorded_at, now_us=self._now_us()
             )
+            self._writer.related(repo)
         self.report.related_repos += 1
         self.report.nodes += counts.new + counts.changed
         self.report.revoked += counts.revoked

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -79,6 +80,7 @@ def distill_after(memory: WritableHome, opened: Opened, request: SyncRequest, re
 def distill(memory: WritableHome, opened: Opened, wanted: Wanted, *, now_us: Callable[[], int]) -> DistillReport:
     """Analyse with the ingest lock held, see `DistillingFacet.run`."""
     from recollect.ingest.insights.distill import Distilling, Sides, TransactionalWriter
+    from recollect.ingest.learnings.keep import want_related
     from recollect.privacy.configured import redactor_of
     from recollect.store.sqlite.insights.feed import SqliteSessionFeed
     from recollect.store.sqlite.insights.reader import SqliteDistilledReader
@@ -88,7 +90,8 @@ def distill(memory: WritableHome, opened: Opened, wanted: Wanted, *, now_us: Cal
     reader = SqliteDistilledReader(memory.home)
     try:
         helpers = _helpers(memory, keys)
-        sides = Sides(feed, reader, TransactionalWriter(writer.distilled, writer.transaction), helpers)
+        related = partial(want_related, writer.learned.queue)
+        sides = Sides(feed, reader, TransactionalWriter(writer.distilled, writer.transaction, related), helpers)
         run = Distilling(
             sides, memory.config, stages=wanted.stages, now_us=now_us, should_stop=wanted.should_stop,
             progress=wanted.progress,

@@ -54,11 +54,7 @@ class Keeping:
         now = [(known, learning) for known in self._store.known(ids) if (learning := settled(known, rules)) is not None]
         self._save(now, rules, is_touched=True)
         for repo in sorted({learning.repo for known, learning in now if learning != known.kept}):
-            self.want_related(repo)
-
-    def want_related(self, repo: str, *, due_at: int = 0) -> None:
-        """Have the learnings of a repository compared with each other, at once or when `due_at` has come."""
-        self._queue.want(Job(f"relate:{repo}", "relate", "", made_at=due_at, due_at=due_at))
+            want_related(self._queue, repo)
 
     def relate(self, repo: str) -> None:
         """Compare the learnings of a repository with each other, and end what is over."""
@@ -66,14 +62,17 @@ class Keeping:
         known = self._store.known(self._store.of_repo(repo, limit=MAX_OF_REPO))
         alone = {k.id: (k, learning) for k in known if (learning := settled(k, rules)) is not None}
         others = related(
-            [learning for _, learning in alone.values()], rules, is_free=lambda one: not alone[one.id][0].verdicts
+            [learning for _, learning in alone.values()],
+            rules,
+            is_free=lambda one: not alone[one.id][0].verdicts,
+            decisions=self._store.decisions(repo) if repo else (),
         )
         for learning in others:
             alone[learning.id] = (alone[learning.id][0], learning)
         self._save(alone.values(), rules)
         expires_at = next_expiry(learning for _, learning in alone.values())
         if expires_at is not None:
-            self.want_related(repo, due_at=expires_at)
+            want_related(self._queue, repo, due_at=expires_at)
 
     def _save(self, learnings: Iterable[tuple[Known, Learning]], rules: Rules, *, is_touched: bool = False) -> None:
         """is_touched: their evidence is other than before, even where that changes nothing else."""
@@ -103,6 +102,12 @@ class Keeping:
         counts[learning.kind] = counts.get(learning.kind, 0) + 1
         self._batch = msgspec.structs.replace(self._batch, counts=counts)
         self._store.add_batch(self._batch)
+
+
+def want_related(queue: JobQueue, repo: str, *, due_at: int = 0) -> None:
+    """Have the learnings of a repository compared with each other and with what was decided there, at once or when
+    `due_at` has come."""
+    queue.want(Job(f"relate:{repo}", "relate", "", made_at=due_at, due_at=due_at))
 
 
 def changes_of(before: Iterable[Sighting], now: Iterable[Sighting]) -> tuple[list[Sighting], list[Sighting]]:

@@ -58,9 +58,14 @@ def stance_of(decision: Decision) -> Stance:
         against=frozenset(turned_down) - frozenset(taken),
         distinctive=frozenset(key for key, option in {**taken, **turned_down}.items() if is_distinctive(option)),
         question=" ".join(words_in(decision.question)),
-        places=frozenset(key for found in _PLACE.finditer(decision.statement) if (key := phrase(found[1]))),
+        places=places_in(decision.statement),
         is_change=decision.polarity == "reverse" or _CHANGE.search(decision.statement) is not None,
     )
+
+
+def places_in(text: str) -> frozenset[str]:
+    """Return the keys of what words are for, and of where they count."""
+    return frozenset(key for found in _PLACE.finditer(text) if (key := phrase(found[1])))
 
 
 def _keys(options: Iterable[str]) -> dict[str, str]:

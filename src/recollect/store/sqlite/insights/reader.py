@@ -167,23 +167,10 @@ class SqliteDistilledReader:
                     (repo,),
                 )
             }
-            of_kind: dict[int, list[Any]] = {}
-            recorded_at: dict[str, int] = {}
-            for kind in (_DECISION, _EPISODE):
-                rows: list[Any] = db.execute(
-                    "SELECT data, recorded_at FROM node WHERE analysis IN (SELECT number FROM analysis WHERE repo = ?) "
-                    "AND kind = ? AND revoked_at IS NULL ORDER BY ts DESC, id LIMIT ?",
-                    (repo, kind, MAX_RELATED),
-                ).fetchall()
-                of_kind[kind] = [unpack_node(data) for data, _ in rows]
-                recorded_at.update((node.id, at) for node, (_, at) in zip(of_kind[kind], rows, strict=True))
-            added: list[Any] = db.execute(
-                "SELECT json, added_at FROM added_decision WHERE repo = ? AND revoked_at IS NULL ORDER BY id", (repo,)
-            ).fetchall()
-            by_hand = [_decode_decision(text) for text, _ in added]
-            recorded_at.update((node.id, at) for node, (_, at) in zip(by_hand, added, strict=True))
-        episodes: list[Episode] = of_kind[_EPISODE]
-        return RepoNodes([*of_kind[_DECISION], *by_hand], episodes, lineage, recorded_at)
+            decisions = decisions_of(db, repo)
+            episodes = _nodes_of(db, repo, _EPISODE)
+        recorded_at = {node.id: at for node, at in (*decisions, *episodes)}
+        return RepoNodes([node for node, _ in decisions], [node for node, _ in episodes], lineage, recorded_at)
 
     def counts(self, scheme: int) -> AnalysisCounts:
         """Return how far distilling is."""
@@ -195,6 +182,23 @@ class SqliteDistilledReader:
             ).fetchone()
             kept: Any = db.execute("SELECT count(*), coalesce(sum(revoked_at IS NOT NULL), 0) FROM node").fetchone()
         return AnalysisCounts(*analysed, *kept)
+
+
+def decisions_of(db: apsw.Connection, repo: str) -> list[tuple[Decision, int]]:
+    """Return the decisions of a repository that are not revoked, added ones too, and when each was recorded."""
+    added: list[Any] = db.execute(
+        "SELECT json, added_at FROM added_decision WHERE repo = ? AND revoked_at IS NULL ORDER BY id", (repo,)
+    ).fetchall()
+    return [*_nodes_of(db, repo, _DECISION), *((_decode_decision(text), at) for text, at in added)]
+
+
+def _nodes_of(db: apsw.Connection, repo: str, kind: int) -> list[tuple[Any, int]]:
+    rows: list[Any] = db.execute(
+        "SELECT data, recorded_at FROM node WHERE analysis IN (SELECT number FROM analysis WHERE repo = ?) "
+        "AND kind = ? AND revoked_at IS NULL ORDER BY ts DESC, id LIMIT ?",
+        (repo, kind, MAX_RELATED),
+    ).fetchall()
+    return [(unpack_node(data), at) for data, at in rows]
 
 
 def _has_name(episode: Episode, file_name: str) -> bool:

@@ -13,6 +13,7 @@ import apsw
 import msgspec
 
 from recollect.errors import StoreError
+from recollect.model.insights.nodes import Decision
 from recollect.model.learnings.entries import EntryDraft
 from recollect.model.learnings.learnings import Learning
 from recollect.model.learnings.notes import Batch
@@ -21,6 +22,7 @@ from recollect.store.learnings import BY_CLOSING, Known, Quarantined, Sighting, 
 from recollect.store.recent import TOLD_NOTE
 from recollect.store.sqlite.connection import open_database, store_errors
 from recollect.store.sqlite.entries.writer import put_entries, remove_entries
+from recollect.store.sqlite.insights.reader import decisions_of
 from recollect.store.sqlite.learnings.codec import decode_learning, decode_verdict, encode
 from recollect.store.sqlite.learnings.jobs import SqliteJobQueue
 from recollect.store.sqlite.notes.batches import add_batch
@@ -99,6 +101,11 @@ class SqliteLearningStore:
                 "SELECT id FROM learning WHERE repo = ? ORDER BY ts DESC, id LIMIT ?", (repo, limit)
             )
             return [learning_id for (learning_id,) in rows]
+
+    def decisions(self, repo: str) -> list[Decision]:
+        """Return what was decided in a repository and neither revoked nor undone."""
+        with store_errors():
+            return [decision for decision, _ in decisions_of(self._db, repo) if not decision.is_undone]
 
     def save(self, learnings: Iterable[Learning], entries: Iterable[EntryDraft], gone: Iterable[str]) -> None:
         """Keep learnings as they came to be, with what a search finds of them."""
