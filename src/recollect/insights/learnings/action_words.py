@@ -51,6 +51,7 @@ _IRREGULAR: Final = {
 }  # fmt: skip
 _FRONTS: Final = "ab an auf aus bei durch ein frei her hin hinzu mit nach um vor weg weiter zu zurück zusammen"
 _PARTICIPLE: Final = re.compile(rf"(?P<front>{'|'.join(_FRONTS.split())})?ge(?P<stem>[^\W\d_]{{3,}})t")
+_WITH_ZU: Final = re.compile(rf"(?P<front>{'|'.join(_FRONTS.split())})zu(?P<stem>[^\W\d_]{{3,}}en)")
 _WITHOUT_GE: Final = re.compile(r"(?:(?:be|er|ent|ver|zer|über|unter)[^\W\d_]{3,}t|[^\W\d_]{3,}iert)")
 _ENDING: Final = re.compile(r"(?P<stem>.{3,}?)(?P<ending>ying|ied|ies|ing|ed|es|en|e|s|(?<=e[lr])n)")
 _DOUBLED: Final = re.compile(r"(?<=..)([bdgmnprt])\1$")
@@ -159,6 +160,8 @@ def _words(text: str) -> list[str]:
 @lru_cache(maxsize=8192)
 def _stem(word: str) -> str:
     """Return a word without what its forms add: "rotated" and "rotating" are "rotat", as "rotate" is."""
+    if infinitive := _WITH_ZU.fullmatch(word):
+        word = infinitive["front"] + infinitive["stem"]
     word = _IRREGULAR.get(word, word)
     if not word.isalpha() or not word.islower():
         return word
