@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -69,6 +70,12 @@ class Desk:
 
     def left(self) -> list[str]:
         return sorted(path.name for path in self.spool.iterdir() if path.is_file())
+
+    def age(self) -> None:
+        """Have an older parser be the one that read everything, so that the next sync derives it anew."""
+        self.memory.close()
+        with closing(sqlite3.connect(self.home / "memory.db")) as db, db:
+            db.execute("UPDATE source SET parser_version = 0")
 
 
 @contextmanager

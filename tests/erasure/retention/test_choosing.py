@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 
 from hypothesis import given
@@ -15,7 +16,7 @@ GONE: tuple[KeepGone, ...] = ("age", "always", "never")
 
 
 def holding(uid: str, **given_: object) -> Holding:
-    base = Holding(uid, "claude", "shop", 10, None, 10, True, False, False, 100, 10)
+    base = Holding(uid, "claude", "shop", 10, None, 10, 10, True, False, False, 100, 10)
     return base._replace(**given_)  # type: ignore[arg-type]
 
 
@@ -35,6 +36,7 @@ def holdings(draw: st.DrawFn) -> Holdings:
                 analyzed_at=analyzed,
                 evicted_at=None,
                 last_at=draw(st.integers(0, NOW)),
+                taken_at=draw(st.integers(0, NOW)),
                 is_covered=analyzed is not None and draw(st.booleans()),
                 is_gone=draw(st.booleans()),
                 is_pinned=draw(st.booleans()),
@@ -88,11 +90,11 @@ def test_the_bytes_told_are_the_bytes_that_go(held: Holdings, bounds: Limits) ->
 
 
 @given(held=holdings(), bounds=limits())
-def test_the_budget_takes_the_first_analysed_first_and_stops_in_time(held: Holdings, bounds: Limits) -> None:
+def test_the_budget_takes_the_oldest_first_and_stops_in_time(held: Holdings, bounds: Limits) -> None:
     choice = choose(held, bounds, now_us=NOW)
     by_uid = {s.session_uid: s for s in held.sessions}
     taken = [step for step in choice.steps if step.reason == "budget"]
-    order = [(by_uid[s.session_uid].analyzed_at or 0, by_uid[s.session_uid].last_at, s.session_uid) for s in taken]
+    order = [(by_uid[s.session_uid].last_at, s.session_uid) for s in taken]
     assert order == sorted(order)
     if taken:  # before the last step it was not enough
         assert choice.left_bytes + taken[-1].bytes > bounds.soft_cap_bytes
@@ -116,7 +118,7 @@ def test_large_results_go_alone_exactly_where_they_are_enough(held: Holdings, bo
 def test_age_takes_what_is_old_and_spares_the_only_copy_as_configured(held: Holdings, bounds: Limits) -> None:
     aged = {s.session_uid for s in choose(held, bounds, now_us=NOW).steps if s.reason == "age"}
     for s in held.sessions:
-        is_old = bounds.max_age_us is not None and s.last_at <= NOW - bounds.max_age_us
+        is_old = bounds.max_age_us is not None and max(s.last_at, s.taken_at) <= NOW - bounds.max_age_us
         is_spared = s.is_pinned or not s.is_covered or (s.is_gone and bounds.keep_gone != "never")
         holds = bool(s.archive_bytes or s.text_bytes or s.shared)
         assert (s.session_uid in aged) == (is_old and not is_spared and holds)
@@ -141,6 +143,14 @@ def test_the_order_of_what_is_given_is_no_matter(held: Holdings, bounds: Limits,
     mixed = list(held.sessions)
     order.shuffle(mixed)  # type: ignore[attr-defined]
     again = held._replace(sessions=mixed)
+    assert choose(again, bounds, now_us=NOW) == choose(held, bounds, now_us=NOW)
+    assert overflowing(again, bounds) == overflowing(held, bounds)
+
+
+@given(held=holdings(), bounds=limits(), marks=st.randoms(use_true_random=False))
+def test_when_a_session_was_analysed_is_no_matter(held: Holdings, bounds: Limits, marks: random.Random) -> None:
+    """After an import all have one time of that, or the times of whichever order they were analysed in."""
+    again = held._replace(sessions=[s._replace(analyzed_at=marks.randrange(NOW)) for s in held.sessions])
     assert choose(again, bounds, now_us=NOW) == choose(held, bounds, now_us=NOW)
     assert overflowing(again, bounds) == overflowing(held, bounds)
 

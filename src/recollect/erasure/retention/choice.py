@@ -44,12 +44,12 @@ class Choice(NamedTuple):
 
 
 def choose(held: Holdings, limits: Limits, *, now_us: int) -> Choice:
-    """Return the steps of the passes for age and for the soft cap: only analysed sessions, the first analysed first.
+    """Return the steps of the passes for age and for the soft cap: only analysed sessions, the oldest first.
 
     The second stops as soon as what is left fits. It takes only large results and images where these are enough.
     """
     left = _Left(held)
-    analysed = sorted((s for s in held.sessions if s.is_covered and not s.is_pinned), key=_order)
+    analysed = sorted((s for s in held.sessions if s.is_covered and not s.is_pinned), key=age_order)
     steps: list[Step] = []
     for session in analysed:
         if _is_too_old(session, limits, now_us):
@@ -67,15 +67,15 @@ def choose(held: Holdings, limits: Limits, *, now_us: int) -> Choice:
 
 def overflowing(held: Holdings, limits: Limits) -> Choice:
     """Return the last resort above the hard cap, after everything that can be analysed was: first analysed sessions
-    that were spared because their file is gone, then those that are not analysed, the oldest first.
+    that were spared because their file is gone, then those that are not analysed; of both the oldest first.
 
     What a person has pinned never goes.
     """
     left = _Left(held)
     loose = [s for s in held.sessions if not s.is_pinned]
-    spared: Iterable[tuple[Holding, Reason]] = ((s, "overflow") for s in sorted(filter(_covered, loose), key=_order))
+    spared: Iterable[tuple[Holding, Reason]] = ((s, "overflow") for s in sorted(filter(_covered, loose), key=age_order))
     lost: Iterable[tuple[Holding, Reason]] = (
-        (s, "data_loss") for s in sorted((s for s in loose if not s.is_covered), key=_age_order)
+        (s, "data_loss") for s in sorted((s for s in loose if not s.is_covered), key=age_order)
     )
     steps: list[Step] = []
     for session, reason in (*spared, *lost):
@@ -88,19 +88,15 @@ def overflowing(held: Holdings, limits: Limits) -> Choice:
 def _is_too_old(session: Holding, limits: Limits, now_us: int) -> bool:
     if limits.max_age_us is None or (session.is_gone and limits.keep_gone != "never"):
         return False
-    return session.last_at <= now_us - limits.max_age_us
+    return max(session.last_at, session.taken_at) <= now_us - limits.max_age_us
 
 
 def _covered(session: Holding) -> bool:
     return session.is_covered
 
 
-def _order(session: Holding) -> tuple[int, int, str]:
-    """The first analysed first; of those analysed in one run, as after an import, the oldest."""
-    return session.analyzed_at or 0, session.last_at, session.session_uid
-
-
-def _age_order(session: Holding) -> tuple[int, str]:
+def age_order(session: Holding) -> tuple[int, str]:
+    """The order in which sessions go: the one that was active longest ago first, whenever it was taken in or analysed."""
     return session.last_at, session.session_uid
 
 

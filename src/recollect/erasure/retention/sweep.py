@@ -15,7 +15,7 @@ from typing import NamedTuple
 from recollect.archive.archive import Archive
 from recollect.config import RetentionConfig
 from recollect.erasure.cuts import compact, make_promised
-from recollect.erasure.retention.choice import Choice, Limits, Step, choose, overflowing
+from recollect.erasure.retention.choice import Choice, Limits, Step, age_order, choose, overflowing
 from recollect.erasure.retention.reports import EvictedSession, EvictReport
 from recollect.erasure.retention.skeleton import shortened, skeleton_of
 from recollect.store.holdings import Holding, Holdings
@@ -127,9 +127,7 @@ class Sweep:
         held = self._go(held, lambda now: choose(now, limits, now_us=self._means.now_us()))
         if held.raw_bytes <= limits.hard_cap_bytes or self.report.state != "done":
             return held.raw_bytes
-        waiting = sorted(
-            (s for s in held.sessions if not s.is_covered and not s.is_pinned), key=lambda s: (s.last_at, s.session_uid)
-        )
+        waiting = sorted((s for s in held.sessions if not s.is_covered and not s.is_pinned), key=age_order)
         if waiting:
             self._now = {s.session_uid for s in waiting}
             self._means.analyse([s.session_uid for s in waiting])

@@ -1,7 +1,8 @@
 """Derives everything anew from the archive alone: the journal says what was seen, the chunks hold it.
 
 The new database and index are built beside the old ones and take their place only when they are complete; a
-crash leaves the old ones. Slices come in the order of the journal, so events keep the seq they had.
+crash leaves the old ones. Events keep the seq that they have in the old database. Where there is none, slices that come
+in the order in which their bytes were seen give them the same.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from recollect.index.writer import IndexWriterSet
 from recollect.ingest.damage import known_damage
 from recollect.ingest.ingester import Ingester, Sinks
 from recollect.ingest.rebuild.losses import damage_of, is_all_there_is
+from recollect.ingest.rebuild.order import SliceTurns, by_session, in_turns
 from recollect.ingest.rebuild.slices import Revision, slices_of
 from recollect.ingest.report import AgentSync, SyncReport
 from recollect.ingest.worker.timings import StageTimer
@@ -88,7 +90,9 @@ def rebuild_all(
         is_all = is_all_there_is(home, archive)
         damaged = {} if is_all else {one.source_id: one for one in known_damage(home.folder, archive).sources}
         carried = carry_over(home.folder, new.folder, damaged)
-        writer = open_writer(new.folder, domains=config.repos.domains, own_folder=home.folder)
+        writer = open_writer(
+            new.folder, domains=config.repos.domains, own_folder=home.folder, numbers_of=home.folder
+        )
         index = IndexWriterSet.open(new.index)
         try:
             ingester = Ingester(
@@ -214,22 +218,27 @@ def rederive(
 
     kept: ids of sources that were taken over as they were.
     """
-    revisions = revisions_of(archive)
     known = adapters()
+    revisions = [r for r in revisions_of(archive) if r.row.agent in known and r.row.source_id not in kept]
     total = sum(place.plain for r in revisions for place, _ in r.chunks)
     done = 0
     trails: dict[str, bytes] = {}
-    for revision in revisions:
-        if revision.row.agent not in known or revision.row.source_id in kept:
-            continue
-        source = revision.row.source_id
-        revision.row.trail = next_revision(trails.get(source, b""))
-        for result, places in slices_of(archive, redactor, revision, forgotten=ingester.forgotten, lost=ingester.lost):
-            ingester.take_archived(result, places)
-            trails[source] = result.source.trail
-        done += sum(place.plain for place, _ in revision.chunks)
-        if progress is not None:
-            progress(done, total)
+    for group in by_session(revisions):
+        begun: dict[tuple[str, int], SliceTurns] = {}
+        for revision, to_bytes in in_turns(group):
+            row = revision.row
+            turns = begun.get((row.source_id, row.revision))
+            if turns is None:
+                row.trail = next_revision(trails.get(row.source_id, b""))
+                slices = slices_of(archive, redactor, revision, forgotten=ingester.forgotten, lost=ingester.lost)
+                turns = begun[row.source_id, row.revision] = SliceTurns(slices)
+            for result, places in turns.up_to(to_bytes):
+                ingester.take_archived(result, places)
+                trails[row.source_id] = result.source.trail
+            if to_bytes is None:
+                done += sum(place.plain for place, _ in revision.chunks)
+                if progress is not None:
+                    progress(done, total)
     ingester.flush()
 
 

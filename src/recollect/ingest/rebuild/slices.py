@@ -35,7 +35,7 @@ class Revision(msgspec.Struct):
     """One archived revision: its source, its chunks, where the whole records that were taken end, and its holes.
 
     observations: up to which byte it was seen when, from the journal. marks: how its source looked at its committed
-    end. kept: what the bytes no longer tell, of one with holes.
+    end. kept: what the bytes no longer tell, of one with holes. cuts: bytes at which a slice ends.
     """
 
     row: SourceRow
@@ -44,6 +44,7 @@ class Revision(msgspec.Struct):
     observations: list[tuple[int, int]] = []
     marks: bytes = b""
     kept: Removal | None = None
+    cuts: list[int] = []
 
     @property
     def holes(self) -> Sequence[Hole]:
@@ -103,7 +104,7 @@ class _Walk:
     def slices(self) -> Iterator[Slice]:
         """Yield a slice for every batch of records that is there."""
         pieces = pieces_and_gaps(self._archive, lambda: self._places, self._revision.holes)
-        for batch, is_last in _with_last(replay(pieces, self._row.container)):
+        for batch, is_last in _with_last(_cut(replay(pieces, self._row.container), self._revision.cuts)):
             if batch.gap is not None:
                 self._index += batch.gap.records
                 self._turn = max(self._turn, batch.gap.turn)
@@ -232,6 +233,18 @@ class _Walk:
             ),
             places,
         )  # fmt: skip
+
+
+def _cut(batches: Iterator[Batch], cuts: Sequence[int]) -> Iterator[Batch]:
+    """Part batches so that none has records from before and behind a cut. cuts: in order."""
+    for whole in batches:
+        batch = whole
+        for cut in cuts if batch.lines else ():
+            count = sum(1 for line in batch.lines if batch.base + line.start < cut)
+            if 0 < count < len(batch.lines):
+                yield batch._replace(lines=batch.lines[:count])
+                batch = batch._replace(lines=batch.lines[count:])
+        yield batch
 
 
 def _with_last(batches: Iterator[Batch]) -> Iterator[tuple[Batch, bool]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -32,9 +33,9 @@ def compare_events(
 ) -> tuple[PartCheck, PartCheck]:
     """Hold every session and every event of a store against those of one that was derived anew.
 
-    Events are found again by the record's name and their part. Their place in the session (`seq`) is not compared:
-    sources of one session that grew by turns are derived one after the other. Evicted sessions are skipped; of sources
-    with holes what is there must be in the database, but what is left may say less than when all of it was there.
+    Events are found again by the record's name and their part, and their number in the session (`seq`) must be the same:
+    it is cited. Evicted sessions are skipped; of sources with holes what is there must be in the database, but what is
+    left may say less than when all of it was there.
     """
     cut = frozenset(row.source_id for row in present.ledgers() if row.holes)
     sessions, events = PartCheck("sessions"), PartCheck("events")
@@ -88,10 +89,10 @@ def _compare_events_of(uid: str, present: Reader, derived: Reader, check: PartCh
     What a record that is gone told for all behind it, the first of these tells in its place when it is derived; behind
     a hole nothing is added to a session, so that the database need not have it.
     """
-    expected: dict[tuple[str, int], list[bytes]] = defaultdict(list)
+    expected: dict[tuple[str, int], list[_Derived]] = defaultdict(list)
     retold: dict[tuple[str, int], int] = defaultdict(int)
     for event in derived.events(uid, limit=None, include_hidden=True):
-        expected[event.event_id, event.part].append(_content(event))
+        expected[event.event_id, event.part].append(_Derived(event.seq, _content(event)))
         retold[event.event_id, event.part] += event.kind in _RETOLD and event.location.source_id in cut
     told = 0
     is_whole = True
@@ -99,13 +100,19 @@ def _compare_events_of(uid: str, present: Reader, derived: Reader, check: PartCh
         is_cut = event.location.source_id in cut
         is_whole = is_whole and not is_cut
         same_name = expected.get((event.event_id, event.part), [])
-        if (content := _content(event)) in same_name:
-            same_name.remove(content)
+        mine = _Derived(event.seq, _content(event))
+        same = next((one for one in same_name if one == mine), None)
+        same = same or next((one for one in same_name if one.content == mine.content), None)
+        if same is not None:
+            same_name.remove(same)
+        if same == mine or (same is not None and is_cut):
             check.checked += 1
             continue
-        if same_name:
+        if same is not None:
+            why = f"would become #{same.seq} when it is derived"
+        elif same_name:
             same_name.pop()
-            why = "says otherwise"
+            why = "says otherwise when it is derived"
         else:
             why = "is not derived"
         if is_cut:
@@ -125,6 +132,13 @@ def _compare_events_of(uid: str, present: Reader, derived: Reader, check: PartCh
     return is_whole
 
 
+class _Derived(NamedTuple):
+    """An event that was derived anew: its number, and what it says."""
+
+    seq: int
+    content: bytes
+
+
 def _content(event: Event) -> bytes:
-    """Return what an event says, without what depends on the order in which sources were taken."""
+    """Return what an event says, without its number."""
     return _encode(msgspec.structs.replace(event, seq=0))

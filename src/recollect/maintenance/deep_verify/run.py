@@ -61,7 +61,7 @@ class OpenHome(Protocol):
 
 
 def verify_deep(memory: OpenHome, progress: Progress | None = None) -> tuple[DeepPart, ...]:
-    """Derive the database anew from the archive, beside, and compare; then index, vectors and digests with the store.
+    """Derive the database anew from the archive, beside, as a rebuild does, and compare; then index, vectors and digests with the store.
 
     Nothing is taken in meanwhile: it holds the ingest lock. Needs the room of a second database.
 
@@ -120,7 +120,8 @@ def _derived(memory: OpenHome, home: Home, keys: HomeKeys, progress: Progress | 
     try:
         archive = Archive.open(home.archive, keys, read_only=True)
         try:
-            with open_writer(folder, domains=memory.config.repos.domains, own_folder=memory.home) as writer:
+            domains = memory.config.repos.domains
+            with open_writer(folder, domains=domains, own_folder=memory.home, numbers_of=memory.home) as writer:
                 sinks = Sinks(writer, archive, None)
                 ingester = Ingester(sinks, counts, now_us=now_us, timer=StageTimer(), record_journal=False)
                 ingester.lost = []  # `verify` names what is damaged; here it shows as a difference

@@ -29,6 +29,7 @@ from recollect.store.sqlite.session_facts import domain_of, is_internal
 from recollect.store.sqlite.writing import ledger
 from recollect.store.sqlite.writing.intake import EventIntake, Taken, retire
 from recollect.store.sqlite.writing.ledger import SliceContext
+from recollect.store.sqlite.writing.numbers import GivenNumbers
 from recollect.store.sqlite.writing.session_rows import SessionRow, load_session, save_counts, save_session
 from recollect.store.sqlite.writing.short_sessions import ShortSessions
 from recollect.store.sqlite.writing.undone import REWIND, has_several_sources, mark_earlier, mark_undone
@@ -47,6 +48,7 @@ def open_writer(
     domains: Mapping[str, str] | None = None,
     synchronous: Synchronous = "FULL",
     own_folder: Path | None = None,
+    numbers_of: Path | None = None,
 ) -> SqliteWriter:
     """Return the home's writer, with the ingest lock held. Makes and migrates the database where needed.
 
@@ -55,6 +57,7 @@ def open_writer(
         synchronous: FULL survives a power cut; NORMAL may lose the last transactions then, which the next sync
             takes in again from the agents' files or the archive.
         own_folder: sessions that begin in it are our own; by default the home.
+        numbers_of: a home of the same memory; an event that its database has gets the number that it has there.
     Raises:
         StoreLocked: another process is ingesting. SchemaTooNew, StoreCorrupt, DiskFull, StoreError: as named.
     """
@@ -63,7 +66,8 @@ def open_writer(
         folder = own_folder or home
         own_folders = (str(folder.absolute()), str(folder.resolve()))
         db = open_database(home, "write", synchronous=synchronous)
-        return SqliteWriter(db, lock, domains or {}, own_folders, home)
+        given = GivenNumbers(numbers_of) if numbers_of is not None else None
+        return SqliteWriter(db, lock, domains or {}, own_folders, home, given)
     except BaseException:
         lock.release()
         raise
@@ -74,7 +78,7 @@ class SqliteWriter:
 
     def __init__(
         self, db: apsw.Connection, lock: IngestLock, domains: Mapping[str, str], own_folders: tuple[str, ...],
-        home: Path,
+        home: Path, given: GivenNumbers | None = None,
     ) -> None:  # fmt: skip
         self.touched: set[int] = set()
         """Numbers of the sessions of which something was written that can be told again: who adds a method that
@@ -86,6 +90,7 @@ class SqliteWriter:
         self._lock = lock
         self._domains = domains
         self._own_folders = own_folders
+        self._given = given
         self._names: dict[str, int] = {}
         self._lanes: dict[int, int] = {}
         self.distilled = SqliteDistilledWriter(db, self.touched)
@@ -117,6 +122,8 @@ class SqliteWriter:
                     self._db.set_busy_timeout(0)
                     self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
                 self._db.close()
+                if self._given is not None:
+                    self._given.close()
         finally:
             self._lock.release()
 
@@ -268,12 +275,14 @@ class SqliteWriter:
         db = self._db
         session = load_session(db, slice_.source.agent, part, observed_at)
         self.touched.add(session.number)
-        first_seq = session.next_seq
         had_rewinds = REWIND in session.kind_counts
+        given = self._given.of_session(session.uid) if self._given is not None else None
+        if given is not None:
+            session.next_seq = max(session.next_seq, given.next_seq)
         if not session.facts.is_internal and is_internal(session.facts, part.patch, self._own_folders):
             session.facts.is_internal = True
             self._disown(session, outcome)
-        intake = EventIntake(db, at, session, intern=self._intern, lane_of=self._lane_of)
+        intake = EventIntake(db, at, session, intern=self._intern, lane_of=self._lane_of, given=given)
         taken = intake.take(part, slice_.records)
         if part.usage and not at.adds_nothing:
             save_usage(db, session.number, part, keys=taken.keys, intern=self._intern)
@@ -284,8 +293,8 @@ class SqliteWriter:
             db.execute("INSERT OR IGNORE INTO session_source VALUES (?, ?)", (session.number, at.source))
         if self._may_be_undone(session, part, taken, had_rewinds=had_rewinds):
             mark_undone(db, session.number)
-        self._log_change(session, first_seq, taken)
-        outcome.new_events += taken.new_events
+        self._log_change(session, taken)
+        outcome.new_events += len(taken.new_keys)
         outcome.replays += taken.replays
         standing = self.short.settle(session, is_subagent=bool(session.facts.parent_session))
         match standing:
@@ -300,7 +309,7 @@ class SqliteWriter:
             case _:
                 assert_never(standing)
         outcome.stale_keys += taken.stale_keys
-        if taken.new_events or taken.changed:
+        if taken.new_keys or taken.changed:
             outcome.sessions.append(session.uid)
 
     def _may_be_undone(self, session: SessionRow, part: SessionPart, taken: Taken, *, had_rewinds: bool) -> bool:
@@ -321,9 +330,9 @@ class SqliteWriter:
         _log(self._db, session.number, _ranges(key & _SEQ_MASK for key in keys))
         outcome.stale_keys += keys
 
-    def _log_change(self, session: SessionRow, first_seq: int, taken: Taken) -> None:
-        if taken.new_events:
-            _log(self._db, session.number, [(first_seq, session.next_seq - 1)])
+    def _log_change(self, session: SessionRow, taken: Taken) -> None:
+        if taken.new_keys:
+            _log(self._db, session.number, _ranges(key & _SEQ_MASK for key in taken.new_keys))
         if taken.changed:
             _log(self._db, session.number, _ranges(key & _SEQ_MASK for key in taken.changed))
 

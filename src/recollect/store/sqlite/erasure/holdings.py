@@ -105,15 +105,15 @@ def _sessions(db: apsw.Connection, own: dict[int, _Own], large: dict[int, int]) 
     gone = _gone(db)
     rows: list[Any] = db.execute(
         "SELECT s.number, s.uid, s.agent, s.repo, s.analyzed_at, s.evicted_at, "
-        f"max(coalesce(s.ended_at, 0), coalesce(s.ingested_at, 0)), {COVERED}, "
+        f"coalesce(s.ended_at, s.started_at, s.discovered_at, 0), coalesce(s.ingested_at, 0), {COVERED}, "
         "EXISTS (SELECT 1 FROM pin WHERE session_uid IN (s.uid, s.root_uid)), coalesce(v.kept_bytes, 0) * v.is_whole, "
         "s.event_count FROM session s LEFT JOIN eviction v ON v.session_uid = s.uid ORDER BY s.uid"
     ).fetchall()
-    for number, uid, agent, repo, analyzed, evicted, last_at, is_covered, is_pinned, kept, events in rows:
+    for number, uid, agent, repo, analyzed, evicted, last_at, taken_at, is_covered, is_pinned, kept, events in rows:
         held = own.get(number, _Own(0, 0, ()))
         part = min(1.0, large.get(number, 0) / held.plain) if held.plain else 0.0
         yield Holding(
-            uid, agent, repo, analyzed, evicted, last_at, bool(is_covered), number in gone, bool(is_pinned),
+            uid, agent, repo, analyzed, evicted, last_at, taken_at, bool(is_covered), number in gone, bool(is_pinned),
             held.stored, max(0, texts.get(number, 0) - (kept or 0)), held.shared, int(held.stored * part), events,
         )  # fmt: skip
 

@@ -39,6 +39,7 @@ from recollect.store.sqlite.bits import (
 from recollect.store.sqlite.event_ids import pack_event_id
 from recollect.store.sqlite.writing.ledger import SliceContext
 from recollect.store.sqlite.writing.naming import SHA_BYTES, KnownEvent, Naming
+from recollect.store.sqlite.writing.numbers import SessionNumbers
 from recollect.store.sqlite.writing.own_calls import OwnCalls
 from recollect.store.sqlite.writing.session_rows import SessionRow
 from recollect.store.sqlite.writing.witnesses import Witnesses
@@ -52,15 +53,17 @@ _REFRESH = (
 _KEEP_FLAGS = (FLAG_REPLACED | FLAG_VIEW | FLAG_UNDONE) << FLAG_SHIFT
 _REPLACED = FLAG_REPLACED << FLAG_SHIFT
 _VIEW = FLAG_VIEW << FLAG_SHIFT
+_IN_SLICE = -1
+"""The block of an event that the slice itself brought, see `KnownEvent`."""
 
 
 class Taken(msgspec.Struct):
     """What one session part changed."""
 
-    new_events: int = 0
     replays: int = 0
     docs: list[IndexDoc] = []
     stale_keys: list[int] = []
+    new_keys: list[int] = []
     keys: list[int | None] = []
     """The key of each draft: of the event it became, or of the one that it repeats."""
     changed: list[int] = []
@@ -78,13 +81,17 @@ class EventIntake:
         *,
         intern: Callable[[str], int],
         lane_of: Callable[[int], int],
+        given: SessionNumbers | None = None,
     ) -> None:
+        """given: the numbers that the session's events have in the present database, where this one is made anew."""
         self._db = db
         self._at = at
         self._session = session
         self._intern = intern
         self._lane_of = lane_of
+        self._given = given
         self._base = session.number << SEQ_BITS
+        self._next_key = self._base + session.next_seq
         self._rows: list[list[Any]] = []
         self._drafts: list[EventDraft] = []
         self._refreshed: list[tuple[KnownEvent, EventDraft, int]] = []
@@ -94,7 +101,7 @@ class EventIntake:
         self._body_places: dict[int, tuple[int, int]] = {}
         self._own_entries: list[BlockEntry] = []
         self._frames: dict[int, list[BlockEntry]] = {}
-        self._out = Taken(docs=[], stale_keys=[], keys=[], changed=[])
+        self._out = Taken(docs=[], stale_keys=[], new_keys=[], keys=[], changed=[])
 
     def take(self, part: SessionPart, records: list[RecordPlace]) -> Taken:
         """Store a part's events and bodies and return what changed."""
@@ -117,7 +124,11 @@ class EventIntake:
         for key, by_key in sorted(self._replaced, key=_by_whom):  # the last to replace an event names itself
             self._hide(key, _REPLACED)
             self._db.execute("INSERT OR REPLACE INTO replacement VALUES (?, ?)", (key, by_key))
+        out.new_keys = [row[0] for row in self._rows]
+        new_keys = set(out.new_keys)
         for key in own.answered_before(self._base + self._session.next_seq):
+            if key in new_keys:
+                continue
             self._db.execute("UPDATE event SET bits = bits | ? WHERE key = ?", (OWN, key))
             out.stale_keys.append(key)
             out.changed.append(key)
@@ -126,8 +137,7 @@ class EventIntake:
         for key in witnesses.views(part.events, new, part.block):
             self._hide(key, _VIEW)
         self._collect_docs()
-        out.new_events = len(self._rows)
-        self._session.next_seq += len(self._rows)
+        self._session.next_seq = self._next_key - self._base
         return out
 
     def _sort_out(self, part: SessionPart, records: list[RecordPlace]) -> None:
@@ -139,9 +149,10 @@ class EventIntake:
         names = {d.event_id: pack_event_id(d.event_id) for d in part.events if d.event_id is not None}
         if not session.is_new:
             naming.look_up(part.events, names, records)
+        if self._given is not None:
+            self._given.look_up(naming.names_of(part.events, names, records))
         known, out_keys, rows, drafts = naming.known, self._out.keys, self._rows, self._drafts
         source, revision = at.source, at.revision
-        key = self._base + session.next_seq
         tools: dict[str, int | None] = {"": None}
         seen: dict[tuple[bytes, int], int] = {}
         firsts: dict[str | None, int] = {}
@@ -155,14 +166,17 @@ class EventIntake:
                 continue
             version = 0
             named = (name, draft.part)
-            if name in known or named in seen:
-                if named in seen:  # from here on it is an event like any other stored one
-                    known.setdefault(name, []).append(self._stored(rows[seen.pop(named)]))
-                version = self._version(known[name], draft, place, part)
+            if named in seen:  # from here on it is an event like any other stored one
+                known.setdefault(name, []).append(self._stored(rows[seen.pop(named)]))
+            same_name = known.get(name, ())
+            key = self._next_key if self._given is None else self._key(self._given, name, draft, place, same_name)
+            if same_name:
+                version = self._version(same_name, draft, place, part, key)
                 if version < 0:
                     if event_id is None:
-                        self._note_replay(known[name], place)
+                        self._note_replay(same_name, place)
                     continue
+            self._next_key = max(self._next_key, key + 1)
             bits = _bits_of(draft)
             if draft.text_sha:
                 bits |= self._say(draft.text_sha, key)
@@ -183,15 +197,24 @@ class EventIntake:
             )  # fmt: skip
             drafts.append(draft)
             out_keys.append(key)
-            key += 1
+
+    def _key(
+        self, given: SessionNumbers, name: bytes, draft: EventDraft, place: RecordPlace, same_name: Iterable[KnownEvent]
+    ) -> int:
+        """Return the key of an event where it is new: the one that it has in the present database, else the next."""
+        taken = {event.key - self._base for event in same_name}
+        seq = given.find(name, draft.part, place.sha256[:SHA_BYTES], taken)
+        return self._next_key if seq is None else self._base + seq
 
     @staticmethod
     def _stored(row: list[Any]) -> KnownEvent:
         """Return a row of this slice as an event that is known."""
-        return KnownEvent(row[2], row[3], row[12], row[7], row[8], row[9], row[0], row[4], -1, row[16])
+        return KnownEvent(row[2], row[3], row[12], row[7], row[8], row[9], row[0], row[4], _IN_SLICE, row[16])
 
-    def _version(self, known: list[KnownEvent], draft: EventDraft, place: RecordPlace, part: SessionPart) -> int:
-        """Return the version under which a draft is new, or -1 when it is a replay.
+    def _version(
+        self, known: Iterable[KnownEvent], draft: EventDraft, place: RecordPlace, part: SessionPart, key: int
+    ) -> int:
+        """Return the version under which a draft is new, with the key, or -1 when it is a replay.
 
         A replay has the bytes of a stored record, or says what the newest version says: a document that is rewritten
         holds most of its events in records that changed for another reason.
@@ -200,7 +223,6 @@ class EventIntake:
         stored = [e for e in known if e.part == draft.part]
         if not stored:
             return 0
-        first = self._base + self._session.next_seq
         newest = max(stored, key=lambda e: e.version)
         at = self._at
         # The last state of a thing, read again: what it was long ago can be what it is now.
@@ -210,7 +232,7 @@ class EventIntake:
             if same.sha == sha or (same is newest and self._at.lane > self._lane_of(same.source)):
                 self._out.replays += 1
                 self._out.keys.append(same.key)
-                is_own = same.source == at.source and same.sha == sha and same.key < first
+                is_own = same.source == at.source and same.sha == sha and same.block != _IN_SLICE
                 if at.is_refreshing and is_own and not same.bits & EVICTED:
                     self._refreshed.append((same, draft, len(self._out.keys) - 1))
                 return -1
@@ -220,7 +242,7 @@ class EventIntake:
             self._out.replays += 1
             self._out.keys.append(newest.key)
             return -1
-        self._replaced.append((newest.key, first + len(self._rows)))
+        self._replaced.append((newest.key, key))
         return newest.version + 1
 
     def _comparable(self, stored: list[KnownEvent], newest: KnownEvent) -> list[KnownEvent]:
@@ -237,7 +259,7 @@ class EventIntake:
             self._own_entries = decode_block(part.block)
         if stored.block == EVICTED_BLOCK:
             return content_key(self._own_entries[draft.body].body) == stored.entry
-        if stored.block < 0:
+        if stored.block == _IN_SLICE:
             body = self._own_entries[stored.entry].body
         else:
             frame = self._frames.get(stored.block)
@@ -249,7 +271,7 @@ class EventIntake:
             body = frame[stored.entry].body
         return is_same_content(body, self._own_entries[draft.body].body)
 
-    def _note_replay(self, known: list[KnownEvent], place: RecordPlace) -> None:
+    def _note_replay(self, known: Iterable[KnownEvent], place: RecordPlace) -> None:
         """Remember a record that repeats an event of another revision or source, for counting equal records."""
         at = self._at
         own = any(e.source == at.source and e.revision == at.revision and e.record == place.index for e in known)

@@ -59,11 +59,17 @@ class Naming:
 
     def look_up(self, drafts: Iterable[EventDraft], names: dict[str, bytes], records: list[RecordPlace]) -> None:
         """Fetch the stored events that share a name with a draft, in one query."""
-        wanted = set(names.values())
+        self._fetch(self.names_of(drafts, names, records))
+
+    def names_of(
+        self, drafts: Iterable[EventDraft], names: dict[str, bytes], records: list[RecordPlace]
+    ) -> set[bytes]:
+        """Return the names of drafts, as if no two of their records were equal."""
+        found = set(names.values())
         for draft in drafts:
             if draft.event_id is None:
-                wanted.add(self._first_name(records[draft.record].sha256))
-        self._fetch(wanted)
+                found.add(self._first_name(records[draft.record].sha256))
+        return found
 
     def of_record(self, ordinal: int, place: RecordPlace) -> bytes:
         """Return the stored name of a record without a native id. Call in record order."""
