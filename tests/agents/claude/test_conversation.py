@@ -115,7 +115,7 @@ def test_a_rewind_stands_before_the_turn_that_shows_it_and_leaves_its_parts_alon
 
 
 def test_an_edit_of_the_first_prompt_is_a_rewind_of_everything() -> None:
-    told = tell(user("first", "u-1"), assistant(said("One.")), user("better", "u-2"))
+    told = Told([user("first", "u-1"), assistant(said("One.")), user("better", "u-2")])
     assert (told.one("rewind").to_event, told.one("rewind").turns_dropped) == ("", 1)
     assert told.kinds[-2:] == ["rewind", "user_message"]
 

@@ -38,6 +38,7 @@ from recollect.store.sqlite.insights.light import (
 from recollect.store.sqlite.readers.events import EventReader, EventRow
 from recollect.store.sqlite.readers.filters import int_array
 from recollect.store.sqlite.readers.sessions import session_of_number
+from recollect.store.sqlite.writing.arrangements import arranged
 
 MAX_EVENTS = 60_000
 """Of a longer session its first and its last half of so many are read: about 1.2 kB each (design, section 10)."""
@@ -51,7 +52,8 @@ _PLACE = attrgetter("source_id", "revision", "offset_bytes")
 _NEWEST = 64
 """Events looked at from the end, to tell whether a session has ended."""
 _WORK = frozenset({"user_message", "assistant_message", "thinking", "tool_call", "tool_result", "file_edit"})
-_END_OF_SESSION = (1 << SEQ_BITS) - 1
+_SEQ = _END_OF_SESSION = (1 << SEQ_BITS) - 1
+_NO_LANE = (1 << 16, "")
 
 
 class SqliteSessionFeed:
@@ -243,12 +245,16 @@ class SqliteOfSession:
         first = self._reader.first_versions(number)
         if first:
             rows.sort(key=lambda row: (first.get(row[KEY], row[KEY]), row[KEY]))
-        return self._in_canonical_order(rows)
+        return self._in_canonical_order(rows, first, arranged(self._db, number))
 
-    def _in_canonical_order(self, rows: list[LightRow]) -> list[LightRow]:
-        """Put the events of several sources in an order that does not depend on which of them arrived first."""
-        numbers = {row[SOURCE] for row in rows}
-        if len(numbers) < 2:
+    def _in_canonical_order(
+        self, rows: list[LightRow], first_of: dict[int, int], order: dict[int, list[int]]
+    ) -> list[LightRow]:
+        """Put the events in an order that does not depend on what arrived first: that of each source, the best lane's
+        before others. first_of: the key of an event's first version. order: of sources in which the seqs don't tell it.
+        """
+        numbers = {row[SOURCE] for row in rows} | order.keys()
+        if len(numbers) < 2 and not order:
             return rows
         found: Iterable[Any] = self._db.execute(
             "SELECT number, lane, source_id FROM source WHERE number IN (SELECT value FROM carray(?))",
@@ -256,7 +262,15 @@ class SqliteOfSession:
         )
         lanes = {number: (lane, source_id) for number, lane, source_id in found}
         by_source: dict[int, list[LightRow]] = {}
-        for row in rows:
+        left = rows
+        for source in sorted(order, key=lambda number: lanes.get(number, _NO_LANE)):
+            places = {seq: place for place, seq in enumerate(order[source])}
+            found_at = [places.get(r[KEY] & _SEQ, places.get(first_of.get(r[KEY], r[KEY]) & _SEQ, -1)) for r in left]
+            own = sorted((place, i) for i, place in enumerate(found_at) if place >= 0)
+            if own:
+                by_source[source] = [left[i] for _, i in own]
+            left = [row for row, place in zip(left, found_at, strict=True) if place < 0]
+        for row in left:
             by_source.setdefault(row[SOURCE], []).append(row)
         first = {number: _rising(of)[0] for number, of in by_source.items()}
         ordered = sorted(by_source, key=lambda number: (lanes[number][0], first[number], lanes[number][1]))

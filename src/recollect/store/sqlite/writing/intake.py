@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any
 
 import apsw
@@ -36,6 +37,7 @@ from recollect.store.sqlite.bits import (
     STALE,
 )
 from recollect.store.sqlite.event_ids import pack_event_id
+from recollect.store.sqlite.writing.arrangements import Arrangement, Told, settle, taken_back
 from recollect.store.sqlite.writing.ledger import SliceContext
 from recollect.store.sqlite.writing.naming import SHA_BYTES, KnownEvent, Naming
 from recollect.store.sqlite.writing.own_calls import OwnCalls
@@ -84,6 +86,7 @@ class EventIntake:
         self._intern = intern
         self._lane_of = lane_of
         self._base = session.number << SEQ_BITS
+        self._has_foreign = False
         self._rows: list[list[Any]] = []
         self._drafts: list[EventDraft] = []
         self._refreshed: list[tuple[KnownEvent, EventDraft, int]] = []
@@ -101,6 +104,9 @@ class EventIntake:
         own = OwnCalls(self._db, self._session, self._at.source)
         own.mark(part.events)
         self._sort_out(part, records)
+        told = Told(part, out.keys, {row[0]: row for row in self._rows})
+        if not self._at.is_appended and not self._session.is_new:
+            settle(self._db, self._at, self._session, told)
         self._store_bodies(part)
         self._db.executemany(_INSERT, self._rows)
         if self._refreshed:
@@ -113,6 +119,7 @@ class EventIntake:
         for draft, row in zip(self._drafts, self._rows, strict=True):
             if draft.replaces is not None:
                 self._replace_named(draft.replaces, row[0])
+        self._arrange()
         for key, by_key in sorted(self._replaced, key=_by_whom):  # the last to replace an event names itself
             self._hide(key, _REPLACED)
             self._db.execute("INSERT OR REPLACE INTO replacement VALUES (?, ?)", (key, by_key))
@@ -159,8 +166,7 @@ class EventIntake:
                     known.setdefault(name, []).append(self._stored(rows[seen.pop(named)]))
                 version = self._version(known[name], draft, place, part)
                 if version < 0:
-                    if event_id is None:
-                        self._note_replay(known[name], place)
+                    self._note_replay(known[name], place, is_named=event_id is not None)
                     continue
             bits = _bits_of(draft)
             if draft.text_sha:
@@ -248,9 +254,12 @@ class EventIntake:
             body = frame[stored.entry].body
         return is_same_content(body, self._own_entries[draft.body].body)
 
-    def _note_replay(self, known: list[KnownEvent], place: RecordPlace) -> None:
+    def _note_replay(self, known: list[KnownEvent], place: RecordPlace, *, is_named: bool) -> None:
         """Remember a record that repeats an event of another revision or source, for counting equal records."""
         at = self._at
+        self._has_foreign |= known[0].source != at.source
+        if is_named:
+            return
         own = any(e.source == at.source and e.revision == at.revision and e.record == place.index for e in known)
         if not own:
             self._replayed.add((at.source, place.sha256[:SHA_BYTES], place.index))
@@ -274,6 +283,33 @@ class EventIntake:
             if 0 < other_lane < WITNESS_LANE:
                 self._hide(other_key, _VIEW)
         return 0
+
+    def _arrange(self) -> None:
+        """Remember the order in which the source tells the session, where the seqs don't say it."""
+        at, keys = self._at, [key for key in self._out.keys if key is not None]
+        if not keys or at.is_repeat or at.adds_nothing or at.lane >= WITNESS_LANE:
+            return
+        arrangement = Arrangement(self._db, self._session.number, at.source)
+        is_told_elsewhere = self._has_foreign and not at.is_appended
+        is_rising = all(one <= other for one, other in pairwise(keys))
+        if is_rising and not is_told_elsewhere and not arrangement.is_stored and (at.is_appended or at.revision == 1):
+            return
+        arrangement.take(keys, self._base + self._session.next_seq)
+        if at.is_entire and not at.is_appended:
+            for key, is_back in taken_back(self._db, self._base, arrangement.before, keys):
+                if is_back:
+                    self._show(key)
+                else:
+                    self._hide(key, FLAG_GONE << FLAG_SHIFT)
+
+    def _show(self, key: int) -> None:
+        """Show an event that was gone and is there again."""
+        bits: int = self._db.execute(
+            f"UPDATE event SET bits = bits & ~{FLAG_GONE << FLAG_SHIFT} WHERE key = ? RETURNING bits", (key,)
+        ).get
+        if not bits & HIDDEN:
+            self._session.count(bits & KIND_MASK, 1)
+        self._out.changed.append(key)
 
     def _hide(self, key: int, flag: int) -> None:
         """Set a hiding flag on a stored event, once."""
