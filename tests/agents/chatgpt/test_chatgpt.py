@@ -88,7 +88,7 @@ def test_an_edited_prompt_leaves_its_turns_behind():
         ("q2", "a", message("user", "Still wrong.")),
         ("new", "root", message("user", "Right.")),
     )
-    assert [d.payload for d in events if isinstance(d.payload, Rewind)] == [Rewind(turns_dropped=2)]
+    assert [d.payload for d in events if isinstance(d.payload, Rewind)] == [Rewind("start", 2)]
 
 
 def test_nodes_that_hang_on_nothing_or_on_each_other_are_not_lost():

@@ -6,6 +6,7 @@ import pytest
 
 from recollect.agents.claude.prompts import split_prompt
 from recollect.agents.claude.state import MAX_BACKUPS, MAX_BLOCKS, MAX_CALLS, MAX_TURNS
+from recollect.model.payloads import Rewind
 from tests.agents.claude.transcripts import (
     AT_US,
     OTHER,
@@ -105,10 +106,18 @@ def test_a_new_turn_on_an_older_record_is_a_rewind() -> None:
     assert (told.one("rewind").to_event, told.one("rewind").turns_dropped) == ("a-1", 1)
 
 
-def test_the_rewound_turns_own_part_is_the_same_as_without_the_other_branch() -> None:
+def test_a_rewind_stands_before_the_turn_that_shows_it_and_leaves_its_parts_alone() -> None:
     records = lines_of("rewound.jsonl")
     alone = Told([*records[:2], records[4]])
-    assert alone.drafts[-1] == Told(records).by_record[4][0]
+    rewind, turn = Told(records).by_record[4]
+    assert (type(rewind.payload), rewind.native_id) == (Rewind, "u-3/rewind")
+    assert alone.drafts[-1] == turn
+
+
+def test_an_edit_of_the_first_prompt_is_a_rewind_of_everything() -> None:
+    told = Told([user("first", "u-1"), assistant(said("One.")), user("better", "u-2")])
+    assert (told.one("rewind").to_event, told.one("rewind").turns_dropped) == ("", 1)
+    assert told.kinds[-2:] == ["rewind", "user_message"]
 
 
 def test_a_record_written_twice_is_no_rewind() -> None:
@@ -208,7 +217,7 @@ def test_the_tool_of_a_server_gives_a_call_and_a_result() -> None:
 
 
 def test_a_change_of_folder_and_branch_is_told_before_the_record_it_comes_with() -> None:
-    told = tell(user("go on", "u-1", cwd="/w/other", gitBranch="topic"))
+    told = tell(user("go on", "u-1", "a-1", cwd="/w/other", gitBranch="topic"))
     assert told.kinds == ["lifecycle", "lifecycle", "user_message"]
     assert (lifecycle(told, "cwd")[0].cwd, lifecycle(told, "branch")[0].branch) == ("/w/other", "topic")
 

@@ -225,16 +225,21 @@ def test_a_context_that_was_cut_or_cleared_is_a_compaction(kind):
     assert len(of(stream(event(kind)), Compaction)) == 1
 
 
-@pytest.mark.parametrize(("removed", "dropped"), [(3, 2), (2, 1)])
-def test_a_written_rewind_goes_by_the_revision_of_its_schema(removed, dropped):
+@pytest.mark.parametrize(("removed", "dropped", "kept"), [(3, 2, "u1"), (2, 1, "a")])
+def test_a_written_rewind_goes_by_the_revision_of_its_schema(removed, dropped, kept):
     back = event("session.snapshot_rewind", {"upToEventId": "u2", "eventsRemoved": removed}, "back")
     found = stream(user("One", "u1"), user("Two", "u2"), reply("Yes."), user("Three", "u3"), back)
-    assert [(r.to_event, r.turns_dropped) for r in of(found, Rewind)] == [("u2", dropped)]
+    assert [(r.to_event, r.turns_dropped) for r in of(found, Rewind)] == [(kept, dropped)]
 
 
-def test_a_rewind_that_lists_what_it_removed_drops_just_that():
+def test_a_rewind_that_lists_the_end_names_the_event_before_it():
+    back = event("session.snapshot_rewind", {"eventIds": ["u2", "x"]}, "back")
+    assert of(stream(user("One", "u1"), user("Two", "u2"), back), Rewind) == [Rewind("u1", 1)]
+
+
+def test_a_rewind_that_keeps_a_turn_behind_what_it_removed_does_not_say_what_it_undid():
     back = event("session.snapshot_rewind", {"eventIds": ["u1", "x"]}, "back")
-    assert [r.turns_dropped for r in of(stream(user("One", "u1"), user("Two", "u2"), back), Rewind)] == [1]
+    assert of(stream(user("One", "u1"), user("Two", "u2"), back), Rewind) == [Rewind()]
 
 
 def test_a_subagent_is_a_session_of_its_own():

@@ -196,12 +196,14 @@ def test_totals_of_the_composer_are_never_added() -> None:
 
 def test_a_message_that_the_composer_lists_no_more_was_rewound() -> None:
     rows = [
-        bubble("a1", 2, "One.", minute=1), bubble("a2", 2, "Oops.", minute=3), bubble("a3", 2, "Two.", minute=5),
-        bubble("u1", 1, "First.", minute=0), bubble("u2", 1, "Wrong turn.", minute=2),
-        bubble("u3", 1, "Second.", minute=4),
+        bubble("u1", 1, "First.", minute=0), bubble("a1", 2, "One.", minute=1),
+        bubble("u2", 1, "Wrong turn.", minute=2), bubble("a2", 2, "Oops.", minute=3),
+        bubble("u3", 1, "Second.", minute=4), bubble("a3", 2, "Two.", minute=5),
         composer("u1", "a1", "u3", "a3"),
     ]  # fmt: skip
-    assert Story(ide(), rows).one("rewind") == Rewind("a1", 1)
+    story = Story(ide(), rows)
+    assert story.one("rewind") == Rewind("a1", 1)
+    assert [d.follows for d in story.drafts if isinstance(d.payload, Rewind)] == ["a2"]
 
 
 def test_a_message_that_is_newer_than_all_listed_ones_proves_no_rewind() -> None:

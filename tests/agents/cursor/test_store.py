@@ -126,7 +126,7 @@ def test_a_list_without_the_end_of_the_one_before_is_a_rewind() -> None:
     story = Story(
         store(), [first, one, wrong, oops, list_blob(first, one, wrong, oops), second, list_blob(first, one, second)]
     )
-    assert story.one("rewind") == Rewind(story.ids("user_message")[0] or "", 1)
+    assert story.one("rewind") == Rewind(story.ids("assistant_message")[0] or "", 1)
 
 
 def test_a_list_without_the_middle_of_the_one_before_is_a_compaction() -> None:

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from recollect.agents.opencode.declare import FACTS, SESSION, TREE
 from recollect.model.payloads import Lifecycle, Rewind, SessionEnd, SessionStart, TokenUsage
-from tests.agents.opencode.rows import T0, drafts, of_session, payloads, session
+from tests.agents.opencode.rows import T0, Row, assistant, drafts, of_session, part, payloads, session, user
+
+
+def told(name: str, speaker: str, text: str) -> tuple[Row, Row]:
+    """Return a message and its text."""
+    message = user(name) if speaker == "user" else assistant(name)
+    return message, part("text", f"prt_{name}", name, text=text)
+
+
+def undone(**revert: str) -> Row:
+    """Return what stands behind the messages of a session that was undone."""
+    return "session", {"revert": revert}
 
 
 def test_a_session_names_its_folder_version_and_parent() -> None:
@@ -17,16 +28,28 @@ def test_a_fork_names_its_origin() -> None:
     assert of_session(SessionStart, fork_session_id="ses_o")[0].forked_from == "ses_o"
 
 
-def test_an_undo_is_a_rewind_to_the_message_it_names() -> None:
+def test_what_an_undo_says_beside_the_message_it_names_is_kept() -> None:
     given = drafts(session(revert={"messageID": "msg_3", "snapshot": "abc", "diff": "@@"}), role=SESSION)
-    assert [d.payload for d in given if d.native_id == "revert:msg_3"] == [Rewind(to_event="msg_3")]
     assert [d.payload.detail for d in given if d.native_id == "revert:msg_3/checkpoint"] == [
         {"snapshot": "abc", "diff": "@@"}
     ]
 
 
-def test_an_undo_within_a_message_names_the_part() -> None:
-    assert of_session(Rewind, revert={"messageID": "msg_3", "partID": "prt_9"}) == [Rewind(to_event="prt_9")]
+def test_an_undo_is_a_rewind_to_what_stands_before_the_first_message_it_hides() -> None:
+    talk = [*told("msg_1", "user", "First."), *told("msg_2", "assistant", "One."), *told("msg_3", "user", "Wrong.")]
+    given = drafts(*talk, undone(messageID="msg_3"))
+    assert [d.payload for d in given if isinstance(d.payload, Rewind)] == [Rewind("prt_msg_2")]
+
+
+def test_an_undo_within_a_message_keeps_the_parts_before() -> None:
+    talk = [*told("msg_1", "user", "First."), *told("msg_2", "assistant", "One.")]
+    given = drafts(*talk, undone(messageID="msg_2", partID="prt_msg_2"))
+    assert [d.payload for d in given if isinstance(d.payload, Rewind)] == [Rewind("msg_1")]
+
+
+def test_an_undo_of_what_is_not_known_says_no_more() -> None:
+    given = drafts(*told("msg_1", "user", "First."), undone(messageID="msg_9"))
+    assert [d.payload for d in given if isinstance(d.payload, Rewind)] == [Rewind()]
 
 
 def test_an_archived_session_has_ended() -> None:
@@ -64,6 +87,7 @@ def test_a_to_do_is_named_by_its_place() -> None:
 def test_no_table_or_column_of_credentials_or_permissions_is_declared() -> None:
     tables = [table for place in FACTS.places for table in place.tables]
     assert {table.name for table in tables} == {"message", "part", "session_message", "session", "session_v2", "todo"}
-    assert all("permission" in table.exclude for table in tables if table.name in ("session", "session_v2"))
+    sessions = [table for table in tables if table.name in ("session", "session_v2")]
+    assert all("permission" in table.exclude or table.only == ("revert",) for table in sessions)
     patterns = [p for place in FACTS.places for p in (*place.patterns, *(m.pattern for m in place.members))]
     assert not any("auth" in pattern for pattern in patterns)

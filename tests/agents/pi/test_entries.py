@@ -75,7 +75,7 @@ def test_a_return_to_an_abandoned_branch_is_a_rewind_too() -> None:
         message("a1", None, "user", "First."), said("a2", "a1", "One."), message("a3", "a1", "user", "Other."),
         said("a4", "a2", "Back."),
     ]  # fmt: skip
-    assert payloads(Rewind, *values) == [Rewind("a1", 0), Rewind("a2", 1)]
+    assert payloads(Rewind, *values) == [Rewind("a1", 0), Rewind("a3/rewind", 1)]
 
 
 def test_labels_and_settings_that_hang_elsewhere_are_no_rewind() -> None:

@@ -78,7 +78,7 @@ def _see_turn(reading: Reading) -> None:
     Evidence: format notes: Claude Code, "rewind / branch".
     """
     parent, child = reading.parent_id or "", reading.native_id
-    if child is None or reading.is_sidechain or not _is_turn(reading):
+    if child is None or "parentUuid" not in reading.record or reading.is_sidechain or not _is_turn(reading):
         return
     turn = Turn(mark(parent), mark(child), reading.state.newest)
     earlier = next((i for i, t in enumerate(reading.turns) if t.parent == turn.parent), None)

@@ -2,7 +2,8 @@
 
 Ids and times in it are made anew with every save, so they only say who hangs on whom within one document. An entry
 that the messages hold too is passed over. Any other is a branch that was left (marked as a sidechain), which belongs
-behind the message that it hangs on, or, where the messages begin with a summary, what stood before it. Evidence: format notes: CodeWhale; reference: recall and MCP, 5.4.
+behind the message that it hangs on, or, where the messages begin with a summary, what stood before it.
+Evidence: format notes: CodeWhale; reference: recall and MCP, 5.4.
 """
 
 from __future__ import annotations

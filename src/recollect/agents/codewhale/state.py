@@ -33,7 +33,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 class Abandoned(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """A branch that was left: the entry it hangs on, the names of the first and the last event of its newest message."""
+    """A branch that was left: the entry it hangs on, the first and the last event of its newest message."""
 
     parent: int
     name: str

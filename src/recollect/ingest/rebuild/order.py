@@ -70,4 +70,3 @@ class SliceTurns:
                 return
             self._next = None
             yield one
-

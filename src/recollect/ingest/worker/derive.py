@@ -408,13 +408,14 @@ class Deriver:
             for event, ordinal in self._indexed:
                 event.docs = docs[ordinal]
         sessions = []
+        is_undated = self._adapter.facts.capabilities.timestamps == "no"
         for native_id, part in self._parts.items():
             if part.follows:
                 self._reorder(part)
             part.patch.started_at, part.patch.ended_at = part.started, part.ended
             counts = {KINDS[i]: n for i, n in enumerate(part.kinds) if n}
             block = encode_block(part.entries)
-            sessions.append(SessionPart(native_id, part.patch, part.events, block, part.usage, counts))
+            sessions.append(SessionPart(native_id, part.patch, part.events, block, part.usage, counts, is_undated))
         return Derived(
             self._places,
             sessions,

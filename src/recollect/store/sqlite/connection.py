@@ -15,7 +15,7 @@ from recollect.paths import DATABASE_NAME
 
 APPLICATION_ID = 0x5245_434C
 """`RECL`: tells `file` and other tools whose database this is."""
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 """How many migrations there are. They themselves are loaded where one is to be run: a hook never does."""
 PAGE_BYTES = 4096
 BUSY_TIMEOUT_MS = 5_000

@@ -11,6 +11,7 @@ from typing import Any, Final
 import apsw
 
 from recollect.store.keys import SEQ_BITS
+from recollect.store.sqlite.writing.arrangements import arranged
 
 LightRow = tuple[
     int, bytes, int, int, int | None, int, int, int, int, int, int, bytes, int | bytes | None, int, int, str | None
@@ -21,6 +22,8 @@ TS: Final = 4
 SOURCE: Final = 6
 LENGTH: Final = 10
 """Places in a `LightRow`."""
+_SEQ: Final = (1 << SEQ_BITS) - 1
+_NO_LANE: Final = (1 << 16, "")
 
 
 def rows_of(db: apsw.Connection, keys: tuple[int, int], condition: str, order: str = "ORDER BY key") -> list[LightRow]:
@@ -51,17 +54,16 @@ def in_canonical_order(db: apsw.Connection, number: int, rows: list[LightRow]) -
     first = first_versions(db, number)
     if first:
         rows = sorted(rows, key=lambda row: (first.get(row[KEY], row[KEY]), row[KEY]))
-    numbers = {row[SOURCE] for row in rows}
-    if len(numbers) < 2:
+    order = arranged(db, number)
+    numbers = {row[SOURCE] for row in rows} | order.keys()
+    if len(numbers) < 2 and not order:
         return rows
     found: Iterable[Any] = db.execute(
         "SELECT number, lane, source_id FROM source WHERE number IN (SELECT value FROM carray(?))",
         (apsw.carray(array("q", numbers)),),
     )
     lanes = {number: (lane, source_id) for number, lane, source_id in found}
-    by_source: dict[int, list[LightRow]] = {}
-    for row in rows:
-        by_source.setdefault(row[SOURCE], []).append(row)
+    by_source = _by_source(rows, first, order, lanes)
     begins = {number: _rising(of)[0] for number, of in by_source.items()}
     ordered = sorted(by_source, key=lambda number: (lanes[number][0], begins[number], lanes[number][1]))
     base = by_source[ordered[0]]
@@ -72,6 +74,25 @@ def in_canonical_order(db: apsw.Connection, number: int, rows: list[LightRow]) -
             placed.append((bisect_right(times, ts) - 1, rank, place, row))
     placed.sort(key=lambda item: item[:3])
     return [row for *_, row in placed]
+
+
+def _by_source(
+    rows: list[LightRow], first: dict[int, int], order: dict[int, list[int]], lanes: dict[int, tuple[int, str]]
+) -> dict[int, list[LightRow]]:
+    """Return the rows by the source that tells where they stand, each in its order. order: of the sources in which the
+    seqs don't tell it. first: the key of an event's first version."""
+    found: dict[int, list[LightRow]] = {}
+    left = rows
+    for source in sorted(order, key=lambda number: lanes.get(number, _NO_LANE)):
+        places = {seq: place for place, seq in enumerate(order[source])}
+        at = [places.get(r[KEY] & _SEQ, places.get(first.get(r[KEY], r[KEY]) & _SEQ, -1)) for r in left]
+        own = sorted((place, i) for i, place in enumerate(at) if place >= 0)
+        if own:
+            found[source] = [left[i] for _, i in own]
+        left = [row for row, place in zip(left, at, strict=True) if place < 0]
+    for row in left:
+        found.setdefault(row[SOURCE], []).append(row)
+    return found
 
 
 def _rising(rows: list[LightRow]) -> list[int]:

@@ -318,7 +318,7 @@ class SqliteWriter:
         if not (had_rewinds or REWIND in session.kind_counts):
             return False
         is_told = bool(taken.changed) or any(KINDS[event.kind] == REWIND for event in part.events)
-        return is_told or (bool(taken.new_events) and has_several_sources(self._db, session.number))
+        return is_told or (bool(taken.new_keys) and has_several_sources(self._db, session.number))
 
     def _disown(self, session: SessionRow, outcome: WriteOutcome) -> None:
         """What is stored of a session that turns out to be one of ours leaves the index."""

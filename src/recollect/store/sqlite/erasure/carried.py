@@ -29,6 +29,7 @@ _COPIES = (
     f"INSERT INTO own_call SELECT c.* FROM {_CARRIED} JOIN old.own_call c ON c.session = carried.number",
     f"INSERT INTO usage SELECT u.* FROM {_CARRIED} JOIN old.usage u ON u.session = carried.number",
     "INSERT INTO usage_shared SELECT * FROM old.usage_shared WHERE dedupe IN (SELECT dedupe FROM main.usage)",
+    f"INSERT INTO arrangement SELECT a.* FROM {_CARRIED} JOIN old.arrangement a ON a.session = carried.number",
     f"INSERT INTO session_source SELECT l.* FROM {_CARRIED} JOIN old.session_source l ON l.session = carried.number",
     "INSERT INTO source SELECT * FROM old.source WHERE number IN "
     "(SELECT source FROM main.session_source UNION SELECT source FROM main.event "

@@ -128,7 +128,8 @@ class SqliteForgetting:
             keys = [key for (key,) in db.execute("SELECT key FROM event WHERE key BETWEEN ? AND ? ORDER BY key", span)]
             for table in ("event", "replacement", "block"):
                 db.execute(f"DELETE FROM {table} WHERE key BETWEEN ? AND ?", span)
-            for table in ("said", "own_call", "usage", "session_source", "change", "waiting", "unindexed"):
+            tables = ("said", "own_call", "usage", "session_source", "change", "waiting", "unindexed", "arrangement")
+            for table in tables:
                 db.execute(f"DELETE FROM {table} WHERE session = ?", (number,))
             db.execute("DELETE FROM session WHERE number = ?", (number,))
             self._touched.add(number)
@@ -151,7 +152,7 @@ class SqliteForgetting:
             )
             for table in (
                 "revision", "defect", "defect_count", "redaction_count", "drift", "observation", "hole", "replayed",
-                "session_source", "blob",
+                "session_source", "blob", "arrangement",
             ):  # fmt: skip
                 db.execute(f"DELETE FROM {table} WHERE source = ?", (number,))
             db.execute("DELETE FROM source WHERE number = ?", (number,))

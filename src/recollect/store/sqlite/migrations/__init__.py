@@ -10,6 +10,7 @@ from recollect.store.sqlite.migrations import (
     m0005_distilled,
     m0006_holes_and_tombstones,
     m0007_learned,
+    m0008_arrangements,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -20,6 +21,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     m0005_distilled.STATEMENTS,
     m0006_holes_and_tombstones.STATEMENTS,
     m0007_learned.STATEMENTS,
+    m0008_arrangements.STATEMENTS,
 )
 """Each is a tuple of single SQL statements; its position + 1 is the schema version that it makes."""
 

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import apsw
@@ -37,6 +38,7 @@ from recollect.store.sqlite.bits import (
     STALE,
 )
 from recollect.store.sqlite.event_ids import pack_event_id
+from recollect.store.sqlite.writing.arrangements import Arrangement, Told, settle, taken_back
 from recollect.store.sqlite.writing.ledger import SliceContext
 from recollect.store.sqlite.writing.naming import SHA_BYTES, KnownEvent, Naming
 from recollect.store.sqlite.writing.numbers import SessionNumbers
@@ -92,6 +94,7 @@ class EventIntake:
         self._given = given
         self._base = session.number << SEQ_BITS
         self._next_key = self._base + session.next_seq
+        self._has_foreign = False
         self._rows: list[list[Any]] = []
         self._drafts: list[EventDraft] = []
         self._refreshed: list[tuple[KnownEvent, EventDraft, int]] = []
@@ -109,6 +112,9 @@ class EventIntake:
         own = OwnCalls(self._db, self._session, self._at.source)
         own.mark(part.events)
         self._sort_out(part, records)
+        told = Told(part, out.keys, {row[0]: row for row in self._rows})
+        if not self._at.is_appended and not self._session.is_new:
+            settle(self._db, self._at, self._session, told)
         self._store_bodies(part)
         self._db.executemany(_INSERT, self._rows)
         if self._refreshed:
@@ -121,6 +127,7 @@ class EventIntake:
         for draft, row in zip(self._drafts, self._rows, strict=True):
             if draft.replaces is not None:
                 self._replace_named(draft.replaces, row[0])
+        self._arrange()
         for key, by_key in sorted(self._replaced, key=_by_whom):  # the last to replace an event names itself
             self._hide(key, _REPLACED)
             self._db.execute("INSERT OR REPLACE INTO replacement VALUES (?, ?)", (key, by_key))
@@ -156,7 +163,6 @@ class EventIntake:
         tools: dict[str, int | None] = {"": None}
         seen: dict[tuple[bytes, int], int] = {}
         firsts: dict[str | None, int] = {}
-        parent: int | bytes | None
         for draft in part.events:
             event_id, parent_id, tool = draft.event_id, draft.parent_id, draft.tool
             place = records[draft.record]
@@ -173,8 +179,7 @@ class EventIntake:
             if same_name:
                 version = self._version(same_name, draft, place, part, key)
                 if version < 0:
-                    if event_id is None:
-                        self._note_replay(same_name, place)
+                    self._note_replay(same_name, place, is_named=event_id is not None)
                     continue
             self._next_key = max(self._next_key, key + 1)
             bits = _bits_of(draft)
@@ -183,11 +188,7 @@ class EventIntake:
             if tool not in tools:
                 tools[tool] = self._intern(tool)
             seen[named] = len(rows)
-            if parent_id is None:
-                parent = None
-            else:
-                first = firsts.get(parent_id)
-                parent = pack_event_id(parent_id) if first is None else key - first
+            parent = None if parent_id is None else _parent(parent_id, firsts.get(parent_id), key)
             firsts.setdefault(event_id, key)
             rows.append(
                 [
@@ -271,9 +272,12 @@ class EventIntake:
             body = frame[stored.entry].body
         return is_same_content(body, self._own_entries[draft.body].body)
 
-    def _note_replay(self, known: Iterable[KnownEvent], place: RecordPlace) -> None:
+    def _note_replay(self, known: Sequence[KnownEvent], place: RecordPlace, *, is_named: bool) -> None:
         """Remember a record that repeats an event of another revision or source, for counting equal records."""
         at = self._at
+        self._has_foreign |= known[0].source != at.source
+        if is_named:
+            return
         own = any(e.source == at.source and e.revision == at.revision and e.record == place.index for e in known)
         if not own:
             self._replayed.add((at.source, place.sha256[:SHA_BYTES], place.index))
@@ -297,6 +301,33 @@ class EventIntake:
             if 0 < other_lane < WITNESS_LANE:
                 self._hide(other_key, _VIEW)
         return 0
+
+    def _arrange(self) -> None:
+        """Remember the order in which the source tells the session, where the seqs don't say it."""
+        at, keys = self._at, [key for key in self._out.keys if key is not None]
+        if not keys or at.is_repeat or at.adds_nothing or at.lane >= WITNESS_LANE:
+            return
+        arrangement = Arrangement(self._db, self._session.number, at.source)
+        is_told_elsewhere = self._has_foreign and not at.is_appended
+        is_rising = all(one <= other for one, other in pairwise(keys))
+        if is_rising and not is_told_elsewhere and not arrangement.is_stored and (at.is_appended or at.revision == 1):
+            return
+        arrangement.take(keys, self._base + self._session.next_seq)
+        if at.is_entire and not at.is_appended:
+            for key, is_back in taken_back(self._db, self._base, arrangement.before, keys):
+                if is_back:
+                    self._show(key)
+                else:
+                    self._hide(key, FLAG_GONE << FLAG_SHIFT)
+
+    def _show(self, key: int) -> None:
+        """Show an event that was gone and is there again."""
+        bits: int = self._db.execute(
+            f"UPDATE event SET bits = bits & ~{FLAG_GONE << FLAG_SHIFT} WHERE key = ? RETURNING bits", (key,)
+        ).get
+        if not bits & HIDDEN:
+            self._session.count(bits & KIND_MASK, 1)
+        self._out.changed.append(key)
 
     def _hide(self, key: int, flag: int) -> None:
         """Set a hiding flag on a stored event, once."""
@@ -398,6 +429,11 @@ class EventIntake:
         session.next_block += len(frames)
         places = [(number + i, entry) for i, frame in enumerate(frames) for entry in range(frame.entry_count)]
         return places[skip:]
+
+
+def _parent(parent_id: str, first: int | None, key: int) -> int | bytes:
+    """Return how a row names its parent: by how far before it stands, where the slice holds it, else by its id."""
+    return pack_event_id(parent_id) if first is None else key - first
 
 
 def _bits_of(draft: EventDraft) -> int:

@@ -57,6 +57,8 @@ class SliceContext(NamedTuple):
     """True: one thing may stand in many records of a revision, each a newer version; else in one."""
     adds_nothing: bool = False
     """True: what is not known is left out, see `SliceResult.is_partial`."""
+    is_entire: bool = False
+    """True: the slice is the whole of its revision."""
 
 
 def source_row(values: Sequence[Any]) -> SourceRow:
@@ -125,7 +127,10 @@ def enter_slice(db: apsw.Connection, slice_: SliceResult, observed_at: int) -> S
     if found is not None and source.revision > found[1]:
         db.execute("DELETE FROM replayed WHERE source = ?", (number,))
     adds_nothing = is_refreshing and slice_.is_partial
-    return SliceContext(number, source.revision, source.lane, False, is_refreshing, is_appended, adds_nothing)
+    is_entire = slice_.from_bytes == 0 and slice_.is_last
+    return SliceContext(
+        number, source.revision, source.lane, False, is_refreshing, is_appended, adds_nothing, is_entire
+    )
 
 
 def save_chunks(db: apsw.Connection, at: SliceContext, slice_: SliceResult, places: Sequence[ChunkPlace]) -> None:
