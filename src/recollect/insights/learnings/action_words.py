@@ -21,7 +21,8 @@ _FILLERS: Final = frozenset(
     "the a an this that these those it its and also then please pls plz later soon next time now today tomorrow week"
     " session i i'm i've ive ve m s we we've you us me my our your should must need needs have has had to-do todo todos"
     " fixme remember remind urgent urgently asap important immediately away critical blocker blocking high priority"
-    " prio let's still just is are was were be been finally der die das den dem des ein eine einen es und auch dann bitte"
+    " prio let's still just is are was were be been finally der die das den dem des ein eine einen"
+    " es und auch dann bitte"
     " noch später bald morgen heute wir ich du muss müssen soll sollen sollte sollten dringend wichtig sofort unbedingt"
     " umgehend kritisch erinnere mich daran mal ist sind wurde wurden werden habe hab haben wird".split()
 )
