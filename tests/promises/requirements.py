@@ -248,6 +248,30 @@ REQUIREMENTS = (
         ),
     ),
     Requirement(
+        "honest.what_was_said",
+        "What is told as the user's makes sense by itself, was said by the user, and holds everywhere only where it was"
+        " said so.",
+        (
+            "insights/learnings/extraction/test_spoken.py::test_what_makes_no_sense_by_itself_is_not_learned",
+            "insights/learnings/extraction/test_spoken.py::test_others_words_and_mails_are_not_the_users",
+            "insights/learnings/extraction/test_spoken.py"
+            "::test_a_preference_holds_everywhere_only_where_it_is_said_so",
+            "insights/languages/test_phrasings.py::test_what_is_turned_down_is_never_taken",
+            "recall/context/test_learned.py"
+            "::test_one_sentence_that_gave_a_learning_or_an_action_and_a_decision_is_told_once",
+        ),
+    ),
+    Requirement(
+        "honest.done",
+        "An action ends when it is told done, and nothing else ends it; in other words it is the same one.",
+        (
+            "insights/learnings/test_closing.py"
+            "::test_done_closes_the_action_that_it_names_however_it_was_put_and_no_other",
+            "insights/learnings/test_settling.py::test_an_action_in_other_words_is_the_same_with_more_evidence",
+            "insights/learnings/test_settling.py::test_another_action_stays_another_one",
+        ),
+    ),
+    Requirement(
         "honest.health",
         "Every check of `doctor` can fail, and does when what it looks at is not well.",
         ("promises/test_honest.py::test_every_check_of_doctor_can_fail",),
