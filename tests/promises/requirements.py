@@ -254,8 +254,7 @@ REQUIREMENTS = (
         (
             "insights/learnings/extraction/test_spoken.py::test_what_makes_no_sense_by_itself_is_not_learned",
             "insights/learnings/extraction/test_spoken.py::test_others_words_and_mails_are_not_the_users",
-            "insights/learnings/extraction/test_spoken.py"
-            "::test_a_preference_holds_everywhere_only_where_it_is_said_so",
+            "insights/learnings/extraction/test_spoken.py::test_a_preference_holds_everywhere_only_where_it_is_said_so",
             "insights/languages/test_phrasings.py::test_what_is_turned_down_is_never_taken",
             "recall/context/test_learned.py"
             "::test_one_sentence_that_gave_a_learning_or_an_action_and_a_decision_is_told_once",
