@@ -257,6 +257,26 @@ REQUIREMENTS = (
             "surfaces/undone/test_undone.py::test_a_decision_of_an_abandoned_branch_is_undone_and_what_it_superseded_holds",
             "surfaces/undone/test_undone.py::test_undone_events_are_marked_wherever_they_are_shown",
             "surfaces/undone/test_undone.py::test_no_decision_of_an_abandoned_branch_is_bound",
+        "honest.what_was_said",
+        "What is told as the user's makes sense by itself, was said by the user, and holds everywhere only where it was"
+        " said so.",
+        (
+            "insights/learnings/extraction/test_spoken.py::test_what_makes_no_sense_by_itself_is_not_learned",
+            "insights/learnings/extraction/test_spoken.py::test_others_words_and_mails_are_not_the_users",
+            "insights/learnings/extraction/test_spoken.py::test_a_preference_holds_everywhere_only_where_it_is_said_so",
+            "insights/languages/test_phrasings.py::test_what_is_turned_down_is_never_taken",
+            "recall/context/test_learned.py"
+            "::test_one_sentence_that_gave_a_learning_or_an_action_and_a_decision_is_told_once",
+        ),
+    ),
+    Requirement(
+        "honest.done",
+        "An action ends when it is told done, and nothing else ends it; in other words it is the same one.",
+        (
+            "insights/learnings/test_closing.py"
+            "::test_done_closes_the_action_that_it_names_however_it_was_put_and_no_other",
+            "insights/learnings/test_settling.py::test_an_action_in_other_words_is_the_same_with_more_evidence",
+            "insights/learnings/test_settling.py::test_another_action_stays_another_one",
         ),
     ),
     Requirement(

@@ -389,7 +389,9 @@ class _Circumstances:
 
     def _holds(self, rule: PackRule, match: re.Match[str]) -> bool:
         """Whether no negator and no condition stands before the match in its clause."""
-        if "reported" not in rule.allow and is_said_by_others(self._low, self.sentence, match.span(), self.words):
+        if "reported" not in rule.allow and any(
+            is_said_by_others(self._low, self.sentence, match.span(), words) for words in self._heard
+        ):
             return False
         clause = max(self._clauses.start_of(match.start()), match.start() - _NEGATED_CHARACTERS)
         if clause == match.start():
@@ -422,6 +424,11 @@ class _Circumstances:
         ):
             return True
         return any(words.begins("questions", low, at, end) for at in self._clauses.first)
+
+    @cached_property
+    def _heard(self) -> tuple[Words, ...]:
+        """The languages that the message may be written in: "Use Redis, said Bob" reads well in two."""
+        return tuple(words_of(code) for code in languages(self._places.said.low))
 
     @cached_property
     def _supposed(self) -> int:

@@ -25,17 +25,23 @@ def names_something(text: str, words: Words) -> int:
 def points_outside(text: str, words: Words) -> bool:
     """Whether a text points at something that it does not name before: "it needs Docker", "never commit them"."""
     names = 0
-    tokens = _WORD.findall(lower(text))
+    low = lower(text)
+    found = list(_WORD.finditer(low))
+    tokens = [word[0] for word in found]
     verbs, determiners = _listed(words, "verbs"), _listed(words, "articles") - _listed(words, "vague")
+    is_telling = False
     for place, word in enumerate(tokens):
         after = tokens[place + 1] if place + 1 < len(tokens) else ""
         is_pointing = word in _listed(words, "pointers") or (
             word in _listed(words, "pointing_alone") and (not after or not _is_telling(after, words))
         )
-        if is_pointing and not names:
+        # What stands right before it is mostly the verb whose object it is: "fix it".
+        is_object = is_telling and place > 0 and low[found[place - 1].end() : found[place].start()].isspace()
+        if is_pointing and names <= is_object:
             return True
         is_verb = word in verbs and (not place or tokens[place - 1] not in determiners)
-        names += _is_telling(word, words) and not is_verb
+        is_telling = _is_telling(word, words) and not is_verb
+        names += is_telling
     return False
 
 

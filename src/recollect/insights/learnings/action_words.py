@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from recollect.insights.learnings.identity import normalised
@@ -21,7 +22,8 @@ _FILLERS: Final = frozenset(
     "the a an this that these those it its and also then please pls plz later soon next time now today tomorrow week"
     " session i i'm i've ive ve m s we we've you us me my our your should must need needs have has had to-do todo todos"
     " fixme remember remind urgent urgently asap important immediately away critical blocker blocking high priority"
-    " prio let's still just is are was were be been finally der die das den dem des ein eine einen es und auch dann bitte"
+    " prio let's still just is are was were be been finally der die das den dem des ein eine einen"
+    " es und auch dann bitte"
     " noch später bald morgen heute wir ich du muss müssen soll sollen sollte sollten dringend wichtig sofort unbedingt"
     " umgehend kritisch erinnere mich daran mal ist sind wurde wurden werden habe hab haben wird".split()
 )
@@ -30,7 +32,14 @@ _ENDED: Final = frozenset(
     "finished completed fixed resolved implemented added removed updated merged released shipped deployed umgesetzt"
     " behoben hinzugefügt entfernt aktualisiert".split()
 )
-"""Verbs that say of anything that it is done; alone, they don't say of what."""
+"""Verbs that say of anything that it is done."""
+_OF_ANYTHING: Final = frozenset(
+    "finish complet fix resolv implement add remov updat umsetz beheb hinzufüg entfern aktualisier".split()
+)
+"""Stems of those that by themselves don't tell of what."""
+_DETERMINERS: Final = frozenset(
+    "the a an this that these those any all each every der die das den dem ein eine".split()
+)
 _AGREEING: Final = frozenset("already ok okay yes ja yep great successfully schon gerade bereits jetzt x".split())
 _JOINING: Final = frozenset(
     "for of in on at to from into with by as für von auf aus zu mit im am zum zur in an per up".split()
@@ -77,7 +86,9 @@ def worded(text: str) -> Worded:
     telling = _without_opening([word for word in words if word not in _FILLERS and word not in _AGREEING])
     return Worded(
         tuple(_stem(word) for word in telling if word not in _DONE),
-        frozenset(_stem(word) for word in telling if _is_past(word)),
+        frozenset(
+            _stem(word) for before, word in pairwise(("", *words)) if _is_past(word) and before not in _DETERMINERS
+        ),
         any(word in _DONE or word in _ENDED for word in words) or text.lstrip(" -*").lower().startswith("[x]"),
     )
 
@@ -134,7 +145,8 @@ def names_action(action: Worded, said: Worded) -> bool:
 
 def is_bare(said: Worded) -> str:
     """Return the one verb of words that say nothing but that something was done ("rotated."), "" for others."""
-    return said.stems[0] if len(said.stems) == 1 and said.past == {said.stems[0]} and not said.says_done else ""
+    verb = said.stems[0] if len(said.stems) == 1 and said.past == {said.stems[0]} else ""
+    return "" if verb in _OF_ANYTHING else verb
 
 
 _OTHERS: Final = frozenset(

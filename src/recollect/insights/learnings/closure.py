@@ -1,9 +1,9 @@
 """Which pending actions a session shows to be done. Pure.
 
 Careful: an action that stays too long is one line too many, one that goes too soon is forgotten. Four things count, in
-a later turn than the one that asked for it: the command that the action names in backticks ended well; a commit with just
-the action's words was made; a sentence of the user or the assistant says with the action's words, and of nothing else,
-that it is done; or the user says no more than its verb ("rotated") where that can mean one action only.
+a later turn than the one that asked for it: the command that the action names in backticks ended well; a commit with
+just the action's words was made; a sentence of the user or the assistant says with the action's words, and of nothing
+else, that it is done; or the user says no more than its verb ("rotated") where that can mean one action only.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _CODE = re.compile(r"`([^`\n]{2,200})`")
 _NOT_DONE = re.compile(
     r"\b(?:not|never|isn't|wasn't|hasn't|todo|still|yet|should|must|need|needs|will|would|going to|later|if|when"
     r"|whether|once|until|before|after|tr(?:y|ied|ying)|fail\w*|couldn't|can't|cannot|almost|nearly|partly|partially|half|said"
-    r"|says|thinks|claims|supposed|last (?:week|month|year|time)|years? ago|months? ago|who|why|how|undo|undid|revert\w*"
+    r"|says|thinks|claims|supposed|last (?:week|month|year|time)|years? ago|months? ago|who|why|how"
+    r"|undo|undid|revert\w*"
     r"|again|nicht|noch|kein|keine|sollte|sollten|muss|müssen|werde|wird|später|wenn|sobald|bis|ob|bevor|nachdem|fast|beinahe"
     r"|teilweise|halb|versucht|gescheitert|sagt|sagte|meint|meinte|angeblich|letzte\w* (?:woche|monat|jahr|mal))\b"
     r"|\?|n't\b",

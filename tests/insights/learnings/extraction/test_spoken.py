@@ -82,7 +82,8 @@ def test_remember_that_takes_the_sentence_before() -> None:
     "text",
     [
         "Remember that please.", "this for next time", "I prefer the second one", "I prefer that.",
-        "Keep that in mind.", "Never do that again.", "Always run it.", "No, use the other one.", "Don't use it in production.",
+        "Keep that in mind.", "Never do that again.", "Always run it.", "No, use the other one.",
+        "Don't use it in production.",
         "remind me about that tomorrow", "It needs Docker 26, remember that.", "always do it like this",
         "Merk dir das bitte.", "Ich bevorzuge das zweite.", "Mach das immer so.", "Nein, nimm das andere.",
     ],

@@ -84,7 +84,8 @@ def _spoken(observed: Observed, reading: Reading) -> Iterator[Draft]:
 
 def _meant(said: Said, event: Event, earlier: tuple[Event | None, Event | None], reading: Reading) -> Draft | None:
     """Return what "remember that" means where the message says nothing else: what the user stated in the message
-    before, else what the assistant answered. Its words stay whose they are; None where neither, or both, state one thing."""
+    before, else what the assistant answered; the words stay whose they are. None where neither, or both, state
+    something."""
     stated: list[tuple[Event, Author, str, bool]] = []
     for message, author in zip(earlier, _AUTHORS, strict=True):
         text = without_own_blocks(getattr(message.payload, "text", "")) if message is not None else ""

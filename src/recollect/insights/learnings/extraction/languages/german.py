@@ -38,7 +38,8 @@ GERMAN: Final = Language(
             0.8,
             ("merk", "behalt", "vergiss", "denk", "notier"),
             r"(?:und )?(?:bitte )?(?:merke? dir (?:bitte )?(?:das|dies)|behalte? (?:dir )?(?:bitte )?(?:das|dies)"
-            r"(?: bitte)? im (?:kopf|hinterkopf|gedächtnis)|vergiss (?:bitte )?(?:das|es) nicht|denke? (?:bitte )?dara?n"
+            r"(?: bitte)? im (?:kopf|hinterkopf|gedächtnis)|vergiss (?:bitte )?(?:das|es) nicht"
+            r"|denke? (?:bitte )?dara?n"
             r"|notiere? dir (?:bitte )?das)"
             r"(?: bitte)?(?: für (?:später|die zukunft|das nächste mal|nächstes mal))?(?: bitte)?[.!]*$",
             with_before=True,
