@@ -213,16 +213,53 @@ def test_the_digest_tells_how_the_branch_ended_that_was_kept(story: Story) -> No
     assert digest.cost.turns == 3, "what was spent was spent"
 
 
-def test_an_undone_first_prompt_is_not_what_a_session_is_called(story: Story) -> None:
-    session = story.claude()
-    session.user("Use Redis for everything.", parentUuid=None)
-    session.assistant("I do.")
-    session.user("Use SQLite for everything.", parentUuid=None)
-    session.assistant("I do.")
-    stored = story.learned().session(session.uid)
-    marks = {event.summary: event.is_undone for event in story.world.memory.events(session.uid)}
-    if marks["Use Redis for everything."]:
-        assert stored.title == "Use SQLite for everything."
+def test_an_undone_first_prompt_is_not_what_a_session_is_called(world: World) -> None:
+    session = world.codex()
+    session.turn("Use Redis for everything.", "I do.")
+    world.memory.sync()
+    assert world.memory.session(session.uid).title == "Use Redis for everything."
+    session.line("event_msg", {"type": "thread_rolled_back", "num_turns": 1})
+    session.turn("Use SQLite for everything.", "I do.")
+    world.memory.sync()
+    assert world.memory.session(session.uid).title == "Use SQLite for everything."
+
+
+def test_the_same_words_said_again_are_a_hit_that_holds(world: World) -> None:
+    session = world.codex()
+    session.turn("Start with the parser.", "Yes.")
+    session.turn("Move the tokenizer into a crate of its own.", "Which name?")
+    session.line("event_msg", {"type": "thread_rolled_back", "num_turns": 1})
+    session.turn("Move the tokenizer into a crate of its own.", "I call it lexis.")
+    hits = world.memory.search("tokenizer crate", limit=10).hits
+    assert [(hit.kind, hit.is_undone) for hit in hits if "tokenizer" in hit.snippet] == [("user_message", False)]
+
+
+def test_a_prompt_is_not_answered_with_what_was_undone(story: Story) -> None:
+    abandoned(story)
+    memory = story.learned()
+    asked = "moved the cache to Redis with a redis client library"
+    assert any(hit.is_undone for hit in memory.search(asked).hits)
+    said = memory.context(cwd=str(story.repo), event="prompt", prompt=asked).text
+    assert "I moved the cache" not in said
+
+
+def test_what_a_branch_within_a_branch_said_is_undone_with_it(world: World) -> None:
+    session = world.codex()
+    session.turn("Remember that the staging port is 7001.", "Noted.")
+    session.turn("Remember that the staging port is 7002.", "Noted.")
+    session.turn("Remember that the staging port is 7003.", "Noted.")
+    session.line("event_msg", {"type": "thread_rolled_back", "num_turns": 1})
+    session.turn("Remember that the staging port is 7004.", "Noted.")
+    session.line("event_msg", {"type": "thread_rolled_back", "num_turns": 2})
+    session.turn("Go on.", "I do.")
+    world.memory.sync()
+    states = {one.text: one.state for one in world.memory.learn.learnings()}
+    assert states == {
+        "the staging port is 7001.": "active",
+        "the staging port is 7002.": "undone",
+        "the staging port is 7003.": "undone",
+        "the staging port is 7004.": "undone",
+    }
 
 
 def test_episodes_do_not_cross_a_rewind(story: Story) -> None:
