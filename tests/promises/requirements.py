@@ -257,6 +257,18 @@ REQUIREMENTS = (
             "surfaces/undone/test_undone.py::test_a_decision_of_an_abandoned_branch_is_undone_and_what_it_superseded_holds",
             "surfaces/undone/test_undone.py::test_undone_events_are_marked_wherever_they_are_shown",
             "surfaces/undone/test_undone.py::test_no_decision_of_an_abandoned_branch_is_bound",
+        ),
+    ),
+    Requirement(
+        "honest.histories",
+        "Of forty known histories of six agents nothing false is stated, and what is so is stated.",
+        (
+            "truth/test_truth.py::test_nothing_is_stated_that_is_not_so",
+            "truth/test_truth.py::test_what_is_so_is_stated",
+            "truth/test_truth.py::test_nothing_of_one_repository_is_told_in_another",
+        ),
+    ),
+    Requirement(
         "honest.what_was_said",
         "What is told as the user's makes sense by itself, was said by the user, and holds everywhere only where it was"
         " said so.",

@@ -60,7 +60,7 @@ class TransactionalWriter(NamedTuple):
     distilled: DistilledWriter
     transaction: Callable[[], AbstractContextManager[None]]
     related: Callable[[str], None]
-    """Told inside the transaction that the decisions of a repository were related: what is learned there may not hold."""
+    """Told inside the transaction that a repository's decisions were related: what was learned there may hold no more."""
 
 
 class Helpers(NamedTuple):

@@ -111,7 +111,8 @@ def related(
     Of facts and patterns that say the same but for numbers the newest holds (versions, ports). A correction "X, not Y"
     supersedes an older learning that says Y of the same; one that says nothing else, any that says to use Y. Of actions
     that ask for the same in other words the first holds, with what is known of all. Of pending actions the most urgent,
-    newest `most_actions` stay. What a person decided supersedes what they asked for before. decisions: of the repository.
+    newest `most_actions` stay. What a person decided supersedes what they asked for before. decisions: of the
+    repository.
     is_free: whether no person said of a learning what is to become
     of it.
     """
