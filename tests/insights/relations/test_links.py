@@ -237,3 +237,11 @@ def test_of_several_decisions_for_one_place_a_change_supersedes_only_the_newest(
     second = decision("a", 2, "tokio", statement="Use tokio in the gateway.", record=1)
     change = decision("a", 3, "smol", statement="Actually, switch to smol in the gateway.", record=2)
     assert told(relate(first, second, change)) == {(change.id, "supersedes", second.id)}
+
+
+def test_a_change_of_mind_in_the_next_message_supersedes_within_one_conversation() -> None:
+    first = decision("a", 1, "argon2", statement="Use argon2 in the auth module.", conversation="one")
+    change = decision(
+        "a", 1, "scrypt", statement="Actually, use scrypt in the auth module.", record=1, conversation="one"
+    )
+    assert told(relate(first, change)) == {(change.id, "supersedes", first.id)}

@@ -111,10 +111,10 @@ def _is_replaced(older: Stance, newer: Stance) -> bool:
 
 
 def _link(topic: _Topic, one: Stance, other: Stance, roots: Mapping[str, str]) -> Link | None:
-    if not _may_meet(one, other, roots):
-        return None
     order = is_before(one.decision, other.decision)
     older, newer = (other, one) if order is False else (one, other)
+    if not _may_meet(older, newer, roots):
+        return None
     features = _features(topic, older, newer)
     confidence = min(100, sum(features.values()))
     if confidence < THRESHOLD:
@@ -141,7 +141,9 @@ def _times(*stances: Stance) -> list[int]:
 def _may_meet(one: Stance, other: Stance, roots: Mapping[str, str]) -> bool:
     """Say whether both could hold at one place: not what one message said or answered, nor what is for other files."""
     a, b = one.decision, other.decision
-    if a.id == b.id or (a.conversation and a.conversation == b.conversation):
+    if a.id == b.id:
+        return False
+    if a.conversation and a.conversation == b.conversation and not other.is_change:
         return False
     if not _events(a).isdisjoint(_events(b)):
         return False
