@@ -41,8 +41,8 @@ def undone(steps: Iterable[Step]) -> list[bool]:
     """Return for each event of a session, in canonical order, whether a rewind left it behind. Linear.
 
     A rewind to an event of a branch that was left goes back to that branch: what was said in it up to there holds
-    again. Events of the rewind's own record that stand before it belong to the new branch: so an earlier parser of Claude
-    Code told an edited prompt, and what was evicted since stays as it told it.
+    again. Events of the rewind's own record that stand before it belong to the new branch: an earlier parser of Claude
+    Code told an edited prompt so, and what was evicted since stays as it told it.
     """
     line = _Line()
     for step in steps:
