@@ -42,7 +42,7 @@ def undone(steps: Iterable[Step]) -> list[bool]:
 
     A rewind to an event of a branch that was left goes back to that branch: what was said in it up to there holds
     again. Events of the rewind's own record that stand before it belong to the new branch: an earlier parser of Claude
-    Code told an edited prompt, and what was evicted since stays as it told it.
+    Code told an edited prompt so, and what was evicted since stays as it told it.
     """
     line = _Line()
     for step in steps:

@@ -291,7 +291,7 @@ class SqliteWriter:
         else:
             save_session(db, session, part, domains=self._domains, observed_at=observed_at)
             db.execute("INSERT OR IGNORE INTO session_source VALUES (?, ?)", (session.number, at.source))
-        if self._may_be_undone(session, part, taken, had_rewinds=had_rewinds):
+        if (had_rewinds or REWIND in session.kind_counts) and self._may_be_undone(session, part, at, taken):
             mark_undone(db, session.number)
         self._log_change(session, taken)
         outcome.new_events += len(taken.new_keys)
@@ -312,13 +312,13 @@ class SqliteWriter:
         if taken.new_keys or taken.changed:
             outcome.sessions.append(session.uid)
 
-    def _may_be_undone(self, session: SessionRow, part: SessionPart, taken: Taken, *, had_rewinds: bool) -> bool:
+    def _may_be_undone(self, session: SessionRow, part: SessionPart, at: SliceContext, taken: Taken) -> bool:
         """Tell whether a part can change what rewinds of its session left behind: it brings one, changes what was
         there, or its events may stand before others that are stored."""
-        if not (had_rewinds or REWIND in session.kind_counts):
-            return False
-        is_told = bool(taken.changed) or any(KINDS[event.kind] == REWIND for event in part.events)
-        return is_told or (bool(taken.new_keys) and has_several_sources(self._db, session.number))
+        if taken.changed or any(KINDS[event.kind] == REWIND for event in part.events):
+            return True
+        is_first = at.is_appended and at.revision == 1  # of a rewritten source anything may stand anywhere
+        return not is_first or has_several_sources(self._db, session.number)
 
     def _disown(self, session: SessionRow, outcome: WriteOutcome) -> None:
         """What is stored of a session that turns out to be one of ours leaves the index."""
