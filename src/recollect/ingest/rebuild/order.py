@@ -86,4 +86,3 @@ class _Turns:
                 return
             self._next = None
             yield one
-

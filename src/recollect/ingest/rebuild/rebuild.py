@@ -90,9 +90,7 @@ def rebuild_all(
         is_all = is_all_there_is(home, archive)
         damaged = {} if is_all else {one.source_id: one for one in known_damage(home.folder, archive).sources}
         carried = carry_over(home.folder, new.folder, damaged)
-        writer = open_writer(
-            new.folder, domains=config.repos.domains, own_folder=home.folder, numbers_of=home.folder
-        )
+        writer = open_writer(new.folder, domains=config.repos.domains, own_folder=home.folder, numbers_of=home.folder)
         index = IndexWriterSet.open(new.index)
         try:
             ingester = Ingester(

@@ -24,8 +24,8 @@ from recollect.errors import KeyUnavailable
 from recollect.index.vectors.embed import LOCK_NAME
 from recollect.ingest.damage import opens
 from recollect.ingest.ingester import Ingester, Sinks
-from recollect.ingest.rebuild.rebuild import rebuild_index_of
 from recollect.ingest.rebuild.order import in_turns
+from recollect.ingest.rebuild.rebuild import rebuild_index_of
 from recollect.ingest.rebuild.slices import Revision, Slice, slices_of
 from recollect.ingest.report import AgentSync, SyncReport
 from recollect.ingest.worker.timings import StageTimer

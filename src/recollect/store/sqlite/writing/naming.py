@@ -61,9 +61,7 @@ class Naming:
         """Fetch the stored events that share a name with a draft, in one query."""
         self._fetch(self.names_of(drafts, names, records))
 
-    def names_of(
-        self, drafts: Iterable[EventDraft], names: dict[str, bytes], records: list[RecordPlace]
-    ) -> set[bytes]:
+    def names_of(self, drafts: Iterable[EventDraft], names: dict[str, bytes], records: list[RecordPlace]) -> set[bytes]:
         """Return the names of drafts, as if no two of their records were equal."""
         found = set(names.values())
         for draft in drafts:
