@@ -10,10 +10,10 @@ class Holding(NamedTuple):
     """One session. Times in UTC microseconds.
 
     is_covered: there is a digest that takes account of its last record. last_at: when it was last active, by its own
-    last event; of one whose events have no time, when it was first seen. taken_at: when it was last taken in. is_gone: the agent has deleted what it was read from. archive_bytes: stored bytes of the
-    chunks that only it has. text_bytes: what its events say, as stored, without what was kept when it was evicted.
-    shared: chunks that others have too. large_bytes: about how much of `archive_bytes` large results and images are,
-    0 where that was not asked for.
+    last event; of one whose events have no time, when it was first seen. taken_at: when it was last taken in. is_gone:
+    the agent has deleted what it was read from. archive_bytes: stored bytes of the chunks that only it has. text_bytes:
+    what its events say, as stored, without what was kept when it was evicted. shared: chunks that others have too.
+    large_bytes: about how much of `archive_bytes` large results and images are, 0 where that was not asked for.
     """
 
     session_uid: str

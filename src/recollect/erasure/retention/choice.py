@@ -96,7 +96,7 @@ def _covered(session: Holding) -> bool:
 
 
 def age_order(session: Holding) -> tuple[int, str]:
-    """The order in which sessions go: the one that was active longest ago first, whenever it was taken in or analysed."""
+    """The order in which sessions go: first the one that was active longest ago, whenever it came or was analysed."""
     return session.last_at, session.session_uid
 
 

@@ -6,7 +6,7 @@ were taken in by turns; derived one after the other their events would get other
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 
@@ -14,20 +14,36 @@ from recollect.capture.records import is_appended
 from recollect.ingest.rebuild.slices import Revision, Slice
 
 
-def by_session(revisions: Iterable[Revision]) -> Iterator[list[Revision]]:
-    """Yield the revisions that have to do with one session together, in the order of first sight."""
+def in_turns(
+    revisions: Iterable[Revision], slices: Callable[[Revision], Iterator[Slice]]
+) -> Iterator[tuple[Revision, Slice]]:
+    """Yield the slices of revisions, session by session, those of one session in the order in which they were seen.
+
+    revisions: in the order of first sight. Those of one source come one after the other, whatever the clock said.
+    slices: called for each revision when its first turn comes.
+    """
+    for group in _by_session(revisions):
+        begun: dict[int, _Turns] = {}
+        for revision, to_bytes in _turns(group):
+            if id(revision) not in begun:
+                begun[id(revision)] = _Turns(slices(revision))
+            for one in begun[id(revision)].up_to(to_bytes):
+                yield revision, one
+
+
+def _by_session(revisions: Iterable[Revision]) -> list[list[Revision]]:
+    """Return the revisions that have to do with one session together."""
     groups: dict[tuple[str, str, str], list[Revision]] = {}
     for revision in revisions:
         row = revision.row
         groups.setdefault((row.agent, row.session, "" if row.session else row.source_id), []).append(revision)
-    yield from groups.values()
+    return list(groups.values())
 
 
-def in_turns(revisions: Sequence[Revision]) -> list[tuple[Revision, int | None]]:
-    """Return revisions of one session in the order in which they grew, each with the byte up to which it was seen then;
-    None: with all that it has. A revision that grew by turns with others gets its `cuts`.
+def _turns(revisions: Sequence[Revision]) -> list[tuple[Revision, int | None]]:
+    """Return revisions as they grew, each with the byte up to which it was seen then; None: with all that is left.
 
-    revisions: in the order of first sight. Those of one source come one after the other, whatever the clock said.
+    A revision that grew by turns with others gets its `cuts`.
     """
     if len(revisions) == 1:
         return [(revisions[0], None)]
@@ -54,7 +70,7 @@ def in_turns(revisions: Sequence[Revision]) -> list[tuple[Revision, int | None]]
     return found
 
 
-class SliceTurns:
+class _Turns:
     """The slices of one revision, taken in turns."""
 
     def __init__(self, slices: Iterator[Slice]) -> None:

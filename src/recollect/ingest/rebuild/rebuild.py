@@ -28,8 +28,8 @@ from recollect.index.writer import IndexWriterSet
 from recollect.ingest.damage import known_damage
 from recollect.ingest.ingester import Ingester, Sinks
 from recollect.ingest.rebuild.losses import damage_of, is_all_there_is
-from recollect.ingest.rebuild.order import SliceTurns, by_session, in_turns
-from recollect.ingest.rebuild.slices import Revision, slices_of
+from recollect.ingest.rebuild.order import in_turns
+from recollect.ingest.rebuild.slices import Revision, Slice, slices_of
 from recollect.ingest.report import AgentSync, SyncReport
 from recollect.ingest.worker.timings import StageTimer
 from recollect.ingest.worker.trail import next_revision, same_revision
@@ -221,23 +221,20 @@ def rederive(
     total = sum(place.plain for r in revisions for place, _ in r.chunks)
     done = 0
     trails: dict[str, bytes] = {}
-    for group in by_session(revisions):
-        begun: dict[tuple[str, int], SliceTurns] = {}
-        for revision, to_bytes in in_turns(group):
-            row = revision.row
-            turns = begun.get((row.source_id, row.revision))
-            if turns is None:
-                row.trail = next_revision(trails.get(row.source_id, b""))
-                slices = slices_of(archive, redactor, revision, forgotten=ingester.forgotten, lost=ingester.lost)
-                turns = begun[row.source_id, row.revision] = SliceTurns(slices)
-            for result, places in turns.up_to(to_bytes):
-                ingester.take_archived(result, places)
-                trails[row.source_id] = result.source.trail
-            if to_bytes is None:
-                done += sum(place.plain for place, _ in revision.chunks)
-                if progress is not None:
-                    progress(done, total)
+
+    def slices(revision: Revision) -> Iterator[Slice]:
+        revision.row.trail = next_revision(trails.get(revision.row.source_id, b""))
+        return slices_of(archive, redactor, revision, forgotten=ingester.forgotten, lost=ingester.lost)
+
+    for revision, (result, places) in in_turns(revisions, slices):
+        ingester.take_archived(result, places)
+        trails[revision.row.source_id] = result.source.trail
+        done += result.to_bytes - result.from_bytes
+        if progress is not None:
+            progress(done, total)
     ingester.flush()
+    if progress is not None:
+        progress(total, total)
 
 
 def rederive_stale(

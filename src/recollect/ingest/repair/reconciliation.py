@@ -5,6 +5,8 @@ Loaded only where they may differ, see `repair.healing.bring_together`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from recollect.agents.registry import adapters
@@ -22,8 +24,9 @@ from recollect.errors import KeyUnavailable
 from recollect.index.vectors.embed import LOCK_NAME
 from recollect.ingest.damage import opens
 from recollect.ingest.ingester import Ingester, Sinks
+from recollect.ingest.rebuild.order import in_turns
 from recollect.ingest.rebuild.rebuild import rebuild_index_of
-from recollect.ingest.rebuild.slices import Revision, slices_of
+from recollect.ingest.rebuild.slices import Revision, Slice, slices_of
 from recollect.ingest.report import AgentSync, SyncReport
 from recollect.ingest.worker.timings import StageTimer
 from recollect.ingest.worker.trail import next_revision, same_revision
@@ -222,23 +225,26 @@ def _derive(opened: Opened, behind: list[ArchivedRevision], privacy: PrivacyConf
     )
     redactor = redactor_of(opened.keys.marker_key, privacy)
     lost: list[str] = []
-    for revision in map(Revision.of, behind):
+
+    def slices(revision: Revision) -> Iterator[Slice]:
         row = rows.get(revision.row.source_id)
         if revision.row.agent not in known or (row is not None and row.revision > revision.row.revision):
-            continue
+            return iter(())
         there = [place for place, _ in revision.chunks if not place.is_hole]
         if there and not any(opens(archive, place) for place in there):
             lost.append(f"{revision.row.path} is in the archive's journal, and none of its bytes can be read")
-            continue
+            return iter(())
         if row is not None and row.revision == revision.row.revision:
             with writer.transaction():
                 writer.rewind(row.source_id)
             revision.row.trail = same_revision(row.trail)
         else:
             revision.row.trail = next_revision(row.trail if row is not None else b"")
-        for result, places in slices_of(archive, redactor, revision, forgotten=forgotten, lost=lost):
-            ingester.take_archived(result, places)
-            rows[result.source.source_id] = result.source
+        return slices_of(archive, redactor, revision, forgotten=forgotten, lost=lost)
+
+    for _revision, (result, places) in in_turns(map(Revision.of, behind), slices):
+        ingester.take_archived(result, places)
+        rows[result.source.source_id] = result.source
     ingester.flush()
     sessions = len(ingester.touched_sessions)
     if sessions:

@@ -42,6 +42,7 @@ from recollect.store.sqlite.audit import add_audit
 from recollect.store.sqlite.context_log import copy_authored
 from recollect.store.sqlite.erasure.written.removal import Keeping
 from recollect.store.sqlite.snapshots.snapshot import take_snapshot
+from recollect.store.sqlite.writing.numbers import begin_above
 from recollect.wire import RUN_FOLDER
 
 SHOWN_LOSSES = 100
@@ -110,6 +111,7 @@ def restore(memory: ClosableHome, source: Path, wish: RestoreWish) -> RestoreRep
             staged = stage(source, new, keys_of=memory.home / "keys", progress=wish.progress)
             is_ahead = _archive_is_ahead(staged)
             forgotten = _forget_again(memory, staged, notes)
+            begin_above(staged.folder, memory.home)
             lost = _lost(memory.home, new, notes)
             _may_replace(memory, staged, lost, wish)
             if not is_ahead:

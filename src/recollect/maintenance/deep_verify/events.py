@@ -33,9 +33,9 @@ def compare_events(
 ) -> tuple[PartCheck, PartCheck]:
     """Hold every session and every event of a store against those of one that was derived anew.
 
-    Events are found again by the record's name and their part, and their number in the session (`seq`) must be the same:
-    it is cited. Evicted sessions are skipped; of sources with holes what is there must be in the database, but what is
-    left may say less than when all of it was there.
+    Events are found again by the record's name and their part. Their number in the session (`seq`) must be the same,
+    because it is cited. Evicted sessions are skipped; of sources with holes what is there must be in the database, but
+    what is left may say less than when all of it was there.
     """
     cut = frozenset(row.source_id for row in present.ledgers() if row.holes)
     sessions, events = PartCheck("sessions"), PartCheck("events")

@@ -61,7 +61,8 @@ class OpenHome(Protocol):
 
 
 def verify_deep(memory: OpenHome, progress: Progress | None = None) -> tuple[DeepPart, ...]:
-    """Derive the database anew from the archive, beside, as a rebuild does, and compare; then index, vectors and digests with the store.
+    """Derive the database anew from the archive, beside, as a rebuild does, and compare; then index, vectors and
+    digests with the store.
 
     Nothing is taken in meanwhile: it holds the ingest lock. Needs the room of a second database.
 

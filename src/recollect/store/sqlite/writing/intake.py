@@ -149,15 +149,9 @@ class EventIntake:
 
     def _sort_out(self, part: SessionPart, records: list[RecordPlace]) -> None:
         """Decide for every draft: new event (a row), replay, or new version (a row, and the old one is replaced)."""
-        at, session = self._at, self._session
-        naming = Naming(
-            self._db, session=session.number, native_id=part.native_id, source=at.source, revision=at.revision
-        )
+        at = self._at
         names = {d.event_id: pack_event_id(d.event_id) for d in part.events if d.event_id is not None}
-        if not session.is_new:
-            naming.look_up(part.events, names, records)
-        if self._given is not None:
-            self._given.look_up(naming.names_of(part.events, names, records))
+        naming = self._naming(part, names, records)
         known, out_keys, rows, drafts = naming.known, self._out.keys, self._rows, self._drafts
         source, revision = at.source, at.revision
         tools: dict[str, int | None] = {"": None}
@@ -198,6 +192,18 @@ class EventIntake:
             )  # fmt: skip
             drafts.append(draft)
             out_keys.append(key)
+
+    def _naming(self, part: SessionPart, names: dict[str, bytes], records: list[RecordPlace]) -> Naming:
+        """Return what names events, with those that are stored and the numbers that are given looked up."""
+        at, session = self._at, self._session
+        naming = Naming(
+            self._db, session=session.number, native_id=part.native_id, source=at.source, revision=at.revision
+        )
+        if not session.is_new:
+            naming.look_up(part.events, names, records)
+        if self._given is not None:
+            self._given.look_up(naming.names_of(part.events, names, records))
+        return naming
 
     def _key(
         self, given: SessionNumbers, name: bytes, draft: EventDraft, place: RecordPlace, same_name: Iterable[KnownEvent]

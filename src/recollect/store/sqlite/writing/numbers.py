@@ -15,7 +15,7 @@ import apsw
 
 from recollect.errors import StoreError
 from recollect.store.ports import SEQ_BITS
-from recollect.store.sqlite.connection import has_database, open_database
+from recollect.store.sqlite.connection import has_database, open_database, store_errors
 from recollect.store.sqlite.writing.naming import ID_TAIL_BYTES
 
 _SEQ_MASK = (1 << SEQ_BITS) - 1
@@ -101,3 +101,25 @@ def _opened(home: Path) -> apsw.Connection | None:
         return open_database(home, "read") if has_database(home) else None
     except StoreError:
         return None
+
+
+def begin_above(home: Path, other: Path) -> None:
+    """Let new events of the sessions of a home get numbers above all that they were given in another home too.
+
+    A database that is missing or damaged tells of none. Raises StoreError and its kinds for the home itself.
+    """
+    given = _opened(other)
+    if given is None:
+        return
+    try:
+        known: list[Any] = given.execute("SELECT next_seq, uid FROM session").fetchall()
+    except (apsw.CorruptError, apsw.NotADBError):
+        return
+    finally:
+        given.close()
+    db = open_database(home, "write")
+    try:
+        with store_errors(), db:
+            db.executemany("UPDATE session SET next_seq = max(next_seq, ?) WHERE uid = ?", known)
+    finally:
+        db.close()
