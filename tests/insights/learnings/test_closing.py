@@ -148,6 +148,9 @@ def test_what_is_told_done_is_done(text: str, said: str) -> None:
         ("merge main into dev", "merged dev into main"),
         ("update the deprecated API page", "Please update the deprecated API page."),
         ("den alten Bucket löschen", "Der neue Bucket ist gelöscht."),
+        ("migrate the users table", "We have to get the users table migrated."),
+        ("call the bank", "The bank called me."),
+        ("close the ticket", "The closed ticket."),
     ],
 )
 def test_nothing_else_that_is_done_closes_it(text: str, said: str) -> None:

@@ -7,11 +7,18 @@ from functools import lru_cache
 from typing import Final
 
 from recollect.insights.language.projection import OPAQUE, lower
+from recollect.insights.language.reader import languages, words_of
 from recollect.insights.language.sentences import Words
 
 _WORD: Final = re.compile(rf"`[^`\n]+`|{OPAQUE}+|[^\W_](?:[\w'./:@#+-]*\w)?")
 _LEAST_LETTERS: Final = 4
 """Letters that words of a script without blanks must have beside those of the fixed lists."""
+
+
+def makes_sense(text: str) -> bool:
+    """Whether words make sense by themselves in the language that they are likeliest written in."""
+    code = next(iter(languages(lower(text))), "en")
+    return names_something(text, words_of(code)) > 0 and not points_outside(text, words_of(code))
 
 
 def names_something(text: str, words: Words) -> int:
@@ -46,9 +53,14 @@ def points_outside(text: str, words: Words) -> bool:
 
 
 def is_for_all(text: str, words: Words) -> bool:
-    """Whether words say that something holds in every repository."""
+    """Whether words say in a language that something holds in every repository."""
     low = lower(text)
     return words.has("for_user", low, 0, len(low)) is not None
+
+
+def is_for_all_in_any(text: str) -> bool:
+    """Whether words say so in any of the languages that they may be written in."""
+    return any(is_for_all(text, words_of(code)) for code in languages(lower(text)))
 
 
 def _is_telling(word: str, words: Words) -> bool:

@@ -25,7 +25,8 @@ from recollect.model.payloads import AssistantMessage, ToolCall, ToolResult, Use
 _CODE = re.compile(r"`([^`\n]{2,200})`")
 _NOT_DONE = re.compile(
     r"\b(?:not|never|isn't|wasn't|hasn't|todo|still|yet|should|must|need|needs|will|would|going to|later|if|when"
-    r"|whether|once|until|before|after|tr(?:y|ied|ying)|fail\w*|couldn't|can't|cannot|almost|nearly|partly|partially|half|said"
+    r"|have to|has to|had to|want to|wants to|being|\w+ed (?:me|us|him|her|them)|whether|once|until"
+    r"|before|after|tr(?:y|ied|ying)|fail\w*|couldn't|can't|cannot|almost|nearly|partly|partially|half|said"
     r"|says|thinks|claims|supposed|last (?:week|month|year|time)|years? ago|months? ago|who|why|how"
     r"|undo|undid|revert\w*"
     r"|again|nicht|noch|kein|keine|sollte|sollten|muss|müssen|werde|wird|später|wenn|sobald|bis|ob|bevor|nachdem|fast|beinahe"

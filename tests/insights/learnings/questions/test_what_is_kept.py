@@ -172,8 +172,17 @@ def test_a_path_is_one_that_was_shown_below_the_repository(path: str, place: tup
 
 
 def test_what_holds_for_a_person_names_no_repository() -> None:
-    learning = kept(scope="user", path="src/basket.py")
+    learning = kept(kind="fact", scope="user", path="src/basket.py")
     assert (learning.scope, learning.repo, learning.path) == ("user", "", "")
+
+
+def test_a_preference_that_was_not_said_to_hold_everywhere_holds_here() -> None:
+    learning = kept(scope="user")
+    assert (learning.scope, learning.repo) == ("repo", "shop")
+
+
+def test_what_makes_no_sense_by_itself_is_held_back() -> None:
+    assert kept(text="Always do it like this one.") == "it makes no sense by itself"
 
 
 def test_a_session_of_no_repository_teaches_nothing_of_one() -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from recollect.insights.language.substance import makes_sense
 from recollect.insights.learnings.extraction.candidates import Draft, Place, evidence_of
 from recollect.insights.learnings.extraction.observed import Observed
 from recollect.model.events import Event
@@ -84,4 +85,4 @@ def _items(lines: Sequence[str]) -> list[str]:
             else:
                 found.append(item["said"])
     plain = (re.sub(r"[*_`]{2,}", "", said).strip() for said in found)
-    return [said for said in plain if len(said) > 7 and not _NOTHING.match(said)]
+    return [said for said in plain if len(said) > 7 and not _NOTHING.match(said) and makes_sense(said)]

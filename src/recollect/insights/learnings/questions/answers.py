@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from recollect.endpoints.chat import ChatAnswer
+from recollect.insights.language.substance import is_for_all_in_any, makes_sense
 from recollect.insights.learnings.identity import LONGEST_TEXT, bounded, confidence_of, learning_id
 from recollect.insights.learnings.questions.batches import TurnBatch
 from recollect.insights.learnings.questions.excerpts import Excerpt
@@ -154,6 +155,9 @@ def _learning(raw: Any, batch: TurnBatch, extractor: str) -> Learning:
     if is_foreign:
         text = bounded(f"{text} ({worst} output: “{evidence[0].quote}”)")
     scope, path = _place(item, batch)
+    if item.kind == "preference" and scope == "user" and batch.session.repo:
+        # As of the rules' preferences: it holds everywhere only where the person said so.
+        scope = "user" if any(is_for_all_in_any(one.quote) for one in evidence) else "repo"
     repo = batch.session.repo if scope != "user" else ""
     features = _features(text, shown, evidence)
     return Learning(
@@ -210,6 +214,8 @@ def _text(item: _Item, author: Author) -> str:
         raise _Unusable("it names a secret's marker")
     if len(found.text) < _LEAST_TEXT_CHARS:
         raise _Unusable("hardly a text")
+    if not makes_sense(found.text):
+        raise _Unusable("it makes no sense by itself")
     return found.text
 
 
