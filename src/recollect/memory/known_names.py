@@ -49,8 +49,10 @@ class KnownNames:
             return self._slug(name)
         if field == "collection":
             name = self._spelled(field, name)
-        if self._is_known(field, name) or self._is_empty() or (
-            field == "repo" and any(_matches(name, own) for own in self._here())
+        if (
+            self._is_known(field, name)
+            or self._is_empty()
+            or (field == "repo" and any(_matches(name, own) for own in self._here()))
         ):
             return name
         raise self._unknown(field, name)
@@ -111,4 +113,3 @@ def nearest(name: str, known: Iterable[str]) -> tuple[str, ...]:
 def _matches(name: str, known: str) -> bool:
     wanted, folded = name.casefold(), known.casefold()
     return wanted[1:] == folded if wanted.startswith("=") else wanted in folded
-
