@@ -20,7 +20,7 @@ WRITES = {
     ("learnings", "add"),
 }  # fmt: skip
 """They may name a repository that nothing is known of yet."""
-ARGUMENTS = {("search",): ("webhook",), ("retro",): ("--since", "2026-01-01"), ("forget",): ("--yes",),
+ARGUMENTS = {("search",): ("webhook",), ("retro",): ("--since", "2026-01-01"),
              ("stats", "sessions"): ("--since", "2026-01-01")}  # fmt: skip
 
 
@@ -39,7 +39,7 @@ def with_option(name: str) -> Iterator[tuple[str, ...]]:
             yield words
 
 
-@pytest.mark.parametrize("command", sorted(set(with_option("--repo")) - WRITES), ids=" ".join)
+@pytest.mark.parametrize("command", sorted(set(with_option("--repo")) - WRITES - {("forget",)}), ids=" ".join)
 def test_every_verb_names_the_repository_that_is_nearest(
     command: tuple[str, ...], filled: Path, recollect: Recollect
 ) -> None:
@@ -121,6 +121,13 @@ def test_a_search_can_be_confined_to_a_collection(written: None, recollect: Reco
     hits = recollect("search", "queue collection:Pages", "--json").data["hits"]
     assert [hit["session_uid"] for hit in hits] == ["document:pages/notes.md"]
     assert recollect("search", "queue -collection:pages kind:document").code == 1
+
+
+def test_forget_says_that_it_knows_no_such_repository_and_may_run_again(written: None, recollect: Recollect) -> None:
+    for _ in range(2):
+        done = recollect("forget", "--repo", "shp-api", "--yes")
+        assert done.code == 1
+        assert "no repository called 'shp-api'; did you mean shop-api?" in done.out
 
 
 def test_an_unknown_name_is_an_error_in_json_too(filled: Path, recollect: Recollect) -> None:

@@ -42,8 +42,8 @@ UNKNOWN = {
     "agent:claud": "no agent called 'claud'; did you mean claude",
 }
 KNOWN = (
-    "repo:RECOLL", "repo:=Recollect", "repo:shop,recollect", "repo:=", "branch:mai", "tag:Release-2", "tool:Bash", "tool:shell",
-    "tool:websearch,image", "kind:user", "kind:edit", "agent:cc",
+    "repo:RECOLL", "repo:=Recollect", "repo:shop,recollect", "repo:=", "branch:mai", "tag:Release-2", "tool:Bash",
+    "tool:shell", "tool:websearch,image", "kind:user", "kind:edit", "agent:cc",
 )  # fmt: skip
 
 

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import difflib
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 import msgspec
 
 from recollect.errors import UnknownName
-from recollect.memory.recall import repositories_of
 from recollect.model.tools import TOOL_NAMES
 from recollect.store.ports import EventFilter, Reader
 
@@ -32,25 +31,16 @@ _NEAR = 3
 
 
 class KnownNames:
-    """Says which names there are, by the name of their filter in a query. Made for one question.
-
-    folders: where who asks works, by default where this process does. Its repository may be so new that nothing is
-    stored of it, which is no error.
-    """
+    """Says which names there are, by the name of their filter in a query. Made for one question."""
 
     def __init__(
-        self,
-        reader: Callable[[], Reader],
-        slug: Callable[[str], str],
-        *,
-        folders: Sequence[str] | None,
-        env: Mapping[str, str],
+        self, reader: Callable[[], Reader], slug: Callable[[str], str], here: Callable[[], Iterable[str]]
     ) -> None:
-        """slug: gives the slug of an agent by any of its names, or raises UnknownName."""
+        """slug: gives the slug of an agent by any of its names, or raises UnknownName. here: gives what the repository
+        may be called in which one works; it may be so new that nothing is stored of it, which is no error."""
         self._reader = reader
         self._slug = slug
-        self._folders = folders
-        self._env = env
+        self._here = here
         self._stored = cache(lambda field: reader().names(field))
 
     def __call__(self, field: str, name: str) -> str:
@@ -59,7 +49,11 @@ class KnownNames:
             return self._slug(name)
         if field == "collection":
             name = self._spelled(field, name)
-        if self._is_known(field, name) or self._is_empty() or (field == "repo" and self._is_here(name)):
+        if (
+            self._is_known(field, name)
+            or self._is_empty()
+            or (field == "repo" and any(_matches(name, own) for own in self._here()))
+        ):
             return name
         raise self._unknown(field, name)
 
@@ -97,15 +91,6 @@ class KnownNames:
         """Tell whether nothing is stored: then nothing found is the truth, whatever the name."""
         return not self._stored("agent") and not self._reader().entries.counts()
 
-    def _is_here(self, name: str) -> bool:
-        folders = self._folders
-        if folders is None:
-            try:
-                folders = (os.getcwd(),)
-            except OSError:  # it was removed
-                return False
-        return any(_matches(name, own) for folder in folders for own in repositories_of(folder, self._env))
-
     def _unknown(self, field: str, name: str) -> UnknownName:
         said = name.removeprefix("=")
         if field == "session":
@@ -116,12 +101,13 @@ class KnownNames:
 
 
 def nearest(name: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Return the names that are spelled like one, or like the last part of a path, the likest first."""
-    spelled = {one.casefold(): one for one in known if one}
+    """Return the names that are spelled like one, or like the last part of a path; then those of which a word is."""
+    whole = {one.casefold(): one for one in known if one}
+    words = {word: one for folded, one in whole.items() for word in re.split(r"[-_./ ]+", folded) if word}
     wanted = [name.casefold(), name.casefold().rstrip("/").rpartition("/")[2]]
-    near = [found for text in wanted for found in difflib.get_close_matches(text, spelled, _NEAR)]
-    near += [folded for folded in spelled if wanted[1] and wanted[1] in folded]
-    return tuple(dict.fromkeys(spelled[folded] for folded in near))[:_NEAR]
+    near = [one[found] for one in (whole, words) for text in wanted for found in difflib.get_close_matches(text, one)]
+    near += [whole[folded] for folded in whole if wanted[1] and wanted[1] in folded]
+    return tuple(dict.fromkeys(near))[:_NEAR]
 
 
 def _matches(name: str, known: str) -> bool:

@@ -306,7 +306,12 @@ class Memory(HoldsLearned):
         """Return what says which agents, repositories and the like there are. folders: as in `search`."""
         from recollect.memory.known_names import KnownNames
 
-        return KnownNames(self.reader, self._slug, folders=folders, env=self.env)
+        def here() -> Iterator[str]:
+            with suppress(OSError):  # the folder of this process was removed
+                for folder in (os.getcwd(),) if folders is None else folders:
+                    yield from self.recall.repositories(folder)
+
+        return KnownNames(self.reader, self._slug, here)
 
     def _slug(self, agent: str) -> str:
         return self.agents.slug(agent)  # made here: who names no agent loads no list of them

@@ -88,7 +88,9 @@ def test_what_lies_outside_the_span_does_not_count(desk: Desk) -> None:
     done = desk.run("retro", "--since", "2026-08-02T00:00Z", "--until", "2026-08-03T00:00Z", "--no-sync")
     assert (done.code, done.err) == (1, "")
     assert "nothing happened from" in done.out
-    assert "nothing happened in demo-none from" in desk.run("retro", *SPAN, "--repo", "demo-none", "--no-sync").out
+    later = ("--since", "2026-08-02T00:00Z", "--until", "2026-08-03T00:00Z", "--no-sync")
+    assert "nothing happened in shop from" in desk.run("retro", *later, "--repo", "shop").out
+    assert "no repository called 'shpo'; did you mean shop-api?" in desk.run("retro", *SPAN, "--repo", "shpo").err
 
 
 def test_an_empty_memory_is_said_to_be_empty(desk: Desk) -> None:

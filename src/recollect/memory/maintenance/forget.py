@@ -26,7 +26,7 @@ from recollect.erasure.reports import (
 )
 from recollect.erasure.repositories import is_of
 from recollect.erasure.selection import Archived, Choosing, Chosen, compiled
-from recollect.errors import RecollectError, StoreLocked, UsageError
+from recollect.errors import RecollectError, StoreLocked, UnknownName, UsageError
 from recollect.ingest.insights.distill import DistillReport
 from recollect.ingest.report import SyncReport
 from recollect.model.sessions import Session
@@ -80,8 +80,7 @@ class ForgettingFacet:
     def plan(self, selection: ForgetSelection, *, progress: StageProgress | None = None) -> ForgetReport:
         """Return what would be forgotten; nothing is changed but that what is new is taken in first, as any read does.
 
-        Raises UsageError where nothing is meant or a pattern is none, UnknownName for a session or a repository that is
-        not there,
+        Raises UsageError where nothing is meant or a pattern is none, UnknownName for a session that is not there,
         KeyUnavailable, StoreError, ArchiveError.
         """
         started = time.perf_counter()
@@ -100,8 +99,7 @@ class ForgettingFacet:
                 report = self._told(choosing.run(selection), reader, _written(stored, selection))
         finally:
             archive.close()
-        self._check_repo(selection, report)
-        report.notes += notes
+        report.notes += [*self._unknown(selection, report), *notes]
         report.seconds = time.perf_counter() - started
         return report
 
@@ -122,7 +120,7 @@ class ForgettingFacet:
                 report, again = _forget(opened, selection, progress or _untold)
         except StoreLocked as error:
             return ForgetReport("busy", notes=[*notes, str(error)])
-        self._check_repo(selection, report)
+        notes += self._unknown(selection, report)
         if report.records:
             notes += self._fresh()  # what is left of those sources is derived anew
         if again:
@@ -158,10 +156,15 @@ class ForgettingFacet:
             selection = msgspec.structs.replace(selection, session=self._memory.session(selection.session).session_uid)
         return selection
 
-    def _check_repo(self, selection: ForgetSelection, report: ForgetReport) -> None:
-        """Raise UnknownName where nothing was meant because no repository has the name. A pattern is no name."""
-        if report.state == "nothing" and selection.repo and not re.search(r"[/\\*?]", selection.repo):
+    def _unknown(self, selection: ForgetSelection, report: ForgetReport) -> list[str]:
+        """Say that nothing was meant because no repository has the name. No error: it may be forgotten already."""
+        if report.state != "nothing" or not selection.repo or re.search(r"[/\\*?]", selection.repo):
+            return []
+        try:
             self._memory.known_names().repository(selection.repo)
+        except UnknownName as unknown:
+            return [str(unknown)]
+        return []
 
     def _fresh(self) -> list[str]:
         try:
