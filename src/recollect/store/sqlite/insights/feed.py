@@ -7,7 +7,7 @@ import hashlib
 from bisect import bisect_right
 from collections.abc import Collection, Iterable
 from functools import partial
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -263,15 +263,20 @@ class SqliteOfSession:
         lanes = {number: (lane, source_id) for number, lane, source_id in found}
         by_source: dict[int, list[LightRow]] = {}
         left = rows
-        for source in sorted(order, key=lambda number: lanes.get(number, _NO_LANE)):
-            places = {seq: place for place, seq in enumerate(order[source])}
-            found_at = [places.get(r[KEY] & _SEQ, places.get(first_of.get(r[KEY], r[KEY]) & _SEQ, -1)) for r in left]
-            own = sorted((place, i) for i, place in enumerate(found_at) if place >= 0)
+        for source in sorted(numbers, key=lambda number: lanes.get(number, _NO_LANE)):
+            places = {seq: place for place, seq in enumerate(order.get(source, ()))}
+            own: list[tuple[int, LightRow]] = []
+            others: list[LightRow] = []
+            for row in left:
+                place = places.get(row[KEY] & _SEQ, places.get(first_of.get(row[KEY], row[KEY]) & _SEQ))
+                if place is not None or row[SOURCE] == source:
+                    own.append((len(places) if place is None else place, row))
+                else:
+                    others.append(row)
             if own:
-                by_source[source] = [left[i] for _, i in own]
-            left = [row for row, place in zip(left, found_at, strict=True) if place < 0]
-        for row in left:
-            by_source.setdefault(row[SOURCE], []).append(row)
+                own.sort(key=itemgetter(0))
+                by_source[source] = [row for _, row in own]
+            left = others
         first = {number: _rising(of)[0] for number, of in by_source.items()}
         ordered = sorted(by_source, key=lambda number: (lanes[number][0], first[number], lanes[number][1]))
         base = by_source[ordered[0]]
