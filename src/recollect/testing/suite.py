@@ -93,9 +93,7 @@ Meaning = Mapping[str, Mapping[str, object]]
 """What the sessions of a home come to, by uid and by what it is."""
 
 
-def check_growth(
-    fixture: Fixture, work: Path, meaning: Callable[[Path], Meaning] = lambda _home: {}
-) -> list[str]:
+def check_growth(fixture: Fixture, work: Path, meaning: Callable[[Path], Meaning] = lambda _home: {}) -> list[str]:
     """Let the fixture's files grow in pieces, a sync after each: what is remembered must be what one pass gives.
 
     Files of lines are cut anywhere; of documents that are rewritten, earlier saves are made: their arrays were shorter.
