@@ -15,7 +15,6 @@ import msgspec
 
 from recollect.agents.guard import RAISED
 from recollect.agents.registry import adapter as find_adapter
-from recollect.capture.records import split_of
 from recollect.config import AgentConfig, Config, FormatConfig
 from recollect.memory import Memory
 from recollect.model.events import Event
@@ -148,7 +147,7 @@ def _saved(data: bytes, container: str, part: float) -> bytes:
         return data
     if isinstance(document, list):
         return json.dumps(document[: max(1, int(len(document) * part))]).encode()
-    for path in split_of(container):
+    for path in filter(None, container.partition(":")[2].split(",")):  # the arrays that are split
         *above, last = path.split(".")
         holder = document
         for name in above:

@@ -133,7 +133,7 @@ def taken_back(
             yield key, is_back
 
 
-class Told(NamedTuple):
+class PartKeys(NamedTuple):
     """What a slice tells of a session: its part, the key of each event, and the rows of those that are new."""
 
     part: SessionPart
@@ -141,7 +141,7 @@ class Told(NamedTuple):
     rows: dict[int, list[Any]]
 
 
-def settle(db: apsw.Connection, at: SliceContext, session: SessionRow, told: Told) -> None:
+def settle(db: apsw.Connection, at: SliceContext, session: SessionRow, told: PartKeys) -> None:
     """Give new events of a document that was rewritten their turn, and a time between what stands around them.
 
     A shorter version counts its turns from one again; what it repeats says which turn that was. A time that the
