@@ -14,10 +14,15 @@ from recollect.agents.registry import adapters
 from recollect.testing.fixtures import Fixture, fixtures_in
 from recollect.testing.shapes import SHAPES
 from recollect.testing.suite import Outcome, check_fixture, check_growth, check_rebuild, check_twice
+from tests.conformance.meaning import meaning_of
 
 FOLDER = Path(__file__).resolve().parent
 FIXTURES = list(fixtures_in(FOLDER / "fixtures"))
-GROWING = [f for f in FIXTURES if f.scenario in ("tool", "half_written")]
+GROWING = [
+    f
+    for f in FIXTURES
+    if f.scenario in ("tool", "half_written", "rewind", "compaction", "setup") or f.agent == "codewhale"
+]
 COUNTED = [f for f in FIXTURES if f.scenario in ("usage", "fork")]
 ALSO_KNOWN = (
     "fork", "interruption", "usage", "resume", "setup",
@@ -43,9 +48,15 @@ def test_a_fixture_keeps_every_rule_and_gives_the_reviewed_events(fixture: Fixtu
     assert is_golden(fixture, _written(outcome)), "if the change is meant: `make goldens`, then read the difference"
 
 
+LOSSY: dict[str, str] = {}
+"""Fixtures of which a step that nobody saw cannot be told from the last one, and why."""
+
+
 @named(GROWING)
-def test_files_that_grow_in_pieces_give_the_same_events(fixture: Fixture, tmp_path: Path) -> None:
-    assert check_growth(fixture, tmp_path) == []
+def test_which_steps_of_a_file_were_seen_makes_no_difference(fixture: Fixture, tmp_path: Path) -> None:
+    if fixture.name in LOSSY:
+        pytest.skip(LOSSY[fixture.name])
+    assert check_growth(fixture, tmp_path, meaning_of) == []
 
 
 @named(COUNTED)

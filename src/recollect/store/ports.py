@@ -139,8 +139,7 @@ class SessionPart(msgspec.Struct):
     block: bytes
     usage: list[UsageSighting] = []
     kind_counts: dict[str, int] = {}
-    is_undated: bool = False
-    """The agent writes no times: inferred ones only say where an event stands."""
+    is_undated: bool = False  # the agent writes no times: inferred ones only say where an event stands
 
 
 class DriftCount(msgspec.Struct, frozen=True, array_like=True, gc=False):

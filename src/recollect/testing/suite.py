@@ -6,7 +6,8 @@ what it found is a sentence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -87,35 +88,73 @@ def check_fixture(fixture: Fixture, work: Path) -> Outcome:
     return outcome
 
 
-def check_growth(fixture: Fixture, work: Path) -> list[str]:
-    """Let the fixture's append-only files grow in pieces, a sync after each: the events must be those of one pass."""
+Meaning = Mapping[str, Mapping[str, object]]
+"""What the sessions of a home come to, by uid and by what it is."""
+
+
+def check_growth(fixture: Fixture, work: Path, meaning: Callable[[Path], Meaning] = lambda _home: {}) -> list[str]:
+    """Let the fixture's files grow in pieces, a sync after each: what is remembered must be what one pass gives.
+
+    Files of lines are cut anywhere; of documents that are rewritten, earlier saves are made: their arrays were shorter.
+    Compared are the events of files of lines, and whatever `meaning` makes of a home. Seqs may differ.
+    """
     root = work / "whole"
     files = lay_out(fixture, root)
-    facts = find_adapter(fixture.agent).facts
-    if not any(place.container in _GROWING for place in facts.places):
-        return []
     with _memory(fixture.agent, work / "home-whole", root) as memory:
         memory.sync(agents=[fixture.agent])
         whole = _named(_read(fixture, memory))
-        growing = {s.path for s in memory.reader().sources() if s.container in _GROWING}
+        containers = {s.path: s.container for s in memory.reader().sources()}
+    if not any(_grows(containers.get(str(path), "")) for path in files):
+        return []
     grown = work / "grown"
     with _memory(fixture.agent, work / "home-grown", grown) as memory:
         for part in (*_CUTS, 1.0):
             for path in files:
                 target = grown / path.relative_to(root)
                 target.parent.mkdir(parents=True, exist_ok=True)
-                data = path.read_bytes()
-                if str(path) in growing:
-                    data = data[: int(len(data) * part)]
+                data = _saved(path.read_bytes(), containers.get(str(path), ""), part)
                 if not target.exists() or target.read_bytes() != data:
                     target.write_bytes(data)
             memory.sync(agents=[fixture.agent])
         pieces = _named(_read(fixture, memory))
-    if whole == pieces:
-        return []
+    meant, meant_in_pieces = meaning(work / "home-whole"), meaning(work / "home-grown")
+    out = [
+        f"growing in pieces gives another {what}: {one} became {meant_in_pieces[uid].get(what)}"
+        for uid, found in meant.items()
+        for what, one in found.items()
+        if meant_in_pieces.get(uid, {}).get(what) != one
+    ]
+    if whole == pieces or any(container.startswith("snapshot") for container in containers.values()):
+        return out
     missing, added = sorted(whole.keys() - pieces.keys()), sorted(pieces.keys() - whole.keys())
     changed = [key for key in whole.keys() & pieces.keys() if whole[key] != pieces[key]]
-    return [f"growing in pieces gives other events: missing {missing}, added {added}, different {changed}"]
+    return [*out, f"growing in pieces gives other events: missing {missing}, added {added}, different {changed}"]
+
+
+def _grows(container: str) -> bool:
+    return container in _GROWING or container.startswith("snapshot")
+
+
+def _saved(data: bytes, container: str, part: float) -> bytes:
+    """Return a file as it was when a part of it was written."""
+    if container in _GROWING:
+        return data[: int(len(data) * part)]
+    if not container.startswith("snapshot") or part == 1.0:
+        return data
+    try:
+        document = json.loads(data)
+    except ValueError:
+        return data
+    if isinstance(document, list):
+        return json.dumps(document[: max(1, int(len(document) * part))]).encode()
+    for path in filter(None, container.partition(":")[2].split(",")):  # the arrays that are split
+        *above, last = path.split(".")
+        holder = document
+        for name in above:
+            holder = holder.get(name) if isinstance(holder, dict) else None
+        if isinstance(holder, dict) and isinstance(holder.get(last), list):
+            holder[last] = holder[last][: max(1, int(len(holder[last]) * part))]
+    return json.dumps(document).encode()
 
 
 def check_twice(fixture: Fixture, work: Path) -> list[str]:

@@ -75,5 +75,5 @@ FACTS = AgentFacts(
     ),
     carries_text=False,
     hooks=HookFacts(shares_call_ids=True),
-    parser_version=2,
+    parser_version=3,
 )

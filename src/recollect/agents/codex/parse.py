@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 
 import msgspec
 
@@ -20,6 +21,7 @@ from recollect.agents.codex.fields import note_envelope, note_payload
 from recollect.agents.codex.step import State, Step
 from recollect.agents.kit.access import text
 from recollect.agents.kit.drift import note_type
+from recollect.agents.kit.naming import content_name
 from recollect.model.payloads import Json, Lifecycle, Unknown, UserMessage
 from recollect.model.records import Parsed, Record, SourceInfo
 
@@ -182,6 +184,13 @@ def _document(step: Step, value: dict[str, Json]) -> None:
         else:
             step.defect("wrong_type", f"item is {type(item).__name__}")
             step.emit(Unknown(type=type(item).__name__, text=threads.unknown_text(item)))
+    # The document is rewritten as a whole: a name made of all of it would be another one with every save.
+    seen: Counter[str] = Counter()
+    for i, draft in enumerate(step.events):
+        name = content_name(msgspec.to_builtins(draft.payload))
+        seen[name] += 1
+        numbered = f"{name}/{seen[name]}" if seen[name] > 1 else name
+        step.events[i] = msgspec.structs.replace(draft, native_id=numbered)
 
 
 def _history(step: Step, value: dict[str, Json]) -> None:

@@ -60,7 +60,7 @@ class TransactionalWriter(NamedTuple):
     distilled: DistilledWriter
     transaction: Callable[[], AbstractContextManager[None]]
     related: Callable[[str], None]
-    """Told inside the transaction that a repository's decisions were related: what was learned there may hold no more."""
+    """Told inside the transaction that a repository's decisions were related: what was learned there may be over."""
 
 
 class Helpers(NamedTuple):

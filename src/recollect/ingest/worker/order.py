@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from recollect.store.keys import TS_QUALITIES
 from recollect.store.ports import EventDraft
+
+_INFERRED = TS_QUALITIES.index("inferred")
 
 
 class Reordered(NamedTuple):
@@ -22,7 +25,7 @@ def reordered(events: Sequence[EventDraft], follows: Mapping[int, str | int], *,
 
     follows: by place, the name of the event or its place; "" and -1 for the beginning.
 
-    A time that was inferred becomes that of the event that is followed.
+    A time that was inferred becomes that of the event that is followed, or of what comes after it if that is less.
     """
     behind: dict[int, list[int]] = {}
     lost: list[int] = []
@@ -46,11 +49,20 @@ def reordered(events: Sequence[EventDraft], follows: Mapping[int, str | int], *,
         pending += reversed(behind.get(i, ()))
     starts = _starts(events, user_kind)
     turn = events[0].turn - (0 in starts) if events else 0
-    for before, i in zip((None, *order), order, strict=False):
+    moved = follows.keys() - lost
+    before: int | None = None
+    for i in order:
         turn += i in starts
         events[i].turn = turn
-        if i in follows and i not in lost and events[i].ts_quality != 0:
-            events[i].ts = events[before if before is not None else stay[0] if stay else i].ts
+        if i in moved and events[i].ts_quality == _INFERRED and before is not None:
+            events[i].ts = before
+        before = events[i].ts if events[i].ts is not None else before
+    after: int | None = None
+    for i in reversed(order):
+        ts = events[i].ts
+        if i in moved and events[i].ts_quality == _INFERRED and ts is not None and after is not None:
+            events[i].ts = min(ts, after)
+        after = events[i].ts if events[i].ts is not None else after
     places = [0] * len(order)
     for place, i in enumerate(order):
         places[i] = place

@@ -6,6 +6,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import Any, Final
 
 import apsw
@@ -83,15 +84,20 @@ def _by_source(
     seqs don't tell it. first: the key of an event's first version."""
     found: dict[int, list[LightRow]] = {}
     left = rows
-    for source in sorted(order, key=lambda number: lanes.get(number, _NO_LANE)):
-        places = {seq: place for place, seq in enumerate(order[source])}
-        at = [places.get(r[KEY] & _SEQ, places.get(first.get(r[KEY], r[KEY]) & _SEQ, -1)) for r in left]
-        own = sorted((place, i) for i, place in enumerate(at) if place >= 0)
+    for source in sorted({row[SOURCE] for row in rows} | order.keys(), key=lambda one: lanes.get(one, _NO_LANE)):
+        places = {seq: place for place, seq in enumerate(order.get(source, ()))}
+        own: list[tuple[int, LightRow]] = []
+        others: list[LightRow] = []
+        for row in left:
+            place = places.get(row[KEY] & _SEQ, places.get(first.get(row[KEY], row[KEY]) & _SEQ))
+            if place is not None or row[SOURCE] == source:
+                own.append((len(places) if place is None else place, row))
+            else:
+                others.append(row)
         if own:
-            found[source] = [left[i] for _, i in own]
-        left = [row for row, place in zip(left, at, strict=True) if place < 0]
-    for row in left:
-        found.setdefault(row[SOURCE], []).append(row)
+            own.sort(key=itemgetter(0))
+            found[source] = [row for _, row in own]
+        left = others
     return found
 
 

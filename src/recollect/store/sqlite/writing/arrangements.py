@@ -23,7 +23,12 @@ from recollect.store.sqlite.writing.ledger import SliceContext
 from recollect.store.sqlite.writing.session_rows import SessionRow
 
 _SEQ_MASK = (1 << SEQ_BITS) - 1
-_REWIND = KINDS.index("rewind")
+_REWIND, _USER = KINDS.index("rewind"), KINDS.index("user_message")
+_TALK = frozenset(
+    KINDS.index(kind)
+    for kind in ("user_message", "assistant_message", "thinking", "tool_call", "tool_result", "file_edit", "compaction")
+)
+"""What stands where it happened; what is told of the session as a whole stands anywhere."""
 _INFERRED = TS_QUALITIES.index("inferred")
 _GONE = FLAG_GONE << FLAG_SHIFT
 _TS, _TURN = 5, 6
@@ -128,7 +133,7 @@ def taken_back(
             yield key, is_back
 
 
-class Told(NamedTuple):
+class PartKeys(NamedTuple):
     """What a slice tells of a session: its part, the key of each event, and the rows of those that are new."""
 
     part: SessionPart
@@ -136,7 +141,7 @@ class Told(NamedTuple):
     rows: dict[int, list[Any]]
 
 
-def settle(db: apsw.Connection, at: SliceContext, session: SessionRow, told: Told) -> None:
+def settle(db: apsw.Connection, at: SliceContext, session: SessionRow, told: PartKeys) -> None:
     """Give new events of a document that was rewritten their turn, and a time between what stands around them.
 
     A shorter version counts its turns from one again; what it repeats says which turn that was. A time that the
@@ -150,14 +155,12 @@ def settle(db: apsw.Connection, at: SliceContext, session: SessionRow, told: Tol
         "SELECT key, ts, turn FROM event WHERE key IN (SELECT value FROM carray(?))", (_numbers(repeated),)
     )
     known = {key: (ts, turn) for key, ts, turn in rows}
-    shift = next((known[key][1] - draft.turn for draft, key in pairs if key in known), None)
-    if shift is None:
-        shift = session.turn_count if at.revision > 1 else 0
+    asked = {key: known[key][1] - draft.turn for draft, key in pairs if key in known and draft.kind == _USER}
+    shift = next(iter(asked.values()), 0 if known or at.revision == 1 else session.turn_count)
     for draft, key in pairs:
+        shift = asked.get(key, shift)
         if key in told.rows:
             told.rows[key][_TURN] = max(0, draft.turn + shift)
-        elif key in known:
-            shift = known[key][1] - draft.turn
     if told.part.is_undated:
         _date(pairs, told.rows, {key: ts for key, (ts, _) in known.items()}, session.ended_at)
 
@@ -174,7 +177,7 @@ def _date(
                 waiting.append(rows[key])
             continue
         ts = known.get(key)
-        if ts is None:
+        if ts is None or draft.kind not in _TALK:
             continue
         _spread(waiting, least, ts)
         waiting = []

@@ -38,7 +38,7 @@ from recollect.store.sqlite.bits import (
     STALE,
 )
 from recollect.store.sqlite.event_ids import pack_event_id
-from recollect.store.sqlite.writing.arrangements import Arrangement, Told, settle, taken_back
+from recollect.store.sqlite.writing.arrangements import Arrangement, PartKeys, settle, taken_back
 from recollect.store.sqlite.writing.ledger import SliceContext
 from recollect.store.sqlite.writing.naming import SHA_BYTES, KnownEvent, Naming
 from recollect.store.sqlite.writing.numbers import SessionNumbers
@@ -112,7 +112,7 @@ class EventIntake:
         own = OwnCalls(self._db, self._session, self._at.source)
         own.mark(part.events)
         self._sort_out(part, records)
-        told = Told(part, out.keys, {row[0]: row for row in self._rows})
+        told = PartKeys(part, out.keys, {row[0]: row for row in self._rows})
         if not self._at.is_appended and not self._session.is_new:
             settle(self._db, self._at, self._session, told)
         self._store_bodies(part)

@@ -1,0 +1,46 @@
+"""What the sessions of a home come to, for the law that it does not matter which steps of a file were seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from recollect.insights.preparation import analyse
+from recollect.model.insights.nodes import Decision
+from recollect.store.ports import EventFilter
+from recollect.store.sqlite import open_reader
+from recollect.store.sqlite.insights.feed import SqliteSessionFeed
+
+_TOLD = frozenset(
+    ("user_message", "assistant_message", "thinking", "tool_call", "tool_result", "file_edit", "compaction", "rewind")
+)
+"""Kinds that stand where they happened; others are told of a session as a whole."""
+
+
+def meaning_of(home: Path) -> dict[str, dict[str, Any]]:
+    """Return the conversation in canonical order with its turns, the digest without times, and the decisions.
+
+    Learnings and episodes are made of the same events in the same order.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    feed = SqliteSessionFeed(home, None, None)
+    reader = open_reader(home, None, None)
+    try:
+        for stored in reader.sessions(EventFilter(), limit=1000)[0]:
+            of_session = feed.read(stored.session_uid)
+            assert of_session is not None
+            analysis = analyse(of_session.events, session=of_session.session, load=of_session.load)
+            digest = msgspec.to_builtins(analysis.digest)
+            found[stored.session_uid] = {
+                "conversation": [(e.event_id, e.part, e.turn_index) for e in of_session.events if e.kind in _TOLD],
+                "digest": {k: digest[k] for k in ("first_prompt", "last_assistant", "outcome", "tool_histogram")},
+                "title": stored.title,
+                "turn count": stored.turn_count,
+                "decisions": [(n.id, n.status) for n in analysis.nodes if isinstance(n, Decision)],
+            }
+    finally:
+        feed.close()
+        reader.close()
+    return found
