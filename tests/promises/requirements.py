@@ -71,6 +71,17 @@ REQUIREMENTS = (
         ("promises/test_deterministic.py::test_another_home_gives_the_same_events_and_ids",),
     ),
     Requirement(
+        "deterministic.numbers",
+        "Within one home `session#seq` names one event for ever, and a number that was given goes to no other event.",
+        (
+            "histories/test_numbers.py::test_a_number_names_the_same_event_for_ever",
+            "histories/test_numbers.py::test_sources_whose_events_came_in_another_order_keep_their_numbers",
+            "histories/test_numbers.py::test_a_rebuild_that_dies_keeps_every_number",
+            "histories/test_numbers.py::test_what_is_forgotten_leaves_the_numbers_of_the_rest",
+            "histories/test_numbers.py::test_a_deep_check_names_the_first_event_that_would_get_another_number",
+        ),
+    ),
+    Requirement(
         "deterministic.rebuild",
         "What is derived anew from the archive is what was derived from the files.",
         ("ingest/test_sync.py::test_a_rebuild_from_the_archive_alone_gives_the_same_memory",),
@@ -173,7 +184,8 @@ REQUIREMENTS = (
         "bounded.disk",
         "Disk is bounded by a budget.",
         (
-            "erasure/retention/test_choosing.py::test_the_budget_takes_the_first_analysed_first_and_stops_in_time",
+            "erasure/retention/test_choosing.py::test_the_budget_takes_the_oldest_first_and_stops_in_time",
+            "erasure/retention/test_order.py::test_the_oldest_go_first_in_whatever_order_they_came",
             "erasure/retention/test_sweeping.py::test_large_results_go_alone_where_that_is_enough",
         ),
     ),
