@@ -45,7 +45,7 @@ _ONE_WORD = 60
 _MESSAGE_OPTIONS = ("-m", "--message", "-am")
 
 
-class _Told(NamedTuple):
+class _Report(NamedTuple):
     """What an event says: the words of sentences that say of something that it is done, a command that ended well, the
     words of a commit that it made; what the user says in one word ("rotated")."""
 
@@ -85,7 +85,7 @@ def closed_actions(of_session: Observed, pending: Sequence[Learning], reading: R
     return list(found.values())
 
 
-def _is_meant(action: Worded, told: _Told, of_session: Observed) -> bool:
+def _is_meant(action: Worded, told: _Report, of_session: Observed) -> bool:
     """Tell whether "rotated" means an action: nothing else was to be rotated when that was last spoken of."""
     for event in reversed(of_session.events[: of_session.events.index(told.event)]):
         payload = event.payload
@@ -96,7 +96,7 @@ def _is_meant(action: Worded, told: _Told, of_session: Observed) -> bool:
     return True
 
 
-def _tellings(of_session: Observed, reading: Reading, actions: Sequence[Worded]) -> Iterator[_Told]:
+def _tellings(of_session: Observed, reading: Reading, actions: Sequence[Worded]) -> Iterator[_Report]:
     """Yield what people and agents say, and the commands that ended well, at the event of their result."""
     calls: dict[str, str] = {}
     for event in of_session.events:
@@ -105,10 +105,10 @@ def _tellings(of_session: Observed, reading: Reading, actions: Sequence[Worded])
             if payload.origin == "human":
                 sentences = tuple(_done_sentences(payload.text, event, reading, actions))
                 is_short = len(payload.text) <= _ONE_WORD and not _NOT_DONE.search(payload.text)
-                yield _Told(event, payload.text, sentences, verb=is_bare(worded(payload.text)) if is_short else "")
+                yield _Report(event, payload.text, sentences, verb=is_bare(worded(payload.text)) if is_short else "")
         elif isinstance(payload, AssistantMessage):
             if not event.is_sidechain:
-                yield _Told(event, payload.text, tuple(_done_sentences(payload.text, event, reading, actions)))
+                yield _Report(event, payload.text, tuple(_done_sentences(payload.text, event, reading, actions)))
         elif isinstance(payload, ToolCall):
             command = _command_of(payload)
             if command:
@@ -116,7 +116,7 @@ def _tellings(of_session: Observed, reading: Reading, actions: Sequence[Worded])
         elif isinstance(payload, ToolResult):
             command = calls.pop(payload.call_id, "")
             if command and payload.ok is not False and not payload.exit_code and (payload.ok or payload.exit_code == 0):
-                yield _Told(event, command, command=command, commits=tuple(_commits_in(command, reading)))
+                yield _Report(event, command, command=command, commits=tuple(_commits_in(command, reading)))
 
 
 def _commits_in(command: str, reading: Reading) -> Iterator[Worded]:
