@@ -1,8 +1,7 @@
 # ruff: noqa: PLC0414  the codes that drafts are made of are a part of this contract
 """What the store takes and gives: typed protocols and plain data. No SQL, row or rowid is seen outside.
 
-Keys: an event's key is `session_number << 24 | seq`, an integer that the store gives at first sight; it is an
-address for the index, never part of a stable id.
+Keys: an event's key is `session_number << 24 | seq`, given at first sight: an address for the index, no stable id.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from recollect.ingest.learnings.overruled import overruled
 from recollect.insights.learnings.settlement import Rules, next_expiry, related, settled
 from recollect.model.learnings.entries import EntryDraft
 from recollect.model.learnings.learnings import Learning
@@ -61,12 +62,9 @@ class Keeping:
         rules = self._rules()
         known = self._store.known(self._store.of_repo(repo, limit=MAX_OF_REPO))
         alone = {k.id: (k, learning) for k in known if (learning := settled(k, rules)) is not None}
-        others = related(
-            [learning for _, learning in alone.values()],
-            rules,
-            is_free=lambda one: not alone[one.id][0].verdicts,
-            decisions=self._store.decisions(repo) if repo else (),
-        )
+        learnings = [learning for _, learning in alone.values()]
+        decided = overruled(learnings, self._store.decisions(repo)) if repo else ()
+        others = related(learnings, rules, is_free=lambda one: not alone[one.id][0].verdicts, overruled=decided)
         for learning in others:
             alone[learning.id] = (alone[learning.id][0], learning)
         self._save(alone.values(), rules)

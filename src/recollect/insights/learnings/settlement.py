@@ -12,12 +12,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from recollect.insights.decisions.relations.stances import places_in, stance_of
 from recollect.insights.learnings.action_words import action_key
 from recollect.insights.learnings.corroboration import CONFIRMED, EACH_TIME, MOST_SEEN_AGAIN, SEEN_AGAIN, combined
 from recollect.insights.learnings.identity import MOST_CONFIDENCE, confidence_of, normalised
-from recollect.insights.subjects import words_in
-from recollect.model.insights.nodes import Decision
 from recollect.model.learnings.learnings import Learning, LearningState, Priority
 from recollect.store.learnings import BY_CLOSING, Known, Sighting, Verdict, VerdictName
 
@@ -44,9 +41,6 @@ _USE_THAT = re.compile(
 """What is to be used, where that is one word and no further noun follows: not `pnpm` of `use pnpm scripts`."""
 _REFUSED = re.compile(
     r"\b(?:never|not|\w+n['’]t|dont|avoid|stop|without|nie|nicht|kein\w*)\b[^.,;]{0,20}$", re.IGNORECASE
-)
-_REFUSING = re.compile(
-    r"\W*(?:please |bitte )?(?:never|do not|don['’]?t|no|avoid|stop|nie|niemals|kein\w*)\b", re.IGNORECASE
 )
 _WORD = re.compile(r"[\w@/+-]+(?:\.[\w@/+-]+)*")
 _ASKING = frozenset(("preference", "correction"))
@@ -104,15 +98,14 @@ def settled(known: Known, rules: Rules) -> Learning | None:
 
 def related(
     learnings: Iterable[Learning], rules: Rules, *, is_free: Callable[[Learning], bool],
-    decisions: Iterable[Decision] = (),
+    overruled: Container[str] = (),
 ) -> list[Learning]:  # fmt: skip
     """Return those of one repository's learnings that are other than before, seen together.
 
     Of facts and patterns that say the same but for numbers the newest holds (versions, ports). A correction "X, not Y"
     supersedes an older learning that says Y of the same; one that says nothing else, any that says to use Y. Of actions
     that ask for the same in other words the first holds, with what is known of all. Of pending actions the most urgent,
-    newest `most_actions` stay. What a person decided supersedes what they asked for before. decisions: of the
-    repository.
+    newest `most_actions` stay. overruled: ids of what a person decided otherwise later.
     is_free: whether no person said of a learning what is to become
     of it.
     """
@@ -124,7 +117,6 @@ def related(
     same = _same_actions(standing, pending)
     standing = [_joined(one, [other for other in standing if same.get(other.id) == one.id]) for one in standing]
     newer = _superseded(standing) | same
-    overruled = _overruled(standing, decisions)
     crowded = _crowded_out(standing, newer, rules.most_actions)
     after: list[Learning] = []
     for old, new in zip(before, standing, strict=True):
@@ -198,33 +190,6 @@ def _is_pending(learning: Learning, now_us: int) -> bool:
     """Tell whether a learning holds unless another one says otherwise; one that was crowded out is `expired` early."""
     is_early = learning.state == "expired" and not _is_over(learning, now_us)
     return learning.state in ("active", "superseded") or is_early
-
-
-def _overruled(learnings: Iterable[Learning], decisions: Iterable[Decision]) -> set[str]:
-    """Return the ids of what a person asked for, and decided otherwise later, for the same purpose or place.
-
-    "Never use threads in the importer" and "let's use threads in the importer after all"; "we use requests for the
-    HTTP client" and "replace requests with httpx for the HTTP client".
-    """
-    stances = [s for d in decisions if d.speaker == "human" and d.ts is not None and (s := stance_of(d)).places]
-    found: set[str] = set()
-    for learning in learnings if stances else ():
-        said = max((e.ts for e in learning.evidence if e.ts is not None), default=None)
-        if learning.kind not in _ASKING or said is None:
-            continue
-        words, places = set(words_in(learning.text)), places_in(learning.text)
-        is_ban = _REFUSING.match(learning.text) is not None
-        for stance in stances:
-            names = stance.for_ if is_ban else stance.against
-            others = frozenset[str]() if is_ban else stance.for_
-            if (
-                said < (stance.decision.ts or 0)
-                and not places.isdisjoint(stance.places)
-                and any(words.issuperset(name.split()) for name in names)
-                and not any(words.issuperset(name.split()) for name in others)
-            ):
-                found.add(learning.id)
-    return found
 
 
 def _superseded(learnings: Sequence[Learning]) -> dict[str, str]:

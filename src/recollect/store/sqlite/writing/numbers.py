@@ -56,7 +56,7 @@ class SessionNumbers:
         self._db = db
         self._number = number
         self.next_seq = next_seq
-        self._read: dict[bytes, list[_Given]] = {}
+        self._read: dict[bytes, list[_Numbered]] = {}
 
     def look_up(self, names: Iterable[bytes]) -> None:
         """Fetch the numbers of all events of these names, in place of those that were fetched before."""
@@ -87,10 +87,10 @@ class SessionNumbers:
             return
         for name, *given in rows:
             if name in names:
-                self._read[name].append(_Given(*given))
+                self._read[name].append(_Numbered(*given))
 
 
-class _Given(NamedTuple):
+class _Numbered(NamedTuple):
     part: int
     sha: bytes
     seq: int
