@@ -48,14 +48,17 @@ def test_a_fixture_keeps_every_rule_and_gives_the_reviewed_events(fixture: Fixtu
     assert is_golden(fixture, _written(outcome)), "if the change is meant: `make goldens`, then read the difference"
 
 
-LOSSY: dict[str, str] = {}
-"""Fixtures of which a step that nobody saw cannot be told from the last one, and why."""
+UNCUT = {
+    "sweagent": "its arrays grow together and not at the same rate: cut by their lengths they are no save of the agent",
+}
+"""Agents whose documents cannot be cut into the saves before, and why. Rows and folders are not cut either: what one
+save of theirs changes stands in several tables or files, which a script of a fixture does not tell apart."""
 
 
 @named(GROWING)
 def test_which_steps_of_a_file_were_seen_makes_no_difference(fixture: Fixture, tmp_path: Path) -> None:
-    if fixture.name in LOSSY:
-        pytest.skip(LOSSY[fixture.name])
+    if fixture.agent in UNCUT:
+        pytest.skip(UNCUT[fixture.agent])
     assert check_growth(fixture, tmp_path, meaning_of) == []
 
 

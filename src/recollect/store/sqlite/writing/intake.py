@@ -310,7 +310,10 @@ class EventIntake:
 
     def _arrange(self) -> None:
         """Remember the order in which the source tells the session, where the seqs don't say it."""
-        at, keys = self._at, [key for key in self._out.keys if key is not None]
+        at, keys = self._at, list(dict.fromkeys(key for key in self._out.keys if key is not None))
+        if at.is_appended and not at.is_refreshing and at.revision == 1:
+            # What a line repeats of an earlier one stays where it was told first.
+            keys = [key for key in keys if key >= self._base + self._session.next_seq]
         if not keys or at.is_repeat or at.adds_nothing or at.lane >= WITNESS_LANE:
             return
         arrangement = Arrangement(self._db, self._session.number, at.source)
