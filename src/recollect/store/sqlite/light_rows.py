@@ -10,9 +10,9 @@ from operator import itemgetter
 from typing import Any, Final
 
 import apsw
+import msgspec
 
 from recollect.store.keys import SEQ_BITS
-from recollect.store.sqlite.writing.arrangements import arranged
 
 LightRow = tuple[
     int, bytes, int, int, int | None, int, int, int, int, int, int, bytes, int | bytes | None, int, int, str | None
@@ -24,7 +24,20 @@ SOURCE: Final = 6
 LENGTH: Final = 10
 """Places in a `LightRow`."""
 _SEQ: Final = (1 << SEQ_BITS) - 1
+_decode = msgspec.msgpack.Decoder(list[int]).decode
 _NO_LANE: Final = (1 << 16, "")
+
+
+def arranged(db: apsw.Connection, session: int) -> dict[int, list[int]]:
+    """Return the seqs of a session's events in order, by the number of the source that tells them so."""
+    rows = db.execute("SELECT source, seqs FROM arrangement WHERE session = ?", (session,))
+    return {source: unpacked(seqs) for source, seqs in rows}
+
+
+def unpacked(stored: bytes) -> list[int]:
+    """Return seqs that are stored as runs that rise by one."""
+    runs = _decode(stored)
+    return [seq for first, count in zip(runs[::2], runs[1::2], strict=True) for seq in range(first, first + count)]
 
 
 def rows_of(db: apsw.Connection, keys: tuple[int, int], condition: str, order: str = "ORDER BY key") -> list[LightRow]:

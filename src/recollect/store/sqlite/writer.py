@@ -29,7 +29,7 @@ from recollect.store.sqlite.session_facts import domain_of, is_internal
 from recollect.store.sqlite.writing import ledger
 from recollect.store.sqlite.writing.intake import EventIntake, Taken, retire
 from recollect.store.sqlite.writing.ledger import SliceContext
-from recollect.store.sqlite.writing.numbers import GivenNumbers
+from recollect.store.sqlite.writing.numbers import KnownNumbers
 from recollect.store.sqlite.writing.session_rows import SessionRow, load_session, save_counts, save_session
 from recollect.store.sqlite.writing.short_sessions import ShortSessions
 from recollect.store.sqlite.writing.undone import REWIND, has_several_sources, mark_earlier, mark_undone
@@ -66,7 +66,7 @@ def open_writer(
         folder = own_folder or home
         own_folders = (str(folder.absolute()), str(folder.resolve()))
         db = open_database(home, "write", synchronous=synchronous)
-        given = GivenNumbers(numbers_of) if numbers_of is not None else None
+        given = KnownNumbers(numbers_of) if numbers_of is not None else None
         return SqliteWriter(db, lock, domains or {}, own_folders, home, given)
     except BaseException:
         lock.release()
@@ -78,7 +78,7 @@ class SqliteWriter:
 
     def __init__(
         self, db: apsw.Connection, lock: IngestLock, domains: Mapping[str, str], own_folders: tuple[str, ...],
-        home: Path, given: GivenNumbers | None = None,
+        home: Path, given: KnownNumbers | None = None,
     ) -> None:  # fmt: skip
         self.touched: set[int] = set()
         """Numbers of the sessions of which something was written that can be told again: who adds a method that

@@ -19,6 +19,7 @@ from recollect.model.payloads import KINDS
 from recollect.store.keys import TS_QUALITIES
 from recollect.store.ports import SEQ_BITS, EventDraft, SessionPart
 from recollect.store.sqlite.bits import FLAG_GONE, FLAG_SHIFT, KIND_MASK
+from recollect.store.sqlite.light_rows import unpacked
 from recollect.store.sqlite.writing.ledger import SliceContext
 from recollect.store.sqlite.writing.session_rows import SessionRow
 
@@ -34,13 +35,6 @@ _GONE = FLAG_GONE << FLAG_SHIFT
 _TS, _TURN = 5, 6
 """Places in a new row of the event table."""
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(list[int]).decode
-
-
-def arranged(db: apsw.Connection, session: int) -> dict[int, list[int]]:
-    """Return the seqs of a session's events in order, by the number of the source that tells them so."""
-    rows = db.execute("SELECT source, seqs FROM arrangement WHERE session = ?", (session,))
-    return {source: _unpacked(seqs) for source, seqs in rows}
 
 
 class Arrangement:
@@ -52,7 +46,7 @@ class Arrangement:
         self._source = source
         stored = db.execute("SELECT seqs FROM arrangement WHERE session = ? AND source = ?", (session, source)).get
         self.is_stored = stored is not None
-        self.before: list[int] = [] if stored is None else _unpacked(stored)
+        self.before: list[int] = [] if stored is None else unpacked(stored)
 
     def take(self, keys: Sequence[int], first_new: int) -> None:
         """Take the keys of a slice's events, in order. first_new: the least key that no earlier slice had.
@@ -103,11 +97,6 @@ def _packed(seqs: Iterable[int]) -> bytes:
         else:
             runs += (seq, 1)
     return _encode(runs)
-
-
-def _unpacked(stored: bytes) -> list[int]:
-    runs = _decode(stored)
-    return [seq for first, count in zip(runs[::2], runs[1::2], strict=True) for seq in range(first, first + count)]
 
 
 def _numbers(keys: Sequence[int]) -> Any:

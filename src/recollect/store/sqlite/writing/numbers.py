@@ -21,7 +21,7 @@ from recollect.store.sqlite.writing.naming import ID_TAIL_BYTES
 _SEQ_MASK = (1 << SEQ_BITS) - 1
 
 
-class GivenNumbers:
+class KnownNumbers:
     """Reads them. Of a database that is missing nothing is known, of one that is damaged what can be read."""
 
     def __init__(self, home: Path) -> None:
