@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import apsw
 import pytest
 
+from recollect.units import plural
 from tests.faults.support.stages import with_vectors
 from tests.faults.support.trials import Bench, state_of
 from tests.faults.support.worlds import QUESTIONS, World, assert_same, copy_home, events_of, found, opened, prepare_home
@@ -265,7 +266,7 @@ def test_damage_of_one_source_does_not_keep_a_newer_parser_from_the_others(
     ended = bench.run(home, ("sync", "--json"))
     assert ended.code == 3
     assert not ended.is_bug, ended
-    assert f"{len(kept)} sources were derived anew" in ended.output
+    assert f"{plural(len(kept), 'source was', 'sources were')} derived anew" in ended.output
     assert ended.output.count("cannot be derived anew") == len(lost)
     assert state_of_sessions(home, bench.world, kept) == state_of_sessions(whole.home, bench.world, kept)
 

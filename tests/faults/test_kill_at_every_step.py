@@ -54,7 +54,7 @@ READS: tuple[tuple[str, ...], ...] = (
     ("schema", "event"), ("redact", "{transcript}"), ("parse", "{transcript}"), ("replay", "{transcript}"),
     ("watch", "--once"),
 )  # fmt: skip
-LOOKING = {"format make", "ingest.lock make", "memory.db-wal truncate"}
+LOOKING = {"ingest.lock make", "memory.db-wal truncate"}
 """What a sync does that finds nothing new; a read starts one, so that its answer is of now."""
 
 

@@ -74,10 +74,7 @@ def shard_names(folder: Path) -> list[str]:
 
 def check_format(folder: Path) -> bool:
     """Tell whether the folder's shards were made by this version of the schema. An empty folder is fine."""
-    try:
-        return (folder / _FORMAT_FILE).read_text("utf-8").strip() == FORMAT_VERSION
-    except OSError:
-        return not shard_names(folder)
+    return _is_current(folder) or (not (folder / _FORMAT_FILE).is_file() and not shard_names(folder))
 
 
 def prepare_folder(folder: Path) -> list[str]:
@@ -88,8 +85,16 @@ def prepare_folder(folder: Path) -> list[str]:
         removed = shard_names(folder)
         for name in removed:
             shutil.rmtree(folder / name, ignore_errors=True)
-    write_file(folder / _FORMAT_FILE, FORMAT_VERSION.encode(), durable=False)
+    if not _is_current(folder):
+        write_file(folder / _FORMAT_FILE, FORMAT_VERSION.encode(), durable=False)
     return removed
+
+
+def _is_current(folder: Path) -> bool:
+    try:
+        return (folder / _FORMAT_FILE).read_text("utf-8").strip() == FORMAT_VERSION
+    except OSError:
+        return False
 
 
 def note_making(folder: Path, names: Iterable[str]) -> None:

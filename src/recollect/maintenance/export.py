@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -12,8 +13,8 @@ import msgspec
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
 from recollect.erasure.pieces import lasting_pieces
-from recollect.errors import UnknownName, UsageError
-from recollect.files import write_file
+from recollect.errors import StoreError, UnknownName, UsageError
+from recollect.files import is_no_room, write_file
 from recollect.insights.prov import to_prov
 from recollect.maintenance.reports import Exported, ExportFormat, HoleInFile
 from recollect.model.events import Event
@@ -110,7 +111,8 @@ def export(
 
     Files are named `<slug>_<id>` and carry the session's end as their time. A file is complete or absent. Only its
     owner can read a raw one.
-    Raises UsageError when `out` cannot be written, ArchiveError when bytes are damaged.
+    Raises UsageError when `out` cannot be written, StoreError when the disk is full or fails, ArchiveError when
+    bytes are damaged.
     """
     if revision is not None and form != "raw":
         raise UsageError("a revision can only be chosen for the raw format", hint="add --raw")
@@ -128,7 +130,8 @@ def export(
             size = _write(path, render(stored, session, form), session)
             written.append(Exported(str(path), session.session_uid, form, size))
     except OSError as error:
-        raise UsageError(f"cannot write to {out}: {error.strerror}") from error
+        is_disk = is_no_room(error) or error.errno == errno.EIO  # else the folder is one that nobody could write to
+        raise (StoreError if is_disk else UsageError)(f"cannot write to {out}: {error.strerror}") from error
     return tuple(written)
 
 
