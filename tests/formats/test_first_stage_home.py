@@ -67,7 +67,7 @@ def test_what_was_decided_and_learned_has_its_ids_and_its_evidence(home: Path) -
     decided = {d["decision"]["id"]: d["decision"] for d in asked(home, "decisions")["decisions"]}
     assert decided["decision:13161c40bee8be4a7c7e"]["statement"] == "Use PostgreSQL for the orders"
     assert decided["decision:a7584929343ef4bd16f5"]["session_uid"] == "claude:11d9a9f4-82b0-40d8-8577-fb9e532c57df"
-    learned = {one["id"]: one for one in asked(home, "learnings")}
+    learned = {one["id"]: one for one in asked(home, "learnings")["learnings"]}
     assert learned["l02e6cd49ef8f46151331"]["state"] == "confirmed"
 
 

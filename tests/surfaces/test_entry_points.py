@@ -37,7 +37,7 @@ def test_an_agent_of_an_installed_package_is_taken_in_and_found(history: Path, i
     assert (report["state"], report["agents"]["tiny"]["events"]) == ("done", 2)
     (hit,) = data("search", "samovar agent:tiny", beside=installed)["hits"]
     assert hit["session_uid"] == "tiny:first"
-    assert "tiny" in [agent["slug"] for agent in data("agents", beside=installed)]
+    assert "tiny" in [agent["slug"] for agent in data("agents", beside=installed)["agents"]]
     assert data("verify", beside=installed)["ok"]
 
 
@@ -80,7 +80,7 @@ def test_what_cannot_be_loaded_is_a_line_of_the_doctor(history: Path, installed:
 
 def test_a_slug_of_ours_is_not_taken_over(history: Path, installed: Path) -> None:
     assert data("sync", beside=installed)["agents"]["claude"]["unknown"] == 0
-    (claude,) = [agent for agent in data("agents", beside=installed) if agent["slug"] == "claude"]
+    (claude,) = [agent for agent in data("agents", beside=installed)["agents"] if agent["slug"] == "claude"]
     assert claude["name"] == "Claude Code"
 
 

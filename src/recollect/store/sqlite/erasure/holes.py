@@ -11,6 +11,7 @@ import apsw
 from recollect.archive.chunks import ChunkPlace
 from recollect.store.ports import Hole, SourceRow
 from recollect.store.sqlite.common_reads import revision_holes
+from recollect.store.sqlite.connection import store_errors
 from recollect.store.sqlite.writing.ledger import SOURCE_COLUMNS, session_ranges, source_row
 
 
@@ -49,18 +50,21 @@ class SqliteHoles:
         self._touched = touched
 
     def revision(self, source_id: str, revision: int) -> Revision | None:
-        """Return what is known of a revision, None for one that is not stored."""
-        found = self._db.execute(f"SELECT {SOURCE_COLUMNS} FROM source WHERE source_id = ?", (source_id,)).fetchone()
-        if found is None:
-            return None
-        source = source_row(found)
-        ledger: Any = self._db.execute(
-            "SELECT committed_bytes, records FROM revision WHERE source = ? AND revision = ?",
-            (source.number, revision),
-        ).fetchone()
-        if ledger is None:
-            return None
-        return Revision(source, ledger[0], ledger[1], tuple(revision_holes(self._db, source.number, revision)))
+        """Return what is known of a revision, None for one that is not stored. Raises StoreError."""
+        with store_errors():
+            found = self._db.execute(
+                f"SELECT {SOURCE_COLUMNS} FROM source WHERE source_id = ?", (source_id,)
+            ).fetchone()
+            if found is None:
+                return None
+            source = source_row(found)
+            ledger: Any = self._db.execute(
+                "SELECT committed_bytes, records FROM revision WHERE source = ? AND revision = ?",
+                (source.number, revision),
+            ).fetchone()
+            if ledger is None:
+                return None
+            return Revision(source, ledger[0], ledger[1], tuple(revision_holes(self._db, source.number, revision)))
 
     def observations(self, source: int, revision: int) -> list[tuple[int, int]]:
         """Return up to which byte a revision was seen when, in order. source: its number."""
