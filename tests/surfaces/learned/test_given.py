@@ -57,9 +57,7 @@ def test_init_writes_the_two_files_where_there_are_none(told: Session, recollect
     assert sorted(path.name for path in home.glob("*half*")) == []
 
 
-def test_soul_md_as_it_begins_fits_whole_into_the_budget(
-    told: Session, recollect: Recollect, shop: Shop
-) -> None:
+def test_soul_md_as_it_begins_fits_whole_into_the_budget(told: Session, recollect: Recollect, shop: Shop) -> None:
     recollect("context", "init")
     for heading in ("## Your Memory", "## Autonomy Rules", "## Tool Guidance"):
         assert heading in SOUL_TEXT
