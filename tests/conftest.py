@@ -26,10 +26,21 @@ sys.dont_write_bytecode = False
 
 # What was started by `nohup` or in the background ignores these, and so would every program that a test sends them to.
 # A handler that does nothing is not inherited: this process still outlives the terminal, the programs hear the signal.
-for _name in ("SIGHUP", "SIGINT", "SIGTERM"):
-    _number = getattr(signal, _name, signal.SIGTERM)
+_POLITE = {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
+for _number in _POLITE:
     if signal.getsignal(_number) is signal.SIG_IGN:
-        signal.signal(_number, signal.default_int_handler if _name == "SIGINT" else lambda *_: None)
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else lambda *_: None)
+
+
+@pytest.fixture(autouse=True)
+def _signals_as_before() -> Iterator[None]:
+    """Undo what a test did to this process's signals, as a hook that runs in it does: later programs would inherit it."""
+    """Undo what a test did to the signals of this process, as a hook that runs in it does: programs inherit it."""
+    yield
+    for number, handler in before.items():
+        if handler is not None and signal.getsignal(number) is not handler:
+            signal.signal(number, handler)
+
 
 _THIS_MACHINE = ("localhost", "::1", "::", "0.0.0.0")
 _HOME_VARIABLES = {
