@@ -34,8 +34,8 @@ for _number in _POLITE:
 
 @pytest.fixture(autouse=True)
 def _signals_as_before() -> Iterator[None]:
-    """Undo what a test did to this process's signals, as a hook that runs in it does: later programs would inherit it."""
     """Undo what a test did to the signals of this process, as a hook that runs in it does: programs inherit it."""
+    before = {number: signal.getsignal(number) for number in _POLITE}
     yield
     for number, handler in before.items():
         if handler is not None and signal.getsignal(number) is not handler:
