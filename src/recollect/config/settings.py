@@ -183,6 +183,21 @@ class EmbeddingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     timeout_s: Annotated[
         int, Meta(ge=1, le=600, description="How long one call to the server may take in all (seconds).")
     ] = 30
+    contextual: Annotated[
+        bool,
+        Meta(
+            description="Whether the best hits of a question are put in order by a contextual model "
+            "(all-MiniLM-L6-v2), where the extra `models` is installed and `model` is 'builtin'."
+        ),
+    ] = True
+    at_once: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=50,
+            description="How many passages without vectors are read while a question waits (about 35 ms each).",
+        ),
+    ] = 6
     in_background: Annotated[
         bool,
         Meta(

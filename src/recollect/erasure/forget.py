@@ -317,9 +317,11 @@ def _clear_vectors(home: Home, stored: SqliteChoosing) -> None:
     if not home.vectors.exists():
         return
     from recollect.index.vectors.erasure import keep_only, keep_only_entries
+    from recollect.store.passages import keep_only_passages
 
     with vectors_held(home):
         keep_only(home.vectors, stored.existing)
+        keep_only_passages(home.vectors, stored.existing)
         keep_only_entries(home.vectors, stored.entry_marks)
 
 

@@ -21,9 +21,12 @@ from recollect.store.home import Home
 from recollect.store.sqlite import has_database
 
 if TYPE_CHECKING:
+    from recollect.index.passages.client import PassageReader
     from recollect.index.vectors.embed import EmbedProgress, EmbedReport
     from recollect.index.vectors.embedder import Embedder
     from recollect.index.vectors.entries.entry_index import EntryVectorIndex
+    from recollect.recall.rerank.contextual import Contextual
+    from recollect.store.passages import PassageStore
 
 
 class EmbeddingFacet:
@@ -42,6 +45,9 @@ class EmbeddingFacet:
         self._index: VectorIndex | None = None
         self._entries: EntryVectorIndex | None = None
         self._stop = threading.Event()
+        self._local = threading.local()
+        self._contextual: Contextual | None = None
+        self._passage_reader: PassageReader | None = None
 
     @property
     def is_on(self) -> bool:
@@ -87,6 +93,55 @@ class EmbeddingFacet:
         entries = self.entries()
         return None if entries is None else entries.coverage()
 
+    @property
+    def has_contextual(self) -> bool:
+        """Whether the contextual model is wanted and installed."""
+        from recollect.index.passages.model import weights_path
+
+        is_wanted = self._config.contextual and self._config.model == "builtin" and not self._config.api
+        return is_wanted and weights_path() is not None
+
+    def contextual(self) -> Contextual | None:
+        """Return what compares the best hits with a question; None where it is switched off. Costs nothing before the
+        first question."""
+        if not self._config.contextual or self._config.model != "builtin" or self._config.api:
+            return None
+        with self._lock:
+            if self._contextual is None:
+                from recollect.index.passages.client import PassageReader
+                from recollect.recall.rerank.contextual import Contextual
+
+                self._passage_reader = PassageReader(self._home.vectors)
+                self._contextual = Contextual(self._passages, self._passage_reader, at_once=self._config.at_once)
+            return self._contextual
+
+    def _passages(self) -> PassageStore:
+        """Return the vectors of passages, by a connection of this thread's own."""
+        found: PassageStore | None = getattr(self._local, "passages", None)
+        if found is None:
+            found = self._local.passages = self._open_passages()
+        return found
+
+    def _open_passages(self) -> PassageStore:
+        from recollect.index.passages.model import IDENTITY
+        from recollect.store.passages import PassageStore
+
+        return PassageStore(self._home.vectors, model=IDENTITY, derivation_id=self._texts().derivation_id())
+
+    def passages_are_stale(self) -> bool:
+        """Return whether passages are to be read for the contextual model. Raises StoreError, IndexUnavailable."""
+        if not self.has_contextual or not has_database(self._home.folder):
+            return False
+        from recollect.index.passages.build import is_stale
+
+        with self._lock:
+            feed = self._texts()
+        store = self._open_passages()
+        try:
+            return is_stale(feed, store)
+        finally:
+            store.close()
+
     def is_stale(self) -> bool:
         """Return whether vectors are to be made: missing, old or damaged ones, of events or of entries. Costs little
         where none are. Raises as `index`."""
@@ -110,9 +165,10 @@ class EmbeddingFacet:
 
     def run(
         self, *, max_seconds: float | None = None, anew: bool = False, gently: bool = False,
-        progress: EmbedProgress | None = None,
+        with_passages: bool = True, progress: EmbedProgress | None = None,
     ) -> EmbedReport:  # fmt: skip
         """Make the vectors that are missing. anew: all of this model's again. gently: let other programs go first.
+        with_passages: those of the contextual model too, which take an hour for 300 MB of transcripts.
 
         May be called from any thread; `stop` ends it soon. Another process at it: returns at once, state "busy".
         Raises EmbeddingUnavailable, IndexUnavailable, StoreError; what was made by then stays.
@@ -139,14 +195,17 @@ class EmbeddingFacet:
                 embedder, feed = self._model(), self._texts()
             ends_at = None if max_seconds is None else time.monotonic() + max_seconds
             report = EmbedReport("interrupted", embedder.name, notes=[])
-            self._embed(
-                feed, embedder, report, anew=anew, progress=progress,
-                should_stop=lambda: (
+
+            def should_stop() -> bool:
+                return (
                     self._stop.is_set()
                     or (ends_at is not None and time.monotonic() > ends_at)
                     or os.path.lexists(self._home.vectors / STOP_NAME)
-                ),
-            )  # fmt: skip
+                )
+
+            self._embed(feed, embedder, report, anew=anew, progress=progress, should_stop=should_stop)
+            if with_passages and report.state == "done" and self.has_contextual:
+                self._embed_passages(feed, report, anew=anew, progress=progress, should_stop=should_stop)
         finally:
             lock.release()
         covered, entries = self.coverage(), self.entry_coverage()
@@ -190,13 +249,37 @@ class EmbeddingFacet:
             files.remove_others()
             of_entries.remove_others()
 
+    def _embed_passages(
+        self, feed: TextFeed, report: EmbedReport, *, anew: bool, should_stop: Callable[[], bool],
+        progress: EmbedProgress | None,
+    ) -> None:  # fmt: skip
+        from recollect.index.passages.build import PassageBuild
+        from recollect.index.passages.model import ContextualModel
+        from recollect.store.passages import remove_passages
+
+        if anew:
+            remove_passages(self._home.vectors)
+        if not self.passages_are_stale():
+            return
+        started = time.perf_counter()
+        store = self._open_passages()
+        try:
+            report.state = "interrupted"
+            if PassageBuild(feed, store, ContextualModel(), report, should_stop=should_stop, progress=progress).run():
+                report.state = "done"
+        finally:
+            store.close()
+            report.seconds += time.perf_counter() - started
+
     def stop(self) -> None:
         """Ask a run under way in this process to end after the batch it is at."""
         self._stop.set()
 
     def remove(self) -> EmbedReport:
         """Delete the vectors of every model and let the change log forget them. Raises StoreLocked during a run."""
+        from recollect.index.passages.build import CONSUMER as PASSAGES
         from recollect.index.vectors.embed import CONSUMER, LOCK_NAME, EmbedReport
+        from recollect.store.passages import remove_passages
         from recollect.store.sqlite import IngestLock
 
         if not self._home.vectors.exists():
@@ -207,6 +290,8 @@ class EmbeddingFacet:
                 self._index = self._entries = None
                 if self._home.database.exists():
                     self._texts().leave(CONSUMER)
+                    self._texts().leave(PASSAGES)
+            remove_passages(self._home.vectors)
             for folder in (*self._home.vectors.glob(f"{ENTRIES_FOLDER}/*"), *self._home.vectors.iterdir()):
                 if folder.is_dir():
                     remove_vectors(folder)
@@ -222,7 +307,11 @@ class EmbeddingFacet:
                 self._feed.close()
             if self._embedder is not None:
                 self._embedder.close()
+            if self._passage_reader is not None:
+                self._passage_reader.close()
             self._feed = self._index = self._entries = self._embedder = None
+            self._contextual = self._passage_reader = None
+            self._local = threading.local()
 
     def begin(self, *, max_seconds: float) -> None:
         """Make the first vectors now, for so long, where the model is the package's own; a small history then has all.
@@ -231,7 +320,7 @@ class EmbeddingFacet:
         """
         if self._config.model == "builtin" and not self._config.api:
             with contextlib.suppress(RecollectError, OSError):
-                self.run(max_seconds=max_seconds)
+                self.run(max_seconds=max_seconds, with_passages=False)
 
     def start_in_background(self) -> bool:
         """Start `recollect embed --background` apart from this process; False where there is nothing to start.
@@ -242,7 +331,7 @@ class EmbeddingFacet:
         if not self.is_on or not self._config.in_background or self._env.get(BACKGROUND_VARIABLE) == "0":
             return False
         with contextlib.suppress(RecollectError, OSError):
-            if self.is_stale():
+            if self.is_stale() or self.passages_are_stale():
                 start_detached(self._home.folder, self._home.logs, _environment(self._env))
                 return True
         return False

@@ -385,6 +385,7 @@ class Memory(HoldsLearned):
                 self._index,
                 reader,
                 meaning=Meaning(self._vectors, self._entry_vectors),
+                contextual=self.embedding.contextual(),
                 glossary=reader.entries.glossary,
                 unsearched=partial(unsearched, reader),
             )

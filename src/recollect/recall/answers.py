@@ -11,6 +11,18 @@ from recollect.model.sessions import Session
 MatchLevel = Literal["exact", "stemmed", "near", "semantic", "none"]
 
 
+class Beside(msgspec.Struct, frozen=True):
+    """What belongs to a hit, of the same session; cite it as `session_uid#seq`.
+
+    label: "asked", the prompt that it serves; "call" of a result; "result" of a call; "answer", the reply that closed
+    the turn.
+    """
+
+    label: str
+    seq: int
+    text: str
+
+
 class Hit(msgspec.Struct, frozen=True):
     """One event that answers. Cite it as `session_uid#seq`. ts in UTC microseconds.
 
@@ -40,6 +52,10 @@ class Hit(msgspec.Struct, frozen=True):
     """The same: "active", "retired", "done" … as its kind has it."""
     is_undone: bool = False
     """Of events: a rewind left it behind."""
+    passage: str = ""
+    """Whole sentences around the best match, with their line breaks, about 600 characters."""
+    beside: tuple[Beside, ...] = ()
+    """Of the first hits: what belongs to them."""
 
 
 class SearchAnswer(msgspec.Struct, frozen=True):

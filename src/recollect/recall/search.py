@@ -22,19 +22,18 @@ from recollect.index.text_index import Shard, TextIndex
 from recollect.index.units import Unit, UnitReader
 from recollect.model.sessions import gone_among
 from recollect.recall.abstention import CERTAIN, Judgement, judge
-from recollect.recall.answers import Hit, MatchLevel, SearchAnswer
+from recollect.recall.answers import Beside, Hit, MatchLevel, SearchAnswer
 from recollect.recall.copies import sameness
 from recollect.recall.coverage import NOT_INDEXED, NOTHING, left_out_parts, partly
 from recollect.recall.meaning import NOTHING_NEAR, Meaning
+from recollect.recall.passages import SHOWN_CHARS, Passages
 from recollect.recall.related import BESIDE_POOL, MAX_BESIDE, beside, parts_for, sure_ones
-from recollect.recall.rerank.order import TextStore, look_again
+from recollect.recall.rerank.contextual import Contextual, Near, Nearness
+from recollect.recall.rerank.order import LOOKED_AT, TextStore, by_meaning, look_again
 from recollect.recall.snippets import snippet
 from recollect.store.entries import NOTE_SHARD
-from recollect.store.keys import ENTRY_BASE
 from recollect.store.ports import SEQ_BITS, EventFilter, HitText, SessionKey
 
-HITS_PER_ROOT = 3
-"""Shown of one root session, unless the query is confined to sessions or repositories."""
 FETCH_PER_HIT = 4
 """Texts fetched at most for each hit asked for, as long as nothing is to be verified: copies fall out."""
 MIN_FETCHED = 40
@@ -47,6 +46,9 @@ ALL_VERIFIED = 50
 MAX_LIMIT = 200
 MIN_INSIDE_CHARS = 4
 """A shorter word is inside of too many others to mean any of them."""
+BESIDE_HITS = 3
+"""Hits that are shown together with what belongs to them."""
+BESIDE_CHARS = 200
 _MIN_BATCH = 8
 
 
@@ -59,6 +61,10 @@ class SearchStore(TextStore, Protocol):
 
     def session_numbers(self, where: EventFilter) -> frozenset[int]:
         """Return the numbers of the sessions that the filter allows."""
+        ...
+
+    def beside(self, keys: Sequence[int]) -> Mapping[int, Mapping[str, HitText]]:
+        """Return, by key, what belongs to an event in its turn, by label."""
         ...
 
 
@@ -81,6 +87,7 @@ class Searcher:
         store: SearchStore,
         *,
         meaning: Meaning | None = None,
+        contextual: Contextual | None = None,
         weights: Weights = WEIGHTS,
         glossary: Callable[[int], Mapping[str, tuple[str, ...]]] = lambda _now_us: {},
         unsearched: Callable[[Collection[str], Collection[str]], tuple[str, ...]] = left_out_parts,
@@ -88,6 +95,7 @@ class Searcher:
         self._index = index
         self._store = store
         self._meaning = meaning
+        self._contextual = contextual
         self._weights = weights
         self._glossary = glossary
         self._unsearched = unsearched
@@ -204,12 +212,22 @@ class Searcher:
         if not ranked or judged.is_nothing:
             return _empty(question, [*asked.notes, _nothing_note(judged.absent, wanted)], abstained=True)
         texts: Mapping[int, HitText] = {}
+        compared = Nearness()
         if is_question(question.text) and not asked.is_beside:
             ranked, texts = look_again(ranked, wanted, keys, self._store)
+            if self._contextual is not None and len(question.words) > 1:
+                compared = self._contextual.compare(
+                    question.text,
+                    {i.candidate.key: texts[i.candidate.key] for i in ranked[:LOOKED_AT] if i.candidate.key in texts},
+                )
+                ranked = by_meaning(ranked, compared.near)
+                asked = asked._replace(notes=(*asked.notes, *compared.notes))
         if not question.is_confined:
             ranked = seated(ranked, near.session)
         best = ranked[0].score
-        found = _Found(keys, searched.certain, searched.unverified, asked, judged.confidence, best, texts)
+        found = _Found(
+            keys, searched.certain, searched.unverified, asked, judged.confidence, best, texts, compared.near
+        )
         return self._assemble(question, wanted, ranked, found)
 
     # Understanding.
@@ -252,7 +270,7 @@ class Searcher:
 
     def _assemble(self, question: Question, wanted: Wanted, ranked: Sequence[Ranked], found: _Found) -> SearchAnswer:
         limit = found.asked.limit
-        picked = _Picked(limit, _room_of(question, limit), found.unverified <= ALL_VERIFIED)
+        picked = _Picked(limit, found.unverified <= ALL_VERIFIED)
         self._pick(wanted, ranked, found, picked)
         notes = list(found.asked.notes)
         shown = _living_first(picked.shown)
@@ -263,6 +281,7 @@ class Searcher:
         visible = _per_root((item.ranked for item in shown), found.sessions)
         masses = Masses(wanted.all_units)
         hits = tuple(self._hit(item, wanted, masses, found, in_session, visible) for item in shown)
+        hits = self._with_beside(hits, shown, wanted)
         total = max(found.certain + picked.passed - picked.hidden, len(hits))
         if picked.looked_at < found.unverified:
             left = found.unverified - picked.looked_at
@@ -292,9 +311,7 @@ class Searcher:
             while at < len(ranked) and len(batch) < room:
                 item = ranked[at]
                 at += 1
-                if picked.has_room(found.sessions[item.candidate.session]) or (
-                    picked.looks_at_all and _is_open(wanted, item.candidate)
-                ):
+                if picked.has_room or (picked.looks_at_all and _is_open(wanted, item.candidate)):
                     batch.append(item)
             fetched += len(batch)
             keys = [item.candidate.key for item in batch]
@@ -335,7 +352,32 @@ class Searcher:
             status=text.status,
             state=text.state,
             is_undone=text.is_undone,
+            passage=_passage(text.text or text.summary, Passages(wanted.all_units), found.near.get(candidate.key)),
         )
+
+    def _with_beside(self, hits: Sequence[Hit], shown: Sequence[_Verified], wanted: Wanted) -> tuple[Hit, ...]:
+        """Return the hits, the first of them with what belongs to them; what is a hit itself is not said again."""
+        first = [item.ranked.candidate.key for item in shown[:BESIDE_HITS]]
+        said = {item.ranked.candidate.key for item in shown}
+        beside = self._store.beside(first)
+        passages = Passages(wanted.all_units)
+        told = []
+        for hit, key in zip(hits, first, strict=False):
+            parts = []
+            for label, text in beside.get(key, {}).items():
+                place = (key >> SEQ_BITS << SEQ_BITS) | text.seq
+                if place not in said:
+                    said.add(place)
+                    parts.append(
+                        Beside(label, text.seq, _passage(text.text or text.summary, passages, size=BESIDE_CHARS))
+                    )
+            told.append(msgspec.structs.replace(hit, beside=tuple(parts)))
+        return (*told, *hits[len(told) :])
+
+
+def _passage(text: str, passages: Passages, near: Near | None = None, *, size: int = SHOWN_CHARS) -> str:
+    shown = passages.shown(text, near.passage if near is not None else None, size=size)
+    return f"{'…' if shown.start else ''}{text[shown.start : shown.end].strip()}{'…' if shown.end < len(text) else ''}"
 
 
 class _Asked(NamedTuple):
@@ -361,23 +403,13 @@ class _Found(NamedTuple):
     confidence: float
     best: float
     texts: Mapping[int, HitText]
-
-
-class _Room(NamedTuple):
-    """How many hits are shown of one root session, and of one document."""
-
-    of_root: int
-    of_entry: int
-
-
-def _room_of(question: Question, limit: int) -> _Room:
-    return _Room(limit if question.is_confined else HITS_PER_ROOT, limit if question.where.sessions else HITS_PER_ROOT)
+    near: Mapping[int, Near]
 
 
 class _Picked:
     """What is shown of the ranked, while it is chosen."""
 
-    def __init__(self, limit: int, room: _Room, looks_at_all: bool) -> None:
+    def __init__(self, limit: int, looks_at_all: bool) -> None:
         self.limit = limit
         self.looks_at_all = looks_at_all
         """Whether every unverified event is compared with its text, for the sake of the total."""
@@ -386,8 +418,6 @@ class _Picked:
         """Unverified events compared with their text; `passed` of them match."""
         self.passed = 0
         self.hidden = 0
-        self._room = room
-        self._roots: dict[str, int] = {}
         self._seen: dict[object, int] = {}
         """Where something is shown, by what makes another event the same."""
         self._misses = 0
@@ -396,9 +426,9 @@ class _Picked:
     def goes_on(self) -> bool:
         return self.looks_at_all or (len(self.shown) < self.limit and self._misses < MAX_MISSES)
 
-    def has_room(self, session: SessionKey) -> bool:
-        room = self._room.of_entry if session.number >= ENTRY_BASE else self._room.of_root
-        return len(self.shown) < self.limit and self._roots.get(session.root_uid, 0) < room
+    @property
+    def has_room(self) -> bool:
+        return len(self.shown) < self.limit
 
     def take(self, item: Ranked, text: HitText, wanted: Wanted, session: SessionKey) -> None:
         if _is_open(wanted, item.candidate):
@@ -411,15 +441,13 @@ class _Picked:
         if text.is_hidden:
             self.hidden += 1
             return
-        root = session.root_uid
         same = sameness(text, session)
         place = next((self._seen[mark] for mark in same if mark in self._seen), None)
         if place is not None:
             if self.shown[place].text.is_undone and not text.is_undone:
                 self.shown[place] = _Verified(item, text)
-        elif self.has_room(session):
+        elif self.has_room:
             self._seen |= dict.fromkeys(same, len(self.shown))
-            self._roots[root] = self._roots.get(root, 0) + 1
             self.shown.append(_Verified(item, text))
 
 

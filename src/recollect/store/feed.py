@@ -45,6 +45,10 @@ class TextFeed(Protocol):
         """Return the entries of the change log after a position, oldest first."""
         ...
 
+    def sessions_newest_first(self) -> list[int]:
+        """Return the numbers of all sessions, those that ended last first."""
+        ...
+
     def count_of_kinds(self, kinds: Iterable[str], ranges: Iterable[KeyRange]) -> int:
         """Return how many events of these kinds that a search may find have a key in the ranges."""
         ...

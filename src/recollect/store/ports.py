@@ -526,6 +526,10 @@ class Reader(Protocol):
         """Return what search shows and verifies of events, by key; unknown keys are left out."""
         ...
 
+    def beside(self, keys: Sequence[int]) -> dict[int, dict[str, HitText]]:
+        """Return, by key, what belongs to an event in its turn, by label: see `recall.answers.Beside`."""
+        ...
+
     def timeline(
         self,
         where: EventFilter,

@@ -11,7 +11,7 @@ from recollect.index.query.grammar import Clause
 from recollect.index.ranking import WEIGHTS, Ranked
 from recollect.index.units import Unit
 from recollect.recall.rerank.order import CLOSING, LATE, LATER_SESSION, LOOKED_AT, SCATTERED, look_again
-from recollect.recall.rerank.passages import PASSAGE_CHARS
+from recollect.recall.passages import PASSAGE_CHARS
 from recollect.store.keys import ENTRY_BASE
 from recollect.store.ports import HitText, SessionKey
 from tests.recall.memories import MemoryOfTests

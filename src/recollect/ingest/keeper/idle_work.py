@@ -54,7 +54,8 @@ class Embedding(Protocol):
     @property
     def is_on(self) -> bool: ...
     def is_stale(self) -> bool: ...
-    def run(self, *, max_seconds: float | None) -> EmbedReport: ...
+    def run(self, *, max_seconds: float | None, with_passages: bool) -> EmbedReport: ...
+    def start_in_background(self) -> bool: ...
     def stop(self) -> None: ...
 
 
@@ -253,8 +254,10 @@ class Between:
             embedding = self._memory.embedding
             is_left = embedding.is_stale()
             if is_left:
-                report = embedding.run(max_seconds=EMBED_EVERY_S)
+                report = embedding.run(max_seconds=EMBED_EVERY_S, with_passages=False)
                 self.embedded_texts += report.chunks
                 is_left = report.state in ("interrupted", "busy")
+            if not is_left:  # the contextual model has a process of its own
+                embedding.start_in_background()
         if is_left:
             self._embed_due = time.monotonic() + EMBED_AFTER_S

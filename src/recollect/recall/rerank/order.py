@@ -13,8 +13,9 @@ from typing import Protocol
 
 from recollect.index.candidates import Wanted
 from recollect.index.ranking import WEIGHTS, Ranked
+from recollect.recall.passages import Passages
+from recollect.recall.rerank.contextual import Near
 from recollect.recall.rerank.narration import after_answers
-from recollect.recall.rerank.passages import Passages
 from recollect.store.keys import ENTRY_BASE
 from recollect.store.ports import SEQ_BITS, HitText, SessionKey
 
@@ -32,6 +33,11 @@ CLOSING = 0.08
 """For the reply that closes a turn of work: it sums up."""
 LATER_SESSION = 0.05
 """Taken off for each factor of e in the place of the session among those found."""
+
+MEANING = 1.0
+"""What being near in meaning counts against the score, both standardised (docs/recall-tuning.md, fifth round)."""
+MIN_COMPARED = 3
+"""Fewer cosines say nothing of each other."""
 
 _SEQ_MASK = (1 << SEQ_BITS) - 1
 
@@ -69,6 +75,31 @@ def look_again(
             gain += CLOSING if text.is_closing else 0.0
         looked_at.append(item._replace(score=max(item.score + best * gain, least)))
     return sorted(looked_at, key=lambda item: -item.score) + rest, texts
+
+
+def by_meaning(ranked: Sequence[Ranked], near: Mapping[int, Near]) -> list[Ranked]:
+    """Return the ranked with the LOOKED_AT best in a new order: score and nearness in meaning count alike.
+
+    Both are standardised over these. One that could not be compared counts as their mean. The scores stay, in order:
+    how sure an answer is does not change.
+    """
+    looked_at, rest = ranked[:LOOKED_AT], ranked[LOOKED_AT:]
+    known = [near[item.candidate.key].cosine for item in looked_at if item.candidate.key in near]
+    if len(known) < MIN_COMPARED:
+        return list(ranked)
+    mean = sum(known) / len(known)
+    cosines = [near[k].cosine if (k := item.candidate.key) in near else mean for item in looked_at]
+    scores = [item.score for item in looked_at]
+    order = [a + MEANING * b for a, b in zip(_standardised(scores), _standardised(cosines), strict=True)]
+    best_first = sorted(range(len(looked_at)), key=lambda at: -order[at])
+    told = sorted(scores, reverse=True)
+    return [looked_at[at]._replace(score=score) for at, score in zip(best_first, told, strict=True)] + list(rest)
+
+
+def _standardised(values: Sequence[float]) -> list[float]:
+    mean = sum(values) / len(values)
+    spread = math.sqrt(sum((value - mean) ** 2 for value in values) / len(values)) or 1.0
+    return [(value - mean) / spread for value in values]
 
 
 def _lateness(item: Ranked, session: SessionKey) -> float:

@@ -42,9 +42,10 @@ class Confining(Paged, frozen=True, kw_only=True):
 
 
 class SearchArguments(Confining, frozen=True, kw_only=True):
-    """Of `search`."""
+    """Of `search`. limit: as many as its bytes hold, unless it is given."""
 
     query: _Query
+    limit: _Limit = 20
     kind: _Text = ""
     tool: _Text = ""
     session: _Text = ""

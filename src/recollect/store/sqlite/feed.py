@@ -53,6 +53,14 @@ class SqliteTextFeed:
             )
             return [ChangeRange(*row) for row in rows]
 
+    def sessions_newest_first(self) -> list[int]:
+        """Return the numbers of all sessions, those that ended last first."""
+        with store_errors():
+            rows: Iterable[Any] = self._pool.get().execute(
+                "SELECT number FROM session ORDER BY coalesce(ended_at, started_at, 0) DESC, number DESC"
+            )
+            return [number for (number,) in rows]
+
     def count_of_kinds(self, kinds: Iterable[str], ranges: Iterable[KeyRange]) -> int:
         """Return how many events of these kinds that a search may find have a key in the ranges."""
         statement = f"SELECT count(*) FROM event WHERE key BETWEEN ? AND ? AND {_of_kinds(kinds)}"

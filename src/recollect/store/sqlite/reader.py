@@ -14,6 +14,7 @@ from recollect.model.events import Event
 from recollect.model.sessions import Session
 from recollect.model.usage import UsageReport
 from recollect.store.entries import EntryReader
+from recollect.store.keys import ENTRY_BASE
 from recollect.store.ports import (
     SEQ_BITS,
     ChangeRange,
@@ -40,6 +41,7 @@ from recollect.store.sqlite.entries.reader import (
     read_entry_texts,
 )
 from recollect.store.sqlite.readers import ledger, sessions
+from recollect.store.sqlite.readers.beside import read_beside
 from recollect.store.sqlite.readers.events import EventReader
 from recollect.store.sqlite.readers.filters import find_sessions
 from recollect.store.sqlite.readers.pool import ReadPool
@@ -139,6 +141,17 @@ class SqliteReader:
         with store_errors():
             reader = self._events()
             return {**reader.texts(reader.by_key(keys)), **read_entry_texts(self._pool.get(), keys)}
+
+    def beside(self, keys: Sequence[int]) -> dict[int, dict[str, HitText]]:
+        """Return what belongs to events in their turns, see `store.ports.Reader.beside`."""
+        with store_errors():
+            reader = self._events()
+            places = {key: read_beside(reader, self._pool.get(), key) for key in keys if key >> SEQ_BITS < ENTRY_BASE}
+            texts = reader.texts(reader.by_key({place for found in places.values() for place in found.values()}))
+            return {
+                key: {label: texts[place] for label, place in found.items() if place in texts}
+                for key, found in places.items()
+            }
 
     def timeline(
         self,

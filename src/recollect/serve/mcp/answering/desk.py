@@ -87,14 +87,20 @@ class Desk:
         learned = [] if start.offset else learned_lines(found.learned)
         shown = found.hits[start.offset : start.offset + asked.limit]
         known = self._memory.recall.sessions(tuple(dict.fromkeys(hit.session_uid for hit in shown)))
-        lines = [hit_line(hit, known.get(hit.session_uid)) for hit in shown]
+        of_session: set[str] = set()
+        lines = []
+        for hit in shown:
+            is_first = hit.session_uid not in of_session
+            lines.append(hit_line(hit, known.get(hit.session_uid), is_first=is_first))
+            of_session.add(hit.session_uid)
         if not lines:
             return self._nothing(asked, confines, found, learned)
         where = f" in {confines.words}" if confines.words else ""
         heading = (
             f"{plural(found.total, 'event matches', 'events match')} ({found.match_level}){where}{_from(start.offset)}."
         )
-        capped = f"only the best {MAX_HITS} are shown: use more telling words" if len(cites) == MAX_HITS else ""
+        is_end = len(cites) == MAX_HITS and start.offset + len(shown) == MAX_HITS
+        capped = f"only the best {MAX_HITS} are shown: use more telling words" if is_end else ""
         notes = (*found.notes, *self._notes, capped, _WIDEN if confines.is_default else "")
         frame = Frame(heading, notes)
         page = fit(lines, frame, max_bytes=asked.max_bytes - sum(size(line) + 8 for line in learned))

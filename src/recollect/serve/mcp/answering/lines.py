@@ -16,6 +16,10 @@ from recollect.units import plural
 
 _TITLE_BYTES = 160
 _SNIPPET_BYTES = 330
+_PASSAGE_BYTES = 1500
+"""Of a passage of 600 characters, whatever its script."""
+_BESIDE_BYTES = 500
+_LABELS = {"asked": "serves the prompt", "call": "the call", "result": "the result", "answer": "the turn ended with"}
 _TALK_BYTES = 500
 _SUMMARY_BYTES = 240
 _UNDONE = f"{UNDONE} by a rewind"
@@ -33,15 +37,22 @@ def citation(uid: str, seq: int) -> str:
     return f"{uid}#{seq}"
 
 
-def hit_line(hit: Hit, session: Session | None) -> str:
-    """Return a search's hit."""
+def hit_line(hit: Hit, session: Session | None, *, is_first: bool = True) -> str:
+    """Return a search's hit: what it is, its passage, and what belongs to it.
+
+    is_first: of its session in this answer; what is the same for all of them is said once.
+    """
     where = "document" if hit.kind == "document" else "session"
-    more = f"{hit.more_in_session} more in this {where}" if hit.more_in_session else ""
+    more = f"{hit.more_in_session} more in this {where}" if hit.more_in_session and is_first else ""
     what = f"{hit.kind} {name(hit.tool)}" if hit.tool else hit.kind
     known = " ".join(part for part in (_UNDONE if hit.is_undone else "", hit.state, hit.status) if part)
-    who = _who(hit.agent, session)
-    head = (citation(hit.session_uid, hit.seq), when(hit.ts), who, what, known, hit.match_level, more)
-    return f"{_joined(head)}\n{passage(hit.snippet or hit.summary, _SNIPPET_BYTES)}"
+    who = (_who(hit.agent, session), name(hit.repo)) if is_first else ()
+    how = "by meaning" if hit.match_level == "semantic" else ""
+    head = (citation(hit.session_uid, hit.seq), when(hit.ts), *who, what, known, how, more)
+    beside = (
+        f"\n{_LABELS.get(part.label, part.label)} #{part.seq}: {passage(part.text, _BESIDE_BYTES)}" for part in hit.beside
+    )
+    return f"{_joined(head)}\n{passage(hit.passage or hit.summary, _PASSAGE_BYTES)}{''.join(beside)}"
 
 
 def conversation_line(found: Conversation, session: Session | None) -> str:

@@ -12,9 +12,11 @@ _NOTE_BYTES = 240
 _NOTES_SHARE = 3
 _HEADING_SHARE = 4
 """Of an answer's bytes, what its notes and its heading take at most: one part of so many."""
-_CURSOR_BYTES = 120
+_CURSOR_BYTES = 90
 """What a cursor and the words around it take at most."""
 _MIN_PASSAGE = 40
+_MIN_LINE = 180
+"""A line that is cut to less than this says too little to be shown."""
 NAME_BYTES = 60
 _ONE_WORD = re.compile(r"[\w.:/\\@+~-]+")
 
@@ -59,16 +61,16 @@ def fit(lines: Sequence[str], frame: Frame, *, max_bytes: int) -> Page:
     Bytes are of UTF-8. Room is kept for the words that go on with a cursor.
     """
     room = max_bytes - _CURSOR_BYTES - size(whole((), frame, max_bytes=max_bytes))
-    count = 0
+    shown: list[str] = []
     for line in lines:
-        room -= size(line) + 1 + line.count("\n") * len(CONTINUED)
-        if room < 0:
+        needed = size(line) + 1 + line.count("\n") * len(CONTINUED)
+        if needed > room:
+            if not shown or room >= _MIN_LINE:  # the last one fills what is left
+                shown.append(cut(line, max(_MIN_PASSAGE, room - 1 - line.count("\n") * len(CONTINUED))))
             break
-        count += 1
-    if lines and not count:
-        left = size(lines[0]) + room - 8
-        return Page(whole((cut(lines[0], max(_MIN_PASSAGE, left)),), frame, max_bytes=max_bytes), 1)
-    return Page(whole(lines[:count], frame, max_bytes=max_bytes), count)
+        room -= needed
+        shown.append(line)
+    return Page(whole(shown, frame, max_bytes=max_bytes), len(shown))
 
 
 def whole(lines: Sequence[str], frame: Frame, *, max_bytes: int) -> str:

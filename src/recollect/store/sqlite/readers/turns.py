@@ -20,7 +20,7 @@ _PERSON = KINDS.index("user_message")
 _EDIT = KINDS.index("file_edit")
 
 
-def _codes(*kinds: str) -> str:
+def codes_of(*kinds: str) -> str:
     return ",".join(str(KINDS.index(kind)) for kind in kinds)
 
 
@@ -37,10 +37,10 @@ def _nearest(kinds: str, *, is_after: bool) -> str:
     )
 
 
-_DONE = _codes("user_message", "assistant_message", "thinking", "tool_call", "tool_result")
+_DONE = codes_of("user_message", "assistant_message", "thinking", "tool_call", "tool_result")
 _STATEMENT = (
     f"SELECT value, {_nearest(_DONE, is_after=True)}, {_nearest(f'{_DONE},{_EDIT}', is_after=True)}, "
-    f"{_nearest(_codes('user_message', 'tool_call', 'file_edit'), is_after=False)} FROM carray(?)"
+    f"{_nearest(codes_of('user_message', 'tool_call', 'file_edit'), is_after=False)} FROM carray(?)"
 )
 
 

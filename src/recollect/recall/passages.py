@@ -1,0 +1,145 @@
+"""Where in a text a question's words stand closest together: what an answer shows of it, and how scattered they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from recollect.index.passages.cuts import Passage
+from recollect.index.units import Unit
+
+PASSAGE_CHARS = 500
+"""A long paragraph. 420 to 900 give the same."""
+MAX_CHARS = 12_000
+"""So much of a text is looked at to tell how scattered its words are."""
+SHOWN_CHARS = 600
+"""What an answer shows of a text. 500 to 700 give the same (docs/recall-tuning.md, fifth round)."""
+_SPREAD = 0.8
+"""The matches of what is shown lie in this share of it; the rest is what stands around them."""
+_MAX_FORMS = 20
+"""Terms of a pattern, and of another name, looked for."""
+_MAX_PLACES = 50
+"""Places of one word looked at."""
+_SEARCHED_CHARS = 65_536
+_BEGINNINGS = ("\n", ". ", "? ", "! ", " ")
+"""Where what is shown may begin and end, the best first."""
+
+
+class _Densest(NamedTuple):
+    """The rareness of the distinct words in the best stretch, and its first and last match."""
+
+    mass: float
+    first: int
+    last: int
+
+
+class Passages:
+    """Compares texts with one question. Its words are taken with the forms that the index knows of them."""
+
+    def __init__(self, units: Sequence[Unit]) -> None:
+        self._words = [(unit.idf, _stems(_forms(unit))) for unit in units if not unit.is_absent]
+        self._total = sum(idf for idf, _ in self._words) or 1.0
+
+    def scattered(self, text: str) -> float:
+        """Return the share (0 to 1) of the question's rareness that is in the text, but not in its best passage."""
+        text = text[:MAX_CHARS].lower()
+        if len(text) <= PASSAGE_CHARS:
+            return 0.0
+        places = self._places(text)
+        whole = sum(self._words[number][0] for number in {number for _, number in places})
+        return (whole - self._densest(places, PASSAGE_CHARS).mass) / self._total
+
+    def shown(self, text: str, near: Passage | None = None, *, size: int = SHOWN_CHARS) -> Passage:
+        """Return what to show of a text: whole lines or sentences around the best matches, about `size` characters.
+
+        near: where the text is nearest in meaning; shown where no word of the question is in the text.
+        """
+        text = text[:_SEARCHED_CHARS]
+        if len(text) <= size:
+            return Passage(0, len(text))
+        lowered = text.lower()
+        places = self._places(lowered if len(lowered) == len(text) else text)
+        if places:
+            best = self._densest(places, int(size * _SPREAD))
+            start = min(best.first, max(0, (best.first + best.last - size) // 2))
+        else:
+            start = near.start if near is not None else 0
+        start = _beginning(text, start, size // 4) if start else 0
+        end = start + size
+        return Passage(start, len(text) if end >= len(text) else _end(text, start, end))
+
+    def _places(self, text: str) -> list[tuple[int, int]]:
+        """Return (place, which word) of the question's words in a text in lower case, in order."""
+        return sorted(
+            (place, number)
+            for number, (_, stems) in enumerate(self._words)
+            for stem in stems
+            for place in _places(text, stem)
+        )
+
+    def _densest(self, places: Sequence[tuple[int, int]], reach: int) -> _Densest:
+        inside = [0] * len(self._words)
+        best = _Densest(0.0, 0, 0)
+        now = 0.0
+        first = 0
+        for place, number in places:
+            if not inside[number]:
+                now += self._words[number][0]
+            inside[number] += 1
+            while place - places[first][0] > reach:
+                left = places[first][1]
+                inside[left] -= 1
+                if not inside[left]:
+                    now -= self._words[left][0]
+                first += 1
+            if now > best.mass + 1e-9:
+                best = _Densest(now, places[first][0], place)
+        return best
+
+
+def _beginning(text: str, start: int, reach: int) -> int:
+    """Return where a line, else a sentence, else a word begins, at most `reach` characters before a place."""
+    if start <= reach:
+        return 0
+    for mark in _BEGINNINGS:
+        at = text.rfind(mark, max(0, start - reach), start)
+        if at >= 0:
+            return at + len(mark)
+    return start
+
+
+def _end(text: str, start: int, end: int) -> int:
+    """Return where the last line, else sentence, else word ends that fits."""
+    for mark in _BEGINNINGS:
+        at = text.rfind(mark, start + (end - start) * 3 // 4, end)
+        if at >= 0:
+            return at + len(mark.rstrip())
+    return end
+
+
+def _forms(unit: Unit) -> Iterator[str]:
+    """Yield how a unit may stand in a text, in lower case."""
+    yield from (term for term, _ in unit.terms)
+    for piece in (*unit.pieces, *unit.also):
+        yield from piece[:_MAX_FORMS]
+    if unit.sequence:
+        yield from (unit.ident, unit.label)
+
+
+def _stems(terms: Iterable[str]) -> tuple[str, ...]:
+    """Return the terms without those that begin with another: the end of a word may be anything."""
+    kept: list[str] = []
+    for term in sorted(set(terms)):
+        if term and not (kept and term.startswith(kept[-1])):
+            kept.append(term)
+    return tuple(kept)
+
+
+def _places(text: str, stem: str) -> list[int]:
+    found: list[int] = []
+    at = text.find(stem)
+    while at >= 0 and len(found) < _MAX_PLACES:
+        if at == 0 or not text[at - 1].isalpha():
+            found.append(at)
+        at = text.find(stem, at + len(stem))
+    return found

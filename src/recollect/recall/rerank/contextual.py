@@ -1,0 +1,108 @@
+"""How near the best candidates of a question are to it, passage by passage, by the contextual model.
+
+Vectors that were made in the background are looked up; of candidates that have none yet, a small fixed number of
+passages is read while the question waits, and these vectors are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from recollect.errors import EmbeddingUnavailable, IndexUnavailable, StoreError
+from recollect.index.passages.client import PassageReader
+from recollect.index.passages.cuts import Passage, passages_of
+from recollect.model.text import TextClass
+from recollect.store.passages import PassageStore, hash_of
+from recollect.store.ports import HitText
+from recollect.units import plural
+
+_CLASSES: dict[str, TextClass] = {
+    "user_message": "talk",
+    "assistant_message": "talk",
+    "compaction": "talk",
+    "thinking": "thinking",
+    "tool_call": "tool_input",
+    "file_edit": "tool_input",
+    "tool_result": "tool_output",
+}
+
+
+class Near(NamedTuple):
+    """How near an event is: the cosine of its best passage, and where that stands in its text."""
+
+    cosine: float
+    passage: Passage
+
+
+class Nearness(NamedTuple):
+    """near: by key, of the candidates that could be compared. unread: candidates that could not be, for want of a
+    vector. notes: why the model could not be asked."""
+
+    near: Mapping[int, Near] = {}
+    unread: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class Contextual:
+    """Compares candidates with questions. Never raises: a search goes on by words and static vectors. Thread safe."""
+
+    def __init__(self, open_store: Callable[[], PassageStore], reader: PassageReader, *, at_once: int) -> None:
+        """open_store: gives the store of the thread that asks. at_once: passages read while a question waits."""
+        self._open_store = open_store
+        self._reader = reader
+        self._at_once = at_once
+
+    def compare(self, question: str, texts: Mapping[int, HitText]) -> Nearness:
+        """Return how near texts are to a question. texts: by key of the event, best candidate first."""
+        try:
+            return self._compare(question, texts)
+        except EmbeddingUnavailable as error:
+            return Nearness(notes=(f"ranked by words and static vectors only: {error}",))
+        except (IndexUnavailable, StoreError) as error:
+            return Nearness(notes=(f"ranked by words and static vectors only: {error}; `recollect embed` mends it",))
+
+    def _compare(self, question: str, texts: Mapping[int, HitText]) -> Nearness:
+        from recollect.index.passages.codes import cosines, encode
+
+        store = self._open_store()
+        pieces = {key: _pieces(text) for key, text in texts.items()}
+        hashes = {key: [hash_of(piece) for _, piece in of_text] for key, of_text in pieces.items()}
+        codes = store.codes(one for of_text in hashes.values() for one in of_text)
+        missing: dict[int, str] = {}
+        for key, of_text in pieces.items():
+            for one, (_, piece) in zip(hashes[key], of_text, strict=True):
+                if one not in codes and len(missing) < self._at_once:
+                    missing[one] = piece
+        vectors = self._reader.embed([question, *missing.values()])
+        if missing:
+            new = dict(zip(missing, encode(vectors[1:]), strict=True))
+            codes |= new
+            read = {key: [one for one in of_text if one in codes] for key, of_text in hashes.items()}
+            store.keep(new, {key: ones for key, ones in read.items() if not missing.keys().isdisjoint(ones)})
+        order = list(codes)
+        near = (
+            dict(zip(order, cosines(vectors[0], [codes[one] for one in order]).tolist(), strict=True)) if order else {}
+        )
+        found: dict[int, Near] = {}
+        for key, of_text in pieces.items():
+            scored = [
+                Near(near[one], passage) for one, (passage, _) in zip(hashes[key], of_text, strict=True) if one in near
+            ]
+            if scored:
+                found[key] = max(scored, key=lambda one: one.cosine)
+        return Nearness(found, sum(bool(of_text) for of_text in pieces.values()) - len(found))
+
+
+def _pieces(text: HitText) -> list[tuple[Passage, str]]:
+    of_class = _CLASSES.get(text.kind)
+    if of_class is None:
+        return []
+    return [(piece, text.text[piece.start : piece.end].strip()) for piece in passages_of(of_class, text.text)]
+
+
+def unread_note(unread: int, compared: int) -> str:
+    """Say how many candidates were not compared; "" for none."""
+    if not unread:
+        return ""
+    return f"{plural(unread, 'candidate')} of {compared} not compared by meaning yet: `recollect embed` goes on with it"
