@@ -1,49 +1,53 @@
-"""How sure an answer is, and when to say that nothing is stored about a question.
+"""How sure an answer is: known, unsure ("no exact match; closest results"), or nothing.
 
-An answer that is not about the question is worse than none. Four things tell: what share of the question's rareness
-occurs nowhere in the memory, what share of it is names (`Kubernetes`, `nginx`) that occur nowhere, how much of the
-whole the best event holds, and how near in meaning the nearest event is. A logistic model gives the confidence.
+An absent everyday word proves nothing: people ask in other words than those that were written down. Three things tell
+whether an answer is about a question: how much of it the best session holds, how near in meaning the nearest event is,
+and how many words the question has, for of a long question even the right session lacks some. A logistic model makes
+one confidence of them. It was fitted on questions of several writers and judged on the sets that it was not fitted on
+(docs/recall-tuning.md, fifth round).
 
-Calibrated on the development sets of two benchmarks, see docs/recall-tuning.md: 20 questions about things that occur
-nowhere against 118 (agents' transcripts) and 997 (conversations) that can be answered, each group with the same weight.
+Only a name that occurs nowhere is a reason to answer nothing: it is the subject of what was asked.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from recollect.index.units import Unit
 
-ABSTAIN_BELOW = 0.25
-"""Confidence below which a search answers that nothing is stored."""
+UNSURE_BELOW = 0.4
+"""Confidence below which an answer says that it has no exact match."""
 CERTAIN = 1.0
-"""Of an answer that has what was required: a quoted phrase, an identifier, a pattern."""
-MIN_COVERED = 0.15
-"""Of pasted output, whose paths and numbers are new every time, the best event must hold this share of the rareness."""
-RESPELLED_SHARE = 0.5
+"""Of an answer that has all that was asked: a quoted phrase, an identifier, a pattern, every word in one session."""
+NAMES_ARE_SUBJECT = 0.5
+"""From this share of a question's rareness on, absent names are its subject."""
+MOST_KEYWORDS = 2
+"""Where so few words occur nowhere, all of them, there is no other word to go by."""
+MIN_PASTED = 0.15
+"""Of pasted output, whose paths and numbers are new every time, one session must hold this share of the rareness."""
+_ALL = 0.999
+_RESPELLED_SHARE = 0.5
 """A corrected word counts as absent to this share: the correction may mean something else."""
+_MOST_WORDS = 12
 
 
 class _Model(NamedTuple):
-    """Of the logistic function: weights of the shares absent, of absent names, covered, and of the similarity."""
+    """Of the logistic function."""
 
     bias: float
-    absent: float
-    names: float
     covered: float
     similarity: float
+    word: float
 
 
-FULL_DOCUMENTS = 20_000
-"""From so many documents on, that a word occurs nowhere says all it can: a small memory lacks many by accident."""
+_WITH_VECTORS = _Model(bias=-8.0, covered=4.6, similarity=5.2, word=0.43)
+_WORDS_ONLY = _Model(bias=-6.1, covered=5.4, similarity=0.0, word=0.44)
+
 _YEAR = re.compile(r"(?:19|20)\d\d")
 """What happened in a year seldom names it."""
-_WITH_VECTORS = _Model(bias=2.5, absent=-8.0, names=-12.0, covered=1.0, similarity=2.0)
-_WORDS_ONLY = _Model(bias=3.5, absent=-8.0, names=-12.0, covered=1.0, similarity=0.0)
-
 _ONSETS = frozenset(
     (
         "bl br ch cl cr dr dw fl fr gh gl gn gr kh kl kn kr ph pl pn pr ps pt qu rh sc sh sk sl sm sn sp sq st sv sw "
@@ -53,60 +57,81 @@ _ONSETS = frozenset(
 _VOWELS = frozenset("aeiouy")
 
 
-def absent_names(units: Sequence[Unit], question: str) -> list[Unit]:
-    """Return the absent units that are names: capitalised inside the sentence, with signs, digits or inner capitals,
-    or spelled as no English word begins (`nginx`, `btrfs`)."""
-    start = re.search(r"\w", question)
-    first = start.start() if start is not None else 0
-    return [u for u in units if u.is_absent and not u.part_of and not u.pieces and _is_name(u, question, first)]
+def covered_by(masks: Iterable[int], units: Sequence[Unit]) -> float:
+    """Return the greatest share (0 to 1) of the units' rareness, absent ones included, that one of the masks holds.
+
+    masks: a bit for each of `units`. units: those whose parts are units too count for these.
+    """
+    weights = [0.0 if unit.part_of else unit.idf * _present(unit) for unit in units]
+    total = sum(unit.idf for unit in units if not unit.part_of)
+    if not total:
+        return 1.0
+    return max((sum(w for i, w in enumerate(weights) if mask >> i & 1) for mask in set(masks)), default=0.0) / total
 
 
-class Judgement(NamedTuple):
-    """confidence: 0..1 that the answer is about the question. absent: what of it occurs nowhere, as typed."""
+def confidence_of(units: Sequence[Unit], question: str, *, covered: float, similarity: float | None) -> float:
+    """Tell how sure an answer is to be about plain words, 0 to 1.
 
-    confidence: float
-    absent: tuple[str, ...] = ()
+    covered: see `covered_by`. similarity: of the nearest event; None where nothing has vectors, or for words that are
+    not put as a question: these are looked for as they stand.
+    """
+    if "\n" in question.strip():
+        return CERTAIN if covered >= MIN_PASTED else 0.0
+    if covered >= _ALL:
+        return CERTAIN
+    model = _WORDS_ONLY if similarity is None else _WITH_VECTORS
+    words = min(sum(not unit.part_of for unit in units), _MOST_WORDS)
+    logit = model.bias + model.covered * covered + model.similarity * (similarity or 0.0) + model.word * words
+    return 1 / (1 + math.exp(-logit))
 
-    @property
-    def is_nothing(self) -> bool:
-        """Whether to say that nothing is stored."""
-        return self.confidence < ABSTAIN_BELOW
+
+def absent_of(units: Sequence[Unit]) -> list[Unit]:
+    """Return the units that occur nowhere. The parts of `one-liner` tell, and a year names nothing."""
+    return [
+        u for u in units if u.is_absent and not u.part_of and not _is_hyphenated(u) and not _YEAR.fullmatch(u.label)
+    ]
 
 
-def judge(
-    units: Sequence[Unit], question: str, *, covered: float, similarity: float | None, documents: int
-) -> Judgement:
-    """Tell how sure an answer to plain words is.
+def absent_subject(units: Sequence[Unit], question: str) -> tuple[str, ...]:
+    """Return what a query is about, as typed, where that occurs nowhere; empty where the query has other words.
 
-    covered: the share of rareness, absent words left out, that the best event holds. similarity: of the nearest event;
-    None where nothing has vectors. documents: in the index.
+    Its subject are names that make up most of its rareness, or all of at most MOST_KEYWORDS words.
     """
     whole = [u for u in units if not u.part_of]
-    total = sum(u.idf for u in whole)
-    if not total:
-        return Judgement(CERTAIN)
-    absent = [u for u in whole if u.is_absent and not _is_hyphenated(u) and not _YEAR.fullmatch(u.label)]
-    if "\n" in question.strip():
-        return Judgement(CERTAIN if covered >= MIN_COVERED else 0.0, tuple(u.label for u in absent))
-    names = absent_names(absent, question)
-    respelled = sum(u.idf for u in whole if u.respelled) * RESPELLED_SHARE
-    share = (sum(u.idf for u in absent) + respelled) / total
-    model = _WORDS_ONLY if similarity is None else _WITH_VECTORS
-    missing = model.absent * share + model.names * sum(u.idf for u in names) / total
-    logit = model.bias + missing * min(1.0, math.log1p(documents) / math.log1p(FULL_DOCUMENTS))
-    logit += model.covered * covered * (1 - share) + model.similarity * (similarity or 0.0)
-    said = tuple(u.clause.text.strip(".,:;?!\"'`()") for u in names) or tuple(u.label for u in absent)
-    return Judgement(1 / (1 + math.exp(-logit)), said)
+    absent = absent_of(units)
+    if len(absent) == len(whole) <= MOST_KEYWORDS:
+        return tuple(typed(u) for u in absent)
+    names = names_among(absent, question)
+    share = sum(u.idf for u in names) / (sum(u.idf for u in whole) or 1.0)
+    return tuple(typed(u) for u in names) if share >= NAMES_ARE_SUBJECT else ()
+
+
+def names_among(units: Sequence[Unit], question: str) -> list[Unit]:
+    """Return the units that are names: capitalised inside the sentence, with signs, digits or inner capitals, or
+    spelled as no English word begins (`nginx`, `btrfs`)."""
+    start = re.search(r"\w", question)
+    first = start.start() if start is not None else 0
+    return [u for u in units if not u.part_of and not u.pieces and _is_name(u, question, first)]
+
+
+def typed(unit: Unit) -> str:
+    """Return a word of the query as it was typed, without the signs around it."""
+    return unit.clause.text.strip(".,:;?!\"'`()")
+
+
+def _present(unit: Unit) -> float:
+    if unit.is_absent:
+        return 0.0
+    return 1 - _RESPELLED_SHARE if unit.respelled else 1.0
 
 
 def _is_hyphenated(unit: Unit) -> bool:
-    """`one-liner` is two words; its parts tell."""
     return len(unit.sequence) > 1 and re.fullmatch(r"\W*[^\W_]+(?:-[^\W_]+)+\W*", unit.clause.text) is not None
 
 
 def _is_name(unit: Unit, question: str, first: int) -> bool:
     text = unit.clause.text.strip(".,:;?!\"'`()[]{}<>")
-    if not text:
+    if not text or not text.isascii():
         return False
     if unit.sequence or any(c.isdigit() for c in text) or any(c.isupper() for c in text[1:]):
         return True

@@ -62,7 +62,8 @@ class SearchAnswer(msgspec.Struct, frozen=True):
     """The hits and how they were found.
 
     total: events that match (capped counts are said in notes). left_out: matching events not shown, for
-    whatever reason. abstained: nothing stored is about this; `hits` is empty and notes say why.
+    whatever reason. abstained: nothing stored is about this; `hits` is empty and notes say why. is_unsure: the hits
+    are the closest, and probably none of them answers; a note says so.
     """
 
     query: str
@@ -76,6 +77,7 @@ class SearchAnswer(msgspec.Struct, frozen=True):
     learned: tuple[Hit, ...] = ()
     """At most three learnings, facts, diary entries and actions that are surely about the query, apart from the hits;
     none where the query names a kind."""
+    is_unsure: bool = False
 
 
 class SessionPage(msgspec.Struct, frozen=True):

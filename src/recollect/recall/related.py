@@ -6,21 +6,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from recollect.index.candidates import Candidate, Wanted
+from recollect.index.candidates import Wanted
 from recollect.index.query.grammar import Question
-from recollect.index.ranking import Masses, Ranked
+from recollect.index.ranking import Ranked
 from recollect.index.text_index import Shard
 from recollect.model.learnings.entries import APART_KINDS, ENTRY_KINDS
-from recollect.recall.abstention import FULL_DOCUMENTS, judge
+from recollect.recall.abstention import covered_by, names_among
 from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD
 
 MAX_BESIDE = 3
 """Learnings and notes shown beside the hits."""
 BESIDE_POOL = 20
 """Notes that are looked at: one that is surely about a question is among the best by its words."""
-SURE = 0.6
-"""The confidence from which on a note is shown though nobody asked for notes: it then holds more than half of the
-question's rareness, and every name in it. One that is not about the question is worse than none."""
+SURE = 0.55
+"""The share of a question's rareness that a note holds when it is shown though nobody asked for notes. It also has
+every name in it: one that is not about the question is worse than none."""
 
 
 def parts_for(question: Question, shards: Sequence[Shard]) -> list[Shard]:
@@ -46,28 +46,23 @@ def beside(question: Question) -> Question | None:
 
 
 def sure_ones(ranked: Sequence[Ranked], wanted: Wanted, question: str) -> tuple[list[Ranked], float]:
-    """Return those that are surely about the question, each taken for all there is, and how sure the surest is.
+    """Return those that are surely about the question, and how sure the surest is: the share that it holds, 0 to 1.
 
     Where something is required, what has it is about the question.
     """
     if wanted.must:
         return list(ranked), 1.0
-    known: dict[int, float] = {}
-    masses = Masses(wanted.all_units)
-    sure = [item for item in ranked if _confidence(item.candidate, wanted, question, masses, known) >= SURE]
-    return sure, max(known.values(), default=0.0)
-
-
-def _confidence(candidate: Candidate, wanted: Wanted, question: str, masses: Masses, known: dict[int, float]) -> float:
-    """Return how sure an answer would be that finds nothing but this: what it lacks is then nowhere."""
     units = wanted.all_units
-    has = candidate.has
-    for i, unit in enumerate(units):
-        if unit.sequence:  # having its terms somewhere is not having it
-            has &= candidate.exact | ~(1 << i)
-    if has not in known:
-        alone = [unit if has >> i & 1 else replace(unit, frequency=0) for i, unit in enumerate(units)]
-        known[has] = judge(
-            alone, question, covered=masses.of(has), similarity=None, documents=FULL_DOCUMENTS
-        ).confidence
-    return known[has]
+    names = sum(1 << units.index(unit) for unit in names_among(units, question))
+    sure = []
+    most = 0.0
+    for item in ranked:
+        has = item.candidate.has
+        for i, unit in enumerate(units):
+            if unit.sequence:  # having its terms somewhere is not having it
+                has &= item.candidate.exact | ~(1 << i)
+        held = covered_by((has,), units)
+        if held >= SURE and has & names == names:
+            sure.append(item)
+            most = max(most, held)
+    return sure, most

@@ -21,7 +21,15 @@ from recollect.index.ranking import WEIGHTS, Masses, Ranked, Weights, is_questio
 from recollect.index.text_index import Shard, TextIndex
 from recollect.index.units import Unit, UnitReader
 from recollect.model.sessions import gone_among
-from recollect.recall.abstention import CERTAIN, Judgement, judge
+from recollect.recall.abstention import (
+    CERTAIN,
+    UNSURE_BELOW,
+    absent_of,
+    absent_subject,
+    confidence_of,
+    covered_by,
+    typed,
+)
 from recollect.recall.answers import Beside, Hit, MatchLevel, SearchAnswer
 from recollect.recall.copies import sameness
 from recollect.recall.coverage import NOT_INDEXED, NOTHING, left_out_parts, partly
@@ -185,6 +193,9 @@ class Searcher:
         return self._look(asked, wanted, notes, _Asked(MAX_BESIDE, now_us, is_beside=True)).hits
 
     def _look(self, question: Question, wanted: Wanted, shards: Sequence[Shard], asked: _Asked) -> SearchAnswer:
+        absent = () if wanted.must else absent_subject(wanted.units, question.text)
+        if absent and not asked.is_beside:
+            return _empty(question, [*asked.notes, _nothing_note(absent, wanted)], abstained=True)
         # What stands beside the hits is surely about the question by its words, or silent.
         meaning = None if asked.is_beside else self._meaning
         near = meaning.near(question, wanted, shards) if meaning is not None else NOTHING_NEAR
@@ -204,16 +215,22 @@ class Searcher:
             now_us=asked.now_us,
             weights=self._weights,
         )
+        asks = is_question(question.text)
         if asked.is_beside:
             ranked, confidence = sure_ones(ranked, wanted, question.text)
-            judged = Judgement(confidence)
+        elif not asks:
+            # Words are looked for as they stand: what is only near in meaning has none of them.
+            ranked = [item for item in ranked if item.candidate.has or wanted.must]
+            confidence = _confidence(question, wanted, ranked, None)
         else:
-            judged = _judgement(question, wanted, ranked, sum(shard.documents for shard in shards))
-        if not ranked or judged.is_nothing:
-            return _empty(question, [*asked.notes, _nothing_note(judged.absent, wanted)], abstained=True)
+            confidence = _confidence(question, wanted, ranked, _nearest(ranked))
+        if not ranked:
+            return _empty(question, [*asked.notes, _nothing_note((), wanted)], abstained=True)
+        if confidence < UNSURE_BELOW and not asked.is_beside:
+            asked = asked._replace(notes=(_unsure_note(wanted), *asked.notes), is_unsure=True)
         texts: Mapping[int, HitText] = {}
         compared = Nearness()
-        if is_question(question.text) and not asked.is_beside:
+        if asks and not asked.is_beside:
             ranked, texts = look_again(ranked, wanted, keys, self._store)
             if self._contextual is not None and len(question.words) > 1:
                 compared = self._contextual.compare(
@@ -225,9 +242,7 @@ class Searcher:
         if not question.is_confined:
             ranked = seated(ranked, near.session)
         best = ranked[0].score
-        found = _Found(
-            keys, searched.certain, searched.unverified, asked, judged.confidence, best, texts, compared.near
-        )
+        found = _Found(keys, searched.certain, searched.unverified, asked, confidence, best, texts, compared.near)
         return self._assemble(question, wanted, ranked, found)
 
     # Understanding.
@@ -298,6 +313,7 @@ class Searcher:
             left_out=total - len(hits),
             notes=tuple(dict.fromkeys(notes)),
             abstained=False,
+            is_unsure=found.asked.is_unsure,
             took_ms=0.0,
         )
 
@@ -381,12 +397,13 @@ def _passage(text: str, passages: Passages, near: Near | None = None, *, size: i
 
 
 class _Asked(NamedTuple):
-    """is_beside: for what is shown beside the hits, where it is surely about the question."""
+    """is_beside: for what is shown beside the hits, where it is surely about the question. is_unsure: of the answer."""
 
     limit: int
     now_us: int
     notes: tuple[str, ...] = ()
     is_beside: bool = False
+    is_unsure: bool = False
 
 
 class _Found(NamedTuple):
@@ -586,21 +603,32 @@ def _living_first(shown: Sequence[_Verified]) -> list[_Verified]:
     return [item for _, tie in ties for item in sorted(tie, key=lambda item: item.text.is_undone)]
 
 
-def _judgement(question: Question, wanted: Wanted, ranked: Sequence[Ranked], documents: int) -> Judgement:
+def _confidence(question: Question, wanted: Wanted, ranked: Sequence[Ranked], similarity: float | None) -> float:
     """Tell how sure the answer is; what is required is there or not, so that a strict answer is certain."""
     if wanted.must:
-        return Judgement(CERTAIN)
-    covered = max((r.covered for r in ranked), default=0.0)
-    similarity = max((r.candidate.similarity for r in ranked if r.candidate.similarity is not None), default=None)
-    return judge(wanted.units, question.text, covered=covered, similarity=similarity, documents=documents)
+        return CERTAIN
+    in_session: dict[int, int] = {}
+    for item in ranked:
+        number = item.candidate.session
+        in_session[number] = in_session.get(number, 0) | item.candidate.has
+    covered = covered_by(in_session.values(), wanted.all_units)
+    return confidence_of(wanted.units, question.text, covered=covered, similarity=similarity)
+
+
+def _nearest(ranked: Sequence[Ranked]) -> float | None:
+    known = (item.candidate.similarity for item in ranked)
+    return max((similarity for similarity in known if similarity is not None), default=None)
+
+
+def _unsure_note(wanted: Wanted) -> str:
+    absent = dict.fromkeys(typed(unit) for unit in absent_of(wanted.units))
+    return "no exact match; closest results" + (f" (nowhere in the memory: {', '.join(absent)})" if absent else "")
 
 
 def _nothing_note(missing: Sequence[str], wanted: Wanted) -> str:
-    if missing:
-        return "nothing found: nowhere in the memory is " + ", ".join(dict.fromkeys(missing))
     absent = [unit.clause.text for group in wanted.must if all(u.is_absent for u in group) for unit in group]
-    if absent:
-        return "nothing found: nowhere in the memory is " + ", ".join(dict.fromkeys(absent))
+    if missing or absent:
+        return "nothing found: nowhere in the memory is " + ", ".join(dict.fromkeys(missing or absent))
     return NOTHING
 
 

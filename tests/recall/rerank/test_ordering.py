@@ -10,8 +10,8 @@ from recollect.index.candidates import Candidate, Wanted
 from recollect.index.query.grammar import Clause
 from recollect.index.ranking import WEIGHTS, Ranked
 from recollect.index.units import Unit
-from recollect.recall.rerank.order import CLOSING, LATE, LATER_SESSION, LOOKED_AT, SCATTERED, look_again
 from recollect.recall.passages import PASSAGE_CHARS
+from recollect.recall.rerank.order import CLOSING, LATE, LATER_SESSION, LOOKED_AT, SCATTERED, look_again
 from recollect.store.keys import ENTRY_BASE
 from recollect.store.ports import HitText, SessionKey
 from tests.recall.memories import MemoryOfTests

@@ -50,7 +50,8 @@ def hit_line(hit: Hit, session: Session | None, *, is_first: bool = True) -> str
     how = "by meaning" if hit.match_level == "semantic" else ""
     head = (citation(hit.session_uid, hit.seq), when(hit.ts), *who, what, known, how, more)
     beside = (
-        f"\n{_LABELS.get(part.label, part.label)} #{part.seq}: {passage(part.text, _BESIDE_BYTES)}" for part in hit.beside
+        f"\n{_LABELS.get(part.label, part.label)} #{part.seq}: {passage(part.text, _BESIDE_BYTES)}"
+        for part in hit.beside
     )
     return f"{_joined(head)}\n{passage(hit.passage or hit.summary, _PASSAGE_BYTES)}{''.join(beside)}"
 
