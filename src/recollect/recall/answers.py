@@ -53,7 +53,8 @@ class Hit(msgspec.Struct, frozen=True):
     is_undone: bool = False
     """Of events: a rewind left it behind."""
     passage: str = ""
-    """Whole sentences around the best match, with their line breaks, about 600 characters."""
+    """Whole sentences around the best match, with their line breaks, about 500 characters; a text of
+    at most 1,000 is whole."""
     beside: tuple[Beside, ...] = ()
     """Of the first hits: what belongs to them."""
 

@@ -12,8 +12,8 @@ PASSAGE_CHARS = 500
 """A long paragraph. 420 to 900 give the same."""
 MAX_CHARS = 12_000
 """So much of a text is looked at to tell how scattered its words are."""
-SHOWN_CHARS = 600
-"""What an answer shows of a text. 500 to 700 give the same (docs/recall-tuning.md, fifth round)."""
+SHOWN_CHARS = 500
+"""What an answer shows of a long text; one of at most twice that is shown whole (docs/recall-tuning.md, fifth round)."""
 _SPREAD = 0.8
 """The matches of what is shown lie in this share of it; the rest is what stands around them."""
 _MAX_FORMS = 20
@@ -49,13 +49,16 @@ class Passages:
         whole = sum(self._words[number][0] for number in {number for _, number in places})
         return (whole - self._densest(places, PASSAGE_CHARS).mass) / self._total
 
-    def shown(self, text: str, near: Passage | None = None, *, size: int = SHOWN_CHARS) -> Passage:
+    def shown(
+        self, text: str, near: Passage | None = None, *, size: int = SHOWN_CHARS, most: int = 2 * SHOWN_CHARS
+    ) -> Passage:
         """Return what to show of a text: whole lines or sentences around the best matches, about `size` characters.
 
-        near: where the text is nearest in meaning; shown where no word of the question is in the text.
+        near: where the text is nearest in meaning; shown where no word of the question is in the text. most: a text of
+        so many characters is shown whole.
         """
         text = text[:_SEARCHED_CHARS]
-        if len(text) <= size:
+        if len(text) <= most:
             return Passage(0, len(text))
         lowered = text.lower()
         places = self._places(lowered if len(lowered) == len(text) else text)

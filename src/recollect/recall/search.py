@@ -54,9 +54,13 @@ ALL_VERIFIED = 50
 MAX_LIMIT = 200
 MIN_INSIDE_CHARS = 4
 """A shorter word is inside of too many others to mean any of them."""
-BESIDE_HITS = 3
+BESIDE_HITS = 5
 """Hits that are shown together with what belongs to them."""
-BESIDE_CHARS = 200
+BESIDE_CHARS = 150
+READ_HITS = 8
+"""Hits that most readers come to: what is one of these is not said again beside another."""
+ASKED_CHARS = 60
+"""Of the prompt that a hit serves: it tells what the work was about and seldom answers."""
 _MIN_BATCH = 8
 
 
@@ -374,7 +378,7 @@ class Searcher:
     def _with_beside(self, hits: Sequence[Hit], shown: Sequence[_Verified], wanted: Wanted) -> tuple[Hit, ...]:
         """Return the hits, the first of them with what belongs to them; what is a hit itself is not said again."""
         first = [item.ranked.candidate.key for item in shown[:BESIDE_HITS]]
-        said = {item.ranked.candidate.key for item in shown}
+        said = {item.ranked.candidate.key for item in shown[:READ_HITS]}
         beside = self._store.beside(first)
         passages = Passages(wanted.all_units)
         told = []
@@ -384,15 +388,16 @@ class Searcher:
                 place = (key >> SEQ_BITS << SEQ_BITS) | text.seq
                 if place not in said:
                     said.add(place)
-                    parts.append(
-                        Beside(label, text.seq, _passage(text.text or text.summary, passages, size=BESIDE_CHARS))
-                    )
+                    size = ASKED_CHARS if label == "asked" else BESIDE_CHARS
+                    shown = _passage(text.text or text.summary, passages, size=size, most=size)
+                    parts.append(Beside(label, text.seq, shown))
             told.append(msgspec.structs.replace(hit, beside=tuple(parts)))
         return (*told, *hits[len(told) :])
 
 
-def _passage(text: str, passages: Passages, near: Near | None = None, *, size: int = SHOWN_CHARS) -> str:
-    shown = passages.shown(text, near.passage if near is not None else None, size=size)
+def _passage(text: str, passages: Passages, near: Near | None = None, *, size: int = 0, most: int = 0) -> str:
+    sizes = {"size": size, "most": most} if size else {}
+    shown = passages.shown(text, near.passage if near is not None else None, **sizes)
     return f"{'…' if shown.start else ''}{text[shown.start : shown.end].strip()}{'…' if shown.end < len(text) else ''}"
 
 

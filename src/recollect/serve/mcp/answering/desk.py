@@ -86,12 +86,11 @@ class Desk:
         _check(start, cites)
         learned = [] if start.offset else learned_lines(found.learned)
         shown = found.hits[start.offset : start.offset + asked.limit]
-        known = self._memory.recall.sessions(tuple(dict.fromkeys(hit.session_uid for hit in shown)))
         of_session: set[str] = set()
         lines = []
         for hit in shown:
             is_first = hit.session_uid not in of_session
-            lines.append(hit_line(hit, known.get(hit.session_uid), is_first=is_first))
+            lines.append(hit_line(hit, is_first=is_first))
             of_session.add(hit.session_uid)
         if not lines:
             return self._nothing(asked, confines, found, learned)

@@ -16,8 +16,8 @@ from recollect.units import plural
 
 _TITLE_BYTES = 160
 _SNIPPET_BYTES = 330
-_PASSAGE_BYTES = 1500
-"""Of a passage of 600 characters, whatever its script."""
+_PASSAGE_BYTES = 3000
+"""Of a passage of 1,000 characters, whatever its script."""
 _BESIDE_BYTES = 500
 _LABELS = {"asked": "serves the prompt", "call": "the call", "result": "the result", "answer": "the turn ended with"}
 _TALK_BYTES = 500
@@ -37,7 +37,7 @@ def citation(uid: str, seq: int) -> str:
     return f"{uid}#{seq}"
 
 
-def hit_line(hit: Hit, session: Session | None, *, is_first: bool = True) -> str:
+def hit_line(hit: Hit, *, is_first: bool = True) -> str:
     """Return a search's hit: what it is, its passage, and what belongs to it.
 
     is_first: of its session in this answer; what is the same for all of them is said once.
@@ -46,9 +46,10 @@ def hit_line(hit: Hit, session: Session | None, *, is_first: bool = True) -> str
     more = f"{hit.more_in_session} more in this {where}" if hit.more_in_session and is_first else ""
     what = f"{hit.kind} {name(hit.tool)}" if hit.tool else hit.kind
     known = " ".join(part for part in (_UNDONE if hit.is_undone else "", hit.state, hit.status) if part)
-    who = (_who(hit.agent, session), name(hit.repo)) if is_first else ()
+    # The agent stands in the citation.
+    repo = name(hit.repo) if is_first else ""
     how = "by meaning" if hit.match_level == "semantic" else ""
-    head = (citation(hit.session_uid, hit.seq), when(hit.ts), *who, what, known, how, more)
+    head = (citation(hit.session_uid, hit.seq), when(hit.ts), repo, what, known, how, more)
     beside = (
         f"\n{_LABELS.get(part.label, part.label)} #{part.seq}: {passage(part.text, _BESIDE_BYTES)}"
         for part in hit.beside

@@ -25,11 +25,11 @@ def read_beside(reader: EventReader, db: apsw.Connection, key: int) -> dict[str,
     if not rows:
         return {}
     kind = KINDS[rows[0].bits & KIND_MASK]
-    found: dict[str, int | None] = {"asked": None if kind == "user_message" else _prompt_of(reader, db, key)}
+    found: dict[str, int | None] = {"asked": None if kind == "user_message" else _prompt(reader, db, key, is_after=False)}
     if kind in ("tool_call", "tool_result"):
         label = "result" if kind == "tool_call" else "call"
         found[label] = _other_half(reader, db, rows[0])
-    found["answer"] = _reply_after(db, key)
+    found["answer"] = _reply_after(reader, db, key)
     return {label: place for label, place in found.items() if place is not None and place != key}
 
 
@@ -43,8 +43,9 @@ def _near_keys(db: apsw.Connection, key: int, kinds: str, limit: int, *, is_afte
     return [near for (near,) in db.execute(statement, (first, last, limit))]
 
 
-def _prompt_of(reader: EventReader, db: apsw.Connection, key: int) -> int | None:
-    near = _near_keys(db, key, codes_of("user_message"), _PROMPTS_LOOKED_AT, is_after=False)
+def _prompt(reader: EventReader, db: apsw.Connection, key: int, *, is_after: bool) -> int | None:
+    """Return the nearest message of a person after or before an event; what a harness injects is none."""
+    near = _near_keys(db, key, codes_of("user_message"), _PROMPTS_LOOKED_AT, is_after=is_after)
     said = {
         row.key
         for row, payload in reader.payloads(reader.by_key(near))
@@ -68,8 +69,9 @@ def _call_id_of(reader: EventReader, row: EventRow) -> str:
     return payload.call_id if isinstance(payload, ToolCall | ToolResult) else ""
 
 
-def _reply_after(db: apsw.Connection, key: int) -> int | None:
+def _reply_after(reader: EventReader, db: apsw.Connection, key: int) -> int | None:
     """Return the last reply before the person spoke again."""
-    stop = next(iter(_near_keys(db, key, codes_of("user_message"), 1, is_after=True)), (key | _SEQ_MASK) + 1)
+    following = _prompt(reader, db, key, is_after=True)
+    stop = following if following is not None else key | _SEQ_MASK
     near = _near_keys(db, stop, codes_of("assistant_message"), 1, is_after=False)
     return next((one for one in near if one > key), None)
