@@ -13,7 +13,7 @@ PASSAGE_CHARS = 500
 MAX_CHARS = 12_000
 """So much of a text is looked at to tell how scattered its words are."""
 SHOWN_CHARS = 500
-"""What an answer shows of a long text; one of at most twice that is shown whole (docs/recall-tuning.md, fifth round)."""
+"""What an answer shows of a long text (docs/recall-tuning.md, fifth round)."""
 _SPREAD = 0.8
 """The matches of what is shown lie in this share of it; the rest is what stands around them."""
 _MAX_FORMS = 20

@@ -34,10 +34,10 @@ from recollect.recall.answers import Beside, Hit, MatchLevel, SearchAnswer
 from recollect.recall.copies import sameness
 from recollect.recall.coverage import NOT_INDEXED, NOTHING, left_out_parts, partly
 from recollect.recall.meaning import NOTHING_NEAR, Meaning
-from recollect.recall.passages import SHOWN_CHARS, Passages
+from recollect.recall.passages import Passages
 from recollect.recall.related import BESIDE_POOL, MAX_BESIDE, beside, parts_for, sure_ones
-from recollect.recall.rerank.contextual import Contextual, Near, Nearness
-from recollect.recall.rerank.order import LOOKED_AT, TextStore, by_meaning, look_again
+from recollect.recall.rerank.contextual import Contextual, Meant, Near, Nearness
+from recollect.recall.rerank.order import TextStore, by_meaning, look_again
 from recollect.recall.snippets import snippet
 from recollect.store.entries import NOTE_SHARD
 from recollect.store.ports import SEQ_BITS, EventFilter, HitText, SessionKey
@@ -59,7 +59,7 @@ BESIDE_HITS = 5
 BESIDE_CHARS = 150
 READ_HITS = 8
 """Hits that most readers come to: what is one of these is not said again beside another."""
-ASKED_CHARS = 60
+ASKED_CHARS = 90
 """Of the prompt that a hit serves: it tells what the work was about and seldom answers."""
 _MIN_BATCH = 8
 
@@ -203,9 +203,13 @@ class Searcher:
         # What stands beside the hits is surely about the question by its words, or silent.
         meaning = None if asked.is_beside else self._meaning
         near = meaning.near(question, wanted, shards) if meaning is not None else NOTHING_NEAR
-        asked = asked._replace(notes=(*asked.notes, *near.notes))
+        asks = is_question(question.text) and not asked.is_beside
+        meant = Meant()
+        if asks and self._contextual is not None and len(question.words) > 1:
+            meant = self._contextual.meant(question.text, wanted.confinement.sessions)
+        asked = asked._replace(notes=(*asked.notes, *near.notes, *meant.notes))
         pool = BESIDE_POOL if asked.is_beside else _pool(wanted, asked.limit)
-        searched = CandidateSearch(shards, wanted, pool=pool, near=near.keys)
+        searched = CandidateSearch(shards, wanted, pool=pool, near=(*meant.keys, *near.keys))
         candidates = searched.run()
         if self._meaning is not None and near.keys:
             for key, similarity in self._meaning.similarities(question, wanted, candidates).items():
@@ -219,7 +223,6 @@ class Searcher:
             now_us=asked.now_us,
             weights=self._weights,
         )
-        asks = is_question(question.text)
         if asked.is_beside:
             ranked, confidence = sure_ones(ranked, wanted, question.text)
         elif not asks:
@@ -234,13 +237,12 @@ class Searcher:
             asked = asked._replace(notes=(_unsure_note(wanted), *asked.notes), is_unsure=True)
         texts: Mapping[int, HitText] = {}
         compared = Nearness()
-        if asks and not asked.is_beside:
+        if asks:
             ranked, texts = look_again(ranked, wanted, keys, self._store)
-            if self._contextual is not None and len(question.words) > 1:
-                compared = self._contextual.compare(
-                    question.text,
-                    {i.candidate.key: texts[i.candidate.key] for i in ranked[:LOOKED_AT] if i.candidate.key in texts},
-                )
+            if meant.vector is not None:
+                there = {item.candidate.key for item in ranked}
+                texts = {**texts, **self._store.texts([key for key in meant.keys if key in there and key not in texts])}
+                compared = self._contextual.compare(meant.vector, texts)
                 ranked = by_meaning(ranked, compared.near)
                 asked = asked._replace(notes=(*asked.notes, *compared.notes))
         if not question.is_confined:

@@ -21,15 +21,17 @@ from recollect.paths import make_private
 from recollect.store.sqlite.connection import BUSY_TIMEOUT_MS, store_errors
 
 FILE_NAME = "passages.db"
+TALK_FILES = "talk-*.npy"
 FORMAT = 1
 _HASH_BYTES = 8
+_COUNT_TALK = "SELECT count(*) FROM event WHERE is_talk"
 _AT_ONCE = 500
 """Values bound to one statement."""
 _KEYS_AT_ONCE = 50_000
 _STATEMENTS = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
     "CREATE TABLE vector (hash INTEGER PRIMARY KEY, code BLOB NOT NULL)",
-    "CREATE TABLE event (key INTEGER PRIMARY KEY, hashes BLOB NOT NULL)",
+    "CREATE TABLE event (key INTEGER PRIMARY KEY, is_talk INTEGER NOT NULL, hashes BLOB NOT NULL)",
     "CREATE TABLE session (number INTEGER PRIMARY KEY, stage INTEGER NOT NULL)",
     f"PRAGMA user_version = {FORMAT}",
 )
@@ -44,6 +46,7 @@ class PassageStore:
     """
 
     def __init__(self, folder: Path, *, model: str, derivation_id: str) -> None:
+        self.folder = folder
         self._path = folder / FILE_NAME
         self._model = model
         self._derivation_id = derivation_id
@@ -78,20 +81,57 @@ class PassageStore:
             db = self._open() if self._is_current() else None
             return {} if db is None else dict(db.execute("SELECT number, stage FROM session"))
 
+    def hashes(self, keys: Iterable[int]) -> dict[int, tuple[int, ...]]:
+        """Return the hashes of events' passages by key; events without any are left out."""
+        rows = self._select("SELECT key, hashes FROM event WHERE key IN ({})", keys)
+        return {key: unpack_hashes(hashes) for key, hashes in rows}
+
+    def talk_codes(self) -> Iterator[tuple[int, bytes]]:
+        """Yield (key of its event, code) of every passage of talk, by key."""
+        last = -1
+        while rows := self._page_of_talk(last):
+            last = rows[-1][0]
+            hashes = {key: unpack_hashes(packed) for key, packed in rows}
+            codes = self.codes(one for of_event in hashes.values() for one in of_event)
+            yield from ((key, codes[one]) for key, of_event in hashes.items() for one in of_event if one in codes)
+
+    def talk_file(self) -> Path | None:
+        """Return the file that `index.passages.talk` made of talk; None where there is none."""
+        with store_errors():
+            db = self._open() if self._is_current() else None
+            name = None if db is None else _meta(db, "talk")
+        return self._path.parent / name if isinstance(name, str) else None
+
+    def is_talk_complete(self) -> bool:
+        """Return whether the file of talk was made of all talk that has vectors."""
+        with store_errors():
+            db = self._open() if self._is_current() else None
+            return db is None or (_meta(db, "talk_events") or 0) == db.execute(_COUNT_TALK).fetchone()[0]
+
     # Writing.
 
-    def add(self, codes: Mapping[int, bytes], events: Mapping[int, Sequence[int]]) -> None:
-        """Add codes by hash, and the hashes of events by key, in one transaction. Raises IndexUnavailable."""
-        rows = [(key, struct.pack(f"<{len(hashes)}q", *hashes)) for key, hashes in events.items()]
+    def add(self, codes: Mapping[int, bytes], events: Mapping[int, Sequence[int]], talk: Collection[int] = ()) -> None:
+        """Add codes by hash, and the hashes of events by key, in one transaction. talk: the keys of what was said.
+
+        Raises IndexUnavailable.
+        """
+        rows = [(key, key in talk, struct.pack(f"<{len(hashes)}q", *hashes)) for key, hashes in events.items()]
         with self._writes() as db:
             db.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?)", list(codes.items()))
-            db.executemany("INSERT OR REPLACE INTO event VALUES (?, ?)", rows)
+            db.executemany("INSERT OR REPLACE INTO event VALUES (?, ?, ?)", rows)
 
-    def keep(self, codes: Mapping[int, bytes], events: Mapping[int, Sequence[int]]) -> None:
+    def keep(self, codes: Mapping[int, bytes], events: Mapping[int, Sequence[int]], talk: Collection[int] = ()) -> None:
         """Add what a question has read, where the database is there and free; it is made again otherwise."""
         with suppress(StoreError, IndexUnavailable):
             if self._is_current() or not self._path.exists():
-                self.add(codes, events)
+                self.add(codes, events, talk)
+
+    def note_talk_file(self, path: Path) -> None:
+        """Remember the file made of all talk; an earlier one is deleted."""
+        with self._writes() as db:
+            _forget_talk_file(db, self._path.parent)
+            db.execute("INSERT INTO meta VALUES ('talk', ?)", (path.name,))
+            db.execute("INSERT INTO meta VALUES ('talk_events', ?)", db.execute(_COUNT_TALK).fetchone())
 
     def note_stage(self, session: int, stage: int) -> None:
         """Remember how far a session is."""
@@ -106,6 +146,7 @@ class PassageStore:
     def retire(self, ranges: Iterable[tuple[int, int]]) -> None:
         """Forget which passages the events of these ranges of keys have (first and last included)."""
         with self._writes() as db:
+            _forget_talk_file(db, self._path.parent)
             db.executemany("DELETE FROM event WHERE key BETWEEN ? AND ?", list(ranges))
 
     def sweep(self) -> int:
@@ -168,6 +209,12 @@ class PassageStore:
         self._db, self._file = db, self._path.stat().st_ino
         return db
 
+    def _page_of_talk(self, after: int) -> list[tuple[int, bytes]]:
+        with store_errors():
+            db = self._open() if self._is_current() else None
+            statement = "SELECT key, hashes FROM event WHERE key > ? AND is_talk ORDER BY key LIMIT ?"
+            return [] if db is None else list(db.execute(statement, (after, _AT_ONCE)))
+
     def _select(self, statement: str, values: Iterable[int]) -> Iterator[Any]:
         wanted = list(dict.fromkeys(values))
         with store_errors():
@@ -198,6 +245,8 @@ def remove_passages(folder: Path) -> None:
     """Delete the vectors of passages."""
     for suffix in ("", "-wal", "-shm", "-journal"):
         (folder / f"{FILE_NAME}{suffix}").unlink(missing_ok=True)
+    for file in folder.glob(TALK_FILES):
+        file.unlink(missing_ok=True)
 
 
 def keep_only_passages(folder: Path, existing: Callable[[Collection[int]], set[int]]) -> int:
@@ -217,6 +266,7 @@ def keep_only_passages(folder: Path, existing: Callable[[Collection[int]], set[i
                         batch = keys[start : start + _KEYS_AT_ONCE]
                         gone = [(key,) for key in set(batch) - existing(batch)]
                         db.executemany("DELETE FROM event WHERE key = ?", gone)
+                    _forget_talk_file(db, folder)
                     removed = _sweep(db)
                 db.pragma("wal_checkpoint", "TRUNCATE")
                 return removed
@@ -225,6 +275,15 @@ def keep_only_passages(folder: Path, existing: Callable[[Collection[int]], set[i
     except StoreError:
         remove_passages(folder)
         return 0
+
+
+def _forget_talk_file(db: apsw.Connection, folder: Path) -> None:
+    """Delete the file made of talk. One that a question reads from stays until it is read to its end."""
+    name = _meta(db, "talk")
+    db.execute("DELETE FROM meta WHERE name IN ('talk', 'talk_events')")
+    if isinstance(name, str):
+        with suppress(PermissionError):  # Windows keeps what is open; nothing names it any more
+            (folder / name).unlink(missing_ok=True)
 
 
 def _sweep(db: apsw.Connection) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from recollect.errors import StoreLocked
 from recollect.index.passages.codes import encode
 from recollect.index.passages.cuts import passages_of
+from recollect.index.passages.talk import write_talk
 from recollect.index.vectors.embed import EmbedProgress, EmbedReport
 from recollect.index.vectors.texts import KINDS as TALK
 from recollect.index.vectors.vector_index import merged, ranges_of
@@ -57,6 +58,12 @@ class PassageBuild:
     def run(self) -> bool:
         """Embed until nothing is missing; False when it should stop before. Raises EmbeddingUnavailable,
         IndexUnavailable, StoreError; what was noted by then stays."""
+        is_done = self._run()
+        if not self._store.is_talk_complete():
+            write_talk(self._store, self._store.folder)
+        return is_done
+
+    def _run(self) -> bool:
         if self._store.position is None:
             # What changes from here on is in the log, which keeps it once it knows that somebody waits for it.
             self._advance(self._feed.last_change())
@@ -98,28 +105,31 @@ class PassageBuild:
         """Give the events of these ranges their vectors; False when it should stop before all have them."""
         texts: dict[int, str] = {}
         events: dict[int, list[int]] = {}
+        talk: set[int] = set()
         for event in self._feed.events_of_kinds(kinds, ranges):
             self._report.events += 1
             text_class, text, _paths = searchable(event.payload)
             pieces = [text[piece.start : piece.end].strip() for piece in passages_of(text_class, text)]
             if pieces:
                 events[event.key] = [hash_of(piece) for piece in pieces]
+                talk.update([event.key] if text_class == "talk" else [])
                 texts |= zip(events[event.key], pieces, strict=True)
             if len(texts) >= _BATCH:
-                self._write(texts, events)
+                self._write(texts, events, talk)
                 texts, events = {}, {}
+                talk.clear()
                 if self._should_stop():
                     return False
-        self._write(texts, events)
+        self._write(texts, events, talk)
         return True
 
-    def _write(self, texts: dict[int, str], events: dict[int, list[int]]) -> None:
+    def _write(self, texts: dict[int, str], events: dict[int, list[int]], talk: set[int]) -> None:
         if not events:
             return
         known = self._store.codes(texts)
         new = [one for one in texts if one not in known]
         codes = encode(self._model.embed([texts[one] for one in new])) if new else []
-        self._store.add(dict(zip(new, codes, strict=True)), events)
+        self._store.add(dict(zip(new, codes, strict=True)), events, talk)
         self._report.chunks += len(new)
         self._report.chars += sum(len(texts[one]) for one in new)
         if self._progress is not None:
@@ -134,7 +144,7 @@ def range_of(session: int) -> KeyRange:
 def is_stale(feed: TextFeed, store: PassageStore) -> bool:
     """Return whether something is to be made: a session that was never done, or what changed since."""
     position = store.position
-    if position is None or feed.changes_since(position, limit=1):
+    if position is None or not store.is_talk_complete() or feed.changes_since(position, limit=1):
         return True
     done = store.stages()
     return any(done.get(number, 0) < len(STAGES) for number in feed.sessions_newest_first())

@@ -6,8 +6,8 @@ passages is read while the question waits, and these vectors are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.errors import EmbeddingUnavailable, IndexUnavailable, StoreError
 from recollect.index.passages.client import PassageReader
@@ -17,6 +17,12 @@ from recollect.store.passages import PassageStore, hash_of
 from recollect.store.ports import HitText
 from recollect.units import plural
 
+if TYPE_CHECKING:
+    from recollect.index.vectors.embedder import Vectors
+
+TALK_NEAREST = 10
+"""Events that become candidates because their talk is near to a question, whatever its words. 5 to 10 of talk help on
+every set, of tools too on none (docs/recall-tuning.md, fifth round)."""
 _CLASSES: dict[str, TextClass] = {
     "user_message": "talk",
     "assistant_message": "talk",
@@ -44,6 +50,15 @@ class Nearness(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+class Meant(NamedTuple):
+    """What a question means. vector: None where the model could not be asked; notes say why. keys: of the events whose
+    talk is nearest to it, nearest first."""
+
+    vector: Vectors | None = None
+    keys: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
 class Contextual:
     """Compares candidates with questions. Never raises: a search goes on by words and static vectors. Thread safe."""
 
@@ -53,16 +68,29 @@ class Contextual:
         self._reader = reader
         self._at_once = at_once
 
-    def compare(self, question: str, texts: Mapping[int, HitText]) -> Nearness:
-        """Return how near texts are to a question. texts: by key of the event, best candidate first."""
+    def meant(self, question: str, sessions: Collection[int] | None = None) -> Meant:
+        """Return what a question means. sessions: numbers of those that talk may be of; None for all."""
         try:
-            return self._compare(question, texts)
+            vector = self._reader.embed([question])[0]
+        except EmbeddingUnavailable as error:
+            return Meant(notes=(f"ranked by words and static vectors only: {error}",))
+        try:
+            from recollect.index.passages.talk import nearest_talk
+
+            return Meant(vector, tuple(nearest_talk(self._open_store(), vector, limit=TALK_NEAREST, sessions=sessions)))
+        except (IndexUnavailable, StoreError, OSError, ValueError) as error:
+            return Meant(vector, notes=(f"{error}; `recollect embed` mends it",))
+
+    def compare(self, vector: Vectors, texts: Mapping[int, HitText]) -> Nearness:
+        """Return how near texts are to a question's vector. texts: by key of the event, best candidate first."""
+        try:
+            return self._compare(vector, texts)
         except EmbeddingUnavailable as error:
             return Nearness(notes=(f"ranked by words and static vectors only: {error}",))
         except (IndexUnavailable, StoreError) as error:
             return Nearness(notes=(f"ranked by words and static vectors only: {error}; `recollect embed` mends it",))
 
-    def _compare(self, question: str, texts: Mapping[int, HitText]) -> Nearness:
+    def _compare(self, vector: Vectors, texts: Mapping[int, HitText]) -> Nearness:
         from recollect.index.passages.codes import cosines, encode
 
         store = self._open_store()
@@ -74,16 +102,14 @@ class Contextual:
             for one, (_, piece) in zip(hashes[key], of_text, strict=True):
                 if one not in codes and len(missing) < self._at_once:
                     missing[one] = piece
-        vectors = self._reader.embed([question, *missing.values()])
         if missing:
-            new = dict(zip(missing, encode(vectors[1:]), strict=True))
+            new = dict(zip(missing, encode(self._reader.embed(list(missing.values()))), strict=True))
             codes |= new
             read = {key: [one for one in of_text if one in codes] for key, of_text in hashes.items()}
-            store.keep(new, {key: ones for key, ones in read.items() if not missing.keys().isdisjoint(ones)})
+            made = {key: ones for key, ones in read.items() if not missing.keys().isdisjoint(ones)}
+            store.keep(new, made, [key for key in made if _CLASSES.get(texts[key].kind) == "talk"])
         order = list(codes)
-        near = (
-            dict(zip(order, cosines(vectors[0], [codes[one] for one in order]).tolist(), strict=True)) if order else {}
-        )
+        near = dict(zip(order, cosines(vector, [codes[one] for one in order]).tolist(), strict=True)) if order else {}
         found: dict[int, Near] = {}
         for key, of_text in pieces.items():
             scored = [

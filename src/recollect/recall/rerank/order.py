@@ -78,12 +78,16 @@ def look_again(
 
 
 def by_meaning(ranked: Sequence[Ranked], near: Mapping[int, Near]) -> list[Ranked]:
-    """Return the ranked with the LOOKED_AT best in a new order: score and nearness in meaning count alike.
+    """Return the ranked with the best in a new order: score and nearness in meaning count alike.
 
-    Both are standardised over these. One that could not be compared counts as their mean. The scores stay, in order:
-    how sure an answer is does not change.
+    near: of the LOOKED_AT best, and of others that may rise among them; these have the least score of the best. Both
+    are standardised. One that could not be compared counts as the mean. The scores stay, in order: how sure an answer
+    is does not change.
     """
-    looked_at, rest = ranked[:LOOKED_AT], ranked[LOOKED_AT:]
+    best = list(ranked[:LOOKED_AT])
+    least = best[-1].score if best else 0.0
+    rising = [item._replace(score=least) for item in ranked[LOOKED_AT:] if item.candidate.key in near]
+    looked_at = best + rising
     known = [near[item.candidate.key].cosine for item in looked_at if item.candidate.key in near]
     if len(known) < MIN_COMPARED:
         return list(ranked)
@@ -93,7 +97,9 @@ def by_meaning(ranked: Sequence[Ranked], near: Mapping[int, Near]) -> list[Ranke
     order = [a + MEANING * b for a, b in zip(_standardised(scores), _standardised(cosines), strict=True)]
     best_first = sorted(range(len(looked_at)), key=lambda at: -order[at])
     told = sorted(scores, reverse=True)
-    return [looked_at[at]._replace(score=score) for at, score in zip(best_first, told, strict=True)] + list(rest)
+    risen = {item.candidate.key for item in rising}
+    rest = [item for item in ranked[LOOKED_AT:] if item.candidate.key not in risen]
+    return [looked_at[at]._replace(score=score) for at, score in zip(best_first, told, strict=True)] + rest
 
 
 def _standardised(values: Sequence[float]) -> list[float]:

@@ -25,7 +25,9 @@ def read_beside(reader: EventReader, db: apsw.Connection, key: int) -> dict[str,
     if not rows:
         return {}
     kind = KINDS[rows[0].bits & KIND_MASK]
-    found: dict[str, int | None] = {"asked": None if kind == "user_message" else _prompt(reader, db, key, is_after=False)}
+    found: dict[str, int | None] = {
+        "asked": None if kind == "user_message" else _prompt(reader, db, key, is_after=False)
+    }
     if kind in ("tool_call", "tool_result"):
         label = "result" if kind == "tool_call" else "call"
         found[label] = _other_half(reader, db, rows[0])
