@@ -239,7 +239,7 @@ class Searcher:
         compared = Nearness()
         if asks:
             ranked, texts = look_again(ranked, wanted, keys, self._store)
-            if meant.vector is not None:
+            if self._contextual is not None and meant.vector is not None:
                 there = {item.candidate.key for item in ranked}
                 texts = {**texts, **self._store.texts([key for key in meant.keys if key in there and key not in texts])}
                 compared = self._contextual.compare(meant.vector, texts)
@@ -391,8 +391,8 @@ class Searcher:
                 if place not in said:
                     said.add(place)
                     size = ASKED_CHARS if label == "asked" else BESIDE_CHARS
-                    shown = _passage(text.text or text.summary, passages, size=size, most=size)
-                    parts.append(Beside(label, text.seq, shown))
+                    words = _passage(text.text or text.summary, passages, size=size, most=size)
+                    parts.append(Beside(label, text.seq, words))
             told.append(msgspec.structs.replace(hit, beside=tuple(parts)))
         return (*told, *hits[len(told) :])
 
