@@ -106,7 +106,10 @@ class PassageStore:
         """Return whether the file of talk was made of all talk that has vectors."""
         with store_errors():
             db = self._open() if self._is_current() else None
-            return db is None or (_meta(db, "talk_events") or 0) == db.execute(_COUNT_TALK).fetchone()[0]
+            if db is None:
+                return True
+            (count,) = next(db.execute(_COUNT_TALK))
+            return (_meta(db, "talk_events") or 0) == count
 
     # Writing.
 
