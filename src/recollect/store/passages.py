@@ -109,7 +109,7 @@ class PassageStore:
             if db is None:
                 return True
             (count,) = next(db.execute(_COUNT_TALK))
-            return (_meta(db, "talk_events") or 0) == count
+            return bool((_meta(db, "talk_events") or 0) == count)
 
     # Writing.
 
