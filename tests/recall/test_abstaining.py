@@ -1,4 +1,4 @@
-"""Silence is an answer when a name occurs nowhere, and only then."""
+"""Silence is an answer when the subject of a question occurs nowhere, and only then; else an answer says how sure it is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from recollect.index.query.grammar import Clause
 from recollect.index.units import Unit
-from recollect.recall.abstention import Judgement, judge
+from recollect.recall.abstention import CERTAIN, UNSURE_BELOW, absent_subject, confidence_of, covered_by
 
 
 def unit(text: str, *, absent: bool = False, idf: float = 0.0) -> Unit:
@@ -16,69 +16,75 @@ def unit(text: str, *, absent: bool = False, idf: float = 0.0) -> Unit:
     return Unit(Clause(text), text.lower(), terms=((text.lower(), 1.0),), frequency=0 if absent else 5, idf=idf)
 
 
-KNOWN = [unit(word, idf=3.0) for word in ("configure", "staging", "deploy", "queue")]
-
-
-def judged(units: list[Unit], question: str, *, covered: float = 1.0, similarity: float | None = 0.5) -> Judgement:
-    return judge(units, question, covered=covered, similarity=similarity, documents=20_000)
+KNOWN = [unit(word, idf=2.0) for word in ("configure", "staging", "deploy", "queue")]
 
 
 @pytest.mark.parametrize("name", ["Kubernetes", "GPIO", "nginx", "btrfs", "h2o2", "ffmpeg"])
-@pytest.mark.parametrize("similarity", [None, 0.45])
-def test_an_absent_name_is_named(name: str, similarity: float | None) -> None:
-    said = judged([*KNOWN, unit(name, absent=True)], f"how did we configure staging deploy queue {name}",
-                  similarity=similarity)  # fmt: skip
-    assert said.is_nothing
-    assert said.absent == (name,)
+def test_an_absent_name_that_is_the_subject_is_named(name: str) -> None:
+    units = [*KNOWN, unit(name, absent=True)]
+    assert absent_subject(units, f"how did we configure staging deploy queue {name}") == (name,)
 
 
 def test_a_capital_at_the_beginning_is_no_name() -> None:
-    question = "Clobbered configure staging deploy queue"
-    assert not judged([unit("Clobbered", absent=True), *KNOWN], question).is_nothing
+    assert absent_subject([unit("Clobbered", absent=True), *KNOWN], "Clobbered configure staging deploy queue") == ()
 
 
-def test_one_ordinary_absent_word_among_many_is_no_reason() -> None:
-    question = "configure staging deploy queue obstacle"
-    assert not judged([*KNOWN, unit("obstacle", absent=True)], question, covered=0.8).is_nothing
+def test_an_absent_name_beside_much_else_is_not_the_subject() -> None:
+    units = [*(unit(word) for word in ("configure", "staging", "deploy", "queue")), unit("Bob", absent=True)]
+    assert absent_subject(units, "did we configure the staging deploy queue with Bob") == ()
 
 
-def test_an_absent_word_that_is_the_question_is_a_reason() -> None:
-    said = judged([KNOWN[0], unit("protobuf", absent=True)], "configure protobuf")
-    assert said.is_nothing
-    assert said.absent == ("protobuf",)
+def test_an_absent_ordinary_word_proves_nothing() -> None:
+    units = [*KNOWN, *(unit(word, absent=True) for word in ("obstacle", "acceptable", "umbrella"))]
+    assert absent_subject(units, "configure staging deploy queue obstacle acceptable umbrella") == ()
 
 
-def test_what_is_near_in_meaning_makes_surer() -> None:
-    question = "configure staging deploy obstacle"
-    units = [*KNOWN[:3], unit("obstacle", absent=True)]
-    near, far = judged(units, question, similarity=0.9), judged(units, question, similarity=0.2)
-    assert far.confidence < near.confidence
+def test_keywords_that_are_all_absent_are_named() -> None:
+    assert absent_subject([unit("umbrella", absent=True)], "umbrella") == ("umbrella",)
+    units = [unit(word, absent=True) for word in ("blechern", "leise", "umgestellt")]
+    assert absent_subject(units, "was haben wir umgestellt, weil es blechern und leise klang?") == ()
 
 
-def test_the_more_is_absent_the_less_sure() -> None:
-    words = ("obstacle", "acceptable", "compile")
-    said = [
-        judged(
-            [*KNOWN, *(unit(w, absent=True) for w in words[:n])], "configure staging deploy queue " + " ".join(words)
-        )
-        for n in range(len(words) + 1)
-    ]
-    assert [j.confidence for j in said] == sorted((j.confidence for j in said), reverse=True)
+def test_a_year_names_nothing() -> None:
+    assert absent_subject([KNOWN[0], unit("2019", absent=True)], "configure 2019") == ()
 
 
-def test_a_corrected_word_is_half_absent() -> None:
-    whole, corrected = unit("checkpoint"), replace(unit("checkpiont"), respelled="checkpoint")
-    gone = unit("checkpiont", absent=True)
-    question = "configure staging checkpiont"
-    sure, half, none = (judged([*KNOWN[:2], u], question).confidence for u in (whole, corrected, gone))
-    assert sure > half > none
+def test_what_one_session_holds_counts_not_what_all_hold_together() -> None:
+    assert covered_by((0b0011, 0b1100), KNOWN) == pytest.approx(0.5)
+    assert covered_by((0b1111,), KNOWN) == pytest.approx(1.0)
+    assert covered_by((), KNOWN) == 0.0
+    assert covered_by((0b0,), []) == 1.0
+
+
+def test_absent_words_and_half_of_corrected_ones_count_as_missing() -> None:
+    gone, corrected = unit("checkpiont", absent=True, idf=2.0), replace(KNOWN[0], respelled="configure")
+    assert covered_by((0b11111,), [*KNOWN, gone]) == pytest.approx(0.8)
+    assert covered_by((0b1111,), [corrected, *KNOWN[1:]]) == pytest.approx(0.875)
+
+
+def test_a_session_with_every_word_is_certain() -> None:
+    assert (
+        confidence_of(KNOWN, "how did we configure the staging deploy queue?", covered=1.0, similarity=0.1) == CERTAIN
+    )
+
+
+@pytest.mark.parametrize("similarity", [None, 0.4])
+def test_the_less_a_session_holds_the_less_sure(similarity: float | None) -> None:
+    found = [confidence_of(KNOWN, "?", covered=n / 10, similarity=similarity) for n in range(10)]
+    assert found == sorted(found)
+    assert found[0] < UNSURE_BELOW
+
+
+def test_what_is_near_in_meaning_makes_surer_and_so_does_a_long_question() -> None:
+    assert confidence_of(KNOWN, "?", covered=0.5, similarity=0.9) > confidence_of(
+        KNOWN, "?", covered=0.5, similarity=0.2
+    )
+    assert confidence_of(KNOWN * 3, "?", covered=0.5, similarity=0.5) > confidence_of(
+        KNOWN, "?", covered=0.5, similarity=0.5
+    )
 
 
 def test_pasted_output_needs_only_a_part() -> None:
     units = [*KNOWN, *(unit(f"0x{n:04x}", absent=True) for n in range(20))]
-    assert not judged(units, "configure\nstaging", covered=0.2).is_nothing
-    assert judged(units, "configure\nstaging", covered=0.1).is_nothing
-
-
-def test_no_words_are_no_reason() -> None:
-    assert not judged([], '"a phrase"', covered=0.0).is_nothing
+    assert confidence_of(units, "configure\nstaging", covered=0.2, similarity=None) == CERTAIN
+    assert confidence_of(units, "configure\nstaging", covered=0.1, similarity=None) == 0.0

@@ -23,7 +23,8 @@ UNSURE_BELOW = 0.4
 CERTAIN = 1.0
 """Of an answer that has all that was asked: a quoted phrase, an identifier, a pattern, every word in one session."""
 NAMES_ARE_SUBJECT = 0.5
-"""From this share of a question's rareness on, absent names are its subject."""
+"""From this share of a question's rareness on, absent names are its subject. Other absent words prove nothing and are
+left out."""
 MOST_KEYWORDS = 2
 """Where so few words occur nowhere, all of them, there is no other word to go by."""
 MIN_PASTED = 0.15
@@ -102,8 +103,9 @@ def absent_subject(units: Sequence[Unit], question: str) -> tuple[str, ...]:
     if len(absent) == len(whole) <= MOST_KEYWORDS:
         return tuple(typed(u) for u in absent)
     names = names_among(absent, question)
-    share = sum(u.idf for u in names) / (sum(u.idf for u in whole) or 1.0)
-    return tuple(typed(u) for u in names) if share >= NAMES_ARE_SUBJECT else ()
+    named = sum(u.idf for u in names)
+    there = sum(u.idf for u in whole if not u.is_absent)
+    return tuple(typed(u) for u in names) if names and named >= NAMES_ARE_SUBJECT * (named + there) else ()
 
 
 def names_among(units: Sequence[Unit], question: str) -> list[Unit]:

@@ -52,6 +52,8 @@ MAX_MISSES = 40
 ALL_VERIFIED = 50
 """Where there are no more of them than this, all are compared, so that the total is exact."""
 MAX_LIMIT = 200
+MIN_NEAR = 0.45
+"""Similarity, of the static vectors, from which on an event without any of the words answers a search for words."""
 MIN_INSIDE_CHARS = 4
 """A shorter word is inside of too many others to mean any of them."""
 BESIDE_HITS = 5
@@ -226,8 +228,8 @@ class Searcher:
         if asked.is_beside:
             ranked, confidence = sure_ones(ranked, wanted, question.text)
         elif not asks:
-            # Words are looked for as they stand: what is only near in meaning has none of them.
-            ranked = [item for item in ranked if item.candidate.has or wanted.must]
+            # Words are looked for as they stand: what has none of them must be very near in meaning.
+            ranked = [i for i in ranked if i.candidate.has or (i.candidate.similarity or 0.0) >= MIN_NEAR]
             confidence = _confidence(question, wanted, ranked, None)
         else:
             confidence = _confidence(question, wanted, ranked, _nearest(ranked))

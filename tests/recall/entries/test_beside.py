@@ -53,7 +53,7 @@ def test_without_a_kind_notes_stand_apart_and_documents_among_the_hits(memory: M
     answer = ask(memory, "payment worker")
     kinds = [hit.kind for hit in answer.hits]
     assert not set(kinds) & {"learning", "fact", "diary", "action"}
-    assert kinds.count("document") == 3
+    assert kinds.count("document") == 6
     assert {"user_message", "assistant_message"} <= set(kinds)
     assert len(answer.learned) == 3
     assert {hit.session_uid for hit in answer.learned} == {"learning:l1", "fact:f1", "diary:d1"}

@@ -99,8 +99,8 @@ def test_every_agent_is_listed_and_found_with_its_uid_model_and_times(
         if minute(expected.said_at) not in in_search:
             problems.append(f"{slug} search has no {minute(expected.said_at)}: {in_search or found.text}")
         for model in expected.models:
-            problems += [f"{slug}: {model} is not in {line}" for line in (in_list, in_search) if model not in line]
-        if f" {slug} " not in f"{in_list} " or f" {slug} " not in f"{in_search} ":
+            problems += [f"{slug}: {model} is not in {in_list}"] if model not in in_list else []
+        if f" {slug} " not in f"{in_list} " or not in_search.startswith(f"{slug}:"):
             problems.append(f"{slug}: the agent is not named: {in_list} | {in_search}")
     assert problems == []
 

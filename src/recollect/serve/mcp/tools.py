@@ -72,7 +72,7 @@ TOOLS = (
         "search",
         "Search events",
         "Find single events (prompts, answers, tool calls and outputs, edits) of earlier agent sessions. Gives cited "
-        "one-line quotes, best first.",
+        "passages, best first.",
         SearchArguments,
         {
             "query": _QUERY,
@@ -82,6 +82,7 @@ TOOLS = (
             "tool": _text("shell, edit, read, search, fetch … or a tool's own name"),
             "session": _text("Only in this session"),
             **_CONFINING,
+            "limit": _number(1, 50, 20),
         },
         ("query",),
     ),

@@ -53,7 +53,7 @@ def test_a_search_ends_with_one_short_block_of_what_was_learned(asked: Asked, ma
     assert "Learned and noted" not in asked("search", query="blog template")
     alone = asked("search", query="renew certificate kind:action")
     assert "action:a1#0" in alone
-    assert " · done derived · " in alone
+    assert " · done derived\n" in alone
 
 
 def test_a_search_that_only_learnings_answer_shows_them(memory: Memory, tmp_path: Path) -> None:
