@@ -39,12 +39,15 @@ from recollect.store.sqlite.erasure.written.names import Written
 
 if TYPE_CHECKING:
     from recollect.memory.known_names import KnownNames
+    from recollect.memory.learnings.facet import LearnFacet
 
 StageProgress = Callable[[str, int, int], None]
 """(what is done now, done, in all)"""
 _WAIT_S = 20.0
 """How long another process is waited for that is taking in; a daemon does that for moments."""
 _ASK_AGAIN_S = 0.2
+_LEARN_FOR_S = 10.0
+"""What the sessions that stay teach is read at once for so long; the next sync goes on."""
 _STILL_GOING_US = 86_400_000_000
 _LOOKING = "looking for it"
 
@@ -63,6 +66,8 @@ class OpenHome(Protocol):
 
     @property
     def distilling(self) -> Distils: ...
+    @property
+    def learn(self) -> LearnFacet: ...
     def reader(self) -> Reader: ...
     def session(self, uid: str) -> Session: ...
     def known_names(self, folders: Sequence[str] | None = None) -> KnownNames: ...
@@ -105,7 +110,7 @@ class ForgettingFacet:
 
     def run(self, selection: ForgetSelection, *, progress: StageProgress | None = None) -> ForgetReport:
         """Forget it; what is new is taken in first, so that nothing of it comes in later. Sessions that lose records
-        and stay are analysed anew.
+        and stay are analysed and learned from anew.
 
         Interrupted, the next command that writes goes on. A report of state "busy": another process kept the memory
         locked, and nothing was done. Raises as `plan`; and DiskFull, IndexUnavailable: then it is not finished.
@@ -126,6 +131,8 @@ class ForgettingFacet:
         if again:
             done = self._memory.distilling.run(sessions=again)
             report.notes += done.notes
+        if report.state == "done":
+            report.notes += self._memory.learn.run(max_seconds=_LEARN_FOR_S).notes
         with suppress(RecollectError):  # what is ready is an addition, and made by the next sync
             self._memory.make_ready()
         report.notes += notes

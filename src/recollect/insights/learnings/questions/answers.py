@@ -182,8 +182,8 @@ def _named_kind(kind: LearningKind) -> str:
 
 
 def _may_be(kind: LearningKind, authors: set[Author]) -> bool:
-    """What an agent wants is no preference of the user: a model that reads along may take one for the other."""
-    return may_become(kind, authors) and (kind != "preference" or "user" in authors)
+    """What an agent wants, or takes back, is not the user's: a model that reads along may take one for the other."""
+    return may_become(kind, authors) and (kind not in ("preference", "correction") or "user" in authors)
 
 
 def _is_borrowed(text: str, kind: LearningKind, batch: TurnBatch) -> bool:

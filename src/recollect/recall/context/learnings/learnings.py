@@ -24,7 +24,8 @@ HEADINGS = {
     "fact": "Facts learned here:",
 }
 _OWN_WORDS = frozenset(("user", "assistant"))
-_NEEDS_OWN_WORDS = ("preference", "action")
+_OF_THE_PERSON = frozenset(("correction", "preference"))
+"""Kinds whose heading says that the person said so."""
 _NAMED = r"`([^`\n]{3,60})`"
 _NAMES = 4
 _FAILED = " failed: "
@@ -103,11 +104,14 @@ class LearnedKind:
 
 def may_be_given(learning: RecentLearning, agent: str) -> bool:
     """Tell whether an agent may be given a learning: it is for all agents or this one, and what reads as a wish was
-    never said by a tool or a web page alone."""
+    never said by a tool or a web page alone. What is told as the person's was said by the person."""
     if learning.agent and learning.agent != agent:
         return False
-    is_said = not learning.authors or bool(learning.authors & _OWN_WORDS) or learning.state == "confirmed"
-    return is_said or learning.kind not in _NEEDS_OWN_WORDS
+    if not learning.authors or learning.state == "confirmed":
+        return True
+    if learning.kind in _OF_THE_PERSON:
+        return "user" in learning.authors
+    return learning.kind != "action" or bool(learning.authors & _OWN_WORDS)
 
 
 def line_of(learning: RecentLearning, worth: float, *, before: str = "") -> Candidate:
