@@ -36,11 +36,13 @@ def corrected(shop: Shop) -> Session:
 def told(shop: Shop) -> str:
     """Return everything that is stated of the repository, without syncing first."""
     memory = shop.memory
-    return "\n".join([
-        memory.context(cwd=str(shop.path), budget=4000).text,
-        *(one.text for one in memory.learn.learnings()),
-        *(one.decision.statement for one in memory.decisions().decisions),
-    ])
+    return "\n".join(
+        [
+            memory.context(cwd=str(shop.path), budget=4000).text,
+            *(one.text for one in memory.learn.learnings()),
+            *(one.decision.statement for one in memory.decisions().decisions),
+        ]
+    )
 
 
 def test_with_the_record_of_a_correction_goes_the_correction(shop: Shop, corrected: Session) -> None:
