@@ -182,9 +182,9 @@ class ForgettingFacet:
         try:
             self._memory.take_changes(None, should_stop=lambda: False)
         except StoreLocked:
-            return ["another process is taking in; what it has not stored yet is not looked at"]
+            return ["another process is ingesting; what it has not stored yet is not looked at"]
         except RecollectError as error:
-            return [f"what is new could not be taken in first: {error}"]
+            return [f"what is new could not be ingested first: {error}"]
         return []
 
     @contextmanager

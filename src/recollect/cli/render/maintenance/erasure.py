@@ -33,7 +33,7 @@ def print_forgotten(out: Console, report: ForgetReport) -> None:
     if report.state == "nothing":
         out.print("nothing in the memory is meant by this")
     elif report.state == "busy":
-        out.print(Text("another process is taking in this memory; nothing was forgotten", style="yellow"))
+        out.print(Text("another process is ingesting into this memory; nothing was forgotten", style="yellow"))
     if report.sessions:
         for session in report.sessions[:SHOWN]:
             out.print(Text(_line(session)), soft_wrap=True)
