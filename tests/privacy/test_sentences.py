@@ -1,4 +1,4 @@
-"""Credentials that a sentence tells are replaced where that is sure, and no sentence that tells one teaches anything."""
+"""Credentials told in a sentence are replaced where that is sure, and no such sentence teaches anything."""
 
 from __future__ import annotations
 

@@ -61,8 +61,9 @@ class ForgetReport(msgspec.Struct):
     with their uids before it is done; afterwards they are only counted. records: single ones, beside whole sources.
     events: with those that are hidden behind others. written: learnings, notes, documents and decisions added by hand
     that go though no session does with them. learned: what was learned and noted that goes, with its text before it is
-    done. files: the agents' own files that still hold what is forgotten; they are not touched. bytes: of the agents' own, taken from the archive; freed_bytes: disk given
-    back. kept_copies: sessions that stay though they continue, or were forked from, one that goes.
+    done. files: the agents' own files that still hold what is forgotten; they are not touched. bytes: of the agents'
+    own, taken from the archive; freed_bytes: disk given back. kept_copies: sessions that stay though they continue, or
+    were forked from, one that goes.
     """
 
     state: ForgetState

@@ -34,7 +34,8 @@ _INLINE: Final = re.compile(
     re.IGNORECASE,
 )
 _PUT_OFF: Final = re.compile(
-    r"[,;] (?:(?:i|we|ich|wir|das|die)(?:['’]ve|['’]ll| have| will)? )?(?:left|leave|hab\w*|lass\w*|verschieb\w*)\b[^,;]{0,40}$",
+    r"[,;] (?:(?:i|we|ich|wir|das|die)(?:['’]ve|['’]ll| have| will)? )?(?:left|leave|hab\w*|lass\w*|verschieb\w*)\b"
+    r"[^,;]{0,40}$",
     re.IGNORECASE,
 )
 """Says after what is left to do that it was put off, and to when: no part of what is to be done."""

@@ -17,7 +17,7 @@ _STATEMENTS = {
 
 
 def named_text(db: apsw.Connection, uid: str) -> str:
-    """Return the text of `learning:ID`, `action:ID`, `diary:ID`, `fact:ID` or an added `decision:ID`; "" for what is not there."""
+    """Return the text of `learning:ID`, `action:ID`, `diary:ID`, `fact:ID` or an added `decision:ID`; "" for none."""
     kind, _, name = uid.partition(":")
     if kind not in _STATEMENTS:
         return ""

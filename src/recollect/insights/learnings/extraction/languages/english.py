@@ -87,7 +87,8 @@ ENGLISH: Final = Language(
             "action",
             0.7,
             ("to do:", "to do is ", "open:", "left:", "missing:", "remaining:", "outstanding:", "pending:"),
-            r"(?:still (?:left )?(?:to do|open|missing|pending|outstanding)|left to do|what'?s (?:still )?left(?: to do)?"
+            r"(?:still (?:left )?(?:to do|open|missing|pending|outstanding)|left to do"
+            r"|what'?s (?:still )?left(?: to do)?"
             rf"|remaining|outstanding)(?:\s*[:—–]\s*| is )(?P<said>(?!nothing\b|none\b).{{6,}}?){_LEFT_FOR}[.!]*$",
         ),
         SpokenRule(
