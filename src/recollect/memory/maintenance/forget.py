@@ -35,7 +35,7 @@ from recollect.store.home import Home
 from recollect.store.ports import Hole, Reader
 from recollect.store.sqlite import SqliteWriter
 from recollect.store.sqlite.audit import add_audit
-from recollect.store.sqlite.erasure.resting import Leaving
+from recollect.store.sqlite.erasure.dependents import Leaving
 from recollect.store.sqlite.erasure.selection import SqliteChoosing, StoredSession
 from recollect.store.sqlite.erasure.written.names import COUNTED, Written
 

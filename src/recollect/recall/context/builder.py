@@ -28,7 +28,7 @@ _NOTE = "Each line ends with its source, which Recollect opens in full."
 class ContextBlock(msgspec.Struct, frozen=True):
     """What an agent is given. Empty: there is nothing worth saying.
 
-    text: the whole block, quoted; "" when empty. lines: its cited lines. left_out: how many lines worth telling had no room.
+    text: the whole block, quoted; "" when empty. lines: its cited lines. left_out: lines worth it that had no room.
     tokens: of the text, at most. citations, identifiers: what the lines cite and name, to tell later whether they were
     used. notes: what went wrong; a block never fails. files: the person's own files that lead it, by name.
     """

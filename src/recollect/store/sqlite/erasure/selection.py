@@ -16,7 +16,7 @@ from recollect.store.sqlite.bits import EVICTED
 from recollect.store.sqlite.connection import open_database, store_errors
 from recollect.store.sqlite.context_queries.texts import named_text
 from recollect.store.sqlite.entries.feed import read_entry_marks
-from recollect.store.sqlite.erasure.resting import Leaving, resting_on
+from recollect.store.sqlite.erasure.dependents import Leaving, resting_on
 from recollect.store.sqlite.erasure.written.names import Written, of_repos, saying
 from recollect.store.sqlite.event_ids import unpack_event_id, unpack_text
 from recollect.store.sqlite.insights.codec import unpack_node

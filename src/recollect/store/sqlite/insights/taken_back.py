@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import apsw
 
 from recollect.model.insights.nodes import Decision
-from recollect.store.sqlite.learnings.codec import decode_learning, evidence_of
 
 _AGAINST = ("correct", "retire")
 
@@ -21,20 +20,19 @@ class TakenBack(NamedTuple):
 
 
 def taken_back(db: apsw.Connection) -> dict[str, list[TakenBack]]:
-    """Return by event what the person said in it and took back later. Raises StoreCorrupt."""
+    """Return by event what the person said in it and took back later."""
     rows: Iterable[Any] = db.execute(
-        "SELECT learning.id, learning.json, verdict.at FROM verdict JOIN learning ON learning.id = verdict.learning "
-        "WHERE verdict.verdict IN (?, ?) AND NOT EXISTS (SELECT 1 FROM verdict AS later "
+        "SELECT learning_evidence.event_id, learning.json ->> '$.text', verdict.at FROM verdict "
+        "JOIN learning ON learning.id = verdict.learning "
+        "JOIN learning_evidence ON learning_evidence.learning = learning.id "
+        "WHERE verdict.verdict IN (?, ?) AND learning.kind <> 'pattern' "
+        "AND learning_evidence.json ->> '$.author' = 'user' AND NOT EXISTS (SELECT 1 FROM verdict AS later "
         "WHERE later.learning = verdict.learning AND (later.at, later.nonce) > (verdict.at, verdict.nonce))",
         _AGAINST,
-    ).fetchall()
+    )
     found: dict[str, list[TakenBack]] = {}
-    for learning_id, text, at in rows:
-        learning = decode_learning(text)
-        if learning.kind == "pattern":
-            continue
-        for event in {e.event_id for e in evidence_of(db, learning_id) if e.author == "user"}:
-            found.setdefault(event, []).append(TakenBack(_words(learning.text), at))
+    for event_id, text, at in rows:
+        found.setdefault(event_id, []).append(TakenBack(_words(text), at))
     return found
 
 
