@@ -19,6 +19,7 @@ NOTHING: dict[str, list[tuple[Speaker, str]]] = {
         ("human", "My manager is out."),
         ("human", "Keep up the good work."),
         ("human", "Keep me posted."),
+        ("human", "Remember to update the changelog for the exporter later."),
     ],
     "question": [
         ("human", "should we use redis instead of memcached?"),
