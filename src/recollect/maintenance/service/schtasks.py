@@ -134,7 +134,7 @@ def _task(job: Job, script: Path) -> str:
         schedule = {"daily": _BY_DAY, "weekly": _BY_WEEK}[job.every]
         trigger = _CALENDAR.format(minute=job.offset_min, jitter_s=JITTER_S, schedule=schedule)
     return _TASK.format(
-        what="runs all the time" if job.kind == "daemon" else "ingests what they wrote",
+        what="runs all the time" if job.kind == "daemon" else "takes in what they wrote",
         trigger=trigger,
         user=user,
         restart=_RESTART if job.kind == "daemon" else "",
