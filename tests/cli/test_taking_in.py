@@ -31,7 +31,7 @@ def say(path: Path, text: str) -> None:
 def test_up_takes_everything_in_and_ends_with_the_closing_screen(history: Path, recollect: Recollect) -> None:
     done = recollect("up", "--once")
     assert done.code == 0
-    assert "taking in" in done.err
+    assert "ingesting" in done.err
     assert "in the memory:" in done.out
     assert "$ recollect search" in done.out
     assert "Type next:" in done.out

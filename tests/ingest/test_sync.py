@@ -326,4 +326,4 @@ def test_what_a_bounded_sync_leaves_for_later_is_told_in_the_unit_that_fits(
     for name in ("one", "two"):
         world.claude(name).user("a vixen " * 100)
     notes = world.memory.search("vixen").notes
-    assert any(re.search(r"\d kB are not taken in yet", note) for note in notes), notes
+    assert any(re.search(r"\d kB are not ingested yet", note) for note in notes), notes

@@ -75,7 +75,7 @@ def test_new_talk_is_followed(talk: World) -> None:
     talk.claude("two").user("Rotate the signing keys every month")
     talk.memory.sync()
     assert talk.memory.embedding.coverage() == (3, 4, True)
-    assert talk.memory.embedding.run().events == 1
+    assert talk.memory.embedding.run(with_passages=False).events == 1
     assert nearest(talk.memory, "key rotation schedule")[0].startswith("Rotate")
 
 
@@ -367,7 +367,7 @@ def test_a_detached_process_makes_them_and_ends(talk: World, monkeypatch: pytest
     assert talk.memory.embedding.start_in_background() is True
     started[0].join()
     assert talk.memory.embedding.coverage() == (3, 3, False)
-    assert "3 vectors" in (talk.memory.home / "logs" / "embed.log").read_text("utf-8")
+    assert " vectors of " in (talk.memory.home / "logs" / "embed.log").read_text("utf-8")
     assert talk.memory.embedding.start_in_background() is False
 
 

@@ -272,6 +272,19 @@ REQUIREMENTS = (
         ),
     ),
     Requirement(
+        "honest.forgotten",
+        "What is told rests on no record that was forgotten, and on none of the user's words that they took back.",
+        (
+            "erasure/forget/test_resting.py::test_with_the_record_of_a_correction_goes_the_correction",
+            "recall/context/test_taken_back.py::test_a_corrected_learning_takes_its_decision_along",
+        ),
+    ),
+    Requirement(
+        "private.not_learned",
+        "Nothing is learned or decided from a sentence that tells a credential.",
+        ("privacy/test_sentences.py::test_nothing_is_learned_or_decided_from_a_sentence_that_tells_a_credential",),
+    ),
+    Requirement(
         "honest.histories",
         "Of forty known histories of six agents nothing false is stated, and what is so is stated.",
         (

@@ -1,4 +1,4 @@
-"""Silence is an answer when the subject of a question occurs nowhere, and only then; else an answer says how sure it is."""
+"""Silence is an answer when the subject of a question occurs nowhere; else an answer says how sure it is."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def test_the_best_hits_come_first_however_many_are_of_one_session(memory: Memory
     assert (roots.count("claude:1"), roots.count("claude:3")) == (8, 1)
     assert (answer.total, answer.left_out) == (9, 0)
     few = memory.ask("zebra", limit=2)
-    assert [hit.more_in_session for hit in few.hits if hit.root_session_uid == "claude:1"][0] >= 6
+    assert next(hit.more_in_session for hit in few.hits if hit.root_session_uid == "claude:1") >= 6
     assert (few.total, few.left_out) == (9, 7)
 
 

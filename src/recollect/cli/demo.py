@@ -19,7 +19,7 @@ def lay_out(home: Path, agents: Iterable[str]) -> Config:
 
     May be called again: the same files with the same content. agents: the slugs of every agent that this
     version can read. Those of the sample are pointed into it, also their idea of the user's home; the others
-    are off. So later commands with `RECOLLECT_HOME` set to the demo never take in real history.
+    are off. So later commands with `RECOLLECT_HOME` set to the demo never ingest real history.
     Raises StoreError where it cannot be written.
     """
     sample = home / "sample"

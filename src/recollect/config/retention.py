@@ -38,7 +38,7 @@ class RetentionConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[int, Meta(ge=0, le=MOST_DAYS)] | Literal["never"],
         Meta(
             description="How long an analysed session is kept whole, whatever the room, after its last event and after "
-            "it was last taken in (days). 'never': only the caps count."
+            "it was last ingested (days). 'never': only the caps count."
         ),
     ] = 45
     distilled_cap_bytes: Annotated[
@@ -53,7 +53,7 @@ class RetentionConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cadence: Annotated[
         Literal["daily", "weekly", "on-hook"],
         Meta(
-            description="How often this is looked after: once a day or a week, or after each sync that took in what "
+            description="How often this is looked after: once a day or a week, or after each sync that ingested what "
             "hooks left."
         ),
     ] = "daily"

@@ -101,7 +101,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of one agent."""
 
     enabled: Annotated[
-        bool, Meta(description="Whether this agent's sessions are taken in. Off keeps what is stored.")
+        bool, Meta(description="Whether this agent's sessions are ingested. Off keeps what is stored.")
     ] = True
     roots: Annotated[
         tuple[str, ...],
@@ -306,7 +306,7 @@ class InfraConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class IngestConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How sources are taken in."""
+    """How sources are ingested."""
 
     workers: Annotated[
         int, Meta(ge=0, le=256, description="Worker processes that parse and redact (processes). 0: one per core.")
@@ -385,7 +385,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         EmbeddingConfig()
     )
     context: Annotated[ContextConfig, Meta(description="What agents are given by hooks.")] = ContextConfig()
-    ingest: Annotated[IngestConfig, Meta(description="How sources are taken in.")] = IngestConfig()
+    ingest: Annotated[IngestConfig, Meta(description="How sources are ingested.")] = IngestConfig()
     daemon: Annotated[DaemonConfig, Meta(description="The process that keeps the memory fresh.")] = DaemonConfig()
     distill: Annotated[DistillConfig, Meta(description="When and how sessions are analysed.")] = DistillConfig()
     gate: Annotated[GateConfig, Meta(description="What may be a decision.")] = GateConfig()

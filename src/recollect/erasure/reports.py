@@ -47,14 +47,23 @@ class SessionToForget(msgspec.Struct, frozen=True):
     because_of: str = ""
 
 
+class NoteToForget(msgspec.Struct, frozen=True):
+    """Something learned or noted that goes too: its name (`learning:ID`), and what it says, "" once it is gone."""
+
+    name: str
+    text: str = ""
+
+
 class ForgetReport(msgspec.Struct):
     """What would be, or was, forgotten.
 
     state: planned (a dry run), done, nothing (nothing is meant by this), busy (another process is ingesting). sessions:
     with their uids before it is done; afterwards they are only counted. records: single ones, beside whole sources.
     events: with those that are hidden behind others. written: learnings, notes, documents and decisions added by hand
-    that go though no session does with them. bytes: of the agents' own, taken from the archive; freed_bytes: disk given
-    back. kept_copies: sessions that stay though they continue, or were forked from, one that goes.
+    that go though no session does with them. learned: what was learned and noted that goes, with its text before it is
+    done. files: the agents' own files that still hold what is forgotten; they are not touched. bytes: of the agents'
+    own, taken from the archive; freed_bytes: disk given back. kept_copies: sessions that stay though they continue, or
+    were forked from, one that goes.
     """
 
     state: ForgetState
@@ -65,6 +74,8 @@ class ForgetReport(msgspec.Struct):
     records: int = 0
     events: int = 0
     written: int = 0
+    learned: list[NoteToForget] = []
+    files: list[str] = []
     bytes: int = 0
     freed_bytes: int = 0
     kept_copies: list[str] = []

@@ -230,7 +230,7 @@ def _take_documents(home: Home, keys: HomeKeys, request: SyncRequest, report: Sy
             report.documents = take_documents(home, keys, wish)
         except StoreError as error:
             report.state = "degraded"
-            report.notes.append(f"project documents could not be taken in: {error}")
+            report.notes.append(f"project documents could not be ingested: {error}")
     report.notes += notes_of(report.documents if request.max_bytes is None else ())
     if any(one.state == "interrupted" for one in report.documents):
         report.state = "interrupted"
@@ -339,7 +339,7 @@ def _plan_and_touch(
     # A session's authority comes before what only adds to it; within a lane the oldest first.
     planned.sort(key=lambda p: p.task.source.lane)
     if left:
-        report.notes.append(f"{size(left)} are not taken in yet; run `recollect sync`")
+        report.notes.append(f"{size(left)} are not ingested yet; run `recollect sync`")
     return planned
 
 

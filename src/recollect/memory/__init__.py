@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from recollect.archive.wrapping.changing import KeyChange, KeyStatus
     from recollect.archive.wrapping.envelope import KeyPlace
     from recollect.capture.otlp import Signal
-    from recollect.erasure.reports import ForgetReport, ForgetSelection, ForgottenList, SessionToForget
+    from recollect.erasure.reports import ForgetReport, ForgetSelection, ForgottenList, NoteToForget, SessionToForget
     from recollect.erasure.retention.reports import EvictReport, Pin, StorageLine, StorageReport
     from recollect.index.vectors.embed import EmbedReport
     from recollect.ingest.documents.report import CollectionReport, DocumentProgress, NotTaken
@@ -205,7 +205,7 @@ _NAMES = {
     "recollect.store.sinks.database": "SqliteSink",
     "recollect.maintenance.repair": "RepairReport",
     "recollect.maintenance.backup.reports": "BackupReport RestoreReport",
-    "recollect.erasure.reports": "ForgetReport ForgetSelection ForgottenList SessionToForget",
+    "recollect.erasure.reports": "ForgetReport ForgetSelection ForgottenList NoteToForget SessionToForget",
     "recollect.maintenance.reports": (
         "Check DeepPart DoctorReport Fix ExportFormat Exported SourceLedger VerifyReport"
     ),
@@ -314,6 +314,7 @@ __all__ = [
     "NewFact",
     "NewLearning",
     "NotTaken",
+    "NoteToForget",
     "NotesFacet",
     "Offsets",
     "Overview",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from recollect.ingest.documents.report import CollectionReport, DocumentProgressCallback
     from recollect.ingest.report import SyncReport
 
-_NOT_YET = "another process is taking in; a search finds this when that is done"
+_NOT_YET = "another process is ingesting; a search finds this when that is done"
 
 
 class CollectionView(msgspec.Struct, frozen=True):

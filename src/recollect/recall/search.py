@@ -31,7 +31,7 @@ from recollect.recall.abstention import (
     typed,
 )
 from recollect.recall.answers import Beside, Hit, MatchLevel, SearchAnswer
-from recollect.recall.copies import sameness
+from recollect.recall.copies import said_once, sameness
 from recollect.recall.coverage import NOT_INDEXED, NOTHING, left_out_parts, partly
 from recollect.recall.meaning import NOTHING_NEAR, Meaning
 from recollect.recall.passages import Passages
@@ -140,6 +140,7 @@ class Searcher:
             answer = msgspec.structs.replace(answer, abstained=False, notes=(*question.notes, _ONLY_LEARNED))
         searched = [shard.name for shard in self._index.shards()]
         answer = partly(answer, self._unsearched(searched, self._index.damaged))
+        learned = said_once(learned, answer.hits)
         return msgspec.structs.replace(answer, learned=learned, took_ms=round(_clock_ms() - started, 3))
 
     def _answer(self, question: Question, limit: int, now_us: int) -> SearchAnswer:

@@ -121,12 +121,11 @@ class RecentLearning(msgspec.Struct, frozen=True):
 class GivenLearnings(msgspec.Struct, frozen=True):
     """Learnings to choose from.
 
-    left_out: how many more there are. changes_at: when one of them begins or ends by itself, UTC microseconds, None:
-    never. agents: those for whom it may be others.
+    changes_at: when one of them begins or ends by itself, UTC microseconds, None: never. agents: those for whom it may
+    be others.
     """
 
     learnings: Sequence[RecentLearning]
-    left_out: int = 0
     changes_at: int | None = None
     agents: frozenset[str] = frozenset()
 

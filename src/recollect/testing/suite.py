@@ -73,7 +73,7 @@ def check_fixture(fixture: Fixture, work: Path) -> Outcome:
         out += _inexact(memory, files)
         again = memory.sync(agents=[fixture.agent])
         if again.bytes or sum(a.events for a in again.agents.values()):
-            out.append("a second sync took something in again")
+            out.append("a second sync ingested something again")
         responses = memory.usage.report(by="agent").total.responses
     out += _ids_and_order(outcome)
     for session in outcome.sessions:

@@ -20,7 +20,7 @@ def test_without_a_terminal_a_stage_is_one_line(capsys: pytest.CaptureFixture[st
         for done in range(0, 4_000_000, 1_000_000):
             progress(ingest(done))
         progress(SyncProgress("done", 4_000_000, 4_000_000, 3, 3))
-    assert capsys.readouterr().err == "taking in 3 sources (4.0 MB)\n"
+    assert capsys.readouterr().err == "ingesting 3 sources (4.0 MB)\n"
 
 
 def test_work_on_nothing_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,7 +41,7 @@ def test_on_a_terminal_there_is_a_bar(capsys: pytest.CaptureFixture[str], monkey
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with ProgressLine() as progress:
         progress(ingest(1_000_000))
-    assert "taking in codex" in capsys.readouterr().err
+    assert "ingesting codex" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("stage", get_args(get_type_hints(SyncProgress)["stage"]))

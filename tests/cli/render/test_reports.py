@@ -86,7 +86,7 @@ def test_a_sync_shows_a_line_per_agent_and_why_sources_were_skipped() -> None:
 
 def test_a_busy_home_is_said_and_not_taken_for_an_empty_one() -> None:
     text = screen(lambda out: print_sync(out, SyncReport({}, 0.0, 0, 0, state="busy")))
-    assert text.startswith("another process is taking in this memory")
+    assert text.startswith("another process is ingesting into this memory")
     assert "no agent history" not in text
 
 

@@ -14,6 +14,13 @@ NOTHING: dict[str, list[tuple[Speaker, str]]] = {
         ("human", "move the imports to the top"),
         ("human", "commit and push"),
     ],
+    "saying": [
+        ("human", "The coffee is out."),
+        ("human", "My manager is out."),
+        ("human", "Keep up the good work."),
+        ("human", "Keep me posted."),
+        ("human", "Remember to update the changelog for the exporter later."),
+    ],
     "question": [
         ("human", "should we use redis instead of memcached?"),
         ("human", "can we get the date from git instead"),

@@ -141,6 +141,14 @@ def test_what_is_found_quotes_the_message_and_nothing_else() -> None:
     assert one.status == "derived"
 
 
+def test_a_german_duty_is_a_rule_and_no_choice() -> None:
+    for text, chosen in (
+        ("Das muss durch das Review gehen.", "Review"), ("Requests müssen über das Gateway laufen.", "Gateway"),
+    ):  # fmt: skip
+        (decision,) = decided(text, "human")
+        assert (decision.markers[0].category, decision.chosen) == ("rule", (chosen,))
+
+
 ALONE = ("replace axios with fetch", "single quotes, not double")
 """Stories of rules that count only in a short message."""
 

@@ -233,8 +233,20 @@ def test_everything_of_the_last_two_days_is_looked_at(
     block = shop.context()
     assert "said first of all" in said(block)
     assert "before that" not in said(block)
-    shown = sum("[learning:" in line for line in block.lines)
-    assert block.left_out >= 22 - shown
+    assert block.left_out == 0  # what is that unsure is not missed
+
+
+def test_only_what_is_worth_telling_counts_as_left_out(shop: Shop, told: Session) -> None:
+    keep(
+        shop.memory.home,
+        *(learned(f"unsure {number}", day=2, confidence=0.1) for number in range(200)),
+        *(learned(f"the sure thing number {number}", day=28, confidence=0.9) for number in range(40)),
+    )
+    block = shop.context()
+    sure = [line for line in said(block) if line.startswith("the sure thing")]
+    assert 8 <= len(sure) < 40
+    assert not any(line.startswith("unsure") for line in said(block))
+    assert 0 < block.left_out <= 40 - len(sure)
 
 
 def test_a_new_learning_is_a_line_at_the_end_of_its_section(shop: Shop, told: Session) -> None:

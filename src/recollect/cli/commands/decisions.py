@@ -22,7 +22,7 @@ _STATES: tuple[DecisionState, ...] = get_args(DecisionState)
 def command() -> None:
     """Show what was decided and what became of it.
 
-    Each decision is cited as SESSION#SEQ. Nothing is taken in for this; sessions are analysed when they have ended.
+    Each decision is cited as SESSION#SEQ. Nothing is ingested for this; sessions are analysed when they have ended.
 
     \b
     Examples:
@@ -46,7 +46,7 @@ def command() -> None:
     help="What held then: what had been decided by the end of it. Dates as in a search: 2026-08-01, 2026-08, "
     "yesterday, monday, last week, 7d.",
 )
-@click.option("--known-at", metavar="WHEN", default="", help="What the memory knew then: what it had taken in by then.")
+@click.option("--known-at", metavar="WHEN", default="", help="What the memory knew then: what it had ingested by then.")
 @click.option(
     "--state", "named_states", multiple=True, type=click.Choice([*_STATES, "all"]), default=("holds", "contradicted"),
     show_default=True, help="What became of it (repeatable).",
@@ -87,7 +87,7 @@ def list_decisions(
 @click.argument("statement", nargs=-1, required=True)
 @click.option("--repo", metavar="NAME", default="", help="The repository that it is about; by default the one here.")
 @click.option("--path", metavar="PATH", default="", help="The file or folder that it is about.")
-@click.option("--session", metavar="SESSION", default="", help="The session that it was taken in, or SESSION#SEQ.")
+@click.option("--session", metavar="SESSION", default="", help="The session in which it was made, or SESSION#SEQ.")
 @click.option("--chosen", metavar="OPTION", multiple=True, help="What was taken (repeatable).")
 @click.option("--rejected", metavar="OPTION", multiple=True, help="What was turned down (repeatable).")
 @click.option("--because", metavar="REASON", default="", help="Why.")
@@ -112,7 +112,7 @@ def add(
         report = memory.distilling.run(sessions=())
         if report.state == "busy":
             click.echo(
-                "not compared with other decisions yet: another process is taking in; the next sync does", err=True
+                "not compared with other decisions yet: another process is ingesting; the next sync does", err=True
             )
         found = memory.decisions_facet.find(DecisionQuestion(words=(added.decision.id,))).decisions
     view = found[0] if found else added

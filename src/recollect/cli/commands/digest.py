@@ -21,7 +21,7 @@ def command(session: str, as_json: bool) -> int:
     """Show what one session came to.
 
     That is its outcome with the reasons, cost, tools, errors, first and last words. SESSION is a session's uid or a
-    beginning of it that no other has. Nothing is taken in or analysed for this: a session that is under way, or was
+    beginning of it that no other has. Nothing is ingested or analysed for this: a session that is under way, or was
     never seen, has no digest, and the exit code is 1.
 
     \b

@@ -24,8 +24,8 @@ def command() -> None:
     """Have the documents of your projects found, too.
 
     A folder that was added is a collection: its documentation, not its source code, is searched with your sessions, and
-    alone with kind:document. What `.gitignore` and `.recollectignore` leave out stays out. `sync` and `up` take changes
-    in by themselves.
+    alone with kind:document. What `.gitignore` and `.recollectignore` leave out stays out. `sync` and `up` ingest
+    changes by themselves.
 
     The exit code is 1 where there is nothing, 3 where something could not be read.
 
@@ -110,7 +110,7 @@ def show(name: str, as_json: bool) -> int:
 @click.argument("name", metavar="[COLLECTION]", default="")
 @json_option
 def refresh(name: str, as_json: bool) -> int:
-    """Take in what changed, of one collection or of all.
+    """Ingest what changed, of one collection or of all.
 
     \b
     Example:
@@ -150,7 +150,7 @@ def remove(name: str, as_json: bool) -> int:
 
 
 def _finish(reports: Sequence[CollectionReport], *, as_json: bool) -> int:
-    """Print what was taken in, unless that was done as JSON, and return the exit code."""
+    """Print what was ingested, unless that was done as JSON, and return the exit code."""
     if not as_json:
         from recollect.cli.render.learnings.documents import print_pass
 

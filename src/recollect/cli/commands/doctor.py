@@ -16,7 +16,7 @@ def command(is_fixing: bool, is_dry_run: bool, as_json: bool) -> int:
     """Check the health of the memory.
 
     Every check is run now, has a name, and says what to do where it is not ok. --fix does what drops nothing that is
-    stored: it closes permissions, takes in what waits, derives anew what older versions made, mends the index, writes
+    stored: it closes permissions, ingests what waits, derives anew what older versions made, mends the index, writes
     the settings of agents again that `recollect setup` wrote, removes what crashes left, and gives room back.
 
     \b

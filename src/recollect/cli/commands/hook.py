@@ -34,7 +34,7 @@ def command(
     agent's answer with context, or its empty answer; `end` tells the daemon. The exit code is always 0. `recollect
     setup` registers faster commands that do the same.
 
-    `recollect hook session-end --export-env` is for programs that follow sessions: it takes in and analyses the session
+    `recollect hook session-end --export-env` is for programs that follow sessions: it ingests and analyses the session
     that the hook's JSON on stdin, or --session, names, and prints `export HELIX_…` lines (docs/correlation.md), or
     nothing where that takes longer than 15 seconds.
 

@@ -54,12 +54,12 @@ def command(
     Files and folders: transcripts in any layout, and exports of ChatGPT, Claude.ai and Slack.
 
     Each file is told by its content; zip archives are unpacked for the time. What is of no known agent is listed and
-    left alone; the exit code is 1 when nothing at all could be taken in. A folder without sessions that is a MemPalace
+    left alone; the exit code is 1 when nothing at all could be ingested. A folder without sessions that is a MemPalace
     directory is taken over as one.
 
     Short sessions are kept like all others, but a search doesn't find what was said in them; one that grows past the
     least number of messages is indexed whole, and so is one that you name with --session. What changed since the last
-    time is taken in, nothing else: to run it again costs nothing.
+    time is ingested, nothing else: to run it again costs nothing.
 
     \b
     Examples:
@@ -116,7 +116,7 @@ def _palace(paths: tuple[Path, ...], *, dry_run: bool, as_json: bool) -> int:
 
 
 def _print(report: SyncReport, paths: Sequence[Path]) -> None:
-    """Print what was taken in, and what was not and why; of nothing at all, in one line."""
+    """Print what was ingested, and what was not and why; of nothing at all, in one line."""
     from rich.text import Text
 
     from recollect.cli.render.upkeep import SHOWN, print_sync
@@ -136,7 +136,7 @@ def _print(report: SyncReport, paths: Sequence[Path]) -> None:
 
 
 def _print_dry_run(report: SyncReport) -> None:
-    """Print which sessions would be taken in, which not and why, and the sum."""
+    """Print which sessions would be ingested, which not and why, and the sum."""
     from recollect.units import plural, size
 
     _print_sessions(report, all_of_them=True)
@@ -144,7 +144,7 @@ def _print_dry_run(report: SyncReport) -> None:
     counts = {state: sum(one.state == state for one in report.imported) for state in ("new", "changed", "skipped")}
     unchanged = sum(line.unchanged for line in report.agents.values())
     told = ", ".join(f"{count:,} {state}" for state, count in counts.items())
-    sums = f"{told}; {plural(unchanged, 'source')} unchanged; {size(report.bytes)} to take in. Nothing was written."
+    sums = f"{told}; {plural(unchanged, 'source')} unchanged; {size(report.bytes)} to ingest. Nothing was written."
     out.print(sums, soft_wrap=True)
 
 

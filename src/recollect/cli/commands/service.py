@@ -22,7 +22,7 @@ dry_run_option = click.option(
 def command() -> None:
     """Keep the memory fresh by itself, as a service of the system.
 
-    A timer that takes in what is new, or a daemon that watches: with systemd, launchd, cron or the Windows task
+    A timer that ingests what is new, or a daemon that watches: with systemd, launchd, cron or the Windows task
     scheduler, in your own account, at idle priority. What is written is recorded and can be taken out exactly.
 
     \b

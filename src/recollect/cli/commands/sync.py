@@ -17,7 +17,7 @@ EXIT_CODES = {"done": 0, "interrupted": 130, "busy": 3, "degraded": 3}
 def command(agents: tuple[str, ...], force: bool, as_json: bool) -> int:
     """Take in what is new or changed.
 
-    While another process is taking in the same memory, nothing is done and the exit code is 3.
+    While another process is ingesting into the same memory, nothing is done and the exit code is 3.
 
     \b
     Examples:

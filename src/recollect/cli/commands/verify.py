@@ -20,7 +20,7 @@ def command(file: str | None, agent: str | None, deep: bool, as_json: bool) -> i
     that transcript alone, without a memory: that every byte is accounted for, and that reading and distilling it give
     the same however it is cut.
 
-    --deep takes as long as taking everything in, and nothing is taken in meanwhile: events, token usage and the ledger
+    --deep takes as long as ingesting everything, and nothing is ingested meanwhile: events, token usage and the ledger
     are derived anew from the archive, beside what is there; the index, the vectors and the digests are held against
     what is stored.
 

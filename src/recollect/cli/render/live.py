@@ -40,7 +40,7 @@ def _print_work(out: Console, status: LiveStatus, *, page: str) -> None:
         ("phase", f"{status.phase}, {plural(status.waiting_paths, 'changed path')} waiting"),
         ("last pass", _since(status.last_pass_at, now)),
         ("of everything", _since(status.last_full_at, now)),
-        ("taken in", f"{plural(done.events, 'event')}, {size(done.bytes)} in {passes}"),
+        ("ingested", f"{plural(done.events, 'event')}, {size(done.bytes)} in {passes}"),
         ("analysed", plural(done.distilled_sessions, "session")),
         ("retention", _since(status.last_sweep_at, now)),
         *([("learning", _learning(status.learning, now))] if status.learning is not None else []),

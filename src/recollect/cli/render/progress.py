@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _STAGES = {
     "discover": "looking for sessions", "survey": "looking over", "redact": "looking for secrets again",
-    "ingest": "taking in", "index": "indexing", "distill": "distilling", "learn": "learning", "done": "done",
+    "ingest": "ingesting", "index": "indexing", "distill": "distilling", "learn": "learning", "done": "done",
 }  # fmt: skip
 
 _DOING = {"copy": "copying", "check": "reading again"}

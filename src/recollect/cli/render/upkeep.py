@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SHOWN = 10
 """Skipped sources and defects listed one by one; the rest is counted. `--json` has all."""
 _STATES = {
-    "busy": "another process is taking in this memory; nothing was done here",
+    "busy": "another process is ingesting into this memory; nothing was done here",
     "interrupted": "interrupted; what was stored stays, the next sync goes on",
     "degraded": "finished with a part missing; see the notes",
 }
@@ -102,7 +102,7 @@ def print_rebuilt(out: Console, report: SyncReport, what: str) -> None:
         out.print(Text(_STATES[report.state], style="yellow"), soft_wrap=True)
     print_notes(out, report.notes)
     if report.bytes:
-        out.print(Text(f"then taken in: {sync_line(report)}", style="dim"), soft_wrap=True)
+        out.print(Text(f"then ingested: {sync_line(report)}", style="dim"), soft_wrap=True)
 
 
 def print_verify(out: Console, report: VerifyReport) -> None:

@@ -61,7 +61,7 @@ def notes_of(reports: Collection[CollectionReport]) -> list[str]:
                 f"collection {one.name}: {one.failed} of its files could not be read; see `recollect docs show`"
             )
         if one.state == "partly":
-            notes.append(f"collection {one.name}: not all of it is taken in yet; run `recollect sync`")
+            notes.append(f"collection {one.name}: not all of it is ingested yet; run `recollect sync`")
     return notes
 
 

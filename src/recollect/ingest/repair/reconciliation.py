@@ -190,11 +190,17 @@ def _rewrite(opened: Opened, found: Compared, notes: list[str]) -> None:
             raise KeyUnavailable(
                 "the keys of this home are not those of its archive", hint="restore the keys folder from a backup"
             )
+    is_missing = not archive.journal.size_bytes()
     archive.rewrite_journal(found.revisions, found.others)
-    if found.untold or found.damaged:
+    again = f"it was written again with {plural(len(found.revisions), 'revision')}"
+    if found.damaged:
+        notes.append(f"the archive's journal was damaged: {again}")
+    elif found.untold and is_missing:
+        notes.append(f"the archive's journal was missing: {again}")
+    elif found.untold:
         notes.append(
-            f"the archive's journal was damaged or incomplete: it was written again with {len(found.revisions):,} "
-            "revisions"
+            f"the archive's journal told less than the database of {plural(found.untold, 'revision')}, as in a copy of "
+            f"a home that was in use: {again}"
         )
     found.untold = found.damaged = 0
     found.stones_lacking = False

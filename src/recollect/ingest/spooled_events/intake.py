@@ -102,7 +102,7 @@ def take_drops(spool: str, known: Mapping[str, Adapter], *, now_us: int) -> list
         for batch in _batches(_drops_in(spool, aside, now_us=now_us)):
             _take_batch(batch, known, aside)
     except OSError as error:
-        return [f"the spool of hooks could not be taken in: {error.strerror}; the next sync tries again"]
+        return [f"the spool of hooks could not be ingested: {error.strerror}; the next sync tries again"]
     finally:
         aside.close()
     return []

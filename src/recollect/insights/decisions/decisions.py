@@ -27,6 +27,7 @@ from recollect.model.insights.nodes import (
     node_id,
 )
 from recollect.model.payloads import UserMessage
+from recollect.privacy.sentences import tells_credential
 
 _PATH: Final = re.compile(
     r"(?<![\w./-])(?:[\w.-]{1,60}/){1,12}[\w.*-]{0,60}|(?<![\w./-])[\w-]{1,60}\.(?:[a-z]{1,4}|json|toml|yaml|lock)(?![\w/])"
@@ -106,8 +107,16 @@ def _of_conversation(conversation: Conversation, statement: _Statement) -> list[
             found.append(said)
     taken = {(m.start, m.end) for m in statement.markers if m.language}
     found += [_by_own_rule(statement, m) for m in fired.values() if not m.language and (m.start, m.end) not in taken]
-    merged = _merged(found)
-    return [_decision(conversation, statement, one) for one in merged if confidence_of(one.features)[0] * 100 >= LEAST]
+    return [
+        _decision(conversation, statement, one)
+        for one in _merged(found)
+        if confidence_of(one.features)[0] * 100 >= LEAST and not _tells_credential(statement.text, one)
+    ]
+
+
+def _tells_credential(text: str, one: Found) -> bool:
+    said = (text[one.start : one.end], one.rationale, one.consequences, one.question, *one.chosen, *one.rejected)
+    return any(map(tells_credential, said))
 
 
 def _by_reading(statement: _Statement, reading: Reading, marker: Marker) -> Found:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from recollect.insights.learnings.identity import bounded
 from recollect.model.learnings.learnings import Author, LearningKind
 from recollect.model.own import SERVER, without_own_blocks
+from recollect.privacy.sentences import tells_credential
 
 STEERING: Final = frozenset(("preference", "action"))
 """Kinds that tell an agent what to do."""
@@ -165,9 +166,10 @@ def reason_against(text: str, author: Author) -> str:
 
 def judged(text: str, author: Author) -> Judgement:
     """Return a text cleaned, and whether it is held back. Looks at the text before and after cleaning: an order that is
-    hidden by invisible characters or a tag is one all the same."""
+    hidden by invisible characters or a tag is one all the same. Of what tells a credential, or did before it was
+    replaced, nothing is kept."""
     said = cleaned(text)
-    if not said:
+    if not said or tells_credential(said):
         return Judgement("")
     if _CONTROL_TAG.search(_INVISIBLE.sub("", text)) and author not in TRUSTED:
         return Judgement(said, "a control tag")

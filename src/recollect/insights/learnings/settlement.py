@@ -106,8 +106,7 @@ def related(
     supersedes an older learning that says Y of the same; one that says nothing else, any that says to use Y. Of actions
     that ask for the same in other words the first holds, with what is known of all. Of pending actions the most urgent,
     newest `most_actions` stay. overruled: ids of what a person decided otherwise later.
-    is_free: whether no person said of a learning what is to become
-    of it.
+    is_free: whether no person said of a learning what is to become of it.
     """
     before = sorted(learnings, key=lambda one: one.id)
     pending = {one.id for one in before if is_free(one) and _is_pending(one, rules.now_us)}
@@ -118,17 +117,18 @@ def related(
     standing = [_joined(one, [other for other in standing if same.get(other.id) == one.id]) for one in standing]
     newer = _superseded(standing) | same
     crowded = _crowded_out(standing, newer, rules.most_actions)
-    after: list[Learning] = []
-    for old, new in zip(before, standing, strict=True):
-        if old.id in pending and old.id in newer:
-            new = msgspec.structs.replace(new, state="superseded", superseded_by=newer[old.id])  # noqa: PLW2901
-        elif old.id in pending and old.id in overruled:
-            new = msgspec.structs.replace(new, state="superseded")  # noqa: PLW2901
-        elif old.id in pending and old.id in crowded:
-            new = msgspec.structs.replace(new, state="expired")  # noqa: PLW2901
-        if new != old:
-            after.append(new)
-    return after
+
+    def settled_beside(one: Learning) -> Learning:
+        if one.id not in pending:
+            return one
+        if one.id in newer:
+            return msgspec.structs.replace(one, state="superseded", superseded_by=newer[one.id])
+        if one.id in overruled:
+            return msgspec.structs.replace(one, state="superseded")
+        return msgspec.structs.replace(one, state="expired") if one.id in crowded else one
+
+    after = map(settled_beside, standing)
+    return [new for old, new in zip(before, after, strict=True) if new != old]
 
 
 def next_expiry(learnings: Iterable[Learning]) -> int | None:

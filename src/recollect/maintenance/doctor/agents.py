@@ -102,7 +102,7 @@ def hooks(desk: Desk) -> Check | None:
     age_s = oldest_drop_s(spool, desk.now_us)
     waiting = f"{plural(found.waiting, 'event')} of hooks waiting for the next sync"
     if age_s > OLD_DROP_S:
-        text = f"{waiting}, the oldest for {plural(round(age_s / 86_400), 'day')}: nothing takes them in"
+        text = f"{waiting}, the oldest for {plural(round(age_s / 86_400), 'day')}: nothing ingests them"
         return Check("hooks", "warn", text, "run `recollect sync`, or `recollect up --detach`")
     if not found.aside:
         return Check("hooks", "ok", waiting)
@@ -110,7 +110,7 @@ def hooks(desk: Desk) -> Check | None:
         f"{reason.replace('_', ' ')}: {number:,} ({REASONS.get(reason, 'of another version')})"
         for reason, number in sorted(found.aside.items())
     )
-    text = f"{waiting}; {plural(sum(found.aside.values()), 'event')} not taken in: {'; '.join(details)}"
+    text = f"{waiting}; {plural(sum(found.aside.values()), 'event')} not ingested: {'; '.join(details)}"
     return Check(
         "hooks", "warn", text, f"what was put aside lies in {spool / BAD_FOLDER}; delete it to forget it", details
     )

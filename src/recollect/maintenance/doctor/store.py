@@ -232,7 +232,7 @@ def clock(desk: Desk, reader: Reader) -> Check:
     newest = max((source.observed_at for source in reader.sources()), default=0)
     ahead_s = (newest - desk.now_us) / 1_000_000
     if ahead_s > CLOCK_SKEW_S:
-        text = f"something was taken in {duration(ahead_s)} from now: the clock was ahead then, or is behind now"
+        text = f"something was ingested {duration(ahead_s)} from now: the clock was ahead then, or is behind now"
         return Check("clock", "warn", text, "set the clock of this machine")
     if doubted := doubt(desk.folder, now_us=desk.now_us):
         hint = "check the date; if it is right, wait for a day or run `recollect evict --force`"

@@ -41,7 +41,7 @@ def plan(job: Job, *, ionice: bool) -> Plan:
         stop=giving_way(job),
         crontab=f"{begin}\n{when} {command.replace('%', chr(92) + '%')}\n{end}\n",
         logs=str(log),
-        notes=("cron does not make up for what is missed while the machine is off: the next run takes it in",),
+        notes=("cron does not make up for what is missed while the machine is off: the next run ingests it",),
     )
 
 

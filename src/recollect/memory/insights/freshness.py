@@ -41,7 +41,7 @@ def freshen(
     with_under_way: the newest sessions (of repos) that nobody has ended are analysed too, as far as they have come.
     Raises ConfigError for a rule that cannot be used, StoreError.
     """
-    tell("taking in what changed")
+    tell("ingesting what changed")
     notes = memory.refresh()
     if not memory.config.distill.enabled:
         return (*notes, "analysing is off (`[distill] enabled`): this is what was found before")

@@ -254,7 +254,7 @@ REMEDIES: tuple[Remedy, ...] = (
     Remedy(("index",), _says("bring the search index in step"), _mend_index),
     Remedy(
         ("hooks", "parsers", "detectors", "analyses"),
-        _says("take in what waits, and derive anew what older rules made"),
+        _says("ingest what waits, and derive anew what older rules made"),
         _sync,
     ),
     Remedy(("vectors",), _says("make the vectors that are missing"), _embed),

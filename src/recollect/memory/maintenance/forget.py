@@ -21,6 +21,7 @@ from recollect.erasure.reports import (
     ForgetReport,
     ForgetSelection,
     ForgottenList,
+    NoteToForget,
     SessionToForget,
     TombstoneGroup,
 )
@@ -34,17 +35,21 @@ from recollect.store.home import Home
 from recollect.store.ports import Hole, Reader
 from recollect.store.sqlite import SqliteWriter
 from recollect.store.sqlite.audit import add_audit
+from recollect.store.sqlite.erasure.dependents import Leaving
 from recollect.store.sqlite.erasure.selection import SqliteChoosing, StoredSession
-from recollect.store.sqlite.erasure.written.names import Written
+from recollect.store.sqlite.erasure.written.names import COUNTED, Written
 
 if TYPE_CHECKING:
     from recollect.memory.known_names import KnownNames
+    from recollect.memory.learnings.facet import LearnFacet
 
 StageProgress = Callable[[str, int, int], None]
 """(what is done now, done, in all)"""
 _WAIT_S = 20.0
 """How long another process is waited for that is taking in; a daemon does that for moments."""
 _ASK_AGAIN_S = 0.2
+_LEARN_FOR_S = 10.0
+"""What the sessions that stay teach is read at once for so long; the next sync goes on."""
 _STILL_GOING_US = 86_400_000_000
 _LOOKING = "looking for it"
 
@@ -63,6 +68,8 @@ class OpenHome(Protocol):
 
     @property
     def distilling(self) -> Distils: ...
+    @property
+    def learn(self) -> LearnFacet: ...
     def reader(self) -> Reader: ...
     def session(self, uid: str) -> Session: ...
     def known_names(self, folders: Sequence[str] | None = None) -> KnownNames: ...
@@ -96,7 +103,10 @@ class ForgettingFacet:
             with SqliteChoosing(home.folder) as stored:
                 archived = Archived(archive, list(reader.ledgers()), reader.chunks)
                 choosing = Choosing(stored, archived, keys.forget_key, progress=_looking(progress))
-                report = self._told(choosing.run(selection), reader, _written(stored, selection))
+                chosen, written = choosing.run(selection), _written(stored, selection)
+                report = self._told(chosen, reader, written)
+                report.learned = [NoteToForget(name, stored.text_of(name)) for name in _along(stored, chosen, written)]
+                report.files = _files_of(stored, chosen, home)
         finally:
             archive.close()
         report.notes += [*self._unknown(selection, report), *notes]
@@ -105,7 +115,7 @@ class ForgettingFacet:
 
     def run(self, selection: ForgetSelection, *, progress: StageProgress | None = None) -> ForgetReport:
         """Forget it; what is new is taken in first, so that nothing of it comes in later. Sessions that lose records
-        and stay are analysed anew.
+        and stay are analysed and learned from anew.
 
         Interrupted, the next command that writes goes on. A report of state "busy": another process kept the memory
         locked, and nothing was done. Raises as `plan`; and DiskFull, IndexUnavailable: then it is not finished.
@@ -126,6 +136,8 @@ class ForgettingFacet:
         if again:
             done = self._memory.distilling.run(sessions=again)
             report.notes += done.notes
+        if report.state == "done":
+            report.notes += self._memory.learn.run(max_seconds=_LEARN_FOR_S).notes
         with suppress(RecollectError):  # what is ready is an addition, and made by the next sync
             self._memory.make_ready()
         report.notes += notes
@@ -170,9 +182,9 @@ class ForgettingFacet:
         try:
             self._memory.take_changes(None, should_stop=lambda: False)
         except StoreLocked:
-            return ["another process is taking in; what it has not stored yet is not looked at"]
+            return ["another process is ingesting; what it has not stored yet is not looked at"]
         except RecollectError as error:
-            return [f"what is new could not be taken in first: {error}"]
+            return [f"what is new could not be ingested first: {error}"]
         return []
 
     @contextmanager
@@ -207,9 +219,12 @@ def _forget(opened: Opened, selection: ForgetSelection, tell: StageProgress) -> 
     with SqliteChoosing(opened.home.folder) as stored:
         chosen = choosing_of(opened, stored, progress=_looking(tell)).run(selection)
         notes = [f"not searched from a damaged place on: {path}" for path in sorted(chosen.unread)]
-        if chosen.is_empty and not _written(stored, selection).marks:
+        written = _written(stored, selection)
+        if chosen.is_empty and not written.marks:
             return ForgetReport("nothing", notes=notes), []
         report = ForgetReport("done", kept_copies=chosen.kept_copies, notes=notes)
+        report.learned = [NoteToForget(name) for name in _along(stored, chosen, written)]
+        report.files = _files_of(stored, chosen, opened.home)
         pattern = compiled(selection.pattern) if selection.pattern else None
         reasons = Reasons(
             at, pattern=pattern, is_everywhere=_is_only(selection, "pattern"), repos=_repos(stored, selection)
@@ -218,6 +233,24 @@ def _forget(opened: Opened, selection: ForgetSelection, tell: StageProgress) -> 
     counted = ("whole_sessions", "partial_sessions", "sources", "records", "events", "written", "bytes")
     add_audit(opened.home.folder, "forget", {name: getattr(report, name) for name in counted}, at=at)
     return report, again
+
+
+def _along(stored: SqliteChoosing, chosen: Chosen, written: Written) -> list[str]:
+    """Return the names of what was learned and noted that goes, with its events or for what it says."""
+    whole = {*chosen.whole, *chosen.emptied}
+    partial = {uid: keys for uid, keys in chosen.partial.items() if uid not in whole}
+    said = (name for name in written.marks if name.partition(":")[0] in COUNTED)
+    return sorted({*stored.resting_on(Leaving(whole, partial)), *said})
+
+
+def _files_of(stored: SqliteChoosing, chosen: Chosen, home: Home) -> list[str]:
+    """Return the agents' own files that hold what goes, as far as they are still there."""
+    rows = [
+        *chosen.sources.values(),
+        *(row for row in stored.sources().values() if chosen.records.get((row.source_id, row.revision))),
+    ]
+    paths = {row.path for row in rows if not Path(row.path).is_relative_to(home.spool)}
+    return sorted(path for path in paths if Path(path).exists())
 
 
 def _is_only(selection: ForgetSelection, field: str) -> bool:

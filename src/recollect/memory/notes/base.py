@@ -88,4 +88,4 @@ class Noting:
     def must_be_there(self) -> None:
         """Raise StoreError where nothing was ever kept, so that asking makes no empty memory."""
         if not self.is_there():
-            raise StoreError("nothing is stored yet", hint="`recollect sync` takes in what your agents wrote")
+            raise StoreError("nothing is stored yet", hint="`recollect sync` ingests what your agents wrote")

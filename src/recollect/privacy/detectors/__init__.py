@@ -12,13 +12,15 @@ from recollect.privacy.detectors.keys import HASHES, JWT, KEYS
 from recollect.privacy.detectors.models import MODELS
 from recollect.privacy.detectors.services import SERVICES
 from recollect.privacy.detectors.vendors import VENDORS
+from recollect.privacy.sentences import SENTENCES
 from recollect.privacy.shapes import Detector
 
-DETECTOR_VERSION: Final = 3
+DETECTOR_VERSION: Final = 4
 """Raised whenever a change here can alter what is found: derived data of an older version is re-derived."""
 
 DEFAULT: Final[tuple[Detector, ...]] = (
     *KEYS, *CLOUDS, *MODELS, *SERVICES, JWT, *VENDORS, *HASHES, *ADDRESSES, *COMMANDS, *ASSIGNED,
+    *SENTENCES,
 )  # fmt: skip
 
 __all__ = ["DEFAULT", "DETECTOR_VERSION"]

@@ -15,7 +15,7 @@ from recollect.recall.context.learnings.diary import DiaryHere
 from recollect.recall.context.learnings.learnings import LearnedHere, sections
 from recollect.recall.context.learnings.paused import notice
 from recollect.recall.context.learnings.person_files import Front, PersonFile, fronts, said_in
-from recollect.recall.context.sources import LINE_TOKENS, Asked, Candidate, ContextEvent, ContextSource
+from recollect.recall.context.sources import LINE_TOKENS, MISSED, Asked, Candidate, ContextEvent, ContextSource
 from recollect.recall.context.tokens import tokens_of
 from recollect.recall.context.worked_on import WorkedOn
 from recollect.recall.quotes import clean, quoted
@@ -28,7 +28,7 @@ _NOTE = "Each line ends with its source, which Recollect opens in full."
 class ContextBlock(msgspec.Struct, frozen=True):
     """What an agent is given. Empty: there is nothing worth saying.
 
-    text: the whole block, quoted; "" when empty. lines: its cited lines. left_out: what more there would have been.
+    text: the whole block, quoted; "" when empty. lines: its cited lines. left_out: lines worth it that had no room.
     tokens: of the text, at most. citations, identifiers: what the lines cite and name, to tell later whether they were
     used. notes: what went wrong; a block never fails. files: the person's own files that lead it, by name.
     """
@@ -102,18 +102,18 @@ class _Page:
         return True
 
     def _drop(self, excess: int) -> int:
-        """Drop the lines of least worth until about so many tokens are gone; return how many lines that were."""
-        dropped = 0
+        """Drop the lines of least worth until about so many tokens are gone; return how many of them are missed."""
+        missed = 0
         while excess > 0 and self.sections:
             worths = [
                 (c.worth, s, i) for s, section in enumerate(self.sections) for i, c in enumerate(section.candidates)
             ]
-            _, at, place = min(worths)
+            worth, at, place = min(worths)
             excess -= tokens_of(self.line(self.sections[at].candidates.pop(place)))
-            dropped += 1
+            missed += worth >= MISSED
             if not self.sections[at].candidates:
                 del self.sections[at]
-        return dropped
+        return missed
 
 
 def ordered(event: ContextEvent) -> tuple[ContextSource, ...]:

@@ -43,7 +43,7 @@ class DecidedHere:
         ]
         shown = held[: max(1, asked.room * 3 // 10)]
         lines = [_line(decision, 1 - place / (2 * len(shown))) for place, decision in enumerate(shown)]
-        return Found(lines, len(held) - len(shown))
+        return Found(lines)  # older decisions are found by asking
 
 
 def _is_sure(decision: RecentDecision) -> bool:

@@ -16,6 +16,10 @@ SESSIONS = 8
 LINE_TOKENS = 40
 """What a short line takes: a source is asked for at least as many lines as the budget has room for."""
 
+MISSED = 0.7
+"""The worth from which a line that has no room is counted as left out. What is old or unsure is found by asking; to
+count it would only say that the memory is large."""
+
 
 class Candidate(msgspec.Struct, frozen=True):
     """One line that might be said.
@@ -34,7 +38,8 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """What a source has to say: candidates in the order in which they are shown; how many it has beside them."""
+    """What a source has to say: candidates in the order in which they are shown; how many it has beside them that are
+    worth as much as `MISSED`."""
 
     candidates: Sequence[Candidate]
     left_out: int = 0

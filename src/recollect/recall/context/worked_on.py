@@ -51,7 +51,7 @@ def _line(asked: Asked, session: RecentSession, newness: float) -> Candidate | N
         counts += f", {plural(edits, 'edit')}"
     title = one_line(without_own_blocks(session.title), TITLE_CHARS)
     text = f"{' '.join(facts)}: “{title}” ({counts}); it ended with: “{words}”"
-    return Candidate(text, f"{session.session_uid}#{last.seq}", session.started_at, 0.3 + 0.7 * newness)
+    return Candidate(text, f"{session.session_uid}#{last.seq}", session.started_at, 0.2 + 0.65 * newness)
 
 
 def _said(text: str) -> str:

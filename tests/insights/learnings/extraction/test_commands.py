@@ -145,6 +145,28 @@ def test_what_is_left_to_do_is_an_action_only_at_the_end() -> None:
     assert learned(last, Step(user="thanks")) == []
 
 
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("Still to do: the migration of the old files, I left it for tomorrow.", "the migration of the old files"),
+        ("The export works. Still to do: delete the legacy cron job.", "delete the legacy cron job."),
+        ("Noch zu tun: die alten Dateien migrieren, das habe ich gelassen.", "die alten Dateien migrieren"),
+    ],
+)
+def test_a_sentence_that_says_what_was_put_off_is_an_action(said: str, text: str) -> None:
+    assert [(one.kind, one.text) for one in learned(Step(assistant=said))] == [("action", text)]
+    (action,) = learned(Step(assistant="It works."), Step(user=said))
+    assert (action.kind, action.text) == ("action", text.rstrip("."))
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["I left it for tomorrow.", "I left my laptop at home for tomorrow.", "Still to do: nothing.", "Still to do?"],
+)
+def test_what_names_nothing_to_do_is_no_action(said: str) -> None:
+    assert learned(Step(assistant="It works."), Step(user=said)) == []
+
+
 class _Light:
     """A session whose long strings come only when asked for, as the store gives it."""
 

@@ -11,11 +11,15 @@ from recollect.cli.render.figures import stamp
 from recollect.cli.render.notes import print_notes
 from recollect.cli.render.tables import plain_table
 from recollect.cli.terminal import safe_line
+from recollect.model.text import one_line
 from recollect.units import count, plural, size
 
 if TYPE_CHECKING:
-    from recollect.memory import ForgetReport, ForgottenList, SessionToForget
+    from collections.abc import Sequence
 
+    from recollect.memory import ForgetReport, ForgottenList, NoteToForget, SessionToForget
+
+_TEXT_CHARS = 100
 SHOWN = 50
 """Sessions listed one by one; the rest is counted. `--json` has all."""
 _KINDS = {
@@ -29,7 +33,7 @@ def print_forgotten(out: Console, report: ForgetReport) -> None:
     if report.state == "nothing":
         out.print("nothing in the memory is meant by this")
     elif report.state == "busy":
-        out.print(Text("another process is taking in this memory; nothing was forgotten", style="yellow"))
+        out.print(Text("another process is ingesting into this memory; nothing was forgotten", style="yellow"))
     if report.sessions:
         for session in report.sessions[:SHOWN]:
             out.print(Text(_line(session)), soft_wrap=True)
@@ -39,9 +43,25 @@ def print_forgotten(out: Console, report: ForgetReport) -> None:
         kept = ", ".join(report.kept_copies[:SHOWN])
         line = f"not forgotten: {kept} {'goes' if len(report.kept_copies) == 1 else 'go'} on from one that goes"
         out.print(Text(safe_line(f"{line}, and may repeat it"), style="yellow"), soft_wrap=True)
+    _print_some(out, "learned and noted that goes with it:", [_note_line(one) for one in report.learned])
+    _print_some(out, "your agents' own files still hold it, and are not touched:", report.files)
     print_notes(out, report.notes)
     if report.state in ("planned", "done"):
         out.print(Text(_sum_line(report), style="dim"), soft_wrap=True)
+
+
+def _print_some(out: Console, heading: str, lines: Sequence[str]) -> None:
+    if not lines:
+        return
+    out.print(heading)
+    for line in lines[:SHOWN]:
+        out.print(Text(f"  {safe_line(line)}"), soft_wrap=True)
+    if len(lines) > SHOWN:
+        out.print(Text(f"  {len(lines) - SHOWN:,} more; --json lists them", style="dim"))
+
+
+def _note_line(one: NoteToForget) -> str:
+    return f"{one.name} · {one_line(one.text, _TEXT_CHARS)}" if one.text else one.name
 
 
 def print_tombstones(out: Console, found: ForgottenList) -> None:

@@ -30,8 +30,15 @@ _HEADING: Final = re.compile(
     rf"^[\s#*_>-]{{0,8}}{_LEFT}\s*(?:\([^()\n]{{0,40}}\))?\s*[*_]{{0,3}}\s*[:：]?\s*[*_]{{0,3}}\s*$", re.IGNORECASE
 )
 _INLINE: Final = re.compile(
-    rf"^[\s*_>-]{{0,6}}{_LEFT}\s*[*_]{{0,3}}\s*[:：]\s*[*_]{{0,3}}\s*(?P<said>\S.{{6,260}})$", re.IGNORECASE
+    rf"(?:^[\s*_>-]{{0,6}}|^[^:：]{{0,400}}[.!] ){_LEFT}\s*[*_]{{0,3}}\s*[:：]\s*[*_]{{0,3}}\s*(?P<said>\S.{{6,260}})$",
+    re.IGNORECASE,
 )
+_PUT_OFF: Final = re.compile(
+    r"[,;] (?:(?:i|we|ich|wir|das|die)(?:['’]ve|['’]ll| have| will)? )?(?:left|leave|hab\w*|lass\w*|verschieb\w*)\b"
+    r"[^,;]{0,40}$",
+    re.IGNORECASE,
+)
+"""Says after what is left to do that it was put off, and to when: no part of what is to be done."""
 _ITEM: Final = re.compile(r"^\s{0,6}(?:[-*+•]|\d{1,2}[.)])\s+(?:\[ \]\s*)?(?P<said>\S.*)$")
 _DONE_ITEM: Final = re.compile(r"^\s{0,6}(?:[-*+•]|\d{1,2}[.)])\s+(?:\[[xX]\]|✅|✔|☑)")
 _NOTHING: Final = re.compile(
@@ -84,5 +91,5 @@ def _items(lines: Sequence[str]) -> list[str]:
                 is_listing = item is not None or line.startswith((" ", "\t"))
             else:
                 found.append(item["said"])
-    plain = (re.sub(r"[*_`]{2,}", "", said).strip() for said in found)
+    plain = (_PUT_OFF.sub("", re.sub(r"[*_`]{2,}", "", said).strip()).rstrip() for said in found)
     return [said for said in plain if len(said) > 7 and not _NOTHING.match(said) and makes_sense(said)]

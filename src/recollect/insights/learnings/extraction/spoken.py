@@ -19,6 +19,7 @@ from recollect.insights.language.substance import is_for_all, names_something, p
 from recollect.insights.learnings.extraction.languages import LANGUAGES, Language, Meaning, SpokenRule
 from recollect.insights.learnings.extraction.observed import Reading
 from recollect.model.learnings.learnings import Priority
+from recollect.privacy.sentences import tells_credential
 
 CAP: Final = 65_536
 """Characters of a message that are read."""
@@ -142,7 +143,12 @@ def things_said(text: str, reading: Reading, *, after_work: bool) -> list[Said]:
             found.append(said)
     if has_markers and not is_long:
         found += _marked(text, ranges, reading, found, wanted)
+    found = [said for said in found if not any(tells_credential(words) for words in _sentences_of(said, text, ranges))]
     return sorted(found, key=lambda said: said.start)[:MOST_OF_A_MESSAGE]
+
+
+def _sentences_of(said: Said, text: str, ranges: Sequence[_Sentence]) -> Iterator[str]:
+    return (text[one.start : one.end] for one in ranges if one.start < said.end and said.start < one.end)
 
 
 def _may_have_markers(low: str) -> bool:

@@ -22,6 +22,7 @@ from recollect.insights.learnings.questions.prompts import MAX_LEARNINGS
 from recollect.insights.learnings.safety import STEERING, judged, may_become
 from recollect.model.learnings.learnings import Author, Learning, LearningEvidence, LearningKind, Priority, Scope
 from recollect.model.marker import names_marker
+from recollect.privacy.sentences import tells_credential
 
 MOST_CONFIDENCE: Final = 0.6
 """Of what only a model says; more needs other sessions or a person."""
@@ -182,8 +183,8 @@ def _named_kind(kind: LearningKind) -> str:
 
 
 def _may_be(kind: LearningKind, authors: set[Author]) -> bool:
-    """What an agent wants is no preference of the user: a model that reads along may take one for the other."""
-    return may_become(kind, authors) and (kind != "preference" or "user" in authors)
+    """What an agent wants, or takes back, is not the user's: a model that reads along may take one for the other."""
+    return may_become(kind, authors) and (kind not in ("preference", "correction") or "user" in authors)
 
 
 def _is_borrowed(text: str, kind: LearningKind, batch: TurnBatch) -> bool:
@@ -207,11 +208,13 @@ def _text(item: _Item, author: Author) -> str:
     the words are a model's, whoever it quotes."""
     if len(item.text) > 2 * LONGEST_TEXT:
         raise _Unusable(f"a text of {len(item.text):,} characters")
+    if names_marker(item.text):
+        raise _Unusable("it names a secret's marker")
+    if tells_credential(item.text):
+        raise _Unusable("it tells a credential")
     found = judged(item.text, author if author in ("tool", "web") else "assistant")
     if found.held_back:
         raise _Unusable(f"held back: {found.held_back}")
-    if names_marker(found.text):
-        raise _Unusable("it names a secret's marker")
     if len(found.text) < _LEAST_TEXT_CHARS:
         raise _Unusable("hardly a text")
     if not makes_sense(found.text):

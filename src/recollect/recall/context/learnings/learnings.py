@@ -11,7 +11,7 @@ from recollect.model.text import one_line
 from recollect.model.time import day_of
 from recollect.recall.context.learnings.person_files import said_as
 from recollect.recall.context.learnings.score import scores
-from recollect.recall.context.sources import Asked, Candidate, Found
+from recollect.recall.context.sources import MISSED, Asked, Candidate, Found
 from recollect.store.recent import RecentLearning
 
 TEXT_CHARS = 300
@@ -24,7 +24,8 @@ HEADINGS = {
     "fact": "Facts learned here:",
 }
 _OWN_WORDS = frozenset(("user", "assistant"))
-_NEEDS_OWN_WORDS = ("preference", "action")
+_OF_THE_PERSON = frozenset(("correction", "preference"))
+"""Kinds whose heading says that the person said so."""
 _NAMED = r"`([^`\n]{3,60})`"
 _NAMES = 4
 _FAILED = " failed: "
@@ -42,7 +43,7 @@ class LearnedHere:
         self._share = share
         self._least = least
         self._span = most - least
-        self._found: tuple[list[RecentLearning], list[RecentLearning], int] | None = None
+        self._found: tuple[list[RecentLearning], list[RecentLearning]] | None = None
         self._scores: dict[str, float] = {}
 
     def actions(self, asked: Asked) -> list[RecentLearning]:
@@ -51,12 +52,13 @@ class LearnedHere:
 
     def of(self, asked: Asked, kind: LearningKind) -> Found:
         """Return the lines of one kind that are worth most of all kinds; what is left out is told of the first one."""
-        telling, _actions, beyond = self._looked_for(asked)
+        telling = self._looked_for(asked)[0]
         best = self._best(asked)
         chosen = sorted((x for x in best if x.kind == kind), key=lambda x: (x.first_at, x.id))
-        lines = [line_of(x, self._least + self._span * self._scores[x.id]) for x in chosen]
+        lines = [line_of(x, self._worth(x)) for x in chosen]
         is_first = kind == TELLING_KINDS[0]
-        return Found(lines, len(telling) - len(best) + beyond if is_first else 0)
+        missed = sum(self._worth(x) >= MISSED for x in telling) - sum(self._worth(x) >= MISSED for x in best)
+        return Found(lines, missed if is_first else 0)
 
     def told(self, asked: Asked) -> frozenset[str]:
         """Return what the lines of all kinds say, each `as_words`. Where one sentence gave a learning, an action and a
@@ -67,12 +69,15 @@ class LearnedHere:
         """Return what the lines say of commands that failed and then passed, and when that was last seen."""
         return [(x.text, x.ts) for x in self._best(asked) if x.kind == "pattern" and _FAILED in x.text]
 
+    def _worth(self, learning: RecentLearning) -> float:
+        return self._least + self._span * self._scores[learning.id]
+
     def _best(self, asked: Asked) -> list[RecentLearning]:
         telling = self._looked_for(asked)[0]
         shown = max(2, int(asked.room * self._share))
         return sorted(telling, key=lambda learning: (-self._scores[learning.id], learning.id))[:shown]
 
-    def _looked_for(self, asked: Asked) -> tuple[list[RecentLearning], list[RecentLearning], int]:
+    def _looked_for(self, asked: Asked) -> tuple[list[RecentLearning], list[RecentLearning]]:
         if self._found is None:
             given = asked.reader.learnings_in(asked.folder, now_us=asked.now_us)
             asked.changes_at(given.changes_at)
@@ -83,7 +88,7 @@ class LearnedHere:
             ]
             telling = [x for x in fit if x.kind in TELLING_KINDS]
             self._scores = scores(telling, asked)
-            self._found = telling, [x for x in fit if x.kind == "action"], given.left_out
+            self._found = telling, [x for x in fit if x.kind == "action"]
         return self._found
 
 
@@ -103,11 +108,14 @@ class LearnedKind:
 
 def may_be_given(learning: RecentLearning, agent: str) -> bool:
     """Tell whether an agent may be given a learning: it is for all agents or this one, and what reads as a wish was
-    never said by a tool or a web page alone."""
+    never said by a tool or a web page alone. What is told as the person's was said by the person."""
     if learning.agent and learning.agent != agent:
         return False
-    is_said = not learning.authors or bool(learning.authors & _OWN_WORDS) or learning.state == "confirmed"
-    return is_said or learning.kind not in _NEEDS_OWN_WORDS
+    if not learning.authors or learning.state == "confirmed":
+        return True
+    if learning.kind in _OF_THE_PERSON:
+        return "user" in learning.authors
+    return learning.kind != "action" or bool(learning.authors & _OWN_WORDS)
 
 
 def line_of(learning: RecentLearning, worth: float, *, before: str = "") -> Candidate:

@@ -49,13 +49,10 @@ def given_learnings(
     """
     names = ("", *folder.names) if folder is not None else ("",)
     rows: list[tuple[Any, ...]] = []
-    total = 0
     for name in names:
         rows += _actions(db, name)
         for state in GIVEN_STATES:
-            newest = list(_newest(db, name, state))
-            rows += newest
-            total += _count(db, name, state) - len(newest) if len(newest) >= LOOKED_AT else 0
+            rows += _newest(db, name, state)
     found: list[RecentLearning] = []
     edges: list[int] = []
     said = _evidence_of(db, [row[0] for row in rows])
@@ -72,7 +69,7 @@ def given_learnings(
             continue
         found.append(_learning(row, told, evidence))
     agents = frozenset(learning.agent for learning in found if learning.agent)
-    return GivenLearnings(found, total, min(edges, default=None), agents)
+    return GivenLearnings(found, min(edges, default=None), agents)
 
 
 def _newest(db: apsw.Connection, repo: str, state: str) -> Iterator[tuple[Any, ...]]:
@@ -97,14 +94,6 @@ def _actions(db: apsw.Connection, repo: str) -> list[tuple[Any, ...]]:
         "ORDER BY ts DESC, id LIMIT ?",
         (repo, LOOKED_AT),
     ).fetchall()
-
-
-def _count(db: apsw.Connection, repo: str, state: str) -> int:
-    found = db.execute("SELECT count(*) FROM learning WHERE state = ? AND repo = ?", (state, repo)).get
-    actions = db.execute(
-        "SELECT count(*) FROM learning WHERE kind = 'action' AND repo = ? AND state = ?", (repo, state)
-    ).get
-    return int(found) - int(actions)
 
 
 def _evidence_of(db: apsw.Connection, ids: Sequence[str]) -> dict[str, list[LearningEvidence]]:

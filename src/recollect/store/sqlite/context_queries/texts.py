@@ -10,11 +10,14 @@ _STATEMENTS = {
     "learning": "SELECT json_extract(json, '$.text') FROM learning WHERE id = ?",
     "action": "SELECT json_extract(json, '$.text') FROM learning WHERE id = ?",
     "diary": "SELECT json_extract(json, '$.text') FROM diary WHERE id = ?",
+    "fact": "SELECT json ->> '$.subject' || ' ' || (json ->> '$.predicate') || ' ' || (json ->> '$.object') "
+    "FROM fact WHERE id = ?",
+    "decision": "SELECT json_extract(json, '$.statement') FROM added_decision WHERE id = ?",
 }
 
 
 def named_text(db: apsw.Connection, uid: str) -> str:
-    """Return the text of `learning:ID`, `action:ID` or `diary:ID`; "" for what is not there."""
+    """Return the text of `learning:ID`, `action:ID`, `diary:ID`, `fact:ID` or an added `decision:ID`; "" for none."""
     kind, _, name = uid.partition(":")
     if kind not in _STATEMENTS:
         return ""

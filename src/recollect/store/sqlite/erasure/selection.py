@@ -14,7 +14,9 @@ from recollect.store.keys import SEQ_BITS
 from recollect.store.ports import SourceRow
 from recollect.store.sqlite.bits import EVICTED
 from recollect.store.sqlite.connection import open_database, store_errors
+from recollect.store.sqlite.context_queries.texts import named_text
 from recollect.store.sqlite.entries.feed import read_entry_marks
+from recollect.store.sqlite.erasure.dependents import Leaving, resting_on
 from recollect.store.sqlite.erasure.written.names import Written, of_repos, saying
 from recollect.store.sqlite.event_ids import unpack_event_id, unpack_text
 from recollect.store.sqlite.insights.codec import unpack_node
@@ -228,6 +230,16 @@ class SqliteChoosing:
         """Return what was learned, noted, documented and decided of repositories: what `remove_repos` removes."""
         with store_errors():
             return of_repos(self._db, repos)
+
+    def resting_on(self, leaving: Leaving) -> list[str]:
+        """Return the names of what was learned and noted that goes with events."""
+        with store_errors():
+            return resting_on(self._db, leaving)
+
+    def text_of(self, name: str) -> str:
+        """Return the text of what was learned or noted, by its name; "" for what has none."""
+        with store_errors():
+            return named_text(self._db, name)
 
     def repos_of_entries(self) -> list[str]:
         """Return the names of the repositories that something was learned, noted or documented of."""

@@ -14,6 +14,7 @@ from recollect.errors import StoreCorrupt
 from recollect.model.insights.nodes import NODE_KINDS, Decision
 from recollect.store.recent import Folder, RecentDecision
 from recollect.store.sqlite.connection import REBUILD_HINT
+from recollect.store.sqlite.insights.taken_back import taken_back, taken_back_at
 
 LOOKED_AT = 400
 """The newest decisions of repositories of that name, from which those of the folder are taken."""
@@ -26,7 +27,7 @@ _OUTDONE = (
 def held_decisions(
     db: apsw.Connection, folder: Folder, uids: Sequence[str], is_here: Callable[[str], bool]
 ) -> list[RecentDecision]:
-    """Return the decisions that hold, the newest first, each once.
+    """Return the decisions that hold, the newest first, each once; none that a person took back.
 
     uids: sessions that worked in the folder. is_here: tells by its uid whether another one did. Raises StoreCorrupt.
     """
@@ -45,12 +46,13 @@ def held_decisions(
         (*folder.names, LOOKED_AT),
     ).fetchall()
     found: dict[object, RecentDecision] = {}
+    unsaid = taken_back(db)
     here: dict[str, bool] = {"": True, **dict.fromkeys(uids, True)}
     for data, root, ts in sorted([*rows, *added], key=lambda row: -(row[2] or 0)):
         if root not in here:
             here[root] = is_here(root)
         decision = _decision(data) if here[root] else None
-        if decision is not None and not decision.is_undone:
+        if decision is not None and not decision.is_undone and taken_back_at(decision, unsaid) is None:
             told = _told(decision, ts)
             known = tuple((e.event_id, e.part, e.start) for e in decision.evidence) or decision.id
             found.setdefault((known, told.statement), told)

@@ -24,6 +24,7 @@ from recollect.store.insights import (
 )
 from recollect.store.sqlite.connection import store_errors
 from recollect.store.sqlite.insights.codec import unpack_node, unpack_signals
+from recollect.store.sqlite.insights.taken_back import taken_back, taken_back_at
 from recollect.store.sqlite.insights.writer import PATHS_CHARS
 from recollect.store.sqlite.readers.filters import containing
 from recollect.store.sqlite.readers.pool import ReadPool
@@ -208,7 +209,10 @@ def _has_name(episode: Episode, file_name: str) -> bool:
 def _kept_decisions(
     db: apsw.Connection, where: NodeFilter, words: tuple[str, ...]
 ) -> list[tuple[Decision, str, int, int | None]]:
-    """Return (decision, repo, recorded_at, revoked_at), those of transcripts and those added."""
+    """Return (decision, repo, recorded_at, revoked_at), those of transcripts and those added.
+
+    One whose words gave a learning that a person corrected or retired is revoked since then.
+    """
     has_words = "".join(" AND instr(subject, ?)" for _ in words)
     wanted = [word.casefold() for word in words]
     condition, values = _of_analyses(db, where)
@@ -223,7 +227,16 @@ def _kept_decisions(
         f"SELECT json, repo, added_at, revoked_at FROM added_decision WHERE {condition}{has_words} ORDER BY id",
         [*values, *wanted],
     ).fetchall()
-    return [*found, *((_decode_decision(row[0]), *row[1:]) for row in added)]
+    unsaid = taken_back(db)
+    kept = [*found, *((_decode_decision(row[0]), *row[1:]) for row in added)]
+    return [
+        (decision, repo, recorded_at, _earlier(revoked_at, taken_back_at(decision, unsaid)))
+        for decision, repo, recorded_at, revoked_at in kept
+    ]
+
+
+def _earlier(one: int | None, other: int | None) -> int | None:
+    return min((at for at in (one, other) if at is not None), default=None)
 
 
 def _links(db: apsw.Connection, repos: Collection[str]) -> list[KeptLink]:

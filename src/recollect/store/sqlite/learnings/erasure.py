@@ -65,7 +65,7 @@ def forget_evidence(db: apsw.Connection, uid: str, events: Collection[str]) -> s
 def remove_learning(db: apsw.Connection, learning_id: str) -> None:
     """Remove a learning with all that was said of it, and its entry."""
     repo: str | None = db.execute("DELETE FROM learning WHERE id = ? RETURNING repo", (learning_id,)).get
-    if repo is not None and not db.execute("SELECT EXISTS (SELECT 1 FROM learning WHERE repo = ?)", (repo,)).get:
+    if repo is not None and not _has_learnings(db, repo):
         db.execute("DELETE FROM job WHERE key = ?", (f"relate:{repo}",))
     for table in ("learning_sighting", "learning_evidence", "verdict"):
         db.execute(f"DELETE FROM {table} WHERE learning = ?", (learning_id,))  # noqa: S608 - names of ours
@@ -73,26 +73,37 @@ def remove_learning(db: apsw.Connection, learning_id: str) -> None:
 
 
 def _let_go(db: apsw.Connection, learning_id: str) -> bool:
-    """Take a learning away where nobody speaks of it any more; else have it say what is left. Tell which it was."""
+    """Take a learning away where nobody speaks of it any more; else have it say what is left. Tell which it was.
+
+    Of evidence alone only the person's own words are left to say: what an assistant or a tool said beside them may be
+    the opposite. What else the session still teaches is found when it is read again.
+    """
     left: list[Any] = db.execute(
         "SELECT json FROM learning_sighting WHERE learning = ? AND origin <> ? ORDER BY session_uid, origin",
         (learning_id, BY_CLOSING),
     ).fetchall()
     said = next((v.learning for v in _verdicts(db, learning_id) if v.verdict == "said"), None)
     evidence = evidence_of(db, learning_id) or evidence_of(db, learning_id, is_revoked=True)
-    if not left and said is None and not evidence:
-        remove_learning(db, learning_id)
-        return True
+    text = next((e.quote for e in evidence if e.author == "user" and e.quote), "")
     kept: str | None = db.execute("SELECT json FROM learning WHERE id = ?", (learning_id,)).get
-    if kept is not None:  # what it says may be in the words of a session that is gone
-        learning = decode_learning(kept)
-        words = decode_learning(left[0][0]) if left else said
-        text = words.text if words is not None else evidence[0].quote
-        if text:
-            now = msgspec.structs.replace(learning, text=text)
+    learning = decode_learning(kept) if kept is not None else None
+    if not left and said is None and not (text and learning is not None and learning.kind != "pattern"):
+        remove_learning(db, learning_id)
+        is_gone = True
+    else:
+        is_gone = False
+        if learning is not None:  # what it says may be in the words of a session that is gone
+            words = decode_learning(left[0][0]) if left else said
+            now = msgspec.structs.replace(learning, text=words.text if words is not None else text)
             db.execute("UPDATE learning SET json = ? WHERE id = ?", (encode(now), learning_id))
-        SqliteJobQueue(db).want(Job(f"relate:{learning.repo}", "relate", ""))  # how sure it is now, the next run says
-    return False
+    if learning is not None and (not is_gone or _has_learnings(db, learning.repo)):
+        # How sure it is now, and whether what it stood for holds again, the next run says.
+        SqliteJobQueue(db).want(Job(f"relate:{learning.repo}", "relate", ""))
+    return is_gone
+
+
+def _has_learnings(db: apsw.Connection, repo: str) -> bool:
+    return bool(db.execute("SELECT EXISTS (SELECT 1 FROM learning WHERE repo = ?)", (repo,)).get)
 
 
 def _verdicts(db: apsw.Connection, learning_id: str) -> list[Verdict]:

@@ -6,6 +6,8 @@ from typing import Final
 
 from recollect.insights.learnings.extraction.languages.rule import Language, SpokenRule
 
+_LATER: Final = r"(?:tomorrow|later|afterwards|another time|monday|(?:the )?next (?:time|week|session|sprint|release))"
+_LEFT_FOR: Final = rf"(?:[,;] (?:(?:i|we)(?:'ve|'ll| have| will)? )?(?:left|leave|do|did)\b[^.]{{0,20}}? ?{_LATER})?"
 _DO: Final = (
     r"(?:use|add|put|call|make|mock|keep|leave|let|move|name|rename|remove|return|run|write|set|show|pass|store|read"
     r"|check|create|do|drop|emit|print|raise|replace|send|start|take|try|wrap|accumulate|base|build|change|compute|copy"
@@ -71,6 +73,31 @@ ENGLISH: Final = Language(
             r"(?P<said>.{6,260}?)\s*[,;–—-]\s*(?:so |and )?(?:please )?(?:remember (?:this|that|it)|(?:keep|bear)"
             r" (?:this|that|it) in mind|don'?t forget (?:this|that|it))(?: for (?:next time|later|the future))?"
             r"(?:,? please)?[.!]*$",
+        ),
+        SpokenRule(
+            "en.remember_to_later",
+            "action",
+            0.75,
+            ("remember to", "forget to"),
+            r"(?:please )?(?:remember|don'?t forget) to (?P<said>(?!be\b)[a-z-]{2,20} .{3,160}?),?"
+            rf" (?:for )?{_LATER}[.!]*$",
+        ),
+        SpokenRule(
+            "en.still_to_do",
+            "action",
+            0.7,
+            ("to do:", "to do is ", "open:", "left:", "missing:", "remaining:", "outstanding:", "pending:"),
+            r"(?:still (?:left )?(?:to do|open|missing|pending|outstanding)|left to do"
+            r"|what'?s (?:still )?left(?: to do)?"
+            rf"|remaining|outstanding)(?:\s*[:—–]\s*| is )(?P<said>(?!nothing\b|none\b).{{6,}}?){_LEFT_FOR}[.!]*$",
+        ),
+        SpokenRule(
+            "en.left_for",
+            "action",
+            0.65,
+            ("left the ", "leave the ", "leaving the "),
+            r"(?:i|we)(?:'ve|'ll|'m|'re| have| will| am| are)? (?:left|leave|leaving)"
+            rf" (?P<said>the .{{6,160}}?) (?:for|until|till) {_LATER}[.!]*$",
         ),
         SpokenRule(
             "en.remember_how",

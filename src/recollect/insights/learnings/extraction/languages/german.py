@@ -142,6 +142,14 @@ GERMAN: Final = Language(
             r" nächsten mal|nachher))?,?(?: daran| dran)?[,:]?\s*(?:dass |an )?(?P<said>.{5,})",
         ),
         SpokenRule(
+            "de.still_to_do",
+            "action",
+            0.7,
+            ("zu tun:", "offen:", "noch:", "aus:"),
+            r"(?:(?:es )?(?:bleibt|ist)? ?noch (?:zu tun|offen)|bleibt noch|steht noch aus)\s*[:–—]\s*(?!nichts\b)"
+            r"(?P<said>.{6,}?)(?:[,;] (?:das |die |den )?(?:hab|lass|verschieb|mach)\w*\b.{0,40})?[.!]*$",
+        ),
+        SpokenRule(
             "de.todo_later",
             "action",
             0.7,

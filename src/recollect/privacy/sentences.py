@@ -1,0 +1,147 @@
+"""Credentials that a sentence tells: "Passwort lautet …", "log in with password …", "les identifiants sont … / …".
+
+Two readers with one vocabulary. The detectors replace what is told, and so must be sure: a value needs a digit or a
+sign, and technical words that have one are none. `tells_credential` only keeps a sentence from being learned, and
+so asks for less: a wrongly held back sentence costs little, a wrongly learned password much.
+
+English "password is …" is found by `assignments`. Words of scripts without ASCII letters cannot be looked for in
+bytes: there only `tells_credential` knows them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from recollect.model.marker import names_marker
+from recollect.privacy.plausibility import plausible_password, plausible_token, plausible_word, stands_for_itself
+from recollect.privacy.shapes import Detector, literals, text_pattern
+
+_COPULA: Final = (
+    r"(?:is|are|was|were|will be|would be|should be|ist|sind|war|lautet|lauten|hei(?:ß|ss)t|est|sont|es|son|é|è|era|são"
+    r"|sono|to|luidt|zijn)"
+)
+_STILL: Final = r"(?:now|still|currently|just|jetzt|aktuell|noch|immer noch|nun|toujours|maintenant|ahora|agora|nu)"
+_OF_WHAT: Final = r"(?:[ \t]+[^\s.!?:;,\"'`]{1,24}){0,5}?"
+_TOLD: Final = rf"{_OF_WHAT}[ \t]+{_COPULA}(?:[ \t]+{_STILL})?[ \t]*:?[ \t]+"
+_VALUE: Final = r"[\"'`„“«]?([^\s\"'`„“”«»]{6,64}?)(?=[\"'`“”»\0\\]|[.,;:?)\]]{0,3}(?:\s|\Z))"
+_TECHNICAL: Final = re.compile(
+    r"(?:sha|md|base|utf|aes|rsa|hs|rs|es|ed|argon|bcrypt|scrypt|pbkdf|oauth|k8s|ipv|http|gpio|v|x|p)-?\d"  # argon2id
+    r"|\d+-?(?:bit|byte|char|digit|stellig|zeichen|day|min|hour|sec|fold|factor)"
+    r"|(?:get|set|check|is|has|parse|make|read|load|verify|validate|test|hash|compare|new|create)_\w+\Z"
+    r"|\w+\(.*\)\Z|[\w-]+/[\w./-]+\Z|[#@][\w-]+\Z",
+    re.ASCII | re.IGNORECASE,
+)
+"""How words of software begin, or look, that have a digit or a sign as a password has one."""
+
+
+def _is_told(value: str) -> bool:
+    return plausible_password(value) and _TECHNICAL.match(value) is None
+
+
+def _is_token_told(value: str) -> bool:
+    return plausible_token(value) and _TECHNICAL.match(value) is None
+
+
+_PASSWORD = Detector(
+    kind="password",
+    literals=literals(
+        "asswort ", "asswoert ", "ennwort ", "mot de passe ", "ot de passe ", "ontrase", "senha ", "Senha ",
+        "achtwoord ",
+    ),
+    pattern=text_pattern(
+        rf"(?:asswort|asswoert|ennwort|(?:m)?ot de passe|ontrase(?:ñ|n)a|[sS]enha|achtwoord){_TOLD}{_VALUE}"
+    ),
+    validate=_is_told,
+)  # fmt: skip
+_GIVEN = Detector(
+    kind="password",
+    literals=literals(*(
+        f"{before} {article}{name} "
+        for before in ("with", "and", "use", "using", "mit", "und", "avec", "con")
+        for article in ("", "the ", "dem ", "das ", "le ", "la ")
+        for name in ("password", "Password", "passphrase", "pw")
+    )),
+    pattern=text_pattern(
+        r"(?:with|and|use|using|mit|und|avec|con)[ ](?:the |dem |das |le |la )?(?:[Pp]assword|passphrase|pw)[ ]"
+        rf"{_VALUE}"
+    ),
+    validate=_is_told,
+)  # fmt: skip
+_NAMED = Detector(
+    kind="password",
+    literals=literals("assword's ", "assword is "),
+    pattern=text_pattern(
+        rf"assword(?:'s|[ ]is)[ \t]+(?:{_STILL}[ \t]+)?"
+        r"(?:\"([^\"\n]{8,64})\"|'([^'\n]{8,64})'|`([^`\n]{8,64})`)"
+    ),
+    group=-1,
+    validate=lambda value: " " in value and len(value.split()) <= 5 and any(c.isdigit() for c in value),
+)
+_LOGIN = Detector(
+    kind="password",
+    literals=literals("redentials are ", "reds are ", "ogin is ", "ugangsdaten sind ", "ogindaten sind "),
+    pattern=text_pattern(
+        r"(?:redentials are|reds are|ogin is|ugangsdaten sind|ogindaten sind)(?:[ \t]+still)?[ \t]*:?[ \t]+"
+        rf"[\"'`]?[A-Za-z0-9_.@+-]{{1,40}}[\"'`]?[ \t]?[:/,][ \t]?{_VALUE}"
+    ),
+    validate=_is_told,
+)
+_TOKEN = Detector(
+    kind="secret",
+    literals=literals(*(
+        f"{name} {copula} " for name in ("oken", "Key", "key", "ssel") for copula in ("ist", "lautet", "est", "es")
+    )),
+    pattern=text_pattern(
+        r"(?:(?<=[Tt])oken|(?<=[Pp][Ii][ -])[Kk]ey|(?<=schlü)ssel)[ ](?:ist|lautet|est|es)[ ]"
+        rf"(?:{_STILL}[ ])?{_VALUE}"
+    ),
+    validate=_is_token_told,
+)  # fmt: skip
+SENTENCES: Final = (_PASSWORD, _GIVEN, _NAMED, _LOGIN, _TOKEN)
+
+_LEAST: Final = 4
+_ANY_NAME: Final = (
+    r"(?:pass(?:word|wd|phrase|code|wort|woert)\w{0,2}|pwd?|kennwort|zugangsdaten|logindaten|api[ -]?(?:key|schlüssel)"
+    r"|(?:access|auth|api|bearer|refresh|bot|deploy)?[ -]?token|(?:client|webhook|signing|shared|app)[ -]secret|secret"
+    r"|credentials?|creds|login|pin(?:[ -]code)?|mot de passe|contrase(?:ñ|n)a|senha|wachtwoord|parola|hasło)"
+)
+_SPACED = re.compile(
+    rf"(?<![^\W_]){_ANY_NAME}(?![^\W_])"
+    rf"(?:(?:{_OF_WHAT}[ \t]+{_COPULA}|['’]s|{_OF_WHAT}[ \t]*[:=])(?:[ \t]+(?:{_STILL}|it['’]s))?[ \t]*:?[ \t]*|[ \t]+)"
+    r"(?:[\"'`„“«](?P<quoted>[^\"'`„“”«»\n]{4,64})[\"'`“”»]"
+    r"|(?P<value>(?=[^\s\"'`„“”«»]*[\d!@#$%^&*+?~])[^\s\"'`„“”«»]{4,})"
+    r"|[\w.@+-]{1,40}[ ]?/[ ]?(?P<after>[^\s/\"'`]{4,64})(?=[.,;!?)]*(?:\s|\Z)))",
+    re.IGNORECASE,
+)
+_WORD = re.compile(
+    rf"(?<![^\W_])(?:password|passwd|passphrase|passcode|passwort|kennwort|mot de passe|contraseña|senha|wachtwoord)"
+    rf"(?:{_OF_WHAT}[ \t]+{_COPULA}|['’]s)(?:[ \t]+{_STILL})?[ \t]+(?P<word>\w{{4,24}})(?=[ \t]*(?:[.,;!\n]|\Z))",
+    re.IGNORECASE,
+)
+_UNSPACED = re.compile(
+    r"(?:パスワード|暗証番号|トークン|密码|密碼|口令|令牌|пароль|токен|비밀번호|토큰)[^。\n]{0,30}?[\x21-\x7e]{6,64}"
+)
+_ADJECTIVE = re.compile(
+    r"\w+(?:ed|en|able|ible|al|ful|less|ive|ent|ant|ous|ing|ly|ular|ic|t|ig|lich|bar|isch|iert|toire|orio|oria|do|da)\Z"
+)
+
+
+def tells_credential(text: str) -> bool:
+    """Tell whether words have the value of a credential in them, or had it before it was replaced."""
+    if names_marker(text) or _UNSPACED.search(text):
+        return True
+    for match in _SPACED.finditer(text):
+        if _may_be_value(match["quoted"] or (match["value"] or match["after"]).rstrip(".,;:?)]"), match[0]):
+            return True
+    words = (match["word"].lower() for match in _WORD.finditer(text))
+    return any(plausible_word(word) and _ADJECTIVE.match(word) is None for word in words)
+
+
+def _may_be_value(value: str, told: str) -> bool:
+    if " " in value:  # in quotes
+        return True
+    if value.isdigit():
+        return told[:3].lower() == "pin"
+    is_name = value.isupper() or not stands_for_itself(value, quoted=True)
+    return len(value) >= _LEAST and not is_name and _TECHNICAL.match(value) is None

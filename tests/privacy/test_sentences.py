@@ -1,0 +1,88 @@
+"""Credentials told in a sentence are replaced where that is sure, and no such sentence teaches anything."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.privacy import Redactor
+from recollect.privacy.sentences import tells_credential
+from tests.recall.context.conftest import Shop, shop, world
+
+__all__ = ["shop", "world"]
+
+REDACTOR = Redactor(b"a key for tests")
+REPLACED = {
+    "the staging password is {}": "hunter2-xyz",
+    "my API token is {}": "qT7rB2mZ9wLx4Kd1",
+    "Das Passwort lautet {}": "Sommer2024!",
+    "Passwort für den Testserver ist {}": "mondschein77",
+    "Das Kennwort vom NAS lautet {}": "Birke!2020",
+    "le mot de passe est {}": "Tournesol!22",
+    "la contraseña es {}": "Girasol2024!",
+    "a senha é {}": "Cachorro!77",
+    "het wachtwoord is {}": "Tulp-2023",
+    "log in as root with the password {}": "falcon-88",
+    "the login is alice with password {}": "b3anst4lk",
+    "use the password {} for the demo account": "s3cretPanda",
+    "credentials are deploy / {}": "gR33nT3a!",
+    "Die Zugangsdaten sind admin / {}": "Nordlicht!8",
+    "Der API-Key lautet {}": "zK3mT9pQ1wX7vB5n",
+    "Mein Token ist {}": "7hQ2mLw9Zt4RkXb8",
+    'the password is "{}"': "open sesame 12",
+}
+ONLY_HELD_BACK = [
+    "the staging password is swordfish.",
+    "密码是 lotus_92a",
+    "пароль: это kot-1999z",
+    "hasło to Zielony!45",
+    "la password è gatto_nero12",
+    "Remember: the password is [REDACTED:password:0123abcd].",
+]
+NO_CREDENTIAL = [
+    "the password is required",
+    "the password is wrong",
+    "password is hashed with argon2",
+    "The password must be at least 12 characters",
+    "the password was changed on 2024-05-01",
+    "the token is read from GITHUB_TOKEN",
+    "the token is refreshed every 15min",
+    "the token limit is 8192",
+    "the password is compared with hmac.compare_digest",
+    "Das Passwort wird mit bcrypt gehasht",
+    "le mot de passe est obligatoire",
+    "use the password manager",
+    "log in with password and email",
+    "The API key is in `.env.local`",
+]
+
+
+@pytest.mark.parametrize(("sentence", "secret"), REPLACED.items())
+def test_a_credential_told_in_a_sentence_is_replaced(sentence: str, secret: str) -> None:
+    text = sentence.format(secret)
+    assert secret not in REDACTOR.redact_text(text)[0]
+    assert tells_credential(text)
+
+
+@pytest.mark.parametrize("text", ONLY_HELD_BACK)
+def test_a_sentence_that_only_seems_to_tell_one_is_known_too(text: str) -> None:
+    assert tells_credential(text)
+
+
+@pytest.mark.parametrize("text", NO_CREDENTIAL)
+def test_a_sentence_about_credentials_is_left_alone(text: str) -> None:
+    assert REDACTOR.redact_text(text) == (text, ())
+    assert not tells_credential(text)
+
+
+def test_nothing_is_learned_or_decided_from_a_sentence_that_tells_a_credential(shop: Shop) -> None:
+    session = shop.session("one")
+    for text in (
+        "Remember: the staging password is swordfish. Also remember that deploys go through staging.",
+        "From now on always use the API token qT7rB2mZ9wLx4Kd1 for staging, not the old one.",
+        "Merk dir: das Passwort lautet Sommer2024! und wir nehmen immer pnpm.",
+    ):
+        session.user(text)
+        session.assistant("ok")
+    shop.memory.sync()
+    assert [one.text for one in shop.memory.learn.learnings()] == ["deploys go through staging."]
+    assert shop.memory.decisions().decisions == ()

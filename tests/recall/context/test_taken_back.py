@@ -1,0 +1,52 @@
+"""What a person corrected or retired is told by nothing, also not as the decision that the same words gave."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.memory import DecisionQuestion, NewLearning
+from recollect.model.learnings.learnings import Learning
+from tests.recall.context.conftest import Shop
+
+RULE = "From now on always use pnpm for installs in this repository, never npm."
+
+
+@pytest.fixture
+def rule(shop: Shop) -> Learning:
+    """A learning from words that are a decision, too."""
+    shop.session("one").work("Look at the readme.", "It is fine.").work(RULE, "Done.")
+    shop.memory.sync()
+    assert [view.state for view in shop.memory.decisions().decisions] == ["holds"]
+    (found,) = shop.memory.learn.learnings()
+    return found
+
+
+def test_a_corrected_learning_takes_its_decision_along(shop: Shop, rule: Learning) -> None:
+    shop.memory.learn.correct(rule.id, "always use bun for installs in this repository")
+    block = shop.context().text
+    assert "bun" in block
+    assert "pnpm" not in block
+    assert shop.memory.decisions().decisions == ()
+
+
+def test_a_retired_learning_takes_its_decision_along_until_it_is_confirmed(shop: Shop, rule: Learning) -> None:
+    shop.memory.learn.retire(rule.id)
+    assert "pnpm" not in shop.context().text
+    (revoked,) = shop.memory.decisions_facet.find(DecisionQuestion(states=("revoked",))).decisions
+    assert revoked.decision.statement == RULE
+    shop.memory.learn.confirm(rule.id)
+    assert [view.state for view in shop.memory.decisions().decisions] == ["holds"]
+
+
+def test_what_else_was_decided_in_the_message_holds_on(shop: Shop) -> None:
+    shop.session("one").work("Look at the readme.", "Fine.").work(f"{RULE} Let's use Redis for the cart cache.", "Ok.")
+    shop.memory.sync()
+    (found,) = [one for one in shop.memory.learn.learnings() if "pnpm" in one.text]
+    shop.memory.learn.retire(found.id)
+    assert ["Redis" in view.decision.statement for view in shop.memory.decisions().decisions] == [True]
+
+
+def test_a_learning_added_by_hand_takes_back_nothing(shop: Shop, rule: Learning) -> None:
+    added = shop.memory.learn.add(NewLearning(text="Use pnpm for installs", kind="preference", repo="shop"))
+    shop.memory.learn.retire(added.id)
+    assert [view.state for view in shop.memory.decisions().decisions] == ["holds"]
