@@ -95,6 +95,7 @@ class EventIntake:
         self._base = session.number << SEQ_BITS
         self._next_key = self._base + session.next_seq
         self._has_foreign = False
+        self._replaces_foreign = False
         self._rows: list[list[Any]] = []
         self._drafts: list[EventDraft] = []
         self._refreshed: list[tuple[KnownEvent, EventDraft, int]] = []
@@ -250,6 +251,7 @@ class EventIntake:
             self._out.keys.append(newest.key)
             return -1
         self._replaced.append((newest.key, key))
+        self._replaces_foreign |= newest.source != at.source
         return newest.version + 1
 
     def _comparable(self, stored: list[KnownEvent], newest: KnownEvent) -> list[KnownEvent]:
@@ -317,7 +319,8 @@ class EventIntake:
         if not keys or at.is_repeat or at.adds_nothing or at.lane >= WITNESS_LANE:
             return
         arrangement = Arrangement(self._db, self._session.number, at.source)
-        is_told_elsewhere = self._has_foreign and not at.is_appended
+        # A new version stands where its first one stood, which another source's order says.
+        is_told_elsewhere = self._replaces_foreign or (self._has_foreign and not at.is_appended)
         is_rising = all(one <= other for one, other in pairwise(keys))
         if is_rising and not is_told_elsewhere and not arrangement.is_stored and (at.is_appended or at.revision == 1):
             return
