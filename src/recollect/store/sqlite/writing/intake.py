@@ -101,6 +101,7 @@ class EventIntake:
         self._refreshed: list[tuple[KnownEvent, EventDraft, int]] = []
         self._replaced: list[tuple[int, int]] = []
         self._said: list[tuple[int, bytes, int, int]] = []
+        self._said_too: list[tuple[int, int, bytes, int]] = []
         self._replayed: set[tuple[int, bytes, int]] = set()
         self._body_places: dict[int, tuple[int, int]] = {}
         self._own_entries: list[BlockEntry] = []
@@ -122,6 +123,10 @@ class EventIntake:
             self._refresh(records)
         if self._said:
             self._db.executemany("INSERT OR IGNORE INTO said VALUES (?, ?, ?, ?)", self._said)
+        if self._said_too:
+            self._db.executemany(
+                "UPDATE said SET lane = ? WHERE session = ? AND text_sha = ? AND key = ?", self._said_too
+            )
         if self._replayed:
             self._db.executemany("INSERT OR IGNORE INTO replayed VALUES (?, ?, ?)", list(self._replayed))
         self._count_new()
@@ -237,6 +242,11 @@ class EventIntake:
         is_rewritten = not at.is_appended and not at.adds_nothing
         is_back = is_rewritten and newest.source == at.source and newest.revision != at.revision
         for same in (newest,) if is_back else stored:
+            is_better = at.lane < self._lane_of(same.source)
+            if is_better and same.bits & _VIEW:
+                continue  # hidden behind another that says the same: now the better source tells it too
+            if same.sha == sha and is_better and draft.text_sha:
+                self._said_too.append((at.lane, self._session.number, draft.text_sha, same.key))
             if same.sha == sha or (same is newest and self._at.lane > self._lane_of(same.source)):
                 self._out.replays += 1
                 self._out.keys.append(same.key)
