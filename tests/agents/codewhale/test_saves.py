@@ -54,7 +54,9 @@ class Session:
             case "compact":
                 self._compact()
             case _:
-                text = self._random.choice(("yes", "continue", LONG, f"Do {self.minutes}."))
+                # Which of two equal messages a branch holds, a journal doesn't tell.
+                again = LONG if self._journal != "grown" else f"{LONG} Number {self.minutes}."
+                text = self._random.choice(("yes", "continue", again, f"Do {self.minutes}."))
                 self.typed.append(text)
                 self._add("user", text)
                 self.is_answered = False
