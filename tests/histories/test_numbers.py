@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from tests.ingest.test_hook_spool import START_S, UID, Desk, a_desk, called, day
 
 Pair = tuple[int, str, int]
 """(seq, event id, part)"""
-WAYS = ("sync", "sync --force", "rebuild all", "newer parser", "database lost")
+WAYS = ("sync", "sync --force", "rebuild all", "newer parser", "database lost", "other detectors", "another key")
 FILES = ("memory.db", "memory.db-wal", "memory.db-shm")
 
 
@@ -57,6 +59,15 @@ def derive(desk: Desk, way: str) -> None:
             desk.memory.rebuild("all")
         case "newer parser":
             desk.age()
+            desk.memory.sync()
+        case "other detectors":
+            desk.memory.close()
+            with closing(sqlite3.connect(desk.home / "memory.db")) as db, db:
+                db.execute("UPDATE meta SET value = 'others' WHERE key = 'detectors'")
+            desk.memory.sync()
+        case "another key":
+            desk.memory.sync()
+            desk.memory.upkeep.keys.rotate()
             desk.memory.sync()
         case "database lost":
             desk.memory.sync()
