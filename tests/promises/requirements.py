@@ -72,7 +72,7 @@ REQUIREMENTS = (
     ),
     Requirement(
         "deterministic.steps",
-        "Whichever states of an agent's files were seen, order, turns, decisions and learnings are those of the last one.",
+        "Whichever states of the files were seen, order, turns, decisions and learnings are those of the last one.",
         (
             "conformance/test_conformance.py::test_which_steps_of_an_agents_files_were_seen_makes_no_difference",
             "agents/codewhale/test_saves.py::test_whichever_saves_were_seen_nothing_is_told_that_did_not_happen",

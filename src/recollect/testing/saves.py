@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from recollect.capture.containers.cells import quoted
-from recollect.capture.containers.directory import documents_of
-from recollect.capture.containers.sqlite import LAST
 from recollect.model.capabilities import AgentFacts, Place, Table
 
 LINES = ("jsonl", "patchlog")
+_LAST = ":last"
 _HEADER = b"SQLite format 3\x00"
 _PARTS = (0.31, 0.74, 1.0)
 """How much of everything is written, step by step: a file of lines is seldom cut at the end of one."""
@@ -95,12 +94,28 @@ class Saves(NamedTuple):
 
     @property
     def _documents(self) -> list[tuple[Path, ...]]:
-        found = [(path.relative_to(self.root).as_posix(), str(path), 0, 0) for path in self.files]
-        return [
-            tuple(Path(file.path) for file in document.files)
-            for place in self.facts.places
-            for document in documents_of(place.members, found)
-        ]
+        names = {path: path.relative_to(self.root).as_posix() for path in self.files}
+        return [files for place in self.facts.places for files in _documents_of(place, names)]
+
+
+def _documents_of(place: Place, names: Mapping[Path, str]) -> list[tuple[Path, ...]]:
+    """Return the files of each document of a folder, in the order in which they are written. names: below the root."""
+    owners: dict[str, str] = {}
+    binders: dict[str, int] = {}
+    found: dict[str, list[tuple[Any, Path]]] = {}
+    for number, member in enumerate(place.members):
+        pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+)", re.escape(member.pattern)).replace(r"\*", "[^/]*")
+        for path, name in names.items():
+            match = re.fullmatch(pattern, name)
+            bound = match.groupdict() if match else {}
+            document = bound.pop("document", None) or next((owners[v] for v in bound.values() if v in owners), None)
+            if document is None:
+                continue
+            owners.update(dict.fromkeys(bound.values(), document))
+            values = [(len(value), value) for value in bound.values()]  # numbers by their value
+            binder = min((binders.setdefault(name, number) for name in bound), default=number)
+            found.setdefault(document, []).append(((binder, values), path))
+    return [tuple(path for _, path in sorted(files)) for files in found.values()]
 
 
 def _cut_file(data: bytes, container: str, part: float, cut: Cut | None) -> bytes:
@@ -140,8 +155,8 @@ def _cut_database(path: Path, places: Sequence[Place], part: float) -> None:
             tables = [table for table in place.tables if table.name in there]
             _cut_rows(db, tables, part)
             for table in tables:
-                for column in table.only if LAST in table.order else ():  # what became of it in the end
-                    db.execute(f"UPDATE {quoted(table.name)} SET {quoted(column)} = NULL")
+                for column in table.only if _LAST in table.order else ():  # what became of it in the end
+                    db.execute(f"UPDATE {_quoted(table.name)} SET {_quoted(column)} = NULL")
                 for column in sorted(_columns(db, table) & {*table.json}):
                     _cut_cells(db, table.name, column, part)
 
@@ -152,9 +167,9 @@ def _cut_rows(db: sqlite3.Connection, tables: Sequence[Table], part: float) -> N
         known = _columns(db, table)
         if table.document and table.document not in known:
             continue
-        document = quoted(table.document) if table.document else quoted(table.key) if table.document_in_key else "''"
+        document = _quoted(table.document) if table.document else _quoted(table.key) if table.document_in_key else "''"
         order = ", ".join(_ordering(name, known) for name in table.order)
-        for rowid, written, *values in db.execute(f"SELECT rowid, {document}, {order} FROM {quoted(table.name)}"):
+        for rowid, written, *values in db.execute(f"SELECT rowid, {document}, {order} FROM {_quoted(table.name)}"):
             if table.document_in_key and not any(written.startswith(key.removesuffix("*")) for key in table.keys):
                 continue
             name = written.split(":")[1] if table.document_in_key else written
@@ -162,35 +177,39 @@ def _cut_rows(db: sqlite3.Connection, tables: Sequence[Table], part: float) -> N
             by_document.setdefault(name, []).append((place, table.name, rowid))
     for rows in by_document.values():
         for _, name, rowid in sorted(rows)[max(1, int(len(rows) * part)) :]:
-            db.execute(f"DELETE FROM {quoted(name)} WHERE rowid = ?", (rowid,))
+            db.execute(f"DELETE FROM {_quoted(name)} WHERE rowid = ?", (rowid,))
 
 
 def _tells_events(table: Table) -> bool:
     """False for a table that describes documents: those stay as they are."""
     if table.document_in_key or table.document:
-        return LAST not in table.order and any(name != table.document for name in table.order)
+        return _LAST not in table.order and any(name != table.document for name in table.order)
     return table.order == ("rowid",)
 
 
 def _columns(db: sqlite3.Connection, table: Table) -> set[str]:
-    return {row[1] for row in db.execute(f"PRAGMA table_info({quoted(table.name)})")}
+    return {row[1] for row in db.execute(f"PRAGMA table_info({_quoted(table.name)})")}
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _ordering(name: str, known: set[str]) -> str:
     column, _, member = name.partition(":")
     if column != "rowid" and column not in known:
         return "NULL"
-    return f"json_extract({quoted(column)}, '{member}')" if member else quoted(column)
+    return f"json_extract({_quoted(column)}, '{member}')" if member else _quoted(column)
 
 
 def _cut_cells(db: sqlite3.Connection, table: str, column: str, part: float) -> None:
-    for rowid, cell in db.execute(f"SELECT rowid, {quoted(column)} FROM {quoted(table)}").fetchall():
+    for rowid, cell in db.execute(f"SELECT rowid, {_quoted(column)} FROM {_quoted(table)}").fetchall():
         try:
             value = json.loads(cell)
         except (TypeError, ValueError):
             continue
         if _shorten(value, part, 0):
-            db.execute(f"UPDATE {quoted(table)} SET {quoted(column)} = ? WHERE rowid = ?", (json.dumps(value), rowid))
+            db.execute(f"UPDATE {_quoted(table)} SET {_quoted(column)} = ? WHERE rowid = ?", (json.dumps(value), rowid))
 
 
 def _shorten(value: Any, part: float, depth: int) -> bool:
