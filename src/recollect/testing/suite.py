@@ -116,12 +116,12 @@ def check_growth(
             for _ in saves.steps(grown, way):
                 memory.sync(agents=[fixture.agent])
             pieces = _named(_read(fixture, memory))
-        out += (f"{way}: growing in pieces gives another {line}" for line in _differing(meant, meaning(home)))
+        out += (f"growing in pieces gives another {line} ({way})" for line in _differing(meant, meaning(home)))
         if whole != pieces and not is_rewritten:
             missing, added = sorted(whole.keys() - pieces.keys()), sorted(pieces.keys() - whole.keys())
             changed = [key for key in whole.keys() & pieces.keys() if whole[key] != pieces[key]]
             events = f"missing {missing}, added {added}, different {changed}"
-            out.append(f"{way}: growing in pieces gives other events: {events}")
+            out.append(f"growing in pieces gives other events: {events} ({way})")
     return out
 
 
