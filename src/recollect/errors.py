@@ -60,6 +60,14 @@ class UnknownName(UsageError):
         self.nearest = nearest
 
 
+class EventMissing(UnknownName):
+    """An event's number that was given, under which nothing is shown any more; the message says why."""
+
+    def __init__(self, name: str, why: str, *, hint: str = "") -> None:
+        super().__init__("event", name, hint=hint)
+        self.args = (f"event {name} is not shown: {why}",)
+
+
 class SourceError(RecollectError):
     """Something an agent wrote cannot be taken in now."""
 

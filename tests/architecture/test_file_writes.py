@@ -22,7 +22,7 @@ IN_PLACE = {
     "serve/daemon/detaching.py": "the output of a process that starts",
     "store/sinks/lines.py": "items are appended",
     "store/sqlite/snapshots/snapshot.py": "SQLite wrote the file",
-    "testing/suite.py": "copies of fixtures",
+    "testing/saves.py": "copies of fixtures",
     "maintenance/backup/copy.py": "a backup's files are no one's before its manifest",
     "maintenance/backup/tar.py": "a stream into the staging folder, moved once it was read again",
 }

@@ -11,7 +11,9 @@ import msgspec
 import pytest
 
 from recollect.cli.commands.schema import result_types
+from recollect.memory import ForgetSelection
 from recollect.model.events import Event
+from tests.ingest.test_hook_spool import START_S, UID, a_desk, prompted
 
 Recollect = Callable[..., Any]
 ASKED: dict[str, tuple[str, ...]] = {
@@ -324,3 +326,20 @@ def test_an_agent_that_writes_anywhere_in_a_home_is_not_here_because_the_home_is
 
 def test_before_anything_was_learned_the_status_says_so_in_words(isolated_home: Path, recollect: Recollect) -> None:
     assert recollect("learnings", "status").out == "0 sessions waiting; nothing was learned from yet\n"
+
+
+def test_an_event_that_was_forgotten_is_not_unknown(recollect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with a_desk() as desk:
+        desk.write(
+            *prompted(0, "the zebra is striped", START_S, has_id=False).lines,
+            *prompted(1, "and then", START_S + 9, has_id=False).lines,
+        )
+        desk.memory.sync()
+        (seq,) = [event.seq for event in desk.events("user_message") if "zebra" in str(event.payload)]
+        desk.memory.upkeep.forgetting.run(ForgetSelection(pattern="the zebra is striped"))
+        desk.memory.close()
+        monkeypatch.setenv("RECOLLECT_HOME", str(desk.home))
+        done = recollect("show", f"{UID}#{seq}", "--no-sync")
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith(f"recollect: event {UID}#{seq} is not shown: it was forgotten")
+        assert recollect("show", f"{UID}#99999", "--no-sync").err.startswith("recollect: no event called ")

@@ -14,15 +14,16 @@ from recollect.agents.registry import adapters
 from recollect.testing.fixtures import Fixture, fixtures_in
 from recollect.testing.shapes import SHAPES
 from recollect.testing.suite import Outcome, check_fixture, check_growth, check_rebuild, check_twice
+from tests.conformance.growth import CUTS, telling
 from tests.conformance.meaning import meaning_of
+from tests.examples import IS_CI
 
 FOLDER = Path(__file__).resolve().parent
 FIXTURES = list(fixtures_in(FOLDER / "fixtures"))
-GROWING = [
-    f
-    for f in FIXTURES
-    if f.scenario in ("tool", "half_written", "rewind", "compaction", "setup") or f.agent == "codewhale"
-]
+STORIES = ("tool", "half_written", "rewind", "compaction", "setup", "subagent", "fork", "resume")
+"""Scenarios that differ in how the files grow; others are a dialogue with another content."""
+GROWING = [f for f in FIXTURES if f.scenario in STORIES or f.agent == "codewhale"]
+GROWING = GROWING[:: 3 if IS_CI else 1]
 COUNTED = [f for f in FIXTURES if f.scenario in ("usage", "fork")]
 ALSO_KNOWN = (
     "fork", "interruption", "usage", "resume", "setup",
@@ -48,18 +49,10 @@ def test_a_fixture_keeps_every_rule_and_gives_the_reviewed_events(fixture: Fixtu
     assert is_golden(fixture, _written(outcome)), "if the change is meant: `make goldens`, then read the difference"
 
 
-UNCUT = {
-    "sweagent": "its arrays grow together and not at the same rate: cut by their lengths they are no save of the agent",
-}
-"""Agents whose documents cannot be cut into the saves before, and why. Rows and folders are not cut either: what one
-save of theirs changes stands in several tables or files, which a script of a fixture does not tell apart."""
-
-
 @named(GROWING)
-def test_which_steps_of_a_file_were_seen_makes_no_difference(fixture: Fixture, tmp_path: Path) -> None:
-    if fixture.agent in UNCUT:
-        pytest.skip(UNCUT[fixture.agent])
-    assert check_growth(fixture, tmp_path, meaning_of) == []
+def test_which_steps_of_an_agents_files_were_seen_makes_no_difference(fixture: Fixture, tmp_path: Path) -> None:
+    told = telling(fixture, tmp_path / "told")
+    assert check_growth(told, tmp_path, meaning_of, CUTS.get(fixture.agent)) == []
 
 
 @named(COUNTED)

@@ -9,9 +9,11 @@ from __future__ import annotations
 import io
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import tarfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +33,26 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tarfile.open(fileobj=io.BytesIO(unpacked.read())) as archive,
     ):
         archive.extractall(folder, filter="data")
+    numbered.update(numbers(folder))
     asked(folder, "sync")
     return folder
+
+
+numbered: set[tuple[Any, ...]] = set()
+"""The numbers of the events before the home was opened."""
+
+
+def numbers(home: Path) -> set[tuple[Any, ...]]:
+    """Return what every number names, from the database itself."""
+    with closing(sqlite3.connect(home / "memory.db")) as db:
+        return {*db.execute("SELECT uid, key & 16777215, event_id, part FROM event JOIN session ON number = key >> 24")}
+
+
+def test_every_number_that_was_cited_names_the_same_event_after_a_rebuild(home: Path) -> None:
+    assert numbered
+    assert numbers(home) == numbered
+    asked(home, "rebuild", "all")
+    assert numbers(home) == numbered
 
 
 def asked(home: Path, *arguments: str) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from tests.ingest.test_hook_spool import START_S, UID, Desk, a_desk, called, day
 
 Pair = tuple[int, str, int]
 """(seq, event id, part)"""
-WAYS = ("sync", "sync --force", "rebuild all", "newer parser", "database lost")
+WAYS = ("sync", "sync --force", "rebuild all", "newer parser", "database lost", "other detectors", "another key")
 FILES = ("memory.db", "memory.db-wal", "memory.db-shm")
 
 
@@ -57,6 +59,15 @@ def derive(desk: Desk, way: str) -> None:
             desk.memory.rebuild("all")
         case "newer parser":
             desk.age()
+            desk.memory.sync()
+        case "other detectors":
+            desk.memory.close()
+            with closing(sqlite3.connect(desk.home / "memory.db")) as db, db:
+                db.execute("UPDATE meta SET value = 'others' WHERE key = 'detectors'")
+            desk.memory.sync()
+        case "another key":
+            desk.memory.sync()
+            desk.memory.upkeep.keys.rotate()
             desk.memory.sync()
         case "database lost":
             desk.memory.sync()
@@ -156,10 +167,9 @@ def test_a_rebuild_that_dies_keeps_every_number(
 
 def test_what_is_forgotten_leaves_the_numbers_of_the_rest(desk: Desk) -> None:
     before = numbers(desk)
-    (prompt,) = desk.events("user_message")
-    desk.memory.upkeep.forgetting.run(ForgetSelection(session=f"{UID}#{prompt.seq}"))
+    desk.memory.upkeep.forgetting.run(ForgetSelection(pattern="toolu_1"))
     left = numbers(desk)
-    assert left < before
+    assert set() < left < before
     desk.write(*prompted(7, "and then", START_S + 90, has_id=False).lines)
     desk.memory.sync()
     after = numbers(desk)
@@ -183,3 +193,11 @@ def test_a_number_that_was_given_after_a_backup_is_given_to_nothing_else_after_i
     desk.write(*prompted(7, "and then", START_S + 90, has_id=False).lines)
     desk.memory.sync()
     assert not given_since & {seq for seq, _id, _part in numbers(desk)}
+
+
+def test_a_number_under_which_nothing_is_shown_says_why(desk: Desk) -> None:
+    shown = {event.seq for event in desk.events()}
+    told = {seq: desk.memory.reader().why_missing(UID, seq) for seq, _id, _part in numbers(desk)}
+    assert {seq for seq, why in told.items() if not why} == shown
+    assert {*told.values()} >= {"", "another record of the session tells the same"}
+    assert desk.memory.reader().why_missing(UID, max(told) + 1) == ""

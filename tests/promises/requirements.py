@@ -71,6 +71,15 @@ REQUIREMENTS = (
         ("promises/test_deterministic.py::test_another_home_gives_the_same_events_and_ids",),
     ),
     Requirement(
+        "deterministic.steps",
+        "Whichever states of the files were seen, order, turns, decisions and learnings are those of the last one.",
+        (
+            "conformance/test_conformance.py::test_which_steps_of_an_agents_files_were_seen_makes_no_difference",
+            "agents/codewhale/test_saves.py::test_whichever_saves_were_seen_nothing_is_told_that_did_not_happen",
+            "store/test_arrangements.py::test_the_newest_order_is_kept_and_what_it_lacks_stays_behind_what_it_followed",
+        ),
+    ),
+    Requirement(
         "deterministic.numbers",
         "Within one home `session#seq` names one event for ever, and a number that was given goes to no other event.",
         (
@@ -79,6 +88,8 @@ REQUIREMENTS = (
             "histories/test_numbers.py::test_a_rebuild_that_dies_keeps_every_number",
             "histories/test_numbers.py::test_what_is_forgotten_leaves_the_numbers_of_the_rest",
             "histories/test_numbers.py::test_a_deep_check_names_the_first_event_that_would_get_another_number",
+            "histories/test_numbers.py::test_a_number_under_which_nothing_is_shown_says_why",
+            "formats/test_first_stage_home.py::test_every_number_that_was_cited_names_the_same_event_after_a_rebuild",
         ),
     ),
     Requirement(

@@ -42,7 +42,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 def answers(memory: Memory, query: str) -> list[str]:
-    return [hit.snippet for hit in memory.search(query, sync=False).hits if ANSWER in hit.snippet]
+    return [hit.snippet for hit in memory.search(query, limit=40, sync=False).hits if ANSWER in hit.snippet]
 
 
 def test_what_shares_no_word_is_found_by_its_meaning(memory: Memory) -> None:
@@ -81,7 +81,7 @@ def test_what_is_near_and_not_among_the_best_by_its_words_is_found_for_its_meani
     query = f"pipeline {QUESTION}"
     assert not answers(memory, query)
     memory.embedding.run()
-    assert any(said in hit.snippet for hit in memory.search(query, sync=False).hits)
+    assert any(said in hit.snippet for hit in memory.search(query, limit=40, sync=False).hits)
 
 
 def test_the_session_nearest_in_meaning_has_a_hit_among_words_by_accident(tmp_path: Path, memory: Memory) -> None:

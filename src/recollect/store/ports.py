@@ -427,7 +427,6 @@ class Writer(Protocol):
 
     def open_chunks(self, source_id: str, revision: int) -> list[tuple[ChunkPlace, bool]]:
         """Return the chunks of a revision in order with their place; the flag tells an open delta."""
-        ...
 
     def holes(self, source_id: str, revision: int) -> list[Hole]:
         """Return what was taken away of a revision, in order."""
@@ -522,9 +521,11 @@ class Reader(Protocol):
         """
         ...
 
+    def why_missing(self, uid: str, seq: int) -> str:
+        """Return why nothing is shown under a number of a session, "" where it was never given."""
+
     def texts(self, keys: Sequence[int]) -> dict[int, HitText]:
         """Return what search shows and verifies of events, by key; unknown keys are left out."""
-        ...
 
     def beside(self, keys: Sequence[int]) -> dict[int, dict[str, HitText]]:
         """Return, by key, what belongs to an event in its turn, by label: see `recall.answers.Beside`."""
@@ -588,11 +589,9 @@ class Reader(Protocol):
 
     def last_change(self) -> int:
         """Return the newest id of the change log, 0 when there is none."""
-        ...
 
     def shards(self) -> Mapping[str, int]:
         """Return the index shards that the stored sessions belong to, and how many events these have."""
-        ...
 
     def close(self) -> None:
         """Close every connection of this reader."""

@@ -6,7 +6,6 @@ what it found is a sentence.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ import msgspec
 
 from recollect.agents.guard import RAISED
 from recollect.agents.registry import adapter as find_adapter
-from recollect.config import AgentConfig, Config, FormatConfig
+from recollect.config import AgentConfig, Config, DistillConfig, FormatConfig
 from recollect.memory import Memory
 from recollect.model.events import Event
 from recollect.model.payloads import AssistantMessage, Lifecycle, Rewind, Unknown, UserMessage
@@ -23,15 +22,15 @@ from recollect.model.records import ZSTD_SUFFIXES
 from recollect.model.sessions import Session
 from recollect.model.text import flatten
 from recollect.testing.fixtures import Fixture, lay_out
+from recollect.testing.saves import WAYS, Cut, Saves
 from recollect.testing.shapes import differences, shape_of
 
 FUTURE_TYPE = "from_the_future"
 FUTURE_FIELD = "novelty"
 _INTERRUPTIONS = ("interrupted", "turn_aborted", "aborted", "cancelled", "abort")
-_CUTS = (0.31, 0.74)
-"""Where a growing file is cut, in parts of its length: seldom at the end of a line."""
+_REWRITTEN = ("snapshot", "sqlite", "directory")
+"""Containers of which a save may tell another state of the session beside its conversation."""
 _MANY = 1000
-_GROWING = ("jsonl", "patchlog")
 
 
 class Outcome(msgspec.Struct):
@@ -92,69 +91,45 @@ Meaning = Mapping[str, Mapping[str, object]]
 """What the sessions of a home come to, by uid and by what it is."""
 
 
-def check_growth(fixture: Fixture, work: Path, meaning: Callable[[Path], Meaning] = lambda _home: {}) -> list[str]:
-    """Let the fixture's files grow in pieces, a sync after each: what is remembered must be what one pass gives.
+def check_growth(
+    fixture: Fixture, work: Path, meaning: Callable[[Path], Meaning] = lambda _home: {}, cut: Cut | None = None
+) -> list[str]:
+    """Let the fixture's files grow in steps, a sync after each: what is remembered must be what one pass gives.
 
-    Files of lines are cut anywhere; of documents that are rewritten, earlier saves are made: their arrays were shorter.
-    Compared are the events of files of lines, and whatever `meaning` makes of a home. Seqs may differ.
+    See `Saves` for the steps. Several sources also come one after the other, in both orders. Compared are the events of
+    files of lines, and whatever `meaning` makes of a home. Seqs may differ.
     """
     root = work / "whole"
     files = lay_out(fixture, root)
+    facts = find_adapter(fixture.agent).facts
     with _memory(fixture.agent, work / "home-whole", root) as memory:
         memory.sync(agents=[fixture.agent])
         whole = _named(_read(fixture, memory))
         containers = {s.path: s.container for s in memory.reader().sources()}
-    if not any(_grows(containers.get(str(path), "")) for path in files):
-        return []
-    grown = work / "grown"
-    with _memory(fixture.agent, work / "home-grown", grown) as memory:
-        for part in (*_CUTS, 1.0):
-            for path in files:
-                target = grown / path.relative_to(root)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                data = _saved(path.read_bytes(), containers.get(str(path), ""), part)
-                if not target.exists() or target.read_bytes() != data:
-                    target.write_bytes(data)
-            memory.sync(agents=[fixture.agent])
-        pieces = _named(_read(fixture, memory))
-    meant, meant_in_pieces = meaning(work / "home-whole"), meaning(work / "home-grown")
-    out = [
-        f"growing in pieces gives another {what}: {one} became {meant_in_pieces[uid].get(what)}"
-        for uid, found in meant.items()
-        for what, one in found.items()
-        if meant_in_pieces.get(uid, {}).get(what) != one
-    ]
-    if whole == pieces or any(container.startswith("snapshot") for container in containers.values()):
-        return out
-    missing, added = sorted(whole.keys() - pieces.keys()), sorted(pieces.keys() - whole.keys())
-    changed = [key for key in whole.keys() & pieces.keys() if whole[key] != pieces[key]]
-    return [*out, f"growing in pieces gives other events: missing {missing}, added {added}, different {changed}"]
+    saves = Saves(root, files, containers, facts, cut)
+    is_rewritten = any(container.startswith(_REWRITTEN) for container in containers.values())
+    meant = meaning(work / "home-whole")
+    out: list[str] = []
+    for way in WAYS if len(saves.sources) > 1 else WAYS[:1]:
+        grown, home = work / way / "grown", work / way / "home"
+        with _memory(fixture.agent, home, grown) as memory:
+            for _ in saves.steps(grown, way):
+                memory.sync(agents=[fixture.agent])
+            pieces = _named(_read(fixture, memory))
+        out += (f"growing in pieces gives another {line} ({way})" for line in _differing(meant, meaning(home)))
+        if whole != pieces and not is_rewritten:
+            missing, added = sorted(whole.keys() - pieces.keys()), sorted(pieces.keys() - whole.keys())
+            changed = [key for key in whole.keys() & pieces.keys() if whole[key] != pieces[key]]
+            events = f"missing {missing}, added {added}, different {changed}"
+            out.append(f"growing in pieces gives other events: {events} ({way})")
+    return out
 
 
-def _grows(container: str) -> bool:
-    return container in _GROWING or container.startswith("snapshot")
-
-
-def _saved(data: bytes, container: str, part: float) -> bytes:
-    """Return a file as it was when a part of it was written."""
-    if container in _GROWING:
-        return data[: int(len(data) * part)]
-    if not container.startswith("snapshot") or part == 1.0:
-        return data
-    try:
-        document = json.loads(data)
-    except ValueError:
-        return data
-    if isinstance(document, list):
-        return json.dumps(document[: max(1, int(len(document) * part))]).encode()
-    for path in filter(None, container.partition(":")[2].split(",")):  # the arrays that are split
-        *above, last = path.split(".")
-        holder = document
-        for name in above:
-            holder = holder.get(name) if isinstance(holder, dict) else None
-        if isinstance(holder, dict) and isinstance(holder.get(last), list):
-            holder[last] = holder[last][: max(1, int(len(holder[last]) * part))]
-    return json.dumps(document).encode()
+def _differing(meant: Meaning, other: Meaning) -> Iterator[str]:
+    for uid, found in meant.items():
+        for what, one in found.items():
+            if other.get(uid, {}).get(what) != one:
+                yield f"{what}: {one} became {other.get(uid, {}).get(what)}"
 
 
 def check_twice(fixture: Fixture, work: Path) -> list[str]:
@@ -194,7 +169,10 @@ def _memory(agent: str, home: Path, *roots: Path) -> Iterator[Memory]:
     nobody.mkdir(parents=True, exist_ok=True)
     described = getattr(find_adapter(agent), "format", None)
     format_ = described if isinstance(described, FormatConfig) else None
-    config = Config(agents={agent: AgentConfig(roots=tuple(map(str, roots)), format=format_)})
+    # Every state that was seen is analysed, so that what it seemed to say is there to be corrected.
+    config = Config(
+        agents={agent: AgentConfig(roots=tuple(map(str, roots)), format=format_)}, distill=DistillConfig(idle_seconds=0)
+    )
     with Memory.open(home, config=config, env={"HOME": str(nobody)}) as memory:
         yield memory
 

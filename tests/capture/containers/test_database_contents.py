@@ -253,3 +253,30 @@ def test_the_keys_table_is_one_document_of_the_whole_file(tmp_path: Path) -> Non
     with open_database(str(tmp_path / "keys.db"), (KEYS,)) as database:
         assert list(database.marks()) == [""]
         assert len(list(database.lines(""))) == 1
+
+
+def test_of_a_table_of_which_only_some_columns_are_read_a_row_without_them_is_none(tmp_path: Path) -> None:
+    path = made(
+        tmp_path / "book.db", note("n1", "one"), note("n2", "two"), "UPDATE note SET packed = 'x' WHERE id = 'n2'"
+    )
+    only = Table(name="note", document="book", order=("id",), only=("packed", "missing"))
+    assert [line["columns"] for line in lines(path, tables=(only,))] == [{"packed": "x"}]
+    nothing = Table(name="note", document="book", order=("id",), only=("missing",))
+    with open_database(str(path), (nothing,)) as database:
+        assert database.marks() == {}
+        assert list(database.lines("b1")) == []
+
+
+def test_only_what_is_read_of_a_table_tells_that_a_document_changed(tmp_path: Path) -> None:
+    path = made(tmp_path / "book.db", note("n1", "one"), "UPDATE note SET packed = 'x'")
+    only = Table(name="note", document="book", order=("id",), only=("packed",))
+
+    def mark() -> bytes:
+        with open_database(str(path), (only,)) as database:
+            return database.marks()["b1"]
+
+    before = mark()
+    made(path, "UPDATE note SET at = 9, body = 'other'")
+    assert mark() == before
+    made(path, "UPDATE note SET packed = 'y'")
+    assert mark() != before

@@ -70,6 +70,7 @@ def test_a_memory_that_is_there_is_replaced_only_when_told(machine: World, folde
         assert not (machine.home / "restore").exists()
         report = memory.upkeep.restore(folder, force=True, keep=True)
         assert (report.lost_sessions, report.lost_events, report.lost) == (1, 3, (machine.one.uid,))
+        assert "under other numbers" in report.notes[-1]
         assert found(memory, "question") == []
         memory.sync()  # the agent's file is still there
         assert len(found(memory, "question")) > 0

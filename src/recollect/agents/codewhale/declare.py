@@ -72,5 +72,5 @@ FACTS = AgentFacts(
         evidence="format notes: CodeWhale; reference: recall and MCP, section 5; one session of the agent's own tests",
     ),
     hooks=HookFacts(shares_call_ids=True),
-    parser_version=2,
+    parser_version=3,
 )

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.codewhale.messages import chain_of, give_branch, give_compaction, read_message
+from recollect.agents.codewhale.messages import give_branch, give_compaction, read_message
 from recollect.agents.codewhale.state import MAX_ABANDONED, MAX_ENTRIES, Abandoned, Entry, Reading
 from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.instants import instant
@@ -51,7 +51,10 @@ def read_entry(reading: Reading, entry: dict[str, Any]) -> None:
     if kind == "compaction":
         counts = {k: entry[k] for k in _COUNTS if entry.get(k) is not None}
         give_compaction(reading, reading.text(entry, "summary"), counts)
-        reading.set(is_past_summary=True)
+        # What was kept stands behind it again. Only the summary with which the messages begin ends their history.
+        reading.set(
+            is_past_summary=reading.now("is_past_summary") or not reading.now("has_new"), seen_again=(), before=""
+        )
     elif kind == "branch_summary":
         give_branch(reading, reading.text(entry, "summary"), {k: entry[k] for k in _BRANCH if entry.get(k)})
     else:
@@ -62,7 +65,7 @@ def read_entry(reading: Reading, entry: dict[str, Any]) -> None:
     elif is_kept and not is_framing:
         _place(reading, first_event, reading.now("history"), is_off=False)
     name = reading.now("first")
-    chain = "" if kind == "compaction" else parent.chain if is_framing and parent else chain_of(message)
+    chain = reading.now("before")  # as in the messages: a summary begins anew, other framing changes nothing
     last = reading.newest() if len(reading.events) > first_event else dict(reading.now("ends")).get(name, name)
     if is_kept and not is_framing:
         reading.set(history=last)

@@ -21,7 +21,8 @@ def command(source: Path, home: Path | None, force: bool, keep: bool, as_json: b
 
     SOURCE is what `recollect backup` made. It is copied and checked whole before anything is touched. What was
     forgotten since stays forgotten. Where there is a memory already it says what that has and the backup has not, and
-    goes on only with --force.
+    goes on only with --force. What the agents' files bring back then gets other numbers than it had (SESSION#SEQ):
+    the backup does not know them.
 
     \b
     Example:

@@ -9,7 +9,7 @@ import click
 from recollect.cli.options import json_option, limit_option, no_sync_option, open_memory
 from recollect.cli.terminal import console, write_json
 from recollect.clock import now_us
-from recollect.errors import UnknownName, UsageError
+from recollect.errors import EventMissing, UnknownName, UsageError
 
 NEIGHBOURS = 5
 """Events shown before and after the one that `#SEQ` names."""
@@ -52,12 +52,17 @@ def command(session: str, limit: int, first: int, no_sync: bool, as_json: bool) 
         found = memory.session(name)
         stream = memory.events(found.session_uid, first_seq=first, limit=limit + 1)
         events = tuple(islice(stream, limit + 1))
+        is_missing = focus is not None and all(event.seq != focus for event in events[:limit])
+        why = memory.reader().why_missing(found.session_uid, focus or 0) if is_missing else ""
     next_seq = events[limit].seq if len(events) > limit else None
     gone = gone_note(found.evicted_at)
     view = SessionView(session=found, events=events[:limit], next_seq=next_seq, notes=(*notes, gone) if gone else notes)
-    if focus is not None and all(event.seq != focus for event in view.events):
+    if is_missing:
         hint = f"`recollect show {found.session_uid}` lists its events"
-        raise UnknownName("event", session, hint=f"{gone}; {hint}" if gone else hint)
+        hint = f"{gone}; {hint}" if gone else hint
+        if why:
+            raise EventMissing(f"{found.session_uid}#{focus}", why, hint=hint)
+        raise UnknownName("event", session, hint=hint)
     if as_json:
         write_json(view)
     else:

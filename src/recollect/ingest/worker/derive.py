@@ -189,7 +189,7 @@ class Deriver:
         self._left_out.append(len(self._places) - 1)
         for draft in drafts:
             if self._trail is not None and draft.session is None and _is_turn(draft.payload):
-                self._trail.take_turn(self._name_of_turn(draft))
+                self._trail.take_turn(self._name_of(draft))
 
     def _add(self, line: Line, index: int, offset: int, *, is_suspect: bool) -> None:
         decoded = line.decoded
@@ -305,7 +305,7 @@ class Deriver:
 
     def _follow(self, trail: Trail, draft: Draft, payload: Payload, record: int) -> None:
         if _is_turn(payload):
-            found = trail.take_turn(self._name_of_turn(draft))
+            found = trail.take_turn(self._name_of(draft))
             if trail.begins_anew:
                 self._new_at = len(self._part_of(draft).events) - 1
             if found is not None:
@@ -315,9 +315,9 @@ class Deriver:
             trail.take_talk(draft.native_id or "")
             self._talk_end = len(self._part_of(draft).events)
         elif isinstance(payload, Compaction | Rewind) and not (draft.native_id or "").startswith("rewind-"):
-            trail.take_shortening()
+            trail.take_shortening(self._name_of(draft))
 
-    def _name_of_turn(self, draft: Draft) -> bytes:
+    def _name_of(self, draft: Draft) -> bytes:
         return draft.native_id.encode("utf-8", "surrogatepass") if draft.native_id else self._places[-1].sha256
 
     def _part_of(self, draft: Draft) -> _Part:

@@ -29,15 +29,18 @@ LeftBehind = tuple[str, Rewind]
 
 
 class Marks(msgspec.Struct, array_like=True):
-    """What is stored: marks of human turns and whether history was shortened, now and in the revision before."""
+    """What is stored: marks of human turns and of what shortened history, now and in the revision before."""
 
     turns: list[bytes] = []
-    shortened: int = 0
+    counted: int = 0
     turns_before: list[bytes] = []
-    shortened_before: int = 0
+    counted_before: int = 0
+    """How often history was shortened, as earlier versions stored it; not read."""
     is_told: bool = False
     newest: str = ""
     """The name of the newest event of the conversation, "" where it has none."""
+    shortenings: list[bytes] = []
+    shortenings_before: list[bytes] = []
 
 
 class Trail:
@@ -55,7 +58,7 @@ class Trail:
     def take_turn(self, name: bytes) -> LeftBehind | None:
         """Take note of a human turn (its event's native id, else its record's hash); return what it leaves behind."""
         marks = self._marks
-        mark = hashlib.blake2b(name, digest_size=_MARK_BYTES).digest()
+        mark = _mark(name)
         is_new = mark not in self._before
         self.begins_anew = is_new and not self.ends_anew
         self.ends_anew = is_new
@@ -70,9 +73,11 @@ class Trail:
         """Take note of an event of the conversation, by its name; "" where it has none."""
         self._marks.newest = name if len(name) <= MAX_NAME_CHARS else ""
 
-    def take_shortening(self) -> None:
-        """Take note that the source says itself that its history was shortened."""
-        self._marks.shortened += 1
+    def take_shortening(self, name: bytes) -> None:
+        """Take note that the source says itself that its history was shortened. A later summary may stand in the place
+        of the one before, so that there are no more of them than there were."""
+        if len(self._marks.shortenings) < MAX_TURNS:
+            self._marks.shortenings.append(_mark(name))
 
     def take_unreadable(self) -> None:
         """Take note that something of the source cannot be read: what is not seen is not gone."""
@@ -85,13 +90,13 @@ class Trail:
         if self._is_blind:
             marks = self._marks
             marks.turns = list(dict.fromkeys((*marks.turns_before, *marks.turns)))[:MAX_TURNS]
-            marks.shortened = max(marks.shortened, marks.shortened_before)
+            marks.shortenings = list(dict.fromkeys((*marks.shortenings_before, *marks.shortenings)))[:MAX_TURNS]
             return None
         return self._left_behind(self._kept if self.ends_anew else self._marks.newest)
 
     def _left_behind(self, kept: str) -> LeftBehind | None:
         marks = self._marks
-        if marks.is_told or not marks.turns_before or marks.shortened > marks.shortened_before:
+        if marks.is_told or not marks.turns_before or not {*marks.shortenings} <= {*marks.shortenings_before}:
             return None
         now = set(marks.turns)
         gone = [mark for mark in marks.turns_before if mark not in now]
@@ -124,18 +129,22 @@ def trail_of(adapter: Adapter, row: SourceRow) -> Trail | None:
 def next_revision(stored: bytes) -> bytes:
     """Return the trail with which a source's next revision begins."""
     was = _decode(stored)
-    return _encoded(Marks([], 0, was.turns, was.shortened))
+    return _encoded(Marks(turns_before=was.turns, shortenings_before=was.shortenings))
 
 
 def same_revision(stored: bytes) -> bytes:
     """Return the trail with which a source's newest revision is read anew."""
     was = _decode(stored)
-    return _encoded(Marks([], 0, was.turns_before, was.shortened_before))
+    return _encoded(Marks(turns_before=was.turns_before, shortenings_before=was.shortenings_before))
 
 
 def _decode(stored: bytes) -> Marks:
-    return msgspec.msgpack.decode(stored, type=Marks) if stored else Marks([], 0, [], 0)
+    return msgspec.msgpack.decode(stored, type=Marks) if stored else Marks()
 
 
 def _encoded(marks: Marks) -> bytes:
-    return _encode(marks) if marks.turns or marks.turns_before or marks.shortened else b""
+    return _encode(marks) if marks.turns or marks.turns_before or marks.shortenings else b""
+
+
+def _mark(name: bytes) -> bytes:
+    return hashlib.blake2b(name, digest_size=_MARK_BYTES).digest()

@@ -130,7 +130,10 @@ def restore(memory: ClosableHome, source: Path, wish: RestoreWish) -> RestoreRep
     with take_snapshot(memory.home) as snapshot:
         counts = snapshot.counts()
     if lost.sessions:
-        notes.append("what their agents' files still hold of them comes back with the next `recollect sync`")
+        notes.append(
+            "what their agents' files still hold of them comes back with the next `recollect sync`, but under other "
+            "numbers: look up again what was cited as SESSION#SEQ since the backup was made"
+        )
     return RestoreReport(
         home=str(memory.home), source=str(source), made_at=staged.manifest.made_at, version=staged.manifest.version,
         sessions=counts.sessions, events=counts.events, chunks=staged.chunks, lost_sessions=len(lost.sessions),

@@ -42,7 +42,7 @@ from recollect.store.sqlite.entries.reader import (
 )
 from recollect.store.sqlite.readers import ledger, sessions
 from recollect.store.sqlite.readers.beside import read_beside
-from recollect.store.sqlite.readers.events import EventReader
+from recollect.store.sqlite.readers.events import EventReader, why_missing
 from recollect.store.sqlite.readers.filters import find_sessions
 from recollect.store.sqlite.readers.pool import ReadPool
 from recollect.store.sqlite.readers.timeline import Window, read_timeline
@@ -135,6 +135,13 @@ class SqliteReader:
             reader = self._events()
             for rows in reader.of_session(found[0], first_seq, include_hidden=include_hidden, limit=limit):
                 yield from reader.events(rows)
+
+    def why_missing(self, uid: str, seq: int) -> str:
+        """Return why nothing is shown under a number of a session, "" where it was never given."""
+        with store_errors():
+            db = self._pool.get()
+            found = find_sessions(db, uid, limit=2)
+            return why_missing(db, found[0], seq) if len(found) == 1 else ""
 
     def texts(self, keys: Sequence[int]) -> dict[int, HitText]:
         """Return what search shows and verifies of events, by key; unknown keys are left out."""

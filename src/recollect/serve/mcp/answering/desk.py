@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
-from recollect.errors import UnknownName, UsageError
+from recollect.errors import EventMissing, UnknownName, UsageError
 from recollect.memory import Memory, SearchAnswer, clean, conversations
 from recollect.model.events import Event
 from recollect.model.learnings.entries import is_entry_uid
@@ -254,7 +254,10 @@ class Desk:
         near = self._near(uid, seq, asked.around)
         event = next((e for e in near if e.seq == seq), None)
         if event is None:
-            raise UnknownName("event", passage(asked.id, 200), hint="get_session shows the events of a session")
+            hint = "get_session shows the events of a session"
+            if why := self._memory.reader().why_missing(uid, seq):
+                raise EventMissing(f"{uid}#{seq}", why, hint=hint)
+            raise UnknownName("event", passage(asked.id, 200), hint=hint)
         text = clean(event_text(event))
         mark = mark_of(text)
         if start.offset and (start.mark != mark or start.offset >= len(text)):

@@ -22,6 +22,11 @@ from recollect.store.bodies import hydrate, is_whole
 from recollect.store.ports import SEQ_BITS, ChunkReader, HitText, IndexEvent, TextRedactor
 from recollect.store.sqlite.bits import (
     EVICTED_BLOCK,
+    FLAG_EVICTED,
+    FLAG_GONE,
+    FLAG_REPLACED,
+    FLAG_SHIFT,
+    FLAG_VIEW,
     HIDDEN,
     NOT_INDEXED,
     is_sidechain,
@@ -345,3 +350,31 @@ class EventReader:
         ).fetchall()
         ids = self._ids(by_key for _key, by_key in found)
         return {key: ids[by_key] for key, by_key in found if by_key in ids}
+
+
+def why_missing(db: apsw.Connection, number: int, seq: int) -> str:
+    """Return why no event of a session is shown under a number; "" for a number that was never given."""
+    key = (number << SEQ_BITS) + seq
+    bits: int | None = db.execute("SELECT bits FROM event WHERE key = ?", (key,)).get
+    if bits is None:
+        next_seq: int = db.execute("SELECT next_seq FROM session WHERE number = ?", (number,)).get
+        return "it was forgotten, or the number was passed over" if 0 <= seq < next_seq else ""
+    flags = bits >> FLAG_SHIFT
+    if flags & FLAG_REPLACED:
+        by_key = _standing_for(db, key)
+        return f"a newer version of it is #{by_key & _SEQ_MASK}" if by_key != key else "a newer version stands for it"
+    if flags & FLAG_EVICTED:
+        return "its text was evicted"
+    if flags & FLAG_VIEW:
+        return "another record of the session tells the same"
+    return "the newest version of what the agent wrote does not tell it any more" if flags & FLAG_GONE else ""
+
+
+def _standing_for(db: apsw.Connection, key: int) -> int:
+    """Return the key of the newest version of an event that was replaced."""
+    seen: set[int] = set()
+    while key not in seen:
+        seen.add(key)
+        found: int | None = db.execute("SELECT by_key FROM replacement WHERE key = ?", (key,)).get
+        key = key if found is None else found
+    return key

@@ -145,13 +145,19 @@ def settle(db: apsw.Connection, at: SliceContext, session: SessionRow, told: Par
     )
     known = {key: (ts, turn) for key, ts, turn in rows}
     asked = {key: known[key][1] - draft.turn for draft, key in pairs if key in known and draft.kind == _USER}
-    shift = next(iter(asked.values()), 0 if known or at.revision == 1 else session.turn_count)
+    goes_on = not known and at.revision > 1 and _has_told(db, at, session)
+    shift = next(iter(asked.values()), session.turn_count if goes_on else 0)
     for draft, key in pairs:
         shift = asked.get(key, shift)
         if key in told.rows:
             told.rows[key][_TURN] = max(0, draft.turn + shift)
     if told.part.is_undated:
         _date(pairs, told.rows, {key: ts for key, (ts, _) in known.items()}, session.ended_at)
+
+
+def _has_told(db: apsw.Connection, at: SliceContext, session: SessionRow) -> bool:
+    statement = "SELECT EXISTS (SELECT 1 FROM session_source WHERE session = ? AND source = ?)"
+    return bool(db.execute(statement, (session.number, at.source)).get)
 
 
 def _date(

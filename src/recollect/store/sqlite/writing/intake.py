@@ -95,11 +95,13 @@ class EventIntake:
         self._base = session.number << SEQ_BITS
         self._next_key = self._base + session.next_seq
         self._has_foreign = False
+        self._replaces_foreign = False
         self._rows: list[list[Any]] = []
         self._drafts: list[EventDraft] = []
         self._refreshed: list[tuple[KnownEvent, EventDraft, int]] = []
         self._replaced: list[tuple[int, int]] = []
         self._said: list[tuple[int, bytes, int, int]] = []
+        self._said_too: list[tuple[int, int, bytes, int]] = []
         self._replayed: set[tuple[int, bytes, int]] = set()
         self._body_places: dict[int, tuple[int, int]] = {}
         self._own_entries: list[BlockEntry] = []
@@ -121,6 +123,10 @@ class EventIntake:
             self._refresh(records)
         if self._said:
             self._db.executemany("INSERT OR IGNORE INTO said VALUES (?, ?, ?, ?)", self._said)
+        if self._said_too:
+            self._db.executemany(
+                "UPDATE said SET lane = ? WHERE session = ? AND text_sha = ? AND key = ?", self._said_too
+            )
         if self._replayed:
             self._db.executemany("INSERT OR IGNORE INTO replayed VALUES (?, ?, ?)", list(self._replayed))
         self._count_new()
@@ -236,6 +242,11 @@ class EventIntake:
         is_rewritten = not at.is_appended and not at.adds_nothing
         is_back = is_rewritten and newest.source == at.source and newest.revision != at.revision
         for same in (newest,) if is_back else stored:
+            is_better = at.lane < self._lane_of(same.source)
+            if is_better and same.bits & _VIEW:
+                continue  # hidden behind another that says the same: now the better source tells it too
+            if same.sha == sha and is_better and draft.text_sha:
+                self._said_too.append((at.lane, self._session.number, draft.text_sha, same.key))
             if same.sha == sha or (same is newest and self._at.lane > self._lane_of(same.source)):
                 self._out.replays += 1
                 self._out.keys.append(same.key)
@@ -250,6 +261,7 @@ class EventIntake:
             self._out.keys.append(newest.key)
             return -1
         self._replaced.append((newest.key, key))
+        self._replaces_foreign |= newest.source != at.source
         return newest.version + 1
 
     def _comparable(self, stored: list[KnownEvent], newest: KnownEvent) -> list[KnownEvent]:
@@ -317,7 +329,8 @@ class EventIntake:
         if not keys or at.is_repeat or at.adds_nothing or at.lane >= WITNESS_LANE:
             return
         arrangement = Arrangement(self._db, self._session.number, at.source)
-        is_told_elsewhere = self._has_foreign and not at.is_appended
+        # A new version stands where its first one stood, which another source's order says.
+        is_told_elsewhere = self._replaces_foreign or (self._has_foreign and not at.is_appended)
         is_rising = all(one <= other for one, other in pairwise(keys))
         if is_rising and not is_told_elsewhere and not arrangement.is_stored and (at.is_appended or at.revision == 1):
             return
