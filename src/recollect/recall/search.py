@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, tzinfo
 from itertools import groupby
 from typing import NamedTuple, Protocol
 
 import msgspec
 
-from recollect.index.candidates import POOL, Candidate, CandidateSearch, Wanted, needs_text
+from recollect.index.candidates import POOL, CandidateSearch, Wanted
 from recollect.index.engine import DamagedShard
 from recollect.index.query.filters import Confinement
 from recollect.index.query.grammar import Clause, Names, Question, as_written, parse
@@ -31,10 +31,11 @@ from recollect.recall.abstention import (
     typed,
 )
 from recollect.recall.answers import Beside, Hit, MatchLevel, SearchAnswer
-from recollect.recall.copies import said_once, sameness
+from recollect.recall.copies import said_once
 from recollect.recall.coverage import NOT_INDEXED, NOTHING, left_out_parts, partly
 from recollect.recall.meaning import NOTHING_NEAR, Meaning
 from recollect.recall.passages import Passages
+from recollect.recall.picked import Picked, Verified, has_checks, is_open, sequence_pattern
 from recollect.recall.related import BESIDE_POOL, MAX_BESIDE, beside, parts_for, sure_ones
 from recollect.recall.rerank.contextual import Contextual, Meant, Near, Nearness
 from recollect.recall.rerank.order import TextStore, by_meaning, look_again
@@ -47,8 +48,6 @@ FETCH_PER_HIT = 4
 MIN_FETCHED = 40
 MAX_VERIFIED = 100
 """Candidates of a strict phrase or pattern that are compared with their text."""
-MAX_MISSES = 40
-"""So many in a row that don't have it end the search for more."""
 ALL_VERIFIED = 50
 """Where there are no more of them than this, all are compared, so that the total is exact."""
 MAX_LIMIT = 200
@@ -80,12 +79,6 @@ class SearchStore(TextStore, Protocol):
     def beside(self, keys: Sequence[int]) -> Mapping[int, Mapping[str, HitText]]:
         """Return, by key, what belongs to an event in its turn, by label."""
         ...
-
-
-@dataclass(frozen=True)
-class _Verified:
-    ranked: Ranked
-    text: HitText
 
 
 class Searcher:
@@ -294,7 +287,7 @@ class Searcher:
 
     def _assemble(self, question: Question, wanted: Wanted, ranked: Sequence[Ranked], found: _Found) -> SearchAnswer:
         limit = found.asked.limit
-        picked = _Picked(limit, found.unverified <= ALL_VERIFIED)
+        picked = Picked(limit, found.unverified <= ALL_VERIFIED)
         self._pick(wanted, ranked, found, picked)
         notes = list(found.asked.notes)
         shown = _living_first(picked.shown)
@@ -326,7 +319,7 @@ class Searcher:
             took_ms=0.0,
         )
 
-    def _pick(self, wanted: Wanted, ranked: Sequence[Ranked], found: _Found, picked: _Picked) -> None:
+    def _pick(self, wanted: Wanted, ranked: Sequence[Ranked], found: _Found, picked: Picked) -> None:
         """Choose what is shown, in order. Texts are fetched a few at a time, and only of what may still be shown."""
         at_most = MAX_VERIFIED if found.unverified else max(picked.limit * FETCH_PER_HIT, MIN_FETCHED)
         fetched = at = 0
@@ -336,7 +329,7 @@ class Searcher:
             while at < len(ranked) and len(batch) < room:
                 item = ranked[at]
                 at += 1
-                if picked.has_room or (picked.looks_at_all and _is_open(wanted, item.candidate)):
+                if picked.has_room or (picked.looks_at_all and is_open(wanted, item.candidate)):
                     batch.append(item)
             fetched += len(batch)
             keys = [item.candidate.key for item in batch]
@@ -348,7 +341,7 @@ class Searcher:
 
     def _hit(
         self,
-        item: _Verified,
+        item: Verified,
         wanted: Wanted,
         masses: Masses,
         found: _Found,
@@ -380,7 +373,7 @@ class Searcher:
             passage=_passage(text.text or text.summary, Passages(wanted.all_units), found.near.get(candidate.key)),
         )
 
-    def _with_beside(self, hits: Sequence[Hit], shown: Sequence[_Verified], wanted: Wanted) -> tuple[Hit, ...]:
+    def _with_beside(self, hits: Sequence[Hit], shown: Sequence[Verified], wanted: Wanted) -> tuple[Hit, ...]:
         """Return the hits, the first of them with what belongs to them; what is a hit itself is not said again."""
         first = [item.ranked.candidate.key for item in shown[:BESIDE_HITS]]
         said = {item.ranked.candidate.key for item in shown[:READ_HITS]}
@@ -433,51 +426,6 @@ class _Found(NamedTuple):
     near: Mapping[int, Near]
 
 
-class _Picked:
-    """What is shown of the ranked, while it is chosen."""
-
-    def __init__(self, limit: int, looks_at_all: bool) -> None:
-        self.limit = limit
-        self.looks_at_all = looks_at_all
-        """Whether every unverified event is compared with its text, for the sake of the total."""
-        self.shown: list[_Verified] = []
-        self.looked_at = 0
-        """Unverified events compared with their text; `passed` of them match."""
-        self.passed = 0
-        self.hidden = 0
-        self._seen: dict[object, int] = {}
-        """Where something is shown, by what makes another event the same."""
-        self._misses = 0
-
-    @property
-    def goes_on(self) -> bool:
-        return self.looks_at_all or (len(self.shown) < self.limit and self._misses < MAX_MISSES)
-
-    @property
-    def has_room(self) -> bool:
-        return len(self.shown) < self.limit
-
-    def take(self, item: Ranked, text: HitText, wanted: Wanted, session: SessionKey) -> None:
-        if _is_open(wanted, item.candidate):
-            self.looked_at += 1
-            if not _passes(wanted, item.candidate, text):
-                self._misses += 1
-                return
-            self._misses = 0
-            self.passed += 1
-        if text.is_hidden:
-            self.hidden += 1
-            return
-        same = sameness(text, session)
-        place = next((self._seen[mark] for mark in same if mark in self._seen), None)
-        if place is not None:
-            if self.shown[place].text.is_undone and not text.is_undone:
-                self.shown[place] = _Verified(item, text)
-        elif self.has_room:
-            self._seen |= dict.fromkeys(same, len(self.shown))
-            self.shown.append(_Verified(item, text))
-
-
 _ONLY_LEARNED = "nothing found in what agents did; something was learned or noted of it"
 _NO_REPO = EventFilter(repos=("=",))
 _ONLY_FILTERS = "the query has filters only: add a word to look for, or list sessions instead"
@@ -489,7 +437,7 @@ def _clock_ms() -> float:
 
 def _pool(wanted: Wanted, limit: int) -> int:
     """How many candidates to look at: more where hits fall out by verification, or many are wanted."""
-    return max(POOL, limit * 4, MAX_VERIFIED if _has_checks(wanted) else 0)
+    return max(POOL, limit * 4, MAX_VERIFIED if has_checks(wanted) else 0)
 
 
 def _group(reader: UnitReader, clauses: Sequence[Clause]) -> tuple[Unit, ...]:
@@ -522,54 +470,13 @@ def _lone_compound(wanted: Wanted) -> Unit | None:
     return whole[0]
 
 
-def _strict(wanted: Wanted) -> tuple[Unit, ...]:
-    return (*(unit for group in wanted.must for unit in group), *wanted.must_not)
-
-
-def _has_checks(wanted: Wanted) -> bool:
-    """True where the index alone cannot tell: phrases in tool output, patterns over several words."""
-    return any(needs_text(unit, "tool_output") for unit in _strict(wanted))
-
-
-def _is_open(wanted: Wanted, candidate: Candidate) -> bool:
-    """Whether only the text can tell that this event is as asked."""
-    return any(needs_text(unit, candidate.voice) for unit in _strict(wanted))
-
-
-def _passes(wanted: Wanted, candidate: Candidate, text: HitText) -> bool:
-    """Tell from the text what the index could not."""
-    units = wanted.all_units
-
-    def has(unit: Unit) -> bool:
-        if needs_text(unit, candidate.voice):
-            return _is_in(unit, text)
-        return unit in units and bool(candidate.exact >> units.index(unit) & 1)
-
-    if not all(any(has(unit) for unit in group) for group in wanted.must):
-        return False
-    return not any(needs_text(unit, candidate.voice) and _is_in(unit, text) for unit in wanted.must_not)
-
-
-def _is_in(unit: Unit, text: HitText) -> bool:
-    if unit.clause.pattern is not None:
-        return unit.clause.pattern.is_in(text.text)
-    if not unit.sequence:
-        return True
-    return _sequence_pattern(unit).search(text.text) is not None
-
-
-def _sequence_pattern(unit: Unit) -> re.Pattern[str]:
-    # Between the terms may be anything that is neither letter nor digit, or nothing (camelCase).
-    return re.compile(r"[\W_]*".join(re.escape(term) for term in unit.sequence), re.IGNORECASE)
-
-
 def _text_patterns(wanted: Wanted) -> list[re.Pattern[str]]:
     patterns: list[re.Pattern[str]] = []
     for unit in wanted.all_units:
         if unit.clause.pattern is not None:
             patterns.append(unit.clause.pattern.text or unit.clause.pattern.pieces[0].pattern)
         elif unit.sequence:
-            patterns.append(_sequence_pattern(unit))
+            patterns.append(sequence_pattern(unit))
     return patterns
 
 
@@ -607,7 +514,7 @@ def _per_root(ranked: Iterable[Ranked], sessions: Mapping[int, SessionKey]) -> d
     return counts
 
 
-def _living_first(shown: Sequence[_Verified]) -> list[_Verified]:
+def _living_first(shown: Sequence[Verified]) -> list[Verified]:
     """Return what is shown, of equally good ones first what was not undone."""
     ties = groupby(shown, key=lambda item: round(item.ranked.score, 9))
     return [item for _, tie in ties for item in sorted(tie, key=lambda item: item.text.is_undone)]
