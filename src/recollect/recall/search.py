@@ -45,7 +45,7 @@ from recollect.store.ports import SEQ_BITS, EventFilter, HitText, SessionKey
 
 FETCH_PER_HIT = 4
 """Texts fetched at most for each hit asked for, as long as nothing is to be verified: copies fall out."""
-MIN_FETCHED = 40
+MIN_FETCHED = 160
 MAX_VERIFIED = 100
 """Candidates of a strict phrase or pattern that are compared with their text."""
 ALL_VERIFIED = 50
