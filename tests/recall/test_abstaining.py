@@ -19,34 +19,34 @@ def unit(text: str, *, absent: bool = False, idf: float = 0.0) -> Unit:
 KNOWN = [unit(word, idf=2.0) for word in ("configure", "staging", "deploy", "queue")]
 
 
-@pytest.mark.parametrize("name", ["Kubernetes", "GPIO", "nginx", "btrfs", "h2o2", "ffmpeg"])
-def test_an_absent_name_that_is_the_subject_is_named(name: str) -> None:
-    units = [*KNOWN, unit(name, absent=True)]
-    assert absent_subject(units, f"how did we configure staging deploy queue {name}") == (name,)
+@pytest.mark.parametrize("name", ["max_retries", "utf16", "setOutput", "src/queue.py"])
+def test_an_absent_identifier_that_is_the_subject_is_named(name: str) -> None:
+    assert absent_subject([*KNOWN, unit(name, absent=True)]) == (name,)
 
 
-def test_a_capital_at_the_beginning_is_no_name() -> None:
-    assert absent_subject([unit("Clobbered", absent=True), *KNOWN], "Clobbered configure staging deploy queue") == ()
+@pytest.mark.parametrize("name", ["Kubernetes", "TLS", "nginx", "Bob"])
+def test_an_absent_name_may_have_another_name_here(name: str) -> None:
+    assert absent_subject([*KNOWN, unit(name, absent=True)]) == ()
 
 
-def test_an_absent_name_beside_much_else_is_not_the_subject() -> None:
-    units = [*(unit(word) for word in ("configure", "staging", "deploy", "queue")), unit("Bob", absent=True)]
-    assert absent_subject(units, "did we configure the staging deploy queue with Bob") == ()
+def test_an_absent_identifier_beside_much_else_is_not_the_subject() -> None:
+    known = [unit(word) for word in ("configure", "staging", "deploy", "queue")]
+    assert absent_subject([*known, unit("max_retries", absent=True)]) == ()
 
 
 def test_an_absent_ordinary_word_proves_nothing() -> None:
     units = [*KNOWN, *(unit(word, absent=True) for word in ("obstacle", "acceptable", "umbrella"))]
-    assert absent_subject(units, "configure staging deploy queue obstacle acceptable umbrella") == ()
+    assert absent_subject(units) == ()
 
 
 def test_keywords_that_are_all_absent_are_named() -> None:
-    assert absent_subject([unit("umbrella", absent=True)], "umbrella") == ("umbrella",)
+    assert absent_subject([unit("umbrella", absent=True)]) == ("umbrella",)
     units = [unit(word, absent=True) for word in ("blechern", "leise", "umgestellt")]
-    assert absent_subject(units, "was haben wir umgestellt, weil es blechern und leise klang?") == ()
+    assert absent_subject(units) == ()
 
 
 def test_a_year_names_nothing() -> None:
-    assert absent_subject([KNOWN[0], unit("2019", absent=True)], "configure 2019") == ()
+    assert absent_subject([KNOWN[0], unit("2019", absent=True)]) == ()
 
 
 def test_what_one_session_holds_counts_not_what_all_hold_together() -> None:

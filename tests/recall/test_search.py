@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -192,13 +193,23 @@ def test_the_same_few_words_in_unrelated_sessions_are_hits_of_their_own(memory: 
     assert len(memory.ask("zebra").hits) == 2
 
 
-def test_an_absent_name_is_said_and_nothing_is_shown(memory: MemoryOfTests) -> None:
+def test_an_absent_identifier_is_said_and_nothing_is_shown(memory: MemoryOfTests) -> None:
     fill(memory)
-    answer = memory.ask("how did we configure the Kubernetes pears")
-    assert answer.abstained
-    assert answer.hits == ()
-    assert answer.match_level == "none"
-    assert "Kubernetes" in answer.notes[0]
+    answer = memory.ask("how did we configure the pear_queue pears")
+    assert (answer.abstained, answer.hits, answer.match_level) == (True, (), "none")
+    assert "pear_queue" in answer.notes[0]
+
+
+def test_an_unsure_answer_says_so_and_what_is_nowhere(memory: MemoryOfTests) -> None:
+    fill(memory)
+    memory.session(1)
+    memory.say(1, "the zebra worker was restarted")
+    answer = memory.ask("how did we set up Kubernetes for the umbrella worker")
+    assert answer.hits
+    assert (answer.abstained, answer.is_unsure) == (False, True)
+    assert answer.notes[0].startswith("no exact match; closest results (nowhere in the memory: ")
+    assert {"Kubernetes", "umbrella"} <= set(re.findall(r"\w+", answer.notes[0]))
+    assert not memory.ask("zebra worker").is_unsure
 
 
 def test_a_part_of_the_words_is_enough(memory: MemoryOfTests) -> None:

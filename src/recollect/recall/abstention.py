@@ -6,7 +6,7 @@ and how many words the question has, for of a long question even the right sessi
 one confidence of them. It was fitted on questions of several writers and judged on the sets that it was not fitted on
 (docs/recall-tuning.md, fifth round).
 
-Only a name that occurs nowhere is a reason to answer nothing: it is the subject of what was asked.
+Only an identifier that occurs nowhere is a reason to answer nothing: it is the subject of what was asked.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ UNSURE_BELOW = 0.4
 """Confidence below which an answer says that it has no exact match."""
 CERTAIN = 1.0
 """Of an answer that has all that was asked: a quoted phrase, an identifier, a pattern, every word in one session."""
-NAMES_ARE_SUBJECT = 0.5
-"""From this share of a question's rareness on, absent names are its subject. Other absent words prove nothing and are
-left out."""
+IDENTIFIERS_ARE_SUBJECT = 0.5
+"""From this share of a question's rareness on, absent identifiers are its subject. Other absent words prove nothing and
+are left out."""
 MOST_KEYWORDS = 2
 """Where so few words occur nowhere, all of them, there is no other word to go by."""
 MIN_PASTED = 0.15
@@ -93,19 +93,20 @@ def absent_of(units: Sequence[Unit]) -> list[Unit]:
     ]
 
 
-def absent_subject(units: Sequence[Unit], question: str) -> tuple[str, ...]:
+def absent_subject(units: Sequence[Unit]) -> tuple[str, ...]:
     """Return what a query is about, as typed, where that occurs nowhere; empty where the query has other words.
 
-    Its subject are names that make up most of its rareness, or all of at most MOST_KEYWORDS words.
+    Its subject are identifiers that make up most of its rareness, or all of at most MOST_KEYWORDS words. Other names
+    are no reason: a question may say Kubernetes where people wrote "the cluster".
     """
     whole = [u for u in units if not u.part_of]
     absent = absent_of(units)
     if len(absent) == len(whole) <= MOST_KEYWORDS:
         return tuple(typed(u) for u in absent)
-    names = names_among(absent, question)
+    names = [u for u in absent if _is_identifier(typed(u))]
     named = sum(u.idf for u in names)
     there = sum(u.idf for u in whole if not u.is_absent)
-    return tuple(typed(u) for u in names) if names and named >= NAMES_ARE_SUBJECT * (named + there) else ()
+    return tuple(typed(u) for u in names) if names and named >= IDENTIFIERS_ARE_SUBJECT * (named + there) else ()
 
 
 def names_among(units: Sequence[Unit], question: str) -> list[Unit]:
@@ -131,11 +132,17 @@ def _is_hyphenated(unit: Unit) -> bool:
     return len(unit.sequence) > 1 and re.fullmatch(r"\W*[^\W_]+(?:-[^\W_]+)+\W*", unit.clause.text) is not None
 
 
+def _is_identifier(text: str) -> bool:
+    """`max_retries`, `utf8`, `setOutput`, `a/b.py`; not `TLS`."""
+    has_signs = re.search(r"\w[^\w\s'’]\w|_|\d", text) is not None
+    return text.isascii() and (has_signs or re.search(r"[a-z][A-Z]", text) is not None)
+
+
 def _is_name(unit: Unit, question: str, first: int) -> bool:
     text = unit.clause.text.strip(".,:;?!\"'`()[]{}<>")
     if not text or not text.isascii():
         return False
-    if unit.sequence or any(c.isdigit() for c in text) or any(c.isupper() for c in text[1:]):
+    if unit.sequence or _is_identifier(text) or any(c.isupper() for c in text[1:]):
         return True
     if text[0].isupper() and question.find(text) != first:
         return True

@@ -38,7 +38,7 @@ from recollect.recall.passages import Passages
 from recollect.recall.picked import Picked, Verified, has_checks, is_open, sequence_pattern
 from recollect.recall.related import BESIDE_POOL, MAX_BESIDE, beside, parts_for, sure_ones
 from recollect.recall.rerank.contextual import Contextual, Meant, Near, Nearness
-from recollect.recall.rerank.order import TextStore, by_meaning, look_again
+from recollect.recall.rerank.order import MEANING, UNSURE_MEANING, TextStore, by_meaning, look_again
 from recollect.recall.snippets import snippet
 from recollect.store.entries import NOTE_SHARD
 from recollect.store.ports import SEQ_BITS, EventFilter, HitText, SessionKey
@@ -193,13 +193,13 @@ class Searcher:
         return self._look(asked, wanted, notes, _Asked(MAX_BESIDE, now_us, is_beside=True)).hits
 
     def _look(self, question: Question, wanted: Wanted, shards: Sequence[Shard], asked: _Asked) -> SearchAnswer:
-        absent = () if wanted.must else absent_subject(wanted.units, question.text)
+        asks = is_question(question.text) and not asked.is_beside
+        absent = () if wanted.must else absent_subject(wanted.units)
         if absent and not asked.is_beside:
             return _empty(question, [*asked.notes, _nothing_note(absent, wanted)], abstained=True)
         # What stands beside the hits is surely about the question by its words, or silent.
         meaning = None if asked.is_beside else self._meaning
         near = meaning.near(question, wanted, shards) if meaning is not None else NOTHING_NEAR
-        asks = is_question(question.text) and not asked.is_beside
         meant = Meant()
         if asks and self._contextual is not None and len(question.words) > 1:
             meant = self._contextual.meant(question.text, wanted.confinement.sessions)
@@ -239,7 +239,7 @@ class Searcher:
                 there = {item.candidate.key for item in ranked}
                 texts = {**texts, **self._store.texts([key for key in meant.keys if key in there and key not in texts])}
                 compared = self._contextual.compare(meant.vector, texts)
-                ranked = by_meaning(ranked, compared.near)
+                ranked = by_meaning(ranked, compared.near, weight=UNSURE_MEANING if asked.is_unsure else MEANING)
                 asked = asked._replace(notes=(*asked.notes, *compared.notes))
         if not question.is_confined:
             ranked = seated(ranked, near.session)

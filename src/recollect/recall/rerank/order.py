@@ -36,6 +36,8 @@ LATER_SESSION = 0.05
 
 MEANING = 1.0
 """What being near in meaning counts against the score, both standardised (docs/recall-tuning.md, fifth round)."""
+UNSURE_MEANING = 2.0
+"""The same where no session has the words of the question: what scores there are come of accidents."""
 MIN_COMPARED = 3
 """Fewer cosines say nothing of each other."""
 
@@ -77,12 +79,12 @@ def look_again(
     return sorted(looked_at, key=lambda item: -item.score) + rest, texts
 
 
-def by_meaning(ranked: Sequence[Ranked], near: Mapping[int, Near]) -> list[Ranked]:
+def by_meaning(ranked: Sequence[Ranked], near: Mapping[int, Near], *, weight: float = MEANING) -> list[Ranked]:
     """Return the ranked with the best in a new order: score and nearness in meaning count alike.
 
     near: of the LOOKED_AT best, and of others that may rise among them; these have the least score of the best. Both
-    are standardised. One that could not be compared counts as the mean. The scores stay, in order: how sure an answer
-    is does not change.
+    are standardised, and nearness counts `weight` times. One that could not be compared counts as the mean. The scores
+    stay, in order: how sure an answer is does not change.
     """
     best = list(ranked[:LOOKED_AT])
     least = best[-1].score if best else 0.0
@@ -94,7 +96,7 @@ def by_meaning(ranked: Sequence[Ranked], near: Mapping[int, Near]) -> list[Ranke
     mean = sum(known) / len(known)
     cosines = [near[k].cosine if (k := item.candidate.key) in near else mean for item in looked_at]
     scores = [item.score for item in looked_at]
-    order = [a + MEANING * b for a, b in zip(_standardised(scores), _standardised(cosines), strict=True)]
+    order = [a + weight * b for a, b in zip(_standardised(scores), _standardised(cosines), strict=True)]
     best_first = sorted(range(len(looked_at)), key=lambda at: -order[at])
     told = sorted(scores, reverse=True)
     risen = {item.candidate.key for item in rising}
