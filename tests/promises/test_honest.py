@@ -335,7 +335,7 @@ AILMENTS = (
     Ailment("learning given up", "warn", "given up after its last attempt", _gave_up),
     Ailment("backup", "warn", "days old", _old_backup),
     Ailment("backup", "warn", "not there", _backup_gone),
-    Ailment("hooks", "warn", "nothing takes them in", _drops_wait),
+    Ailment("hooks", "warn", "nothing ingests them", _drops_wait),
     Ailment("agent codex gives nothing", "warn", "not one event", _gives_nothing),
     Ailment("agent claude", "warn", "linked.jsonl", _link_out),
     Ailment("agent codex", "warn", "no sessions", _no_codex_sessions),

@@ -102,6 +102,7 @@ if TYPE_CHECKING:
     from recollect.model.records import LedgerDefect
     from recollect.model.usage import UsageReport, UsageRow, UsageTotals
     from recollect.recall.answers import (
+        BESIDE_LABELS,
         AgentStats,
         Hit,
         SearchAnswer,
@@ -184,7 +185,7 @@ _NAMES = {
     "recollect.ingest.imports.options": "ImportWish",
     "recollect.ingest.report": "AgentSync ImportedSession ProgressCallback Skipped SyncProgress SyncReport",
     "recollect.recall.answers": (
-        "AgentStats Hit SearchAnswer SessionPage Stats StorageStats Timeline TimelineEntry VectorStats"
+        "AgentStats BESIDE_LABELS Hit SearchAnswer SessionPage Stats StorageStats Timeline TimelineEntry VectorStats"
     ),
     "recollect.recall.conversations": "Conversation conversations",
     "recollect.recall.coverage": "Coverage",
@@ -220,6 +221,7 @@ _NAMES = {
 _PLACES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
+    "BESIDE_LABELS",
     "CONTINUED",
     "EVERY_S",
     "REFRESH_EVERY_S",

@@ -102,16 +102,21 @@ class EmbeddingFacet:
         return is_wanted and weights_path() is not None
 
     def contextual(self) -> Contextual | None:
-        """Return what compares the best hits with a question; None where it is switched off. Costs nothing before the
-        first question."""
+        """Return what compares the best hits with a question; None where it is switched off, and where no process may
+        be started for it and none is at work. Costs nothing before the first question."""
+        from recollect.index.passages.client import is_at_work
+
         if not self._config.contextual or self._config.model != "builtin" or self._config.api:
+            return None
+        may_start = self._env.get(BACKGROUND_VARIABLE) != "0"
+        if not may_start and not is_at_work(self._home.vectors):
             return None
         with self._lock:
             if self._contextual is None:
                 from recollect.index.passages.client import PassageReader
                 from recollect.recall.rerank.contextual import Contextual
 
-                self._passage_reader = PassageReader(self._home.vectors)
+                self._passage_reader = PassageReader(self._home.vectors, may_start=may_start)
                 self._contextual = Contextual(self._passages, self._passage_reader, at_once=self._config.at_once)
             return self._contextual
 

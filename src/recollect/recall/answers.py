@@ -11,6 +11,15 @@ from recollect.model.sessions import Session
 MatchLevel = Literal["exact", "stemmed", "near", "semantic", "none"]
 
 
+BESIDE_LABELS = {
+    "asked": "serves the prompt",
+    "call": "the call",
+    "result": "the result",
+    "answer": "the turn ended with",
+}
+"""How the labels of what belongs to a hit are told."""
+
+
 class Beside(msgspec.Struct, frozen=True):
     """What belongs to a hit, of the same session; cite it as `session_uid#seq`.
 

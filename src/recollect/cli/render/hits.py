@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from recollect.cli.render.figures import when
 from recollect.cli.render.notes import print_notes
 from recollect.cli.terminal import Plain, put, safe_line
+from recollect.memory import BESIDE_LABELS
 from recollect.model.undone import UNDONE
 from recollect.units import count, duration, plural
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from recollect.memory import Hit, SearchAnswer
 
+WITH_PASSAGE = 3
+"""Hits that are shown with their passage: more would fill the screen."""
 _FILTER = re.compile(r"-?\b[a-z]+:(?:\"[^\"]*\"|\S+)|(?<!\S)-\S+")
 _WORD = re.compile(r"\*?\w+")
 _FIRST_UNSPACED = "\u2e80"
@@ -25,8 +28,10 @@ _FIRST_UNSPACED = "\u2e80"
 def print_answer(out: Console | Plain, answer: SearchAnswer, *, now_us: int) -> None:
     """Print hits with rank, source and citation, then the notes, then how they were found."""
     marks = matched_words(answer.query)
+    shown: set[str] = set()
     for rank, hit in enumerate(answer.hits, 1):
-        print_hit(out, rank, hit, marks=marks, now_us=now_us)
+        print_hit(out, rank, hit, marks=marks, now_us=now_us, is_first=hit.session_uid not in shown)
+        shown.add(hit.session_uid)
     if answer.learned:
         put(out, ("Learned and noted", "bold"))
         for hit in answer.learned:
@@ -38,18 +43,35 @@ def print_answer(out: Console | Plain, answer: SearchAnswer, *, now_us: int) -> 
     put(out, (footer(answer), "dim"))
 
 
-def print_hit(out: Console | Plain, rank: int, hit: Hit, *, marks: re.Pattern[str] | None, now_us: int) -> None:
-    """Print one hit on four lines: title, facts, citation, snippet with the matched words in bold."""
-    title = safe_line(hit.title) or "(no title)"
-    put(out, f"{rank:>2}. ", (title, "bold"))
+def print_hit(
+    out: Console | Plain, rank: int, hit: Hit, *, marks: re.Pattern[str] | None, now_us: int, is_first: bool = True
+) -> None:
+    """Print one hit: title, facts, citation, and what it says with the matched words in bold.
+
+    The first ones show their passage and what belongs to it, the others a snippet. is_first: of its session, whose
+    title is told once.
+    """
+    title = (safe_line(hit.title) or "(no title)") if is_first else ""
+    if title:
+        put(out, f"{rank:>2}. ", (title, "bold"))
     what = f"{hit.kind} {hit.tool}" if hit.tool else hit.kind
     undone = UNDONE if hit.is_undone else ""
     facts = (hit.agent, when(hit.ts, now_us), hit.repo, what, undone, hit.state, hit.status)
-    put(out, "    " + " · ".join(safe_line(f) for f in facts if f))
+    put(out, ("    " if title else f"{rank:>2}. ") + " · ".join(safe_line(f) for f in facts if f))
     where = "document" if hit.kind == "document" else "session"
-    more = f"  +{plural(hit.more_in_session, 'more hit')} in this {where}" if hit.more_in_session else ""
+    more = f"  +{plural(hit.more_in_session, 'more hit')} in this {where}" if hit.more_in_session and is_first else ""
     put(out, "    ", (safe_line(f"{hit.session_uid}#{hit.seq}"), "cyan"), (more, "dim"))
-    _print_snippet(out, hit, marks)
+    if rank > WITH_PASSAGE:
+        _print_said(out, hit.snippet, marks)
+    else:
+        _print_said(out, " ".join(hit.passage.split()) or hit.snippet, marks)
+        for part in hit.beside:
+            put(
+                out,
+                "    ",
+                (f"{BESIDE_LABELS[part.label]} #{part.seq}: ", "dim"),
+                safe_line(" ".join(part.text.split())),
+            )
     out.print()
 
 
@@ -58,21 +80,21 @@ def _print_learned(out: Console | Plain, hit: Hit, *, marks: re.Pattern[str] | N
     facts = (hit.kind, hit.state, hit.status, hit.repo, when(hit.ts, now_us))
     head = " · ".join(safe_line(fact) for fact in facts if fact)
     put(out, f"  {head} · ", (safe_line(f"{hit.session_uid}#{hit.seq}"), "cyan"))
-    _print_snippet(out, hit, marks)
+    _print_said(out, hit.snippet, marks)
 
 
-def _print_snippet(out: Console | Plain, hit: Hit, marks: re.Pattern[str] | None) -> None:
+def _print_said(out: Console | Plain, said: str, marks: re.Pattern[str] | None) -> None:
     if isinstance(out, Plain):
-        put(out, "    ", safe_line(hit.snippet))
+        put(out, "    ", safe_line(said))
         return
     from rich.text import Text
 
     from recollect.cli.render.blocks import print_block
 
-    snippet = Text(safe_line(hit.snippet))
+    text = Text(safe_line(said))
     if marks is not None:
-        snippet.highlight_regex(marks, "bold")
-    print_block(out, snippet)
+        text.highlight_regex(marks, "bold")
+    print_block(out, text)
 
 
 def matched_words(query: str) -> re.Pattern[str] | None:

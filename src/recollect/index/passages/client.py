@@ -30,11 +30,17 @@ _LOOK_S = 0.02
 _HINT = "install it with: pip install 'recollect[models]'"
 
 
+def is_at_work(folder: Path) -> bool:
+    """Return whether a process has left its address, which it deletes when it ends by itself."""
+    return (folder / FILE_NAME).exists()
+
+
 class PassageReader:
     """One caller. Safe from many threads; a process that was killed is started again by the next question."""
 
-    def __init__(self, folder: Path) -> None:
-        """folder: where the process keeps its address, `index/vectors` of a home."""
+    def __init__(self, folder: Path, *, may_start: bool = True) -> None:
+        """folder: where the process keeps its address, `index/vectors` of a home. may_start: where none is at work."""
+        self._may_start = may_start
         self._folder = folder
         self._lock = threading.Lock()
         self._connection: Connection | None = None
@@ -92,6 +98,8 @@ class PassageReader:
     def _start(self) -> Connection:
         if weights_path() is None:
             raise EmbeddingUnavailable("the contextual model is not installed", hint=_HINT)
+        if not self._may_start:
+            raise EmbeddingUnavailable("the process of the contextual model has ended, and none may be started")
         make_private(self._folder)
         started = subprocess.Popen(  # noqa: S603  our own program
             own_command(str(self._folder), module="recollect.index.passages.process"),
