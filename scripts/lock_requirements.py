@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -18,6 +19,7 @@ FORBIDDEN = ("://", "file:", "--index", "--extra-index", "--find-links", "@ /")
 
 LOCKS: dict[str, tuple[str, list[str]]] = {
     "runtime": ("what a running Recollect needs", ["pyproject.toml"]),
+    "models": ("what the contextual model needs, on top of runtime.txt", ["-"]),
     "build": ("what building the package needs", ["--group", "build"]),
     "dev": ("what `make check` needs, on top of runtime.txt and build.txt", ["--group", "dev"]),
 }
@@ -35,13 +37,15 @@ def resolve(name: str, *, uv: Path, upgrade: bool) -> str:
     ]  # fmt: skip
     if upgrade:
         command.append("--upgrade")
-    subprocess.run(command, cwd=ROOT, check=True)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    given = "\n".join(project["optional-dependencies"].get(name, ()))  # read where an input is "-"
+    subprocess.run(command, cwd=ROOT, check=True, input=given, encoding="utf-8")
     body = target.read_text("utf-8")
     return f"# {name}: {purpose}. Written by `make lock`; don't edit.\n{body}"
 
 
 def main() -> int:
-    """Write the three files; return the exit code."""
+    """Write the files; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--uv", type=Path, required=True, help="folder of a virtual environment that has uv")
     parser.add_argument("--upgrade", action="store_true", help="take the newest versions that pyproject.toml allows")

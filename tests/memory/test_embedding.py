@@ -294,7 +294,7 @@ def test_a_model_whose_packages_are_missing_names_the_extra(talk: World, tmp_pat
     try:
         import model2vec  # noqa: F401
     except ImportError:
-        assert "recollect[models]" in caught.value.hint
+        assert "recollect[model2vec]" in caught.value.hint
     else:
         assert "cannot be read" in str(caught.value)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import EmbeddingUnavailable
+from recollect.index.onnx import open_session
 from recollect.index.passages.cuts import CUTTING
 from recollect.index.vectors.builtin import FOLDER as STATIC_FOLDER
 
@@ -62,12 +63,7 @@ class ContextualModel:
         if found != SHA256:
             raise EmbeddingUnavailable(f"the contextual model is damaged or another one ({path})", hint=_HINT)
         try:
-            import onnxruntime
-
-            options = onnxruntime.SessionOptions()
-            options.intra_op_num_threads = options.inter_op_num_threads = 1
-            options.enable_cpu_mem_arena = False  # it keeps the most that any batch ever took
-            self._session: Any = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+            self._session: Any = open_session(path, threads=1)
             self._tokenizer = _tokenizer()
         except Exception as error:  # whatever the runtime raises: a search goes on without it
             raise EmbeddingUnavailable(f"the contextual model cannot be used: {error}", hint=_HINT) from error

@@ -1,4 +1,4 @@
-"""A stronger model in a folder on this machine, through packages of the extra `models`. Brings numpy.
+"""A stronger model in a folder on this machine, through packages of an extra. Brings numpy.
 
 Two layouts are known: model2vec's (`model.safetensors`, `tokenizer.json`, `config.json`), and that of
 sentence-transformers with an ONNX file (`onnx/model.onnx` or `model.onnx`, `tokenizer.json`, `1_Pooling/config.json`).
@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recollect.errors import EmbeddingUnavailable
+from recollect.index.onnx import open_session
 
 if TYPE_CHECKING:
     from recollect.index.vectors.embedder import Embedder, Vectors
 
-EXTRA_HINT = "pip install 'recollect[models]'"
 ONNX_FILES = ("onnx/model.onnx", "model.onnx")
 MAX_TOKENS = 512
 """What nearly every such model can take; the tokenizer's own limit holds where it is lower."""
@@ -51,7 +51,7 @@ class _Model2VecEmbedder:
         try:
             from model2vec import StaticModel
         except ImportError as error:
-            raise _missing("model2vec", error) from error
+            raise _missing("model2vec", "model2vec", error) from error
         try:
             self._model = StaticModel.from_pretrained(str(folder))
         except Exception as error:
@@ -73,13 +73,12 @@ class _OnnxEmbedder:
 
     def __init__(self, folder: Path, path: Path) -> None:
         try:
-            import onnxruntime
             from tokenizers import Tokenizer
-        except ImportError as error:
-            raise _missing(str(error.name or "onnxruntime"), error) from error
-        try:
-            self._session: Any = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+
+            self._session: Any = open_session(path)
             self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        except ImportError as error:
+            raise _missing("models", str(error.name or "onnxruntime"), error) from error
         except Exception as error:
             raise EmbeddingUnavailable(f"the model in {folder} cannot be read: {error}") from error
         truncation = self._tokenizer.truncation
@@ -157,5 +156,7 @@ def _unit(vectors: Vectors) -> Vectors:
     return found
 
 
-def _missing(package: str, error: ImportError) -> EmbeddingUnavailable:
-    return EmbeddingUnavailable(f"this model needs the package {package} ({error})", hint=EXTRA_HINT)
+def _missing(extra: str, package: str, error: ImportError) -> EmbeddingUnavailable:
+    return EmbeddingUnavailable(
+        f"this model needs the package {package} ({error})", hint=f"pip install 'recollect[{extra}]'"
+    )
