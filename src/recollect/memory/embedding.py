@@ -108,7 +108,7 @@ class EmbeddingFacet:
 
         if not self._config.contextual or self._config.model != "builtin" or self._config.api:
             return None
-        may_start = self._env.get(BACKGROUND_VARIABLE) != "0"
+        may_start = "0" not in (self._env.get(BACKGROUND_VARIABLE), os.environ.get(BACKGROUND_VARIABLE))
         if not may_start and not is_at_work(self._home.vectors):
             return None
         with self._lock:

@@ -1,0 +1,122 @@
+"""Vectors in half a byte a number, and the talk that is nearest to a question among all that has vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.index.passages.codes import cosines, encode, signs, signs_of
+from recollect.index.passages.model import DIMENSIONS
+from recollect.index.passages.talk import nearest_talk, write_talk
+from recollect.index.vectors.embedder import Vectors
+from recollect.store.keys import SEQ_BITS
+from recollect.store.passages import PassageStore, keep_only_passages, remove_passages
+
+
+def some_vectors(count: int, seed: int = 1) -> Vectors:
+    made = np.random.default_rng(seed).standard_normal((count, DIMENSIONS)).astype(np.float32)
+    unit: Vectors = made / np.linalg.norm(made, axis=1, keepdims=True)
+    return unit
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_cosine_of_codes_is_near_that_of_the_vectors(seed: int) -> None:
+    vectors = some_vectors(8, seed)
+    exact = vectors @ vectors[0]
+    assert np.abs(cosines(vectors[0], encode(vectors)) - exact).max() < 0.03
+
+
+def test_signs_of_a_code_are_those_of_its_vector_but_where_a_number_is_next_to_nothing() -> None:
+    vectors = some_vectors(20)
+    apart = np.bitwise_count(signs(encode(vectors)) ^ np.stack([signs_of(v) for v in vectors])).sum(axis=1)
+    assert apart.max() < DIMENSIONS * 0.12
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[PassageStore]:
+    made = PassageStore(tmp_path / "vectors", model="m", derivation_id="d")
+    yield made
+    made.close()
+
+
+def fill(store: PassageStore, vectors: Vectors, *, sessions: int = 2) -> list[int]:
+    """Give each vector an event, in turn of one session after the other; return the keys. Every fifth is no talk."""
+    keys = [(n % sessions + 1) << SEQ_BITS | n for n in range(len(vectors))]
+    codes = dict(enumerate(encode(vectors), 1))
+    talk = {key for n, key in enumerate(keys) if n % 5}
+    store.add(codes, {key: [n] for n, key in enumerate(keys, 1)}, talk)
+    write_talk(store, store.folder)
+    return keys
+
+
+def test_the_nearest_talk_is_found_and_nothing_but_talk(store: PassageStore) -> None:
+    vectors = some_vectors(1000)
+    keys = fill(store, vectors)
+    for asked in some_vectors(20, seed=2):
+        near = vectors @ asked
+        best = [keys[n] for n in np.argsort(-near) if n % 5]
+        found = nearest_talk(store, asked, limit=10)
+        assert found[0] == best[0]
+        assert len(set(found) & set(best[:10])) >= 8
+
+
+def test_only_the_sessions_asked_for(store: PassageStore) -> None:
+    keys = fill(store, some_vectors(100))
+    found = nearest_talk(store, some_vectors(1, seed=3)[0], limit=50, sessions={2})
+    assert found
+    assert {key >> SEQ_BITS for key in found} == {2}
+    assert set(found) <= set(keys)
+    assert nearest_talk(store, some_vectors(1)[0], limit=5, sessions=()) == []
+
+
+def test_without_talk_nothing_is_near(store: PassageStore) -> None:
+    assert nearest_talk(store, some_vectors(1)[0], limit=5) == []
+    write_talk(store, store.folder)
+    assert store.is_talk_complete()
+    assert nearest_talk(store, some_vectors(1)[0], limit=5) == []
+
+
+def test_new_talk_makes_the_file_incomplete_and_a_new_one_takes_its_place(store: PassageStore) -> None:
+    vectors = some_vectors(30)
+    fill(store, vectors)
+    first = store.talk_file()
+    assert first is not None
+    assert store.is_talk_complete()
+    late = 9 << SEQ_BITS
+    store.add({99: encode(vectors[:1])[0]}, {late: [99]}, [late])
+    assert not store.is_talk_complete()
+    write_talk(store, store.folder)
+    assert not first.exists()
+    assert late in nearest_talk(store, vectors[0], limit=2)
+
+
+def test_what_is_forgotten_leaves_the_file_at_once(store: PassageStore) -> None:
+    vectors = some_vectors(30)
+    keys = fill(store, vectors)
+    store.retire([(keys[1], keys[1])])
+    assert list(store.folder.glob("talk-*")) == []
+    assert nearest_talk(store, vectors[1], limit=5) == []
+    write_talk(store, store.folder)
+    assert keys[1] not in nearest_talk(store, vectors[1], limit=30)
+    assert store.sweep() == 1
+    assert keep_only_passages(store.folder, lambda some: set(some) - {keys[2]}) == 1
+    assert list(store.folder.glob("talk-*")) == []
+
+
+def test_vectors_of_another_model_or_database_are_not_read(store: PassageStore) -> None:
+    vectors = some_vectors(10)
+    fill(store, vectors)
+    for other in (
+        PassageStore(store.folder, model="other", derivation_id="d"),
+        PassageStore(store.folder, model="m", derivation_id="other"),
+    ):
+        assert nearest_talk(other, vectors[1], limit=3) == []
+        assert other.position is None
+        other.close()
+    remove_passages(store.folder)
+    assert list(store.folder.iterdir()) == []
