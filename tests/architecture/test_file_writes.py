@@ -35,6 +35,7 @@ MAY_BE_LOST = {
     "hook/at_once.py": "an agent waits, and a log entry is no memory",
     "hook/drops.py": "an agent waits, and its own transcript has what a crash of the machine loses",
     "index/engine.py": "a shard that is set aside again, a format that is written again",
+    "index/passages/process.py": "says where the process listens now",
     "index/vocabulary.py": "made again from the shard",
     "memory/context.py": "an agent waits, and a log entry is no memory",
     "ingest/keeper/instance.py": "says which process lives now",

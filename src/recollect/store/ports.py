@@ -532,14 +532,9 @@ class Reader(Protocol):
         ...
 
     def timeline(
-        self,
-        where: EventFilter,
-        *,
-        after: int | None = None,
-        before: int | None = None,
-        limit: int = 100,
+        self, where: EventFilter, *, after: int | None = None, before: int | None = None, limit: int = 100,
         offset: int = 0,
-    ) -> tuple[tuple[TimelineRow, ...], int]:
+    ) -> tuple[tuple[TimelineRow, ...], int]:  # fmt: skip
         """Return what happened, and how many events match.
 
         A filter of exactly one session: in order of seq, from the start. Else in order of time, the newest

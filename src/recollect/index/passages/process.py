@@ -27,7 +27,7 @@ IDLE_S = 120.0
 _LOOK_S = 2.0
 
 
-class Server:
+class PassageServer:
     """Answers lists of texts with their vectors, one caller after the other."""
 
     def __init__(self, folder: Path, *, idle_s: float = IDLE_S) -> None:
@@ -92,7 +92,7 @@ class Server:
 def main() -> int:
     """Serve the folder that the command line names; return the exit code."""
     try:
-        Server(Path(sys.argv[1])).run()
+        PassageServer(Path(sys.argv[1])).run()
     except EmbeddingUnavailable as error:
         sys.stderr.write(f"{error}\n")
         return 1
