@@ -64,7 +64,7 @@ class MemoryOfTests:
         self._writers.commit()
         return Searcher(TextIndex.open(self.folder), self).search(query, limit=limit, now_us=NOW_US)
 
-    def beside(self, keys: Sequence[int]) -> Mapping[int, Mapping[str, HitText]]:
+    def related(self, keys: Sequence[int]) -> Mapping[int, Mapping[str, HitText]]:
         return {}
 
     def session_keys(self, numbers: Sequence[int]) -> Mapping[int, SessionKey]:

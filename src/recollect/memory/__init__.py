@@ -102,7 +102,7 @@ if TYPE_CHECKING:
     from recollect.model.records import LedgerDefect
     from recollect.model.usage import UsageReport, UsageRow, UsageTotals
     from recollect.recall.answers import (
-        BESIDE_LABELS,
+        RELATED_LABELS,
         AgentStats,
         Hit,
         SearchAnswer,
@@ -185,7 +185,7 @@ _NAMES = {
     "recollect.ingest.imports.options": "ImportWish",
     "recollect.ingest.report": "AgentSync ImportedSession ProgressCallback Skipped SyncProgress SyncReport",
     "recollect.recall.answers": (
-        "AgentStats BESIDE_LABELS Hit SearchAnswer SessionPage Stats StorageStats Timeline TimelineEntry VectorStats"
+        "AgentStats RELATED_LABELS Hit SearchAnswer SessionPage Stats StorageStats Timeline TimelineEntry VectorStats"
     ),
     "recollect.recall.conversations": "Conversation conversations",
     "recollect.recall.coverage": "Coverage",
@@ -221,10 +221,10 @@ _NAMES = {
 _PLACES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
-    "BESIDE_LABELS",
     "CONTINUED",
     "EVERY_S",
     "REFRESH_EVERY_S",
+    "RELATED_LABELS",
     "AgentReport",
     "AgentStats",
     "AgentSync",

@@ -11,7 +11,7 @@ from recollect.model.sessions import Session
 MatchLevel = Literal["exact", "stemmed", "near", "semantic", "none"]
 
 
-BESIDE_LABELS = {
+RELATED_LABELS = {
     "asked": "serves the prompt",
     "call": "the call",
     "result": "the result",
@@ -20,7 +20,7 @@ BESIDE_LABELS = {
 """How the labels of what belongs to a hit are told."""
 
 
-class Beside(msgspec.Struct, frozen=True):
+class RelatedEvent(msgspec.Struct, frozen=True):
     """What belongs to a hit, of the same session; cite it as `session_uid#seq`.
 
     label: "asked", the prompt that it serves; "call" of a result; "result" of a call; "answer", the reply that closed
@@ -64,7 +64,7 @@ class Hit(msgspec.Struct, frozen=True):
     passage: str = ""
     """Whole sentences around the best match, with their line breaks, about 500 characters; a text of
     at most 1,000 is whole."""
-    beside: tuple[Beside, ...] = ()
+    related: tuple[RelatedEvent, ...] = ()
     """Of the first hits: what belongs to them."""
 
 

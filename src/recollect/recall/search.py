@@ -30,14 +30,14 @@ from recollect.recall.abstention import (
     covered_by,
     typed,
 )
-from recollect.recall.answers import Beside, Hit, MatchLevel, SearchAnswer
+from recollect.recall.answers import Hit, MatchLevel, RelatedEvent, SearchAnswer
 from recollect.recall.copies import said_once
 from recollect.recall.coverage import NOT_INDEXED, NOTHING, left_out_parts, partly
 from recollect.recall.meaning import NOTHING_NEAR, Meaning
 from recollect.recall.passages import Passages
 from recollect.recall.picked import Picked, Verified, has_checks, is_open, sequence_pattern
 from recollect.recall.related import BESIDE_POOL, MAX_BESIDE, beside, parts_for, sure_ones
-from recollect.recall.rerank.contextual import Contextual, Meant, Near, Nearness
+from recollect.recall.rerank.contextual import Comparison, Contextual, Meant, PassageMatch
 from recollect.recall.rerank.order import MEANING, UNSURE_MEANING, TextStore, by_meaning, look_again
 from recollect.recall.snippets import snippet
 from recollect.store.entries import NOTE_SHARD
@@ -55,9 +55,9 @@ MIN_NEAR = 0.45
 """Similarity, of the static vectors, from which on an event without any of the words answers a search for words."""
 MIN_INSIDE_CHARS = 4
 """A shorter word is inside of too many others to mean any of them."""
-BESIDE_HITS = 5
+RELATED_HITS = 5
 """Hits that are shown together with what belongs to them."""
-BESIDE_CHARS = 150
+RELATED_CHARS = 150
 READ_HITS = 8
 """Hits that most readers come to: what is one of these is not said again beside another."""
 ASKED_CHARS = 90
@@ -76,7 +76,7 @@ class SearchStore(TextStore, Protocol):
         """Return the numbers of the sessions that the filter allows."""
         ...
 
-    def beside(self, keys: Sequence[int]) -> Mapping[int, Mapping[str, HitText]]:
+    def related(self, keys: Sequence[int]) -> Mapping[int, Mapping[str, HitText]]:
         """Return, by key, what belongs to an event in its turn, by label."""
         ...
 
@@ -232,7 +232,7 @@ class Searcher:
         if confidence < UNSURE_BELOW and not asked.is_beside:
             asked = asked._replace(notes=(_unsure_note(wanted), *asked.notes), is_unsure=True)
         texts: Mapping[int, HitText] = {}
-        compared = Nearness()
+        compared = Comparison()
         if asks:
             ranked, texts = look_again(ranked, wanted, keys, self._store)
             if self._contextual is not None and meant.vector is not None:
@@ -298,7 +298,7 @@ class Searcher:
         visible = _per_root((item.ranked for item in shown), found.sessions)
         masses = Masses(wanted.all_units)
         hits = tuple(self._hit(item, wanted, masses, found, in_session, visible) for item in shown)
-        hits = self._with_beside(hits, shown, wanted)
+        hits = self._with_related(hits, shown, wanted)
         total = max(found.certain + picked.passed - picked.hidden, len(hits))
         if picked.looked_at < found.unverified:
             left = found.unverified - picked.looked_at
@@ -373,27 +373,27 @@ class Searcher:
             passage=_passage(text.text or text.summary, Passages(wanted.all_units), found.near.get(candidate.key)),
         )
 
-    def _with_beside(self, hits: Sequence[Hit], shown: Sequence[Verified], wanted: Wanted) -> tuple[Hit, ...]:
+    def _with_related(self, hits: Sequence[Hit], shown: Sequence[Verified], wanted: Wanted) -> tuple[Hit, ...]:
         """Return the hits, the first of them with what belongs to them; what is a hit itself is not said again."""
-        first = [item.ranked.candidate.key for item in shown[:BESIDE_HITS]]
+        first = [item.ranked.candidate.key for item in shown[:RELATED_HITS]]
         said = {item.ranked.candidate.key for item in shown[:READ_HITS]}
-        beside = self._store.beside(first)
+        related = self._store.related(first)
         passages = Passages(wanted.all_units)
         told = []
         for hit, key in zip(hits, first, strict=False):
             parts = []
-            for label, text in beside.get(key, {}).items():
+            for label, text in related.get(key, {}).items():
                 place = (key >> SEQ_BITS << SEQ_BITS) | text.seq
                 if place not in said:
                     said.add(place)
-                    size = ASKED_CHARS if label == "asked" else BESIDE_CHARS
+                    size = ASKED_CHARS if label == "asked" else RELATED_CHARS
                     words = _passage(text.text or text.summary, passages, size=size, most=size)
-                    parts.append(Beside(label, text.seq, words))
-            told.append(msgspec.structs.replace(hit, beside=tuple(parts)))
+                    parts.append(RelatedEvent(label, text.seq, words))
+            told.append(msgspec.structs.replace(hit, related=tuple(parts)))
         return (*told, *hits[len(told) :])
 
 
-def _passage(text: str, passages: Passages, near: Near | None = None, *, size: int = 0, most: int = 0) -> str:
+def _passage(text: str, passages: Passages, near: PassageMatch | None = None, *, size: int = 0, most: int = 0) -> str:
     sizes = {"size": size, "most": most} if size else {}
     shown = passages.shown(text, near.passage if near is not None else None, **sizes)
     return f"{'…' if shown.start else ''}{text[shown.start : shown.end].strip()}{'…' if shown.end < len(text) else ''}"
@@ -423,7 +423,7 @@ class _Found(NamedTuple):
     confidence: float
     best: float
     texts: Mapping[int, HitText]
-    near: Mapping[int, Near]
+    near: Mapping[int, PassageMatch]
 
 
 _ONLY_LEARNED = "nothing found in what agents did; something was learned or noted of it"

@@ -180,9 +180,14 @@ class PassageStore:
             return None
         if self._db is None or file != self._file:
             self.close()
-            db = _connect(self._path)
+            try:
+                db = _connect(self._path)
+            except (apsw.NotADBError, apsw.CorruptError):  # made anew by the next run
+                return None
             try:
                 is_ours = db.pragma("user_version") == FORMAT and _meta(db, "model") == self._model
+            except (apsw.NotADBError, apsw.CorruptError):
+                is_ours = False
             except BaseException:
                 db.close()
                 raise

@@ -527,8 +527,8 @@ class Reader(Protocol):
     def texts(self, keys: Sequence[int]) -> dict[int, HitText]:
         """Return what search shows and verifies of events, by key; unknown keys are left out."""
 
-    def beside(self, keys: Sequence[int]) -> dict[int, dict[str, HitText]]:
-        """Return, by key, what belongs to an event in its turn, by label: see `recall.answers.Beside`."""
+    def related(self, keys: Sequence[int]) -> dict[int, dict[str, HitText]]:
+        """Return, by key, what belongs to an event in its turn, by label: see `recall.answers.RelatedEvent`."""
         ...
 
     def timeline(

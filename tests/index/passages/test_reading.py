@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from recollect.errors import EmbeddingUnavailable
+from recollect.index.passages import client
 from recollect.index.passages.client import FILE_NAME, PassageReader, is_at_work
 from recollect.index.passages.model import DIMENSIONS, ContextualModel, weights_path
 
@@ -55,7 +57,15 @@ def test_what_means_the_same_is_nearer_than_what_shares_its_words() -> None:
 @needs_model
 def test_any_text_has_a_vector_and_a_batch_changes_none() -> None:
     model = ContextualModel()
-    texts = ["", "?!", "設定ファイル", "x" * 100_000, "\ud800 half a pair".encode("utf-8", "replace").decode(), "short", "words " * 300]
+    texts = [
+        "",
+        "?!",
+        "設定ファイル",
+        "x" * 100_000,
+        "\ud800 half a pair",
+        "short",
+        "words " * 300,
+    ]
     together = model.embed(texts)
     assert np.isfinite(together).all()
     for text, row in zip(texts, together, strict=True):
@@ -109,6 +119,34 @@ def is_alive(pid: int) -> bool:
         return "Z" not in Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2][:3]
     except (ProcessLookupError, FileNotFoundError):
         return False
+
+
+@needs_model
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGSTOP")
+def test_a_process_that_was_stopped_holds_no_question(
+    reader: PassageReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader.embed(["a question"])
+    pid = pid_of(tmp_path / "vectors")
+    monkeypatch.setattr(client, "ANSWER_S", 0.2)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        with pytest.raises(EmbeddingUnavailable, match="answer"):
+            PassageReader(tmp_path / "vectors").embed(["a question"])
+        with pytest.raises(EmbeddingUnavailable, match="answer"):
+            reader.embed(["a question"])
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+@needs_model
+def test_a_caller_who_says_nothing_keeps_nobody_waiting(reader: PassageReader, tmp_path: Path) -> None:
+    reader.embed(["a question"])
+    port = json.loads((tmp_path / "vectors" / FILE_NAME).read_bytes())["port"]
+    with socket.create_connection(("127.0.0.1", port)):
+        other = PassageReader(tmp_path / "vectors", may_start=False)
+        assert other.embed(["a question"]).shape == (1, DIMENSIONS)
+        other.close()
 
 
 @needs_model

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from recollect.cli.render.figures import when
 from recollect.cli.render.notes import print_notes
 from recollect.cli.terminal import Plain, put, safe_line
-from recollect.memory import BESIDE_LABELS
+from recollect.memory import RELATED_LABELS
 from recollect.model.undone import UNDONE
 from recollect.units import count, duration, plural
 
@@ -65,11 +65,11 @@ def print_hit(
         _print_said(out, hit.snippet, marks)
     else:
         _print_said(out, " ".join(hit.passage.split()) or hit.snippet, marks)
-        for part in hit.beside:
+        for part in hit.related:
             put(
                 out,
                 "    ",
-                (f"{BESIDE_LABELS[part.label]} #{part.seq}: ", "dim"),
+                (f"{RELATED_LABELS[part.label]} #{part.seq}: ", "dim"),
                 safe_line(" ".join(part.text.split())),
             )
     out.print()

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
@@ -89,11 +90,21 @@ class PassageReader:
         return self._connection
 
     def _reach(self) -> Connection | None:
-        try:
+        """Return a connection to the process; None where there is none. Raises EmbeddingUnavailable where one is there
+        and does not answer."""
+        found: list[Connection] = []
+        # The handshake has no time limit of its own: a process that was stopped would hold the question for ever.
+        greeting = threading.Thread(target=self._greet, args=(found,), daemon=True)
+        greeting.start()
+        greeting.join(ANSWER_S)
+        if greeting.is_alive():
+            raise EmbeddingUnavailable("the process of the contextual model does not answer")
+        return found[0] if found else None
+
+    def _greet(self, found: list[Connection]) -> None:
+        with suppress(OSError, ValueError, KeyError, TypeError, AuthenticationError, EOFError):
             address = json.loads((self._folder / FILE_NAME).read_bytes())
-            return Client(("127.0.0.1", int(address["port"])), authkey=bytes.fromhex(address["key"]))
-        except (OSError, ValueError, KeyError, TypeError, AuthenticationError, EOFError):
-            return None
+            found.append(Client(("127.0.0.1", int(address["port"])), authkey=bytes.fromhex(address["key"])))
 
     def _start(self) -> Connection:
         if weights_path() is None:

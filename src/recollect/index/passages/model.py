@@ -73,7 +73,8 @@ class ContextualModel:
         import numpy as np
 
         found = np.zeros((len(texts), DIMENSIONS), np.float32)
-        encoded = [(one.ids, at) for at, one in enumerate(self._tokenizer.encode_batch(list(texts)))]
+        whole = [text.encode("utf-8", "replace").decode() for text in texts]  # half a surrogate pair is no text
+        encoded = [(one.ids, at) for at, one in enumerate(self._tokenizer.encode_batch(whole))]
         encoded.sort(key=lambda one: len(one[0]))  # texts of one length together: padding is work for nothing
         while encoded:
             many = max(1, _BATCH_TOKENS // len(encoded[-1][0]))

@@ -25,6 +25,7 @@ from recollect.index.passages.model import ContextualModel
 IDLE_S = 120.0
 """So long it waits for the next question; loading the model again takes half a second."""
 _LOOK_S = 2.0
+_ACCEPTING = 4
 
 
 class PassageServer:
@@ -45,7 +46,8 @@ class PassageServer:
             port: int = listener.address[1]
             address = {"port": port, "key": key.hex(), "pid": os.getpid()}
             write_file(self._path, json.dumps(address).encode(), durable=False)
-            threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+            for _ in range(_ACCEPTING):  # a caller that says nothing keeps one busy
+                threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
             while time.monotonic() - self._asked_at < self._idle_s and self._is_mine(address):
                 time.sleep(min(_LOOK_S, self._idle_s))
             with self._at_work:  # a question under way is answered

@@ -34,18 +34,18 @@ _CLASSES: dict[str, TextClass] = {
 }
 
 
-class Near(NamedTuple):
+class PassageMatch(NamedTuple):
     """How near an event is: the cosine of its best passage, and where that stands in its text."""
 
     cosine: float
     passage: Passage
 
 
-class Nearness(NamedTuple):
+class Comparison(NamedTuple):
     """near: by key, of the candidates that could be compared. unread: candidates that could not be, for want of a
     vector. notes: why the model could not be asked."""
 
-    near: Mapping[int, Near] = {}
+    near: Mapping[int, PassageMatch] = {}
     unread: int = 0
     notes: tuple[str, ...] = ()
 
@@ -81,16 +81,16 @@ class Contextual:
         except (IndexUnavailable, StoreError, OSError, ValueError) as error:
             return Meant(vector, notes=(f"{error}; `recollect embed` mends it",))
 
-    def compare(self, vector: Vectors, texts: Mapping[int, HitText]) -> Nearness:
+    def compare(self, vector: Vectors, texts: Mapping[int, HitText]) -> Comparison:
         """Return how near texts are to a question's vector. texts: by key of the event, best candidate first."""
         try:
             return self._compare(vector, texts)
         except EmbeddingUnavailable as error:
-            return Nearness(notes=(f"ranked by words and static vectors only: {error}",))
+            return Comparison(notes=(f"ranked by words and static vectors only: {error}",))
         except (IndexUnavailable, StoreError) as error:
-            return Nearness(notes=(f"ranked by words and static vectors only: {error}; `recollect embed` mends it",))
+            return Comparison(notes=(f"ranked by words and static vectors only: {error}; `recollect embed` mends it",))
 
-    def _compare(self, vector: Vectors, texts: Mapping[int, HitText]) -> Nearness:
+    def _compare(self, vector: Vectors, texts: Mapping[int, HitText]) -> Comparison:
         from recollect.index.passages.codes import cosines, encode
 
         store = self._open_store()
@@ -110,14 +110,16 @@ class Contextual:
             store.keep(new, made, [key for key in made if _CLASSES.get(texts[key].kind) == "talk"])
         order = list(codes)
         near = dict(zip(order, cosines(vector, [codes[one] for one in order]).tolist(), strict=True)) if order else {}
-        found: dict[int, Near] = {}
+        found: dict[int, PassageMatch] = {}
         for key, of_text in pieces.items():
             scored = [
-                Near(near[one], passage) for one, (passage, _) in zip(hashes[key], of_text, strict=True) if one in near
+                PassageMatch(near[one], passage)
+                for one, (passage, _) in zip(hashes[key], of_text, strict=True)
+                if one in near
             ]
             if scored:
                 found[key] = max(scored, key=lambda one: one.cosine)
-        return Nearness(found, sum(bool(of_text) for of_text in pieces.values()) - len(found))
+        return Comparison(found, sum(bool(of_text) for of_text in pieces.values()) - len(found))
 
 
 def _pieces(text: HitText) -> list[tuple[Passage, str]]:

@@ -14,7 +14,7 @@ from typing import Protocol
 from recollect.index.candidates import Wanted
 from recollect.index.ranking import WEIGHTS, Ranked
 from recollect.recall.passages import Passages
-from recollect.recall.rerank.contextual import Near
+from recollect.recall.rerank.contextual import PassageMatch
 from recollect.recall.rerank.narration import after_answers
 from recollect.store.keys import ENTRY_BASE
 from recollect.store.ports import SEQ_BITS, HitText, SessionKey
@@ -79,7 +79,7 @@ def look_again(
     return sorted(looked_at, key=lambda item: -item.score) + rest, texts
 
 
-def by_meaning(ranked: Sequence[Ranked], near: Mapping[int, Near], *, weight: float = MEANING) -> list[Ranked]:
+def by_meaning(ranked: Sequence[Ranked], near: Mapping[int, PassageMatch], *, weight: float = MEANING) -> list[Ranked]:
     """Return the ranked with the best in a new order: score and nearness in meaning count alike.
 
     near: of the LOOKED_AT best, and of others that may rise among them; these have the least score of the best. Both

@@ -41,10 +41,10 @@ from recollect.store.sqlite.entries.reader import (
     read_entry_texts,
 )
 from recollect.store.sqlite.readers import ledger, sessions
-from recollect.store.sqlite.readers.beside import read_beside
 from recollect.store.sqlite.readers.events import EventReader, why_missing
 from recollect.store.sqlite.readers.filters import find_sessions
 from recollect.store.sqlite.readers.pool import ReadPool
+from recollect.store.sqlite.readers.related import read_related
 from recollect.store.sqlite.readers.timeline import Window, read_timeline
 from recollect.store.sqlite.readers.usage import UsageQuestion, read_usage
 
@@ -149,11 +149,11 @@ class SqliteReader:
             reader = self._events()
             return {**reader.texts(reader.by_key(keys)), **read_entry_texts(self._pool.get(), keys)}
 
-    def beside(self, keys: Sequence[int]) -> dict[int, dict[str, HitText]]:
-        """Return what belongs to events in their turns, see `store.ports.Reader.beside`."""
+    def related(self, keys: Sequence[int]) -> dict[int, dict[str, HitText]]:
+        """Return what belongs to events in their turns, see `store.ports.Reader.related`."""
         with store_errors():
             reader = self._events()
-            places = {key: read_beside(reader, self._pool.get(), key) for key in keys if key >> SEQ_BITS < ENTRY_BASE}
+            places = {key: read_related(reader, self._pool.get(), key) for key in keys if key >> SEQ_BITS < ENTRY_BASE}
             texts = reader.texts(reader.by_key({place for found in places.values() for place in found.values()}))
             return {
                 key: {label: texts[place] for label, place in found.items() if place in texts}

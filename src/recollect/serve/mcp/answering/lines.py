@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from recollect.memory import BESIDE_LABELS, Cited, Conversation, Hit
+from recollect.memory import RELATED_LABELS, Cited, Conversation, Hit
 from recollect.model.events import Event
 from recollect.model.payloads import AssistantMessage, Compaction, UserMessage
 from recollect.model.sessions import Session
@@ -18,7 +18,7 @@ _TITLE_BYTES = 160
 _SNIPPET_BYTES = 330
 _PASSAGE_BYTES = 3000
 """Of a passage of 1,000 characters, whatever its script."""
-_BESIDE_BYTES = 500
+_RELATED_BYTES = 500
 _TALK_BYTES = 500
 _SUMMARY_BYTES = 240
 _UNDONE = f"{UNDONE} by a rewind"
@@ -49,8 +49,10 @@ def hit_line(hit: Hit, *, is_first: bool = True) -> str:
     repo = name(hit.repo) if is_first else ""
     how = "by meaning" if hit.match_level == "semantic" else ""
     head = (citation(hit.session_uid, hit.seq), when(hit.ts), repo, what, known, how, more)
-    beside = (f"\n{BESIDE_LABELS[part.label]} #{part.seq}: {passage(part.text, _BESIDE_BYTES)}" for part in hit.beside)
-    return f"{_joined(head)}\n{passage(hit.passage or hit.summary, _PASSAGE_BYTES)}{''.join(beside)}"
+    related = (
+        f"\n{RELATED_LABELS[part.label]} #{part.seq}: {passage(part.text, _RELATED_BYTES)}" for part in hit.related
+    )
+    return f"{_joined(head)}\n{passage(hit.passage or hit.summary, _PASSAGE_BYTES)}{''.join(related)}"
 
 
 def conversation_line(found: Conversation, session: Session | None) -> str:

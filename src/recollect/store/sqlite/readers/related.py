@@ -19,8 +19,8 @@ _PROMPTS_LOOKED_AT = 4
 """Messages before an event that may be a harness's and not a person's."""
 
 
-def read_beside(reader: EventReader, db: apsw.Connection, key: int) -> dict[str, int]:
-    """Return the keys of what belongs to an event in its turn, by label, see `recall.answers.Beside`."""
+def read_related(reader: EventReader, db: apsw.Connection, key: int) -> dict[str, int]:
+    """Return the keys of what belongs to an event in its turn, by label, see `recall.answers.RelatedEvent`."""
     rows = reader.by_key([key])
     if not rows:
         return {}

@@ -1,0 +1,134 @@
+"""Questions are answered with the contextual model, end to end, and without it where something is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from recollect import Memory
+from recollect.config import Config, EmbeddingConfig
+from recollect.erasure.reports import ForgetSelection
+from recollect.index.passages.client import FILE_NAME
+from recollect.index.passages.model import weights_path
+from recollect.testing.builders import ClaudeTranscript
+
+needs_model = pytest.mark.skipif(weights_path() is None, reason="the extra `models` is not installed")
+QUESTION = "how was the sluggish start cured?"
+ANSWER = "Booting takes two seconds now: the cache is filled in advance."
+
+
+def write(folder: Path) -> None:
+    one = ClaudeTranscript(folder, "slow", cwd="/w/shop")
+    one.user("The program needs half a minute until its window is there, please look into it")
+    one.assistant(ANSWER)
+    for number in range(30):
+        other = ClaudeTranscript(folder, f"other-{number}", cwd="/w/shop")
+        other.user(f"The start of chapter {number} was cured of its typos, how nice")
+        other.assistant(f"Chapter {number} reads well, how was the printing?")
+
+
+def opened(tmp_path: Path, **embedding: object) -> Memory:
+    config = Config(embedding=EmbeddingConfig(**embedding))  # type: ignore[arg-type]
+    env = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "claude")}
+    return Memory.open(tmp_path / "home", config=config, env=env)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A home with vectors of everything. The process that the questions start is ended after the test."""
+    monkeypatch.delenv("RECOLLECT_BACKGROUND")
+    write(tmp_path / "claude")
+    with opened(tmp_path) as memory:
+        memory.sync(agents=("claude",))
+        memory.embedding.run()
+    yield tmp_path
+    address = tmp_path / "home" / "index" / "vectors" / FILE_NAME
+    if address.exists():
+        os.kill(json.loads(address.read_bytes())["pid"], signal.SIGTERM)
+
+
+@needs_model
+def test_an_answer_in_other_words_is_found_among_words_by_accident(home: Path) -> None:
+    with opened(home, contextual=False) as memory:
+        without = [hit.passage for hit in memory.search(QUESTION, sync=False).hits]
+    with opened(home) as memory:
+        found = memory.search(QUESTION, sync=False)
+        assert found.notes == () or found.notes[0].startswith("no exact match")
+        place = [hit.passage for hit in found.hits].index(ANSWER)
+        assert place < (without.index(ANSWER) if ANSWER in without else len(without))
+        assert memory.search(QUESTION, sync=False).hits == found.hits
+
+
+@needs_model
+def test_passages_without_vectors_are_read_while_the_question_waits_and_kept(home: Path) -> None:
+    with opened(home, at_once=6) as memory:
+        memory.embedding.remove()
+        memory.search("how was the printing of chapter 7?", sync=False)
+        store = memory.embedding._open_passages()
+        assert store.counts()[1] == 6
+        store.close()
+
+
+@needs_model
+def test_forgetting_a_session_forgets_its_vectors_at_once(home: Path) -> None:
+    with opened(home) as memory:
+        uid = next(hit.session_uid for hit in memory.search("Booting takes two seconds", sync=False).hits)
+        store = memory.embedding._open_passages()
+        before = store.counts()
+        store.close()
+        memory.upkeep.forgetting.run(ForgetSelection(sessions=(uid,)))
+        after = store.counts()
+        store.close()
+        assert after[0] < before[0]
+        assert after[1] < before[1]
+        assert all(hit.session_uid != uid for hit in memory.search(QUESTION, sync=False).hits)
+
+
+@needs_model
+@pytest.mark.parametrize(
+    "question", ["?", "how? " * 25_000, "なぜキャッシュは?", "\ud800 how was it?", "how was \x00 the start?"]
+)
+def test_any_question_is_answered(home: Path, question: str) -> None:
+    with opened(home) as memory:
+        answer = memory.search(question, sync=False)
+        assert answer.hits or answer.notes
+
+
+def test_without_the_model_words_answer_and_the_answer_says_so(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("model", "client"):
+        monkeypatch.setattr(f"recollect.index.passages.{module}.weights_path", lambda: None)
+    with opened(home) as memory:
+        answer = memory.search(QUESTION, sync=False)
+        assert answer.hits
+        assert any("the contextual model is not installed" in note for note in answer.notes)
+
+
+@needs_model
+def test_damaged_vectors_of_passages_are_a_note_or_nothing_and_words_answer(home: Path) -> None:
+    vectors = home / "home" / "index" / "vectors"
+    for path in (*vectors.glob("passages.db"), *vectors.glob("talk-*")):
+        path.write_bytes(b"\x00" * 4096)
+    with opened(home) as memory:
+        assert memory.search(QUESTION, sync=False).hits
+        memory.embedding.run()
+        assert memory.embedding._open_passages().counts()[1] > 0
+
+
+def test_switched_off_it_costs_nothing_and_says_nothing(home: Path) -> None:
+    for options in ({"contextual": False}, {"model": "off"}):
+        with opened(home, **options) as memory:
+            assert memory.embedding.contextual() is None
+            assert not any("contextual" in note for note in memory.search(QUESTION, sync=False).notes)
+
+
+@needs_model
+def test_where_no_process_may_be_started_none_is(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECOLLECT_BACKGROUND", "0")
+    with opened(home) as memory:
+        assert memory.search(QUESTION, sync=False).hits
+    assert not (home / "home" / "index" / "vectors" / FILE_NAME).exists()

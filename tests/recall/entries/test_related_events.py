@@ -1,0 +1,64 @@
+"""A hit comes with what belongs to it: the call of a result, the result of a call, the prompt, the last reply."""
+
+from __future__ import annotations
+
+from recollect.memory import Hit, Memory
+from tests.ingest.conftest import World
+
+
+def hit_of(memory: Memory, query: str, kind: str) -> Hit:
+    return next(hit for hit in memory.search(query, sync=False).hits if hit.kind == kind)
+
+
+def told(hit: Hit) -> dict[str, str]:
+    return {part.label: part.text for part in hit.related}
+
+
+def test_a_call_has_its_result_its_prompt_and_the_reply_that_closed_the_turn(world: World) -> None:
+    session = world.claude("one")
+    session.user("Please find out which port the zebra listens on.")
+    session.tool("Bash", {"command": "zebractl status --long"}, "listening on port 8123")
+    session.assistant("The zebra listens on 8123.")
+    session.user("Thanks, and now something else entirely.")
+    session.assistant("Of course.")
+    world.memory.sync()
+    call = told(hit_of(world.memory, "zebractl status", "tool_call"))
+    assert call["asked"].startswith("Please find out which port")
+    assert "8123" in call["result"]
+    assert call["answer"] == "The zebra listens on 8123."
+    result = told(hit_of(world.memory, '"listening on port"', "tool_result"))
+    assert "zebractl" in result["call"]
+
+
+def test_a_prompt_has_the_last_reply_also_in_the_last_turn_of_a_session(world: World) -> None:
+    session = world.claude("one")
+    session.user("What is the weather in Bochum?")
+    session.assistant("I'll look.")
+    session.assistant("Sunny, 24 degrees.")
+    world.memory.sync()
+    hit = hit_of(world.memory, "weather Bochum", "user_message")
+    assert told(hit) == {"answer": "Sunny, 24 degrees."}
+    assert [part.seq for part in hit.related] == [max(e.seq for e in world.memory.events(hit.session_uid))]
+
+
+def test_what_is_a_hit_itself_is_not_told_again(world: World) -> None:
+    session = world.claude("one")
+    session.user("Why does the gizmo blink?")
+    session.assistant("The gizmo blinks because its battery is low.")
+    world.memory.sync()
+    hits = world.memory.search("gizmo", sync=False).hits
+    assert len(hits) == 2
+    assert all(hit.related == () for hit in hits)
+
+
+def test_a_long_text_is_shown_around_its_match_in_whole_sentences(world: World) -> None:
+    filler = "Nothing of interest happened on that day. " * 60
+    session = world.claude("one")
+    session.user("tell me")
+    session.assistant(f"{filler}The gizmo blinks because its battery is low. {filler}")
+    world.memory.sync()
+    passage = hit_of(world.memory, "gizmo battery", "assistant_message").passage
+    assert "The gizmo blinks because its battery is low." in passage
+    assert 300 < len(passage) < 700
+    assert passage.startswith("…Nothing")
+    assert passage.endswith("day.…")
