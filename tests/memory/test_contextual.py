@@ -81,7 +81,7 @@ def test_forgetting_a_session_forgets_its_vectors_at_once(home: Path) -> None:
         store = memory.embedding._open_passages()
         before = store.counts()
         store.close()
-        memory.upkeep.forgetting.run(ForgetSelection(sessions=(uid,)))
+        memory.upkeep.forgetting.run(ForgetSelection(session=uid))
         after = store.counts()
         store.close()
         assert after[0] < before[0]

@@ -38,7 +38,9 @@ def test_a_prompt_has_the_last_reply_also_in_the_last_turn_of_a_session(world: W
     world.memory.sync()
     hit = hit_of(world.memory, "weather Bochum", "user_message")
     assert told(hit) == {"answer": "Sunny, 24 degrees."}
-    assert [part.seq for part in hit.related] == [max(e.seq for e in world.memory.events(hit.session_uid))]
+    assert [part.seq for part in hit.related] == [
+        max(e.seq for e in world.memory.events(hit.session_uid) if e.kind == "assistant_message")
+    ]
 
 
 def test_what_is_a_hit_itself_is_not_told_again(world: World) -> None:
