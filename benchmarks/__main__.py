@@ -6,6 +6,7 @@ import sys
 
 from benchmarks import (
     adapters,
+    answers,
     context,
     hooks,
     ingest,
@@ -31,6 +32,7 @@ SCRIPTS = {
     "ingest": ingest.measure,
     "search": search.measure,
     "recall": recall.measure,
+    "answers": answers.measure,
     "locomo": locomo.measure,
     "context": context.measure,
     "tokens": tokens.measure,

@@ -28,7 +28,8 @@ from recollect.config import AgentConfig, Config, FormatConfig
 
 DEPTH = 50
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
-BARS = {"turn R@10": 0.73, "session hit@5": 0.93}
+BARS = {"turn R@10": 0.76, "session hit@5": 0.93}
+"""Of questions that are not confined to their conversation."""
 Search = Callable[[str, int], list[str]]
 """Takes a question of one conversation and a number of hits; returns the ids of turns, best first."""
 
@@ -164,6 +165,10 @@ def measure(at: Places, options: argparse.Namespace) -> list[Section]:
             for conversation in asked_of:
                 rows += ask(conversation, _confined(system.search, conversation["id"]))
             figures["systems"][system.name] = by_category(rows)
+        rows = []
+        for conversation in asked_of:
+            rows += ask(conversation, _anywhere(system.search, conversation["id"]))
+        figures["systems"][f"{system.name}, not confined"] = by_category(rows)
     best = list(figures["systems"].values())[-1]["all"]
     figures["verdict"] = {**{k: best[k] for k in BARS}, "met": all(best[k] >= bar for k, bar in BARS.items())}
     return [Section("locomo/dev", "Recall: turns of long conversations (LoCoMo)", figures, render(figures))]
@@ -179,6 +184,14 @@ def _confined(search: Callable[[str, int], Any], conversation: str) -> Search:
     ]
 
 
+def _anywhere(search: Callable[[str, int], Any], conversation: str) -> Search:
+    """Turns of other conversations have the same ids, and are wrong."""
+    return lambda question, limit: [
+        hit.event_id if hit.repo == conversation else f"elsewhere {hit.session_uid}:{hit.event_id}"
+        for hit in search(_plain(question), limit).hits
+    ]
+
+
 def _plain(question: str) -> str:
     """A question is prose: nothing of it is meant as syntax of the query language."""
     return re.sub(r"[\"*/+:]|(?<!\w)-", " ", question)
@@ -189,7 +202,8 @@ def render(figures: dict[str, Any]) -> str:
     names = [k for k in next(iter(figures["systems"].values()))["all"] if k != "n"]
     lines = [
         f"{next(iter(figures['systems'].values()))['all']['n']} questions with evidence; each is confined to its "
-        f"conversation, {DEPTH} results are asked for. R = share of the evidence among the first k.",
+        f"conversation but where that is said, {DEPTH} results are asked for. R = share of the evidence among the first "
+        "k.",
         "",
         f"| system | {' | '.join(names)} |",
         f"|---|{'--:|' * len(names)}",

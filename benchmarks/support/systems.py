@@ -12,6 +12,7 @@ from recollect.index.ranking import WEIGHTS, Weights
 from recollect.index.text_index import TextIndex
 from recollect.recall.answers import SearchAnswer
 from recollect.recall.meaning import Meaning
+from recollect.recall.rerank.contextual import Contextual
 from recollect.recall.search import Searcher
 
 TEXT_ONLY = replace(
@@ -28,24 +29,30 @@ class System(NamedTuple):
 
 
 def systems(memory: Memory) -> list[System]:
-    """Return text only, text with neighbours, and both together with vectors, which are made here."""
+    """Return text only, text with neighbours, both with static vectors, and all with the contextual model.
+
+    Vectors are made here. The last is left out where the model is not installed.
+    """
     report = memory.embedding.run()
     if report.covered < report.total:
         raise RuntimeError(f"vectors of {report.covered} of {report.total} events only: {report.notes}")
-    return [
+    meaning = Meaning(memory.embedding.index, memory.embedding.entries)
+    contextual = memory.embedding.contextual() if memory.embedding.has_contextual else None
+    found = [
         System("text", _searching(memory, TEXT_ONLY, meaning=None)),
         System("text + neighbours", _searching(memory, WEIGHTS, meaning=None)),
-        System(
-            "text + vectors",
-            _searching(memory, WEIGHTS, meaning=Meaning(memory.embedding.index, memory.embedding.entries)),
-        ),
+        System("text + vectors", _searching(memory, WEIGHTS, meaning=meaning)),
     ]
+    if contextual is not None:
+        found.append(System("contextual", _searching(memory, WEIGHTS, meaning=meaning, contextual=contextual)))
+    return found
 
 
-def _searching(memory: Memory, weights: Weights, *, meaning: Meaning | None) -> Callable[[str, int], SearchAnswer]:
-    searcher = Searcher(
-        TextIndex.open(memory.home / "index" / "text"), memory.reader(), meaning=meaning, weights=weights
-    )
+def _searching(
+    memory: Memory, weights: Weights, *, meaning: Meaning | None, contextual: Contextual | None = None
+) -> Callable[[str, int], SearchAnswer]:
+    index = TextIndex.open(memory.home / "index" / "text")
+    searcher = Searcher(index, memory.reader(), meaning=meaning, contextual=contextual, weights=weights)
 
     def search(query: str, limit: int) -> SearchAnswer:
         return searcher.search(query, limit=limit, now_us=time.time_ns() // 1000)

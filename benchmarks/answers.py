@@ -1,0 +1,181 @@
+"""Whether an agent is given the answer: does one default MCP search (4,096 bytes) hold the evidence?
+
+Every set of questions is asked of one memory of every agent's real transcripts, with the contextual model and without,
+beside the plain floor (SQLite FTS5 with snippets) of `answer_floor.py`, whose judge is used for all. The intervals are
+bootstrapped over the questions. Sets: `dev` and `study` lie beside the benchmark; `work` and `held` in `questions/`,
+written by people who had not seen search. `held` was opened once, when the work was done.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from benchmarks.recall import Judge, Question, floor_events, take_in
+from benchmarks.support import corpora
+from benchmarks.support.measuring import spread
+from benchmarks.support.places import Places, load_script, parser, places
+from benchmarks.support.results import Section, publish
+from recollect import Memory
+from recollect.config import Config, EmbeddingConfig
+from recollect.serve.mcp.answering.cursors import Cursors
+from recollect.serve.mcp.answering.desk import Desk
+from recollect.serve.mcp.answering.scopes import Caller
+
+BARS = {"answer": 0.75, "hit@1": 0.42, "hit@5": 0.65, "hit@10": 0.75}
+DEPTH = 20
+_DRAWS = 2000
+_QUESTIONS = Path(__file__).parent / "questions"
+
+
+class Asked(NamedTuple):
+    """What one question gave. rank: of the first evidence among the events; None where it was not found."""
+
+    type: str
+    has_answer: bool
+    rank: int | None
+    state: str
+    took_ms: float
+
+
+def sets_of(at: Places) -> dict[str, list[Question]]:
+    """Return the sets that are there, by name."""
+    found = {
+        "dev": at.shared / "bench" / "recall-dev.jsonl",
+        "study": at.shared / "bench" / "recall-study" / "questions.jsonl",
+        "work": _QUESTIONS / "work.jsonl",
+        "held": _QUESTIONS / "held.jsonl",
+    }
+    return {
+        name: [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+        for name, path in found.items()
+        if path.is_file()
+    }
+
+
+def ask(
+    memory: Memory, judge: Judge, questions: Sequence[Question], holds: Callable[[str, Question], bool]
+) -> list[Asked]:
+    """Ask every question once over MCP, and once for its events."""
+    desk = Desk(memory, Cursors(b"benchmark".ljust(32)), Caller())
+    asked = []
+    for question in questions:
+        text = desk.answer("search", {"query": question["question"]})
+        answer = memory.search(question["question"], limit=DEPTH, sync=False)
+        state = "nothing" if not answer.hits else "unsure" if answer.is_unsure else "known"
+        if question["type"] == "negative":
+            asked.append(Asked("negative", False, None, state, answer.took_ms))
+            continue
+        hits = [h for h in answer.hits if judge.session_of(h) != question.get("asking_session")]
+        rank = next((i for i, h in enumerate(hits, 1) if judge.is_evidence(h, question)), None)
+        asked.append(Asked(question["type"], holds(text, question), rank, state, answer.took_ms))
+    return asked
+
+
+def scores(asked: Sequence[Asked], floor: float) -> dict[str, Any]:
+    """Return the figures of one set."""
+    real = [a for a in asked if a.type != "negative"]
+    negative = [a for a in asked if a.type == "negative"]
+    low, high = interval([a.has_answer for a in real])
+    kinds = sorted({a.type for a in real})
+    return {
+        "n": len(real),
+        "floor": floor,
+        "answer": share(a.has_answer for a in real),
+        "low": low,
+        "high": high,
+        **{f"hit@{k}": share(a.rank is not None and a.rank <= k for a in real) for k in (1, 5, 10)},
+        "silenced": share(a.state == "nothing" for a in real),
+        "hedged": share(a.state == "unsure" for a in real),
+        "negatives": len(negative),
+        "known": share(a.state == "known" for a in negative),
+        "types": {k: (sum(a.has_answer for a in real if a.type == k), sum(a.type == k for a in real)) for k in kinds},
+    }
+
+
+def share(these: Any) -> float:
+    """Return how many are true, 0 to 1."""
+    values = list(these)
+    return round(sum(values) / max(1, len(values)), 4)
+
+
+def interval(values: Sequence[bool]) -> tuple[float, float]:
+    """Return the bounds that nine of ten draws of the same number of questions fall between."""
+    rng = random.Random(0)
+    means = sorted(share(rng.choices(values, k=len(values))) for _ in range(_DRAWS)) if values else [0.0]
+    return means[len(means) // 20], means[-len(means) // 20 - 1]
+
+
+def floor_of(judge: ModuleType, at: Places, questions: Sequence[Question]) -> float:
+    """Return the share that the plain floor answers."""
+    given = {row["id"]: row["text"] for row in judge.floor_answers(str(at.real_corpus), list(questions))}
+    return share(judge.holds(given[q["id"]], q) for q in questions if q["type"] != "negative")
+
+
+def measure(at: Places, options: argparse.Namespace) -> list[Section]:
+    """Ingest the transcripts, make all vectors, ask every set; returns one section."""
+    sys.path.insert(0, str(at.shared / "bench"))
+    judge = load_script(at.shared / "bench" / "answer_floor.py")
+    sets = sets_of(at)
+    corpus = corpora.real_of_every_agent(at)
+    figures: dict[str, Any] = {"sets": {}, "ms": {}}
+    with take_in(at, corpus, is_kept=getattr(options, "keep", False)) as memory:
+        print("answers: vectors", file=sys.stderr)
+        memory.embedding.run()
+        placed = Judge(memory, corpus, floor_events(load_script(at.shared / "bench" / "recall_floor.py"), at))
+        floors = {name: floor_of(judge, at, questions) for name, questions in sets.items()}
+        without = Config(embedding=EmbeddingConfig(contextual=False))
+        with Memory.open(memory.home, config=without) as words:
+            for system, asks in (("static vectors", words), ("contextual", memory)):
+                took: list[float] = []
+                for name, questions in sets.items():
+                    print(f"answers: {system}, {name}", file=sys.stderr)
+                    asked = ask(asks, placed, questions, judge.holds)
+                    took += [a.took_ms for a in asked]
+                    figures["sets"].setdefault(name, {})[system] = scores(asked, floors[name])
+                figures["ms"][system] = spread(took)
+    return [Section("answers", "Recall: what an agent is given", figures, render(figures))]
+
+
+def render(figures: dict[str, Any]) -> str:
+    """Return the figures as Markdown."""
+    lines = [
+        "answer: share of the answerable questions whose evidence stands in one default MCP answer of 4,096 bytes, and "
+        "between which bounds it lies in nine of ten draws. e: evidence among the first events. silenced, hedged: of "
+        "the answerable. known: negatives answered without a hedge.",
+        "",
+        "| set | system | n | floor | answer | 90 % | e@1 | e@5 | e@10 | silenced | hedged | negatives | known |",
+        "|---|---|--:|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for name, systems in figures["sets"].items():
+        for system, f in systems.items():
+            first = f"{f['floor']:.2f} | **{f['answer']:.2f}** | {f['low']:.2f}–{f['high']:.2f}"
+            cells = " | ".join(f"{f[k]:.2f}" for k in ("hit@1", "hit@5", "hit@10", "silenced", "hedged"))
+            lines.append(f"| {name} | {system} | {f['n']} | {first} | {cells} | {f['negatives']} | {f['known']:.2f} |")
+    lines += ["", "Answers by type, contextual:", "", "| set | " + "types |", "|---|---|"]
+    for name, systems in figures["sets"].items():
+        types = systems["contextual"]["types"]
+        lines.append(f"| {name} | {', '.join(f'{kind} {got}/{of}' for kind, (got, of) in types.items())} |")
+    for system, took in figures["ms"].items():
+        lines += ["", f"{system}: p50 {took['p50_ms']:.0f} ms, p95 {took['p95_ms']:.0f} ms a question."]
+    bars = ", ".join(f"{k} {bar:.2f}" for k, bar in BARS.items())
+    lines += ["", f"Bars, for questions nobody tuned on: {bars}; silenced .02, hedged .10, known .15."]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure and publish."""
+    made = parser(__doc__)
+    made.add_argument("--keep", action="store_true", help="use the memory of the last run, to compare settings quickly")
+    options = made.parse_args()
+    publish(measure(places(options), options), dry=options.dry)
+
+
+if __name__ == "__main__":
+    main()
