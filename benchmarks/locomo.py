@@ -202,8 +202,8 @@ def render(figures: dict[str, Any]) -> str:
     names = [k for k in next(iter(figures["systems"].values()))["all"] if k != "n"]
     lines = [
         f"{next(iter(figures['systems'].values()))['all']['n']} questions with evidence; each is confined to its "
-        f"conversation but where that is said, {DEPTH} results are asked for. R = share of the evidence among the first "
-        "k.",
+        f"conversation but where that is said, {DEPTH} results are asked for. R = share of the evidence among "
+        "the first k.",
         "",
         f"| system | {' | '.join(names)} |",
         f"|---|{'--:|' * len(names)}",
