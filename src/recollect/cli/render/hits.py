@@ -66,12 +66,8 @@ def print_hit(
     else:
         _print_said(out, " ".join(hit.passage.split()) or hit.snippet, marks)
         for part in hit.related:
-            put(
-                out,
-                "    ",
-                (f"{RELATED_LABELS[part.label]} #{part.seq}: ", "dim"),
-                safe_line(" ".join(part.text.split())),
-            )
+            said = safe_line(" ".join(part.text.split()))
+            _print_said(out, said, marks=None, label=f"{RELATED_LABELS[part.label]} #{part.seq}: ")
     out.print()
 
 
@@ -83,9 +79,9 @@ def _print_learned(out: Console | Plain, hit: Hit, *, marks: re.Pattern[str] | N
     _print_said(out, hit.snippet, marks)
 
 
-def _print_said(out: Console | Plain, said: str, marks: re.Pattern[str] | None) -> None:
+def _print_said(out: Console | Plain, said: str, marks: re.Pattern[str] | None, *, label: str = "") -> None:
     if isinstance(out, Plain):
-        put(out, "    ", safe_line(said))
+        put(out, "    ", (label, "dim"), safe_line(said))
         return
     from rich.text import Text
 
@@ -94,7 +90,7 @@ def _print_said(out: Console | Plain, said: str, marks: re.Pattern[str] | None) 
     text = Text(safe_line(said))
     if marks is not None:
         text.highlight_regex(marks, "bold")
-    print_block(out, text)
+    print_block(out, Text(label, "dim").append_text(text) if label else text)
 
 
 def matched_words(query: str) -> re.Pattern[str] | None:
