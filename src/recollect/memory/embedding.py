@@ -260,21 +260,27 @@ class EmbeddingFacet:
     ) -> None:  # fmt: skip
         from recollect.index.passages.build import PassageBuild
         from recollect.index.passages.model import ContextualModel
+        from recollect.index.vectors.embed import EmbedReport
         from recollect.store.passages import remove_passages
 
         if anew:
             remove_passages(self._home.vectors)
+        store = self._open_passages()
         if not self.passages_are_stale():
+            report.passages_total = store.counts()[1]
+            store.close()
             return
         started = time.perf_counter()
-        store = self._open_passages()
+        of_passages = EmbedReport("interrupted")
         try:
             report.state = "interrupted"
-            if PassageBuild(feed, store, ContextualModel(), report, should_stop=should_stop, progress=progress).run():
+            model = ContextualModel()
+            if PassageBuild(feed, store, model, of_passages, should_stop=should_stop, progress=progress).run():
                 report.state = "done"
         finally:
-            store.close()
+            report.passages, report.passages_total = of_passages.chunks, store.counts()[1]
             report.seconds += time.perf_counter() - started
+            store.close()
 
     def stop(self) -> None:
         """Ask a run under way in this process to end after the batch it is at."""

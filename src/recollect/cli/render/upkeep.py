@@ -203,6 +203,9 @@ def print_embedded(out: Console, report: EmbedReport) -> None:
         if report.entries_total:
             covered += f", {report.entries_covered:,} of {plural(report.entries_total, 'entry', 'entries')}"
         out.print(f"{covered} covered", soft_wrap=True)
+        if report.passages_total:
+            read = f"{plural(report.passages, 'passage')} read by the contextual model"
+            out.print(f"{read}, {report.passages_total:,} have its vectors", soft_wrap=True)
     if report.state == "interrupted":
         out.print("stopped; the next run goes on from here", soft_wrap=True)
     if report.state == "removed":

@@ -45,7 +45,8 @@ class EmbedReport(msgspec.Struct):
     state: done; interrupted (time or a signal; the next run goes on); busy (another process is at it);
     off (by configuration); removed (on request). events, entries (what was learned, noted and documented): looked at;
     chunks, chars: embedded, all in this run. covered, total: events that have vectors now, and that should;
-    entries_covered, entries_total: the same of entries.
+    entries_covered, entries_total: the same of entries. passages: that the contextual model read in this run;
+    passages_total: that have its vectors now.
     """
 
     state: EmbedState
@@ -59,6 +60,8 @@ class EmbedReport(msgspec.Struct):
     entries: int = 0
     entries_covered: int = 0
     entries_total: int = 0
+    passages: int = 0
+    passages_total: int = 0
     was_begun_anew: bool = False
     notes: list[str] = []
 
