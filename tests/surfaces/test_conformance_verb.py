@@ -274,7 +274,7 @@ def test_a_sync_that_takes_in_again_what_it_has_is_said(
     monkeypatch.setattr(Planner, "_looks_unchanged", lambda self, row, item: False)
     monkeypatch.setattr(Planner, "_changed", lambda self, row, item: self._new_revision(row, item))
     found = problems(MyAgentAdapter, fixtures("dialogue"), tmp_path / "work")
-    assert "a second sync took something in again" in found
+    assert "a second sync ingested something again" in found
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from recollect.index.candidates import POOL, CandidateSearch, Wanted
+from recollect.index.candidates import POOL, Candidate, CandidateSearch, Wanted
 from recollect.index.engine import DamagedShard
 from recollect.index.query.filters import Confinement
 from recollect.index.query.grammar import Clause, Names, Question, as_written, parse
@@ -41,6 +41,7 @@ from recollect.recall.rerank.contextual import Comparison, Contextual, Meant, Pa
 from recollect.recall.rerank.order import MEANING, UNSURE_MEANING, TextStore, by_meaning, look_again
 from recollect.recall.snippets import snippet
 from recollect.store.entries import NOTE_SHARD
+from recollect.store.keys import ENTRY_BASE
 from recollect.store.ports import SEQ_BITS, EventFilter, HitText, SessionKey
 
 FETCH_PER_HIT = 4
@@ -223,7 +224,7 @@ class Searcher:
             ranked, confidence = sure_ones(ranked, wanted, question.text)
         elif not asks:
             # Words are looked for as they stand: what has none of them must be very near in meaning.
-            ranked = [i for i in ranked if i.candidate.has or (i.candidate.similarity or 0.0) >= MIN_NEAR]
+            ranked = [i for i in ranked if i.candidate.has or _is_near(i.candidate)]
             confidence = _confidence(question, wanted, ranked, None)
         else:
             confidence = _confidence(question, wanted, ranked, _nearest(ranked))
@@ -530,6 +531,11 @@ def _confidence(question: Question, wanted: Wanted, ranked: Sequence[Ranked], si
         in_session[number] = in_session.get(number, 0) | item.candidate.has
     covered = covered_by(in_session.values(), wanted.all_units)
     return confidence_of(wanted.units, question.text, covered=covered, similarity=similarity)
+
+
+def _is_near(candidate: Candidate) -> bool:
+    """Documents and notes are few and about something: of events one is always near by accident."""
+    return candidate.session >= ENTRY_BASE or (candidate.similarity or 0.0) >= MIN_NEAR
 
 
 def _nearest(ranked: Sequence[Ranked]) -> float | None:

@@ -252,9 +252,9 @@ def test_a_span_that_ends_before_it_begins_is_refused_in_its_own_words(desk: Des
 @pytest.mark.parametrize(
     ("argv", "stages"),
     [
-        (("retro", *SPAN, "--out", "page.html"), ["taking in what changed", "looking back", "drawing plots"]),
-        (("stats", "sessions", *SPAN), ["taking in what changed", "looking back"]),
-        (("blame", "shop-api/src/app.py:1"), ["taking in what changed", "looking through recorded edits"]),
+        (("retro", *SPAN, "--out", "page.html"), ["ingesting what changed", "looking back", "drawing plots"]),
+        (("stats", "sessions", *SPAN), ["ingesting what changed", "looking back"]),
+        (("blame", "shop-api/src/app.py:1"), ["ingesting what changed", "looking through recorded edits"]),
     ],
 )
 def test_what_takes_long_says_on_a_terminal_what_it_is_at(desk: Desk, argv: tuple[str, ...], stages: list[str]) -> None:
