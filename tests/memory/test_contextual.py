@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -124,6 +125,43 @@ def test_switched_off_it_costs_nothing_and_says_nothing(home: Path) -> None:
         with opened(home, **options) as memory:
             assert memory.embedding.contextual() is None
             assert not any("contextual" in note for note in memory.search(QUESTION, sync=False).notes)
+
+
+@needs_model
+def test_a_deep_check_finds_the_vector_of_another_text(home: Path) -> None:
+    with opened(home) as memory:
+        (part,) = [part for part in memory.upkeep.verify_deep().deep if part.name == "vectors"]
+        assert part.ok
+        store = memory.embedding._open_passages()
+        key, _code = next(store.talk_codes())
+        store.add({store.hashes([key])[key][0]: b"\xf8" * 192}, {})
+        store.close()
+        (part,) = [part for part in memory.upkeep.verify_deep().deep if part.name == "vectors"]
+        assert [found.what for found in part.differences] == [f"event key {key}"]
+
+
+@needs_model
+def test_doctor_and_stats_say_how_much_the_model_has_read(home: Path) -> None:
+    def told() -> str:
+        with opened(home) as memory:
+            return next(check.detail for check in memory.upkeep.doctor().checks if check.name == "contextual model")
+
+    assert told() == "has read 31 of 31 sessions"
+    with opened(home) as memory:
+        vectors = memory.stats().vectors
+        assert vectors is not None
+        assert (vectors.sessions_read, vectors.sessions_total) == (31, 31)
+        memory.embedding.remove()
+    assert told().startswith("has read 0 of 31 sessions; the next sync goes on")
+
+
+@needs_model
+def test_a_process_that_cannot_start_says_why(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = [sys.executable, "-c", "raise SystemExit('the runtime wants a newer system')"]
+    monkeypatch.setattr("recollect.index.passages.client.own_command", lambda *_given, **_module: command)
+    with opened(home) as memory:
+        notes = memory.search(QUESTION, sync=False).notes
+    assert any(note.endswith("did not start: the runtime wants a newer system") for note in notes)
 
 
 @needs_model

@@ -133,19 +133,25 @@ class EmbeddingFacet:
 
         return PassageStore(self._home.vectors, model=IDENTITY, derivation_id=self._texts().derivation_id())
 
-    def passages_are_stale(self) -> bool:
-        """Return whether passages are to be read for the contextual model. Raises StoreError, IndexUnavailable."""
+    def passage_coverage(self) -> VectorCoverage | None:
+        """Return how many sessions the contextual model has read, of how many; None where it is switched off, not
+        installed, or nothing is stored. Raises StoreError, IndexUnavailable."""
         if not self.has_contextual or not has_database(self._home.folder):
-            return False
-        from recollect.index.passages.build import is_stale
+            return None
+        from recollect.index.passages.build import coverage_of
 
         with self._lock:
             feed = self._texts()
         store = self._open_passages()
         try:
-            return is_stale(feed, store)
+            return coverage_of(feed, store)
         finally:
             store.close()
+
+    def passages_are_stale(self) -> bool:
+        """Return whether passages are to be read for the contextual model. Raises as `passage_coverage`."""
+        coverage = self.passage_coverage()
+        return coverage is not None and coverage.is_stale
 
     def is_stale(self) -> bool:
         """Return whether vectors are to be made: missing, old or damaged ones, of events or of entries. Costs little
@@ -158,14 +164,16 @@ class EmbeddingFacet:
         if not self.is_on:
             return None
         size = self._home.vectors_bytes()
+        nothing = VectorCoverage(0, 0, False)
         try:
-            covered = self.coverage() or VectorCoverage(0, 0, False)
-            entries = self.entry_coverage() or VectorCoverage(0, 0, False)
+            covered, entries = self.coverage() or nothing, self.entry_coverage() or nothing
+            read = self.passage_coverage() or nothing
         except RecollectError as error:
             return VectorStats(self._config.model, 0, 0, size, str(error))
         return VectorStats(
             self._config.model, covered.covered, covered.total, size,
             entries_covered=entries.covered, entries_total=entries.total,
+            sessions_read=read.covered, sessions_total=read.total,
         )  # fmt: skip
 
     def run(

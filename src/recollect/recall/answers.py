@@ -148,6 +148,7 @@ class StorageStats(msgspec.Struct, frozen=True):
 class VectorStats(msgspec.Struct, frozen=True):
     """How much of what was said can be searched by meaning. model: the embedder. covered, total: events that have
     vectors, and that should; entries_covered, entries_total: the same of what was learned, noted and documented.
+    sessions_read, sessions_total: sessions that the contextual model has read, of how many; 0 where it is off.
     disk_bytes: of this and of earlier models. problem: why they cannot be used; "" if they can."""
 
     model: str
@@ -157,6 +158,8 @@ class VectorStats(msgspec.Struct, frozen=True):
     problem: str = ""
     entries_covered: int = 0
     entries_total: int = 0
+    sessions_read: int = 0
+    sessions_total: int = 0
 
 
 class Stats(msgspec.Struct, frozen=True):

@@ -37,7 +37,7 @@ from recollect.recall.meaning import NOTHING_NEAR, Meaning
 from recollect.recall.passages import Passages
 from recollect.recall.picked import Picked, Verified, has_checks, is_open, sequence_pattern
 from recollect.recall.related import BESIDE_POOL, MAX_BESIDE, beside, parts_for, sure_ones
-from recollect.recall.rerank.contextual import Comparison, Contextual, Meant, PassageMatch
+from recollect.recall.rerank.contextual import Comparison, Contextual, Meant, PassageMatch, unread_note
 from recollect.recall.rerank.order import MEANING, UNSURE_MEANING, TextStore, by_meaning, look_again
 from recollect.recall.snippets import snippet
 from recollect.store.entries import NOTE_SHARD
@@ -241,7 +241,8 @@ class Searcher:
                 texts = {**texts, **self._store.texts([key for key in meant.keys if key in there and key not in texts])}
                 compared = self._contextual.compare(meant.vector, texts)
                 ranked = by_meaning(ranked, compared.near, weight=UNSURE_MEANING if asked.is_unsure else MEANING)
-                asked = asked._replace(notes=(*asked.notes, *compared.notes))
+                unread = unread_note(compared.unread, compared.unread + len(compared.near))
+                asked = asked._replace(notes=(*asked.notes, *compared.notes, *unread))
         if not question.is_confined:
             ranked = seated(ranked, near.session)
         best = ranked[0].score

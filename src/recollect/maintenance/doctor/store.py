@@ -10,6 +10,7 @@ from recollect.archive.keys import load_keys
 from recollect.erasure.retention.clock_check import doubt
 from recollect.errors import IndexUnavailable, RecollectError, StoreError
 from recollect.index.engine import shard_names
+from recollect.index.passages.client import INSTALL_HINT
 from recollect.index.vectors.files import kept_models
 from recollect.ingest.completeness import behind, untold
 from recollect.ingest.damage import DOCTOR_BYTES, known_damage, look
@@ -54,6 +55,7 @@ def stored_checks(desk: Desk) -> Iterator[Check]:
     yield archive(desk, reader)
     yield index(desk, reader)
     yield meaning(desk)
+    yield contextual(desk)
     yield analyses(desk)
     yield parsers(desk, reader)
     yield detectors(desk)
@@ -168,6 +170,25 @@ def meaning(desk: Desk) -> Check:
     others = kept_models(desk.folder / "index" / "vectors") if not found.covered else ()
     made_by = f"; there are vectors of {', '.join(others)}" if others else ""
     return Check("vectors", "warn", covered + made_by, "run `recollect embed`")
+
+
+def contextual(desk: Desk) -> Check:
+    """Say how much the contextual model has read; without it, questions are ranked by words and static vectors."""
+    name, asked = "contextual model", desk.config.embedding
+    if not asked.contextual or asked.model != "builtin" or asked.api:
+        return Check(name, "ok", "switched off in the configuration")
+    try:
+        found = desk.asks.passages()
+    except RecollectError as error:
+        return Check(name, "warn", str(error), error.hint or "run `recollect embed`")
+    if found is None:
+        return Check(name, "ok", "not installed: questions are ranked by words and static vectors", INSTALL_HINT)
+    read = f"has read {found.covered:,} of {plural(found.total, 'session')}"
+    if not found.is_stale:
+        return Check(name, "ok", read)
+    if asked.in_background:
+        return Check(name, "ok", f"{read}; the next sync goes on in the background, or `recollect embed` does")
+    return Check(name, "warn", read, "run `recollect embed`")
 
 
 def parsers(desk: Desk, reader: Reader) -> Check:

@@ -79,6 +79,7 @@ def doctor(memory: OpenHome) -> DoctorReport:
     asks = Asks(
         vectors=memory.embedding.coverage,
         entry_vectors=memory.embedding.entry_coverage,
+        passages=memory.embedding.passage_coverage,
         distilled=memory.distilling.health,
         learning=lambda: learning_health(memory.learn, now_us()),
         daemon=lambda: daemon_seen(memory.home),

@@ -129,8 +129,8 @@ def _pieces(text: HitText) -> list[tuple[Passage, str]]:
     return [(piece, text.text[piece.start : piece.end].strip()) for piece in passages_of(of_class, text.text)]
 
 
-def unread_note(unread: int, compared: int) -> str:
-    """Say how many candidates were not compared; "" for none."""
+def unread_note(unread: int, of: int) -> tuple[str, ...]:
+    """Say how many candidates could not be compared for want of a vector; nothing for none."""
     if not unread:
-        return ""
-    return f"{plural(unread, 'candidate')} of {compared} not compared by meaning yet: `recollect embed` goes on with it"
+        return ()
+    return (f"{unread} of {plural(of, 'candidate')} not compared by meaning yet: `recollect embed` reads the rest",)
