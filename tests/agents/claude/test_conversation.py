@@ -6,7 +6,8 @@ import pytest
 
 from recollect.agents.claude.prompts import split_prompt
 from recollect.agents.claude.state import MAX_BACKUPS, MAX_BLOCKS, MAX_CALLS, MAX_TURNS
-from recollect.model.payloads import Rewind
+from recollect.model.payloads import AssistantMessage, Rewind, UserMessage
+from recollect.model.undone import step_of, undone
 from tests.agents.claude.transcripts import (
     AT_US,
     OTHER,
@@ -118,6 +119,26 @@ def test_an_edit_of_the_first_prompt_is_a_rewind_of_everything() -> None:
     told = Told([user("first", "u-1"), assistant(said("One.")), user("better", "u-2")])
     assert (told.one("rewind").to_event, told.one("rewind").turns_dropped) == ("", 1)
     assert told.kinds[-2:] == ["rewind", "user_message"]
+
+
+def test_going_back_into_a_branch_that_was_left_takes_it_up_again() -> None:
+    told = Told(
+        [
+            user("first", "u-1"),
+            assistant(said("One."), uuid="a-1", parentUuid="u-1"),
+            user("use redis", "u-2", "a-1"),
+            assistant(said("Redis it is."), uuid="a-2", parentUuid="u-2"),
+            user("use memcached", "u-3", "a-1"),
+            assistant(said("Memcached it is."), uuid="a-3", parentUuid="u-3"),
+            user("go on with redis", "u-4", "a-2"),
+            assistant(said("On with it."), uuid="a-4", parentUuid="u-4"),
+        ]
+    )
+    assert [(one.to_event, one.turns_dropped) for one in told.all("rewind")] == [("a-1", 1), ("a-2", None)]
+    steps = [step_of(draft.native_id or "", draft.payload, is_sidechain=False) for draft in told.drafts]
+    gone = [draft.payload for draft, is_gone in zip(told.drafts, undone(steps), strict=True) if is_gone]
+    left = [payload.text for payload in gone if isinstance(payload, UserMessage | AssistantMessage)]
+    assert left == ["use memcached", "Memcached it is."]
 
 
 def test_a_record_written_twice_is_no_rewind() -> None:

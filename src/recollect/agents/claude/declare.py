@@ -103,5 +103,5 @@ FACTS = AgentFacts(
     ),
     carries_text=False,
     hooks=HookFacts(shares_call_ids=True, subagent="{session}/agent-{agent}"),
-    parser_version=2,
+    parser_version=3,
 )

@@ -73,7 +73,8 @@ def _see_turn(reading: Reading) -> None:
     """Remember a human turn; give a rewind where it leaves the current branch.
 
     There is no record of a rewind: a new turn hangs on an older record that already has another turn below it; an edit
-    of the first prompt hangs on nothing, as the first one did. The rewind comes before the turn's own events and has a
+    of the first prompt hangs on nothing, as the first one did. One that hangs on the last record of a branch that was
+    left goes back into that branch. The rewind comes before the turn's own events and has a
     name of its own, so that their parts are the same in a fork that copied only one branch.
     Evidence: format notes: Claude Code, "rewind / branch".
     """
@@ -82,12 +83,19 @@ def _see_turn(reading: Reading) -> None:
         return
     turn = Turn(mark(parent), mark(child), reading.state.newest)
     earlier = next((i for i, t in enumerate(reading.turns) if t.parent == turn.parent), None)
-    if earlier is None:
-        reading.remember_turn(turn)
-    elif reading.turns[earlier].child != turn.child and parent[-MAX_NAME:] != reading.state.leaf:
-        dropped = len(reading.turns) - earlier
-        name = reading.add_rewind(Rewind(reading.turns[earlier].before or parent, dropped))
-        reading.remember_turn(Turn(turn.parent, turn.child, name), since=earlier)
+    is_next = parent[-MAX_NAME:] == reading.state.leaf
+    if earlier is not None:
+        if reading.turns[earlier].child == turn.child or is_next:
+            return
+        rewind, kept = Rewind(reading.turns[earlier].before or parent, len(reading.turns) - earlier), earlier
+    else:
+        left = next((one for one in reading.left if one.leaf == mark(parent[-MAX_NAME:])), None)
+        if left is None or is_next:
+            reading.remember_turn(turn)
+            return
+        rewind, kept = Rewind(left.newest), len(reading.turns)
+    reading.leave_branch()
+    reading.remember_turn(Turn(turn.parent, turn.child, reading.add_rewind(rewind)), since=kept)
 
 
 def _is_turn(reading: Reading) -> bool:

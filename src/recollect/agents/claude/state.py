@@ -25,6 +25,8 @@ MAX_BACKUPS = 256
 """File backups remembered; snapshot records list all tracked files again and again."""
 MAX_CALLS = 32
 """Tool calls without a result that are remembered, so that a result can name its tool."""
+MAX_LEFT = 8
+"""Branches that a rewind left, and that the person may go back to."""
 MAX_NAME = 200
 """Ids longer than this are no ids of the agent and are not remembered."""
 
@@ -53,6 +55,13 @@ class Turn(msgspec.Struct, frozen=True, gc=False, array_like=True):
     parent: bytes
     child: bytes
     before: str = ""
+
+
+class Branch(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A branch that a rewind left: the mark of its last record's id, and the name of its newest event."""
+
+    leaf: bytes
+    newest: str
 
 
 class Call(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -93,6 +102,7 @@ class ClaudeState(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     output: Output = Output()
     prompt_session: str = ""
     newest: str = ""
+    left: tuple[Branch, ...] = ()
 
 
 def mark(value: str) -> bytes:
@@ -109,7 +119,7 @@ class Reading:
 
     __slots__ = (
         "backups", "blocks", "branch", "calls", "cwd", "defects", "drift", "events", "index", "is_sidechain",
-        "is_started", "last_ts", "native_id", "output", "parent_id", "prompt_session", "record", "reply_id", "state",
+        "is_started", "last_ts", "left", "native_id", "output", "parent_id", "prompt_session", "record", "reply_id", "state",
         "ts", "ts_quality", "turns",
     )  # fmt: skip
 
@@ -124,6 +134,7 @@ class Reading:
         self.branch = state.branch
         self.is_started = state.is_started
         self.turns = state.turns
+        self.left = state.left
         self.reply_id = state.reply_id
         self.blocks = state.blocks
         self.backups = state.backups
@@ -289,6 +300,11 @@ class Reading:
         """Add a human turn to the current branch, which goes on after its first `since` turns."""
         self.turns = (*self.turns[:since], turn)[-MAX_TURNS:]
 
+    def leave_branch(self) -> None:
+        """Remember where the branch that a rewind leaves had come to: the person may go back there."""
+        if self.state.leaf and self.state.newest:
+            self.left = (*self.left, Branch(mark(self.state.leaf), self.state.newest))[-MAX_LEFT:]
+
     def finish(self) -> Parsed[ClaudeState]:
         """Return everything this record gave and the state after it."""
         before = self.state
@@ -310,6 +326,7 @@ class Reading:
             self.output,
             self.prompt_session,
             _name_of(self.events[-1]) if self.events else before.newest,
+            self.left,
         )
         return Parsed(after, tuple(self.events), tuple(self.defects), tuple(self.drift))
 
