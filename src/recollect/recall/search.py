@@ -61,6 +61,8 @@ RELATED_HITS = 5
 RELATED_CHARS = 150
 READ_HITS = 8
 """Hits that most readers come to: what is one of these is not said again beside another."""
+ROUND = 12
+"""Hits of one session before the other sessions have their turn: a page of 4 KB shows eight."""
 ASKED_CHARS = 90
 """Of the prompt that a hit serves: it tells what the work was about and seldom answers."""
 _MIN_BATCH = 8
@@ -244,7 +246,7 @@ class Searcher:
                 unread = unread_note(compared.unread, compared.unread + len(compared.near))
                 asked = asked._replace(notes=(*asked.notes, *compared.notes, *unread))
         if not question.is_confined:
-            ranked = seated(ranked, near.session)
+            ranked = _in_rounds(seated(ranked, near.session), keys)
         best = ranked[0].score
         found = _Found(keys, searched.certain, searched.unverified, asked, confidence, best, texts, compared.near)
         return self._assemble(question, wanted, ranked, found)
@@ -514,6 +516,18 @@ def _per_root(ranked: Iterable[Ranked], sessions: Mapping[int, SessionKey]) -> d
         root = sessions[item.candidate.session].root_uid
         counts[root] = counts.get(root, 0) + 1
     return counts
+
+
+def _in_rounds(ranked: Iterable[Ranked], sessions: Mapping[int, SessionKey]) -> list[Ranked]:
+    """Return the ranked so that a session gives at most `ROUND` of them before every other has given as many: a session
+    of a hundred thousand events has all words of every question."""
+    counts: dict[str, int] = {}
+    rounds: dict[int, list[Ranked]] = {}
+    for item in ranked:
+        root = sessions[item.candidate.session].root_uid
+        rounds.setdefault(counts.get(root, 0) // ROUND, []).append(item)
+        counts[root] = counts.get(root, 0) + 1
+    return [item for _, of_round in sorted(rounds.items()) for item in of_round]
 
 
 def _living_first(shown: Sequence[Verified]) -> list[Verified]:
