@@ -119,8 +119,8 @@ class Reading:
 
     __slots__ = (
         "backups", "blocks", "branch", "calls", "cwd", "defects", "drift", "events", "index", "is_sidechain",
-        "is_started", "last_ts", "left", "native_id", "output", "parent_id", "prompt_session", "record", "reply_id", "state",
-        "ts", "ts_quality", "turns",
+        "is_started", "last_ts", "left", "native_id", "output", "parent_id", "prompt_session", "record", "reply_id",
+        "state", "ts", "ts_quality", "turns",
     )  # fmt: skip
 
     def __init__(self, record: dict[str, Any], index: int, state: ClaudeState) -> None:

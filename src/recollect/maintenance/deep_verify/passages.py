@@ -1,4 +1,4 @@
-"""The vectors of the contextual model against the store: of the sessions that it has read, whether every passage has the
+"""The vectors of the contextual model against the store: whether every passage of the sessions that it has read has the
 vector of what it says now."""
 
 from __future__ import annotations

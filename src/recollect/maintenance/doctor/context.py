@@ -39,8 +39,8 @@ class Asks:
 
     def __init__(
         self, *, vectors: Callable[[], VectorCoverage | None], entry_vectors: Callable[[], VectorCoverage | None],
-        passages: Callable[[], VectorCoverage | None], distilled: Callable[[], DistillHealth], learning: Callable[[], LearningHealth],
-        daemon: Callable[[], DaemonSeen],
+        passages: Callable[[], VectorCoverage | None], distilled: Callable[[], DistillHealth],
+        learning: Callable[[], LearningHealth], daemon: Callable[[], DaemonSeen],
     ) -> None:  # fmt: skip
         """vectors, entry_vectors: of events and of entries. passages: sessions that the contextual model has read."""
         self.vectors = vectors
