@@ -126,6 +126,24 @@ def test_an_undone_commit_is_a_rewind() -> None:
     assert payloads(Rewind, f"{HEADER}#### /undo  \n> No commits to undo.  \n") == []
 
 
+def test_undo_goes_back_before_the_turns_whose_commits_are_all_removed() -> None:
+    def turn(prompt: str, *commits: str) -> str:
+        return f"#### {prompt}  \n\nDone.\n\n" + "".join(f"> Commit {one} feat: x  \n" for one in commits)
+
+    def undo(commit: str) -> str:
+        return f"\n#### /undo  \n> Removed: {commit} feat: x  \n> HEAD is: 0000000 y  \n\n"
+
+    def rewinds(*parts: str) -> list[Rewind]:
+        return payloads(Rewind, HEADER + "".join(parts))
+
+    one, two = turn("Use redis.", "1a2b3c4"), turn("Use memcached.", "2b3c4d5", "3c4d5e6")
+    assert rewinds(one, two, undo("3c4d5e6")) == [Rewind()]
+    assert rewinds(one, two, undo("3c4d5e6"), undo("2b3c4d5")) == [Rewind(), Rewind("commit/1")]
+    all_gone = rewinds(one, two, undo("3c4d5e6"), undo("2b3c4d5"), undo("1a2b3c4"))
+    assert all_gone[-1] == Rewind("start")
+    assert rewinds(one, turn("Why?"), undo("1a2b3c4")) == [Rewind()]
+
+
 def test_version_model_and_folder_stand_before_the_first_prompt() -> None:
     (start,) = payloads(SessionStart, f"{HEADER}{PREAMBLE}> Cur working dir: /w/demo  \n#### Go.  \n")
     assert (start.tool_version, start.model, start.cwd) == ("0.86.0", "sonnet", "/w/demo")

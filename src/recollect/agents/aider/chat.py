@@ -8,7 +8,7 @@ Evidence: format notes: Aider; recorded chats.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from recollect.agents.aider.grammar import Block, Chat, blocks_of
 from recollect.agents.kit.naming import content_sha256
@@ -41,6 +41,7 @@ _COUNT = re.compile(r"([\d.,]+)(k?) (sent|cache write|cache hit|cached|received)
 _COST = re.compile(r"Cost: \$([\d.]+) (?:message|request|send)\b")
 _INTERRUPTED = re.compile(r"\^C (?:KeyboardInterrupt|again to exit)")
 _UNDONE = re.compile(r"^(?:Removed: [0-9a-f]{7,40}|Undid |Reverted )", re.MULTILINE)
+_REMOVED = re.compile(r"^Removed: ([0-9a-f]{7,40})", re.MULTILINE)
 _RUN = re.compile(r"(?:/(run|test|git|lint)\b|(!))")
 _REFLECTED = ("# Fix any errors below, if possible.", "The LLM did not conform to the edit format")
 _THOUGHT = re.compile(
@@ -49,6 +50,13 @@ _THOUGHT = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _MAX_DIGITS = 18
+
+
+class _Turn(NamedTuple):
+    """A human turn: the event before its prompt, and the commits that its edits became."""
+
+    before: str
+    commits: set[str]
 
 
 class Teller:
@@ -61,6 +69,9 @@ class Teller:
         self._model = ""
         self._cwd = ""
         self._command = ""
+        self._newest = ""
+        self._turns: list[_Turn] = []
+        self._removed: set[str] = set()
 
     def tell(self, chat: Chat, blocks: list[Block]) -> None:
         """Give every event of the chat."""
@@ -81,6 +92,7 @@ class Teller:
 
     def _add(self, payload: Payload, name: str, role: Any = "system") -> None:
         self._reading.add(payload, role, native_id=name, session=self._session)
+        self._newest = name
 
     def _named(self, kind: str) -> str:
         number = self._counts[kind] = self._counts.get(kind, 0) + 1
@@ -104,6 +116,8 @@ class Teller:
             origin = "injected"
         elif prompt.startswith(("/", "!")):
             origin = "command"
+        if origin == "human":
+            self._turns.append(_Turn(self._newest, set()))
         self._add(UserMessage(prompt, origin), self._named("user"), "user")
 
     def _said(self, body: str) -> None:
@@ -125,11 +139,20 @@ class Teller:
         else:
             self._add(Lifecycle("notice", text=body), name)
         if self._command == "/undo" and _UNDONE.search(body):
-            self._add(Rewind(), self._named("rewind"))
+            self._removed.update(_REMOVED.findall(body))
+            self._add(self._undone(), self._named("rewind"))
         if self._command not in ("run", "test", "git", "lint"):
             self._changes(body)
         for line in body.split("\n"):
             self._line(line)
+
+    def _undone(self) -> Rewind:
+        """Return where `/undo` goes back to: before the last turns of which every commit is removed. A turn without
+        commits was a talk, and what stands before it is not told as undone."""
+        kept = ""
+        while self._turns and self._turns[-1].commits and self._turns[-1].commits <= self._removed:
+            kept = self._turns.pop().before
+        return Rewind(kept)
 
     def _changes(self, body: str) -> None:
         """Give a change of model or folder that a notice tells."""
@@ -148,6 +171,8 @@ class Teller:
             is_new = applied[1].startswith("Creating")
             self._add(FileEdit(applied[2].strip(), "create" if is_new else "modify"), self._named("edit"), "tool")
         elif commit:
+            if self._turns and not self._command:
+                self._turns[-1].commits.add(commit[1])
             self._add(Lifecycle("commit", text=commit[2], detail={"commit": commit[1]}), self._named("commit"))
         elif tokens:
             self._usage(tokens[1])

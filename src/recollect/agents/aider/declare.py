@@ -46,5 +46,5 @@ FACTS = AgentFacts(
         evidence="format notes: Aider; 1,129 recorded chats of 2024 to 2025",
     ),
     is_per_repository=True,
-    parser_version=1,
+    parser_version=2,
 )
