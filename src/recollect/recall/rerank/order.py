@@ -34,7 +34,7 @@ CLOSING = 0.08
 LATER_SESSION = 0.05
 """Taken off for each factor of e in the place of the session among those found."""
 
-MEANING = 1.0
+MEANING = 0.5
 """What being near in meaning counts against the score, both standardised (docs/recall-tuning.md, fifth round)."""
 UNSURE_MEANING = 2.0
 """The same where no session has the words of the question: what scores there are come of accidents."""
@@ -80,7 +80,7 @@ def look_again(
 
 
 def by_meaning(ranked: Sequence[Ranked], near: Mapping[int, PassageMatch], *, weight: float = MEANING) -> list[Ranked]:
-    """Return the ranked with the best in a new order: score and nearness in meaning count alike.
+    """Return the ranked with the best in a new order: by score and nearness in meaning.
 
     near: of the LOOKED_AT best, and of others that may rise among them; these have the least score of the best. Both
     are standardised, and nearness counts `weight` times. One that could not be compared counts as the mean. The scores
