@@ -210,13 +210,14 @@ def seated(ranked: list[Ranked], session: int | None) -> list[Ranked]:
     return [*ranked[:SEAT], item, *ranked[SEAT:at], *ranked[at + 1 :]]
 
 
-def _place(item: Ranked, sessions: Mapping[int, SessionKey]) -> tuple[float, bool, int, str, int]:
+def _place(item: Ranked, sessions: Mapping[int, SessionKey]) -> tuple[float, bool, int, bool, str, int]:
     candidate = item.candidate
     ts = candidate.ts
     # Scores are sums over neighbours in any order: what differs in the tenth digit only is equal.
     session = sessions.get(candidate.session)
     uid = session.session_uid if session is not None else ""
-    return (-round(item.score, 9), ts is None, -(ts or 0), uid, candidate.key & _SEQ_MASK)
+    is_fork = session is not None and session.origin_uid != ""  # what it repeats comes after the original
+    return (-round(item.score, 9), ts is None, -(ts or 0), is_fork, uid, candidate.key & _SEQ_MASK)
 
 
 def _score(

@@ -71,7 +71,8 @@ class Hit(msgspec.Struct, frozen=True):
 class SearchAnswer(msgspec.Struct, frozen=True):
     """The hits and how they were found.
 
-    total: events that match (capped counts are said in notes). left_out: matching events not shown, for
+    total: events that match (capped counts are said in notes); by_meaning: those of them that share no word with the
+    query. left_out: matching events not shown, for
     whatever reason. abstained: nothing stored is about this; `hits` is empty and notes say why. is_unsure: the hits
     are the closest, and probably none of them answers; a note says so.
     """
@@ -88,6 +89,7 @@ class SearchAnswer(msgspec.Struct, frozen=True):
     """At most three learnings, facts, diary entries and actions that are surely about the query, apart from the hits;
     none where the query names a kind."""
     is_unsure: bool = False
+    by_meaning: int = 0
 
 
 class SessionPage(msgspec.Struct, frozen=True):

@@ -33,6 +33,8 @@ class Picked:
         """Unverified events compared with their text; `passed` of them match."""
         self.passed = 0
         self.hidden = 0
+        self._sessions: list[SessionKey] = []
+        """Of what is shown."""
         self._seen: dict[object, int] = {}
         """Where something is shown, by what makes another event the same."""
         self._misses = 0
@@ -59,11 +61,15 @@ class Picked:
         same = sameness(text, session)
         place = next((self._seen[mark] for mark in same if mark in self._seen), None)
         if place is not None:
-            if self.shown[place].text.is_undone and not text.is_undone:
-                self.shown[place] = Verified(item, text)
+            shown = self.shown[place].text
+            is_original = self._sessions[place].origin_uid != "" and session.origin_uid == ""
+            if (shown.is_undone, is_original) > (text.is_undone, False):
+                self.shown[place] = Verified(item._replace(score=self.shown[place].ranked.score), text)
+                self._sessions[place] = session
         elif self.has_room:
             self._seen |= dict.fromkeys(same, len(self.shown))
             self.shown.append(Verified(item, text))
+            self._sessions.append(session)
 
 
 def strict(wanted: Wanted) -> tuple[Unit, ...]:

@@ -303,7 +303,8 @@ class Searcher:
         masses = Masses(wanted.all_units)
         hits = tuple(self._hit(item, wanted, masses, found, in_session, visible) for item in shown)
         hits = self._with_related(hits, shown, wanted)
-        total = max(found.certain + picked.passed - picked.hidden, len(hits))
+        by_meaning = sum(item.candidate.similarity is not None and not item.candidate.has for item in ranked)
+        total = max(found.certain + picked.passed - picked.hidden + by_meaning, len(hits))
         if picked.looked_at < found.unverified:
             left = found.unverified - picked.looked_at
             notes.append(
@@ -315,6 +316,7 @@ class Searcher:
             query=question.text,
             hits=hits,
             total=total,
+            by_meaning=by_meaning,
             match_level=_best_level(hits),
             left_out=total - len(hits),
             notes=tuple(dict.fromkeys(notes)),

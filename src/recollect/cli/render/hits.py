@@ -115,4 +115,5 @@ def footer(answer: SearchAnswer) -> str:
     if not answer.total:
         return duration(answer.took_ms / 1000)
     what = "hit" if any(hit.kind == "document" for hit in answer.hits) else "event"
-    return f"{count(shown)} of {plural(answer.total, what)}{how} · {duration(answer.took_ms / 1000)}"
+    meant = f" ({answer.by_meaning:,} by meaning alone)" if answer.by_meaning else ""
+    return f"{count(shown)} of {plural(answer.total, what)}{meant}{how} · {duration(answer.took_ms / 1000)}"

@@ -95,9 +95,8 @@ class Desk:
         if not lines:
             return self._nothing(asked, confines, found, learned)
         where = f" in {confines.words}" if confines.words else ""
-        heading = (
-            f"{plural(found.total, 'event matches', 'events match')} ({found.match_level}){where}{_from(start.offset)}."
-        )
+        how = f"{found.match_level}, {found.by_meaning:,} by meaning alone" if found.by_meaning else found.match_level
+        heading = f"{plural(found.total, 'event matches', 'events match')} ({how}){where}{_from(start.offset)}."
         is_end = len(cites) == MAX_HITS and start.offset + len(shown) == MAX_HITS
         capped = f"only the best {MAX_HITS} are shown: use more telling words" if is_end else ""
         # Hits that are only near in meaning must not hide that the words stand elsewhere.
