@@ -3,7 +3,8 @@
 Every set of questions is asked of one memory of every agent's real transcripts, with the contextual model and without,
 beside the plain floor (SQLite FTS5 with snippets) of `answer_floor.py`, whose judge is used for all. The intervals are
 bootstrapped over the questions. Sets: `dev` and `study` lie beside the benchmark; `work` and `held` in `questions/`,
-written by people who had not seen search. `held` was opened once, when the work was done.
+written by people who had not seen search. `held` was opened when the work was done (docs/recall-tuning.md tells what was
+changed after that).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import argparse
 import json
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -45,7 +46,9 @@ class Asked(NamedTuple):
 
 
 def sets_of(at: Places) -> dict[str, list[Question]]:
-    """Return the sets that are there, by name."""
+    """Return the sets that are there, by name. Questions about transcripts that aren't real are left out: neither the
+    memory nor the floor has them."""
+    real = set(corpora.real_paths(at, only_real=True, folders=()))
     found = {
         "dev": at.shared / "bench" / "recall-dev.jsonl",
         "study": at.shared / "bench" / "recall-study" / "questions.jsonl",
@@ -53,7 +56,11 @@ def sets_of(at: Places) -> dict[str, list[Question]]:
         "held": _QUESTIONS / "held.jsonl",
     }
     return {
-        name: [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+        name: [
+            question
+            for line in path.read_text("utf-8").splitlines()
+            if line.strip() and is_within(real, question := json.loads(line))
+        ]
         for name, path in found.items()
         if path.is_file()
     }
@@ -97,6 +104,12 @@ def scores(asked: Sequence[Asked], floor: float) -> dict[str, Any]:
         "known": share(a.state == "known" for a in negative),
         "types": {k: (sum(a.has_answer for a in real if a.type == k), sum(a.type == k for a in real)) for k in kinds},
     }
+
+
+def is_within(files: Collection[str], question: Question) -> bool:
+    """Return whether one of the files holds evidence of a question; a negative one has none."""
+    named = [one["file"] for one in question["evidence"] if "file" in one]
+    return not named or any(file in files for file in named)
 
 
 def share(these: Any) -> float:
