@@ -266,6 +266,39 @@ def test_exported_events_are_the_events_that_show_gives(uid: str, recollect: Rec
     assert [json.loads(line) for line in lines] == shown
 
 
+def test_sessions_are_exported_by_name_or_by_choice(filled: Path, tmp_path: Path, recollect: Recollect) -> None:
+    listed = recollect("sessions", "--limit", "1000", "--json").data["sessions"]
+    repo = next(session["repo"] for session in listed if session["repo"])
+    wanted = {session["session_uid"] for session in listed if repo.lower() in session["repo"].lower()}
+    by_repo = recollect("export", "--repo", repo, "--out", str(tmp_path / "a"), "--json").data["files"]
+    assert {file["session_uid"] for file in by_repo} == wanted
+    two = [session["session_uid"] for session in listed[:2]]
+    by_name = recollect("export", *two, two[0], "--format", "markdown", "--out", str(tmp_path / "b"), "--json").data
+    assert [file["session_uid"] for file in by_name["files"]] == two
+    assert len(list((tmp_path / "b").iterdir())) == 2
+    streamed = recollect("export", *two, "--out", "-").out.splitlines()
+    assert list(dict.fromkeys(json.loads(line)["session_uid"] for line in streamed)) == two
+    none = recollect("export", "--before", "2001-01-01", "--out", str(tmp_path / "c"))
+    assert (none.code, none.err) == (1, "no session matches\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "no session named"),
+        (("{uid}", "--repo", "x"), "named or chosen, not both"),
+        (("--after", "2001-01-01", "--revision", "1", "--raw", "--out", "x"), "--revision is of one session"),
+        (("--after", "2001-01-01", "--format", "prov", "--out", "-"), "prov of several sessions is no one stream"),
+    ],
+)
+def test_a_choice_that_cannot_be_exported_is_refused(
+    words: tuple[str, ...], said: str, uid: str, recollect: Recollect
+) -> None:
+    done = recollect("export", *(word.format(uid=uid) for word in words))
+    assert done.code == 2
+    assert said in done.err
+
+
 @pytest.mark.parametrize(
     "more", [("--raw", "--format", "markdown"), ("--revision", "9"), ("--out", "-", "--json"), ("--revision", "0")]
 )

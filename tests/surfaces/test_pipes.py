@@ -227,6 +227,16 @@ def test_a_sink_that_names_nothing_is_a_wrong_call(transcript: ClaudeTranscript)
     assert b"ndjson:FILE" in done.stderr
 
 
+def test_what_a_session_meant_is_not_exported_before_it_is_analysed(transcript: ClaudeTranscript) -> None:
+    home_of_the_user().mkdir(parents=True, exist_ok=True)
+    (home_of_the_user() / "config.toml").write_text("[distill]\nenabled = false\n")
+    assert recollect("import", transcript.path).returncode == 0
+    for form in ("nodes", "prov"):
+        done = recollect("export", transcript.uid, "--format", form, "--out", "-")
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert b"is not analysed yet" in done.stderr
+
+
 def test_what_a_session_meant_is_exported_as_lines_and_as_provenance(transcript: ClaudeTranscript) -> None:
     assert recollect("import", transcript.path).returncode == 0
     given = lines(recollect("export", transcript.uid, "--format", "nodes", "--out", "-").stdout)

@@ -163,6 +163,11 @@ def render(stored: Stored, session: Session, form: ExportFormat) -> Iterator[byt
 
 def _meaning(distilled: DistilledReader, session: Session, form: ExportFormat) -> Iterator[bytes]:
     """Yield a session's signals, nodes and digest as lines, or its nodes and links as one PROV-JSON document."""
+    if distilled.digest(session.session_uid) is None:
+        raise UsageError(
+            f"{session.session_uid} is not analysed yet, so there is nothing to tell of what it meant",
+            hint="`recollect sync` analyses it; `--format events` gives it as it is",
+        )
     where = NodeFilter(sessions=(session.session_uid,))
     nodes = [kept.node for kept in distilled.nodes(where)]
     if form == "prov":

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from recollect.cli.options import json_option, open_memory
+from recollect.cli.options import TimeRange, agent_option, json_option, open_memory, range_options, repo_option
 from recollect.cli.terminal import console, write_bytes, write_list
 from recollect.errors import UsageError
 
 if TYPE_CHECKING:
-    from recollect.memory import ExportFormat
+    from recollect.memory import EventFilter, Exported, ExportFormat, Memory
 
 FORMATS: tuple[ExportFormat, ...] = ("raw", "events", "claude-jsonl", "markdown", "nodes", "prov")
+_STREAMS = ("events", "claude-jsonl", "markdown", "nodes")
+"""Formats that may stand one behind the other in one stream."""
+_AT_ONCE = 500
 
 
 @click.command()
-@click.argument("session")
+@click.argument("sessions", metavar="[SESSION]...", nargs=-1)
+@agent_option
+@repo_option
+@range_options
 @click.option("--format", "form", type=click.Choice(FORMATS), default=None, help="What to write. Default: events.")
 @click.option("--raw", is_flag=True, help="The exact bytes, secrets included; needs --out.")
 @click.option(
@@ -29,18 +35,27 @@ FORMATS: tuple[ExportFormat, ...] = ("raw", "events", "claude-jsonl", "markdown"
 @click.option("--revision", type=click.IntRange(min=1), metavar="N", help="This revision instead of the newest.")
 @json_option
 def command(
-    session: str, form: ExportFormat | None, raw: bool, out: str | None, revision: int | None, as_json: bool
+    sessions: tuple[str, ...],
+    agents: tuple[str, ...],
+    repos: tuple[str, ...],
+    form: ExportFormat | None,
+    raw: bool,
+    out: str | None,
+    revision: int | None,
+    as_json: bool,
+    **within: Unpack[TimeRange],
 ) -> int:
-    """Write a session to files: redacted, or its exact bytes.
+    """Write sessions to files: redacted, or their exact bytes.
 
-    Every format but `raw` shows what `recollect show` shows: secrets are replaced by markers. `events` is one JSON
-    object a line, `nodes` gives signals, nodes and the digest, `prov` gives nodes as PROV-JSON. `raw` gives the bytes
-    that the agent wrote, secrets included. It needs --out, and the audit log records it. Files are named AGENT_ID, and
-    their time is the end of the session.
+    Name sessions, or choose them by agent, repository and time. Every format but `raw` shows what `recollect show`
+    shows: secrets are replaced by markers. `events` is one JSON object a line, `nodes` gives signals, nodes and the
+    digest, `prov` gives nodes as PROV-JSON. `raw` gives the bytes that the agent wrote, secrets included. It needs
+    --out, and the audit log records it. Files are named AGENT_ID, and their time is the end of the session.
 
     \b
     Examples:
       recollect export claude:5f0c --format markdown --out notes
+      recollect export --repo shop-api --after 2w --format markdown --out notes
       recollect export claude:5f0c --format prov --out -
       recollect export codex:0197 --raw --out - | wc -c
     """
@@ -52,16 +67,46 @@ def command(
         raise UsageError(message, hint="add --out DIR, or --out - for standard output")
     if out == "-" and as_json:
         raise UsageError("--json and --out - both write to stdout", hint="name a folder with --out")
-    with open_memory() as memory:
+    is_choice = bool(agents or repos or any(value is not None for value in within.values()))
+    if sessions and is_choice:
+        raise UsageError("sessions are named or chosen, not both", hint="leave out the names, or the other options")
+    if not sessions and not is_choice:
+        raise UsageError("no session named", hint="name sessions, or choose them by --repo, --agent, --after, --before")
+    from recollect.cli.render.progress import ProgressLine
+    from recollect.memory import EventFilter
+
+    with open_memory() as memory, ProgressLine("exporting", counted="session") as progress:
+        uids = [memory.session(name).session_uid for name in sessions]
+        uids = list(dict.fromkeys(uids)) if sessions else _chosen(memory, EventFilter(agents, repos), within)
+        if len(uids) > 1 and revision is not None:
+            raise UsageError("--revision is of one session", hint="name one session")
         if out == "-":
-            for piece in memory.upkeep.export_bytes(session, format=chosen, revision=revision):
-                write_bytes(piece)
-            return 0
-        files = memory.upkeep.export(session, format=chosen, out=Path(out or "."), revision=revision)
+            if len(uids) > 1 and chosen not in _STREAMS:
+                raise UsageError(f"{chosen} of several sessions is no one stream", hint="name a folder with --out")
+            for uid in uids:
+                for piece in memory.upkeep.export_bytes(uid, format=chosen, revision=revision):
+                    write_bytes(piece)
+            return 0 if uids else 1
+        files: list[Exported] = []
+        for number, uid in enumerate(uids):
+            progress.items_done(number, len(uids))
+            files += memory.upkeep.export(uid, format=chosen, out=Path(out or "."), revision=revision)
     if as_json:
         write_list("files", files)
-    else:
+    elif files:
         from recollect.cli.render.upkeep import print_exported
 
         print_exported(console(), files)
+    else:
+        click.echo("no session matches", err=True)
     return 0 if files else 1
+
+
+def _chosen(memory: Memory, where: EventFilter, within: TimeRange) -> list[str]:
+    """Return the uids of all sessions that a choice gives, oldest first."""
+    found: list[str] = []
+    while True:
+        page = memory.sessions(where=where, limit=_AT_ONCE, offset=len(found), sync=not found, **within)
+        found += [session.session_uid for session in page.sessions]
+        if len(page.sessions) < _AT_ONCE:
+            return found[::-1]
