@@ -3,7 +3,7 @@
 Every set of questions is asked of one memory of every agent's real transcripts, with the contextual model and without,
 beside the plain floor (SQLite FTS5 with snippets) of `answer_floor.py`, whose judge is used for all. The intervals are
 bootstrapped over the questions. Sets: `dev` and `study` lie beside the benchmark; `work` and `held` in `questions/`,
-written by people who had not seen search. `held` was opened when the work was done; docs/recall-tuning.md tells what was
+written by people who had not seen search. `held` was opened at the end; docs/recall-tuning.md tells what was
 changed after that.
 """
 
