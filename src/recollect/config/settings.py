@@ -259,7 +259,7 @@ class DistillConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             description="Regular expressions that find the task a session worked on, in branch, title, first prompt, "
             "commits and paths: groups named `repo` and `number` make `repo#number`, `number` alone `#number`, else "
-            "the whole match is it. Empty: those that ship. Example: ['OPS-\\d+']."
+            "the whole match is it. They are tried before those that ship. Example: ['OPS-\\d+']."
         ),
     ] = ()
 

@@ -15,11 +15,20 @@ import msgspec
 from recollect.agent_names import OWN
 from recollect.clock import now_us
 from recollect.config import Config, load_config
-from recollect.errors import IndexUnavailable, StoreLocked, UnknownName
+from recollect.errors import ConfigError, IndexUnavailable, StoreLocked, UnknownName
 from recollect.index.text_index import TextIndex
 from recollect.memory.holdings import HoldsLearned
 from recollect.memory.names import hide_secret_names
-from recollect.paths import DATABASE_NAME, RESTORE_FOLDER, RESTORE_READY, config_file, home_dir, home_of_store
+from recollect.paths import (
+    DATABASE_NAME,
+    HOME_VARIABLE,
+    RESTORE_FOLDER,
+    RESTORE_READY,
+    STORE_VARIABLE,
+    config_file,
+    home_dir,
+    home_of_store,
+)
 from recollect.recall.answers import AgentStats, SearchAnswer, SessionPage, Stats, StorageStats, Timeline, TimelineEntry
 from recollect.recall.coverage import partly, unsearched
 from recollect.recall.meaning import Meaning
@@ -80,6 +89,8 @@ class Memory(HoldsLearned):
         that cannot be used.
         """
         values = os.environ if env is None else env
+        if home is None:
+            _check_store(values)
         folder = home_dir(values) if home is None else Path(home)
         read_from = None
         if config is None:
@@ -395,3 +406,18 @@ class Memory(HoldsLearned):
 
     def _entry_vectors(self) -> EntryVectorIndex | None:
         return self.embedding.entries()
+
+
+def _check_store(env: Mapping[str, str]) -> None:
+    """Refuse a `HELIX_STORE_DB` that names no memory: an empty one beside it would be asked instead, and find nothing."""
+    named = env.get(STORE_VARIABLE, "")
+    if not named or env.get(HOME_VARIABLE):
+        return
+    from recollect.store.home import Home
+
+    store = Home(Path(home_of_store(env) or os.devnull))
+    if not (store.database.exists() or store.archive.is_dir()):
+        raise ConfigError(
+            f"{STORE_VARIABLE} names no memory: {named}", key=STORE_VARIABLE,
+            hint=f"name an existing {DATABASE_NAME} by its absolute path, or unset the variable",
+        )  # fmt: skip

@@ -159,10 +159,27 @@ def test_patterns_are_configurable() -> None:
     assert found.ref == "#1234"
 
 
-def test_nothing_is_looked_for_without_patterns() -> None:
-    story = everywhere()
-    stream = story.stream()
-    assert task_ref_of(stream, session_of(stream.events), ()) is None
+def test_own_patterns_add_to_those_that_ship() -> None:
+    story = Story()
+    story.asks("work on ABC-9")
+    found = ref_of(story, r"\bT\d{4}\b")
+    assert found is not None
+    assert found.ref == "ABC-9"
+
+
+@pytest.mark.parametrize(
+    ("text", "ref"),
+    [
+        ("do HELIX-WP-0012-T03 now", "HELIX-WP-0012-T03"),
+        ("fix/HELIX-WP-0012-T03-login", "HELIX-WP-0012-T03"),
+        ("see XHELIX-WP-12-T3 please", None),
+    ],
+)
+def test_a_task_of_a_work_package_is_named_whole(text: str, ref: str | None) -> None:
+    story = Story()
+    story.asks(text)
+    found = named(story)
+    assert found == (None if ref is None else (ref, "first_prompt"))
 
 
 def test_a_pattern_that_is_no_regular_expression_is_an_error_that_names_it() -> None:

@@ -25,6 +25,7 @@ TaskPattern = str
 match is the reference."""
 
 DEFAULT_PATTERNS: tuple[TaskPattern, ...] = (
+    r"(?<![A-Za-z0-9])[A-Z][A-Z0-9]{1,15}-WP-\d{4}-T\d{2}(?![A-Za-z0-9])",
     r"https?://[\w.-]{1,80}/(?P<repo>[\w.-]{1,60}/[\w.-]{1,60})/(?:-/)?(?:issues|pull|pulls|merge_requests)/(?P<number>\d{1,7})",
     r"(?<![A-Za-z0-9])(?:GH|gh)-(?P<number>[1-9]\d{0,6})\b",
     r"(?<![\w.%+-])[A-Z][A-Z0-9]{1,9}-[1-9]\d{0,5}(?![\w.]*\d)(?![A-Za-z])",
@@ -78,9 +79,9 @@ def task_ref_of(
 ) -> TaskRef | None:
     """Return the task of a session, None where nothing names one.
 
-    patterns: instead of `DEFAULT_PATTERNS`. Raises ConfigError for one that is no regular expression.
+    patterns: tried before `DEFAULT_PATTERNS`. Raises ConfigError for one that is no regular expression.
     """
-    compiled = compile_patterns(tuple(DEFAULT_PATTERNS if patterns is None else patterns))
+    compiled = compile_patterns((*(patterns or ()), *DEFAULT_PATTERNS))
     for place, text in _texts(stream, session):
         found = first_ref(text, compiled, place)
         if found is not None:
