@@ -409,7 +409,7 @@ class Memory(HoldsLearned):
 
 
 def _check_store(env: Mapping[str, str]) -> None:
-    """Refuse a `HELIX_STORE_DB` that names no memory: an empty one beside it would be asked instead, and find nothing."""
+    """Refuse a `HELIX_STORE_DB` that names no memory: an empty one would be asked instead, and find nothing."""
     named = env.get(STORE_VARIABLE, "")
     if not named or env.get(HOME_VARIABLE):
         return
