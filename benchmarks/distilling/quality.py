@@ -120,6 +120,24 @@ def of_corpus(labels: Iterable[dict[str, Any]], corpus: Path) -> Iterator[Labell
                     yield _in_session(label, stream, decisions)
 
 
+def judged_twice(labels: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the turns of `judged.ndjson` that both judges judged alike, in the form of `decisions.ndjson`."""
+    for label in labels:
+        first, second = label["judges"]
+        if bool(first["decisions"]) == bool(second["decisions"]):
+            yield _as_label({**label, "language": "en"}, [*first["decisions"], *second["decisions"]], first["none"])
+
+
+def natural(labels: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the turns of `natural.ndjson` in the form of `written.ndjson`."""
+    for label in labels:
+        yield _as_label(label, label["decisions"], label["none"])
+
+
+def _as_label(label: dict[str, Any], decisions: list[dict[str, Any]], none: str) -> dict[str, Any]:
+    return {**label, "is_decision": bool(decisions), "decisions": decisions, "class": none or "decision"}
+
+
 def _in_session(label: dict[str, Any], stream: SessionEvents, decisions: list[Decision]) -> Labelled:
     """Return a label with what was found at its event: that of its record and part that holds its words."""
     for event in stream.talk():
@@ -225,6 +243,7 @@ def measure(at: Places, options: argparse.Namespace) -> list[Section]:
         sections.append(_section("real transcripts", judged))
     elif path.is_file():
         print(f"distill_quality: no {at.real_corpus}: labels of real transcripts left out", file=sys.stderr)
+    sections += _as_people_talk(at)
     if sections:
         sections.append(_section("every unseen half together", [j for j in everything if j.label["split"] == "test"]))
     if not sections:
@@ -235,6 +254,15 @@ def measure(at: Places, options: argparse.Namespace) -> list[Section]:
     for section in sections:
         section.figures.pop("errors", None)
     return sections
+
+
+def _as_people_talk(at: Places) -> list[Section]:
+    """Return the sections of what was labelled by people who knew no rule, as it is said in sessions."""
+    found = [_section("written as people talk", list(written(natural(read(LABELS / "natural.ndjson")))))]
+    if (at.real_corpus / "index.json").is_file():
+        labels = judged_twice(read(LABELS / "judged.ndjson"))
+        found.append(_section("real turns as they come, judged twice", list(of_corpus(labels, at.real_corpus))))
+    return found
 
 
 def _seen(labels: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
