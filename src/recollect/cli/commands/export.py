@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -59,34 +60,23 @@ def command(
       recollect export claude:5f0c --format prov --out -
       recollect export codex:0197 --raw --out - | wc -c
     """
-    if raw and form not in (None, "raw"):
-        raise UsageError(f"--raw and --format {form} exclude each other", hint="leave one out")
-    chosen: ExportFormat = "raw" if raw else form or "events"
-    if chosen == "raw" and out is None:
-        message = "raw bytes contain the session's secrets, so they are written only to a place that you name"
-        raise UsageError(message, hint="add --out DIR, or --out - for standard output")
-    if out == "-" and as_json:
-        raise UsageError("--json and --out - both write to stdout", hint="name a folder with --out")
     is_choice = bool(agents or repos or any(value is not None for value in within.values()))
-    if sessions and is_choice:
-        raise UsageError("sessions are named or chosen, not both", hint="leave out the names, or the other options")
-    if not sessions and not is_choice:
-        raise UsageError("no session named", hint="name sessions, or choose them by --repo, --agent, --after, --before")
+    chosen = _format(form, out, is_raw=raw, is_json=as_json)
+    if bool(sessions) == is_choice:
+        message = "sessions are named or chosen, not both" if sessions else "no session named"
+        raise UsageError(message, hint="name sessions, or choose them by --repo, --agent, --after, --before")
     from recollect.cli.render.progress import ProgressLine
     from recollect.memory import EventFilter
 
     with open_memory() as memory, ProgressLine("exporting", counted="session") as progress:
-        uids = [memory.session(name).session_uid for name in sessions]
-        uids = list(dict.fromkeys(uids)) if sessions else _chosen(memory, EventFilter(agents, repos), within)
+        if sessions:
+            uids = list(dict.fromkeys(memory.session(name).session_uid for name in sessions))
+        else:
+            uids = _chosen(memory, EventFilter(agents, repos), within)
         if len(uids) > 1 and revision is not None:
             raise UsageError("--revision is of one session", hint="name one session")
         if out == "-":
-            if len(uids) > 1 and chosen not in _STREAMS:
-                raise UsageError(f"{chosen} of several sessions is no one stream", hint="name a folder with --out")
-            for uid in uids:
-                for piece in memory.upkeep.export_bytes(uid, format=chosen, revision=revision):
-                    write_bytes(piece)
-            return 0 if uids else 1
+            return _stream(memory, uids, chosen, revision)
         files: list[Exported] = []
         for number, uid in enumerate(uids):
             progress.items_done(number, len(uids))
@@ -100,6 +90,29 @@ def command(
     else:
         click.echo("no session matches", err=True)
     return 0 if files else 1
+
+
+def _format(form: ExportFormat | None, out: str | None, *, is_raw: bool, is_json: bool) -> ExportFormat:
+    """Return what is to be written. Raises UsageError for options that exclude each other."""
+    if is_raw and form not in (None, "raw"):
+        raise UsageError(f"--raw and --format {form} exclude each other", hint="leave one out")
+    chosen: ExportFormat = "raw" if is_raw else form or "events"
+    if chosen == "raw" and out is None:
+        message = "raw bytes contain the session's secrets, so they are written only to a place that you name"
+        raise UsageError(message, hint="add --out DIR, or --out - for standard output")
+    if out == "-" and is_json:
+        raise UsageError("--json and --out - both write to stdout", hint="name a folder with --out")
+    return chosen
+
+
+def _stream(memory: Memory, uids: Sequence[str], form: ExportFormat, revision: int | None) -> int:
+    """Write sessions to standard output, one behind the other; return the exit code."""
+    if len(uids) > 1 and form not in _STREAMS:
+        raise UsageError(f"{form} of several sessions is no one stream", hint="name a folder with --out")
+    for uid in uids:
+        for piece in memory.upkeep.export_bytes(uid, format=form, revision=revision):
+            write_bytes(piece)
+    return 0 if uids else 1
 
 
 def _chosen(memory: Memory, where: EventFilter, within: TimeRange) -> list[str]:

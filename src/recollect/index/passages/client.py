@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from contextlib import suppress
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from recollect.errors import EmbeddingUnavailable
 from recollect.index.passages.model import DIMENSIONS, weights_path
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from recollect.index.vectors.embedder import Vectors
 
 FILE_NAME = "reader.json"
-LOG_NAME = "reader.log"
-"""What the process of the model wrote where it failed."""
 START_S = 6.0
 """How long a question waits for the process to start."""
 ANSWER_S = 4.0
@@ -115,32 +114,31 @@ class PassageReader:
         if not self._may_start:
             raise EmbeddingUnavailable("the process of the contextual model has ended, and none may be started")
         make_private(self._folder)
-        with (self._folder / LOG_NAME).open("wb") as log:
+        with tempfile.TemporaryFile() as said:
             started = subprocess.Popen(  # noqa: S603  our own program
                 own_command(str(self._folder), module="recollect.index.passages.process"),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=log,
+                stderr=said,
                 cwd=self._folder,
                 start_new_session=True,
                 creationflags=_APART,
             )
-        # In a server that stays, an ended child must be waited for; a command that ends leaves that to the system.
-        threading.Thread(target=started.wait, daemon=True, name="reader of passages").start()
-        ends_at = time.monotonic() + START_S
-        while time.monotonic() < ends_at and started.poll() is None:
-            if (found := self._reach()) is not None:
-                return found
-            time.sleep(_LOOK_S)
-        raise EmbeddingUnavailable(f"the contextual model did not start{self._last_words()}")
+            # In a server that stays, an ended child must be waited for; a command that ends leaves that to the system.
+            threading.Thread(target=started.wait, daemon=True, name="reader of passages").start()
+            ends_at = time.monotonic() + START_S
+            while time.monotonic() < ends_at and started.poll() is None:
+                if (found := self._reach()) is not None:
+                    return found
+                time.sleep(_LOOK_S)
+            raise EmbeddingUnavailable(f"the contextual model did not start{_last_words(said)}")
 
-    def _last_words(self) -> str:
-        """Return the last line that the process wrote before it ended, behind a colon; "" for none."""
-        with suppress(OSError):
-            lines = (self._folder / LOG_NAME).read_text("utf-8", "replace").split("\n")
-            said = [line.strip() for line in lines if line.strip()]
-            return f": {said[-1][:_LONGEST_REASON]}" if said else ""
-        return ""
+
+def _last_words(said: IO[bytes]) -> str:
+    """Return the last line that a process wrote before it ended, behind a colon; "" for none."""
+    said.seek(0)
+    lines = [line.strip() for line in said.read().decode("utf-8", "replace").split("\n") if line.strip()]
+    return f": {lines[-1][:_LONGEST_REASON]}" if lines else ""
 
 
 if sys.platform == "win32":
