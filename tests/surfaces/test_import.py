@@ -525,7 +525,7 @@ def test_a_large_export_takes_bounded_memory(large_export: Export):
     assert told["most"] < MOST_MEMORY
 
 
-def test_of_the_agents_own_folders_short_sessions_are_kept_out_and_listed(
+def test_short_sessions_are_kept_out_where_that_is_asked_for_and_listed(
     recollect: Recollect, isolated_home: Path
 ) -> None:
     short, long = (ClaudeTranscript(isolated_home / ".claude", name) for name in ("short", "long"))
@@ -533,21 +533,40 @@ def test_of_the_agents_own_folders_short_sessions_are_kept_out_and_listed(
     for words in ("Where is the aqueduct?", "And the bridge?"):
         long.user(words)
         long.assistant("Near Trier.")
-    dry = recollect("import", "--dry-run")
+    dry = recollect("import", "--min-messages", "3", "--dry-run")
     assert dry.code == 0
     assert f"new {long.uid} (4 messages)" in dry.out
     assert f"skipped {short.uid} (1 message): fewer than 3 messages: archived, but not indexed" in dry.out
     assert "1 new, 0 changed, 1 skipped" in dry.out
     assert not (isolated_home / "recollect" / "memory.db").exists()
-    done = recollect("import", "--json")
+    done = recollect("import", "--min-messages", "3", "--json")
     assert [(one["session_uid"], one["messages"]) for one in done.data["imported"]] == [(short.uid, 1)]
     assert (found(recollect, "aqueduct"), found(recollect, "amphitheatre")) == (1, 0)
-    again = recollect("import")
+    again = recollect("import", "--min-messages", "3")
     assert again.code == 0
     assert "0 new events" in again.out
     one = recollect("import", "--session", short.uid, "--json")
     assert one.code == 0
     assert found(recollect, "amphitheatre") == 1
+
+
+@pytest.mark.parametrize("verb", ["sync", "import"])
+def test_short_sessions_are_searchable_unless_the_configuration_says_otherwise(
+    verb: str, recollect: Recollect, isolated_home: Path
+) -> None:
+    short = ClaudeTranscript(isolated_home / ".claude", "short")
+    short.user("Where is the amphitheatre?")
+    assert recollect(verb).code == 0
+    assert found(recollect, "amphitheatre") == 1
+    (isolated_home / "recollect" / "config.toml").write_text("[ingest]\nmin_messages = 3\n")
+    other = ClaudeTranscript(isolated_home / ".claude", "other")
+    other.user("Where is the aqueduct?")
+    assert recollect(verb).code == 0
+    assert (found(recollect, "aqueduct"), found(recollect, "amphitheatre")) == (0, 1)
+    other.assistant("Near Trier.")
+    other.user("And the bridge?")
+    assert recollect(verb).code == 0
+    assert (found(recollect, "aqueduct"), found(recollect, "amphitheatre")) == (1, 1)
 
 
 def test_a_time_that_is_none_and_a_session_that_is_nowhere(recollect: Recollect, isolated_home: Path) -> None:

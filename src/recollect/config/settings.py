@@ -319,6 +319,15 @@ class IngestConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             description="How much of a source a worker takes at a time (bytes). Bounds memory, not sources.",
         ),
     ] = 4 * MIB
+    min_messages: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=1_000,
+            description="Sessions with fewer messages of you and the model are archived, but not indexed. 0: all are. "
+            "Counts for `sync`, `up` and `import`; exports of conversations are always indexed.",
+        ),
+    ] = 0
     folders: Annotated[
         tuple[str, ...],
         Meta(

@@ -94,9 +94,9 @@ class SyncRequest:
 
     def least_of(self, slug: str) -> int:
         """Return how many messages a session of an agent must hold to be indexed."""
-        if self.wish is None:
-            return 0
-        return self.wish.least(is_export=slug in self.known and self.known[slug].facts.is_import_only)
+        is_export = slug in self.known and self.known[slug].facts.is_import_only
+        usual = 0 if is_export else self.config.ingest.min_messages
+        return usual if self.wish is None else self.wish.least(usual)
 
     @property
     def looks_everywhere(self) -> bool:
@@ -119,6 +119,7 @@ def sync(
     Interruptible anywhere: after Ctrl-C what was taken so far is written and the report says "interrupted".
     Raises StoreError and ArchiveError when the home cannot be written; sources that fail are in the report.
     """
+    writer.short.least_of = request.least_of
     started, before = time.perf_counter(), home.size_bytes() if request.scope is None else 0
     report = SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0)
     timer, threads = StageTimer(), OtherThreads()

@@ -147,7 +147,6 @@ class TakesIn(ABC):
                 request.imports = named_by(plain, shown_as)
                 places = [*plain, *(str(path.absolute()) for path in archives)]
                 lift(writer, self.reader(), wish, places, least_of=request.least_of)
-                writer.short.least_of = request.least_of
                 report = sync(self._folders, writer, self.reader(), archive, keys, request)
                 self._make_vocabularies(report)
                 self._distill((writer, archive, keys), request, report)

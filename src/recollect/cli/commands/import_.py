@@ -39,7 +39,7 @@ class Wanted(TypedDict):
     type=click.IntRange(min=0),
     metavar="N",
     help="Sessions with fewer messages of you and the model are archived, but not indexed.  "
-    "[default: 3; 0 for exports and single files]",
+    "[default: `min_messages` of the configuration, 0; 0 for exports and single files]",
 )
 @click.option("--session", metavar="UID", help="Only this session (its uid, or the beginning of it), however short.")
 @click.option("--dry-run", is_flag=True, help="Only say which sessions are new, changed or skipped; write nothing.")
@@ -57,8 +57,8 @@ def command(
     left alone; the exit code is 1 when nothing at all could be ingested. A folder without sessions that is a MemPalace
     directory is taken over as one.
 
-    Short sessions are kept like all others, but a search doesn't find what was said in them; one that grows past the
-    least number of messages is indexed whole, and so is one that you name with --session. What changed since the last
+    With --min-messages, a search doesn't find what was said in shorter sessions; one that grows past that number is
+    indexed whole, and so is one that you name with --session. What changed since the last
     time is ingested, nothing else: to run it again costs nothing.
 
     \b

@@ -5,15 +5,12 @@ from __future__ import annotations
 from datetime import UTC, tzinfo
 from typing import NamedTuple
 
-LEAST_MESSAGES = 3
-
 
 class ImportWish(NamedTuple):
     """Empty: everything that was found.
 
     since_us: only sessions whose last message is of this time or later (UTC microseconds). least_messages: sessions
-    with fewer are archived and stored, but not indexed; 0: all are; None: 3 of an agent's sessions, and 0 of what only
-    ever comes as an export, where a question and its answer are a conversation. session: only this one, by its uid or
+    with fewer are archived and stored, but not indexed; 0: all are; None: as the configuration says. session: only this one, by its uid or
     the unique beginning of it; it is indexed whatever it holds. zone: in which times are told.
     """
 
@@ -22,13 +19,11 @@ class ImportWish(NamedTuple):
     session: str = ""
     zone: tzinfo = UTC
 
-    def least(self, *, is_export: bool) -> int:
-        """Return how many messages it takes to be indexed."""
+    def least(self, usual: int) -> int:
+        """Return how many messages it takes to be indexed. usual: as the configuration says."""
         if self.session:
             return 0
-        if self.least_messages is None:
-            return 0 if is_export else LEAST_MESSAGES
-        return self.least_messages
+        return usual if self.least_messages is None else self.least_messages
 
     @property
     def chooses(self) -> bool:
