@@ -10,8 +10,8 @@ class ImportWish(NamedTuple):
     """Empty: everything that was found.
 
     since_us: only sessions whose last message is of this time or later (UTC microseconds). least_messages: sessions
-    with fewer are archived and stored, but not indexed; 0: all are; None: as the configuration says. session: only this one, by its uid or
-    the unique beginning of it; it is indexed whatever it holds. zone: in which times are told.
+    with fewer are archived and stored, but not indexed; 0: all are; None: as the configuration says. session: only
+    this one, by its uid or the unique beginning of it; it is indexed whatever it holds. zone: in which times are told.
     """
 
     since_us: int | None = None
