@@ -119,7 +119,6 @@ def sync(
     Interruptible anywhere: after Ctrl-C what was taken so far is written and the report says "interrupted".
     Raises StoreError and ArchiveError when the home cannot be written; sources that fail are in the report.
     """
-    writer.short.least_of = request.least_of
     started, before = time.perf_counter(), home.size_bytes() if request.scope is None else 0
     report = SyncReport(agents={}, seconds=0.0, bytes=0, stored_bytes=0)
     timer, threads = StageTimer(), OtherThreads()
@@ -318,6 +317,7 @@ def _plan_and_touch(
 ) -> list[Planned]:
     """Return what is to be taken in, in order, and write down what changed of sources that gave no bytes."""
     writer = opened.writer
+    writer.short.least_of = request.least_of
     keeping_out, healing = watching
     is_thorough = request.looks_everywhere and request.max_bytes is None
     rechecks = Rechecks(
