@@ -28,7 +28,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("sync", "keep", "Take in what is new or changed."),
     Verb("docs", "keep", "Have the documents of your projects found, too.", recalls=True),
     Verb("import", "keep", "Take in what you name; without PATH, what your agents wrote."),
-    Verb("export", "keep", "Write a session to files: redacted, or its exact bytes.", recalls=True),
+    Verb("export", "keep", "Write sessions to files: redacted, or their exact bytes.", recalls=True),
     Verb("service", "keep", "Keep the memory fresh by itself, as a service of the system."),
     Verb("search", "find", "Find events in everything your agents did.", recalls=True),
     Verb("sessions", "find", "List sessions, newest first.", recalls=True),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import apsw
@@ -251,6 +252,13 @@ def _vectors_damaged(world: World, _: pytest.MonkeyPatch) -> None:
     codes.write_bytes(codes.read_bytes()[:-1])
 
 
+def _passages_unreadable(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.index.passages.model.weights_path", lambda: Path("weights"))  # also where none are
+    passages = world.memory.home / "index/vectors/passages.db"
+    passages.unlink(missing_ok=True)
+    passages.mkdir()
+
+
 def _older_parser(world: World, _: pytest.MonkeyPatch) -> None:
     db = apsw.Connection(str(world.memory.home / "memory.db"))
     db.execute("UPDATE source SET parser_version = 900").fetchall()
@@ -309,6 +317,7 @@ AILMENTS = (
     Ailment("index", "warn", "not indexed yet", _not_indexed_yet),
     Ailment("vectors", "warn", "0 of", _vectors_gone),
     Ailment("vectors", "warn", "damaged", _vectors_damaged),
+    Ailment("contextual model", "warn", "open", _passages_unreadable),
     Ailment("parsers", "warn", "older parser", _older_parser),
     Ailment("analyses", "warn", "by other rules", _analysed_by_other_rules),
     Ailment("analyses", "warn", "the longest for", _long_unanalysed),
