@@ -131,6 +131,7 @@ def calls(home: Path, words: dict[str, list[str]]) -> dict[str, Any]:
             "list_sessions": [{"scope": "all", "limit": 1 + n % 50} for n in range(CALLS)],
             "get_session": [{"session": uid} for uid in sessions[:CALLS]],
             "open": [{"id": f"{uid}#{seq}"} for uid, seq in cites[:CALLS]],
+            "status": [{}] * CALLS,
         }
         return {tool: _measured(client.text, tool, of_tool) for tool, of_tool in asked.items()}
 

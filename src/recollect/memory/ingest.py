@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from recollect.recall.context.ready import ReadyBlocks
     from recollect.store.sqlite import SqliteWriter
 
-REFRESH_EVERY_S = 2.0
-"""A process looks for new bytes at most this often when it reads (design, section 11)."""
+REFRESH_EVERY_S = 0.4
+"""A process looks for new bytes at most this often when it reads: what was written half a second ago is found, or the
+answer says that it is catching up."""
 REFRESH_BYTES = 64_000_000
 """A refresh on read takes in at most this much, the newest first; the rest waits for `sync`."""
 BESIDE_DAEMON_S = 5.0
@@ -68,7 +69,7 @@ class TakesIn(ABC):
         self._folders = Home(home)
         self._lock = threading.RLock()
         self._refreshing = threading.Lock()
-        self._refreshed_at = -REFRESH_EVERY_S
+        self._looked_at = -REFRESH_EVERY_S
         self._index: TextIndex | None = None
 
     @abstractmethod
@@ -177,7 +178,7 @@ class TakesIn(ABC):
         self._ready().make()
 
     def refresh(self) -> tuple[str, ...]:
-        """Take in what has changed, at most every 2 seconds; return notes on what could not be done.
+        """Ingest what has changed, at most every REFRESH_EVERY_S; return notes on what could not be done.
 
         Where a daemon keeps the memory fresh, it is asked to finish what it has noticed instead. Never raises for a
         home that is busy, full or read-only: what is stored is read on.
@@ -185,8 +186,8 @@ class TakesIn(ABC):
         told = self.kept_fresh()
         if told is not None:
             self.stale = (*told, *self._index_entries())
-            if time.monotonic() - self._refreshed_at > REFRESH_EVERY_S:  # the daemon may have met new names
-                self._refreshed_at = time.monotonic()
+            if self._looks_again():  # the daemon may have met new names
+                self._looked_at = time.monotonic()
                 hide_secret_names(self.home)
             return self.stale
         if not self._refreshing.acquire(blocking=False):
@@ -194,9 +195,9 @@ class TakesIn(ABC):
         try:
             from recollect.ingest.sync import SyncRequest, sync
 
-            now = time.monotonic()
-            if now - self._refreshed_at < REFRESH_EVERY_S:
+            if not self._looks_again():
                 return self._index_entries()
+            self._looked_at = time.monotonic()  # before it looks: what is written meanwhile may have been passed by
             request = SyncRequest(self.config, env=self.env, max_bytes=REFRESH_BYTES, now_us=now_us)
             try:
                 with self.writing(patience_s=0.0) as (writer, archive, keys):
@@ -207,8 +208,6 @@ class TakesIn(ABC):
                 return self._stale(f"read only: {error}; {error.hint}")
             except RecollectError as error:
                 return self._stale(f"not refreshed, so what changed since the last sync was not searched: {error}")
-            finally:
-                self._refreshed_at = time.monotonic()
             self.last_sync = report
             if self._index is not None and self._index.damaged:  # found by a question since
                 report.notes.append(self._mend(self._index.damaged))
@@ -220,6 +219,13 @@ class TakesIn(ABC):
     def _stale(self, note: str) -> tuple[str, ...]:
         self.stale = (note,)
         return self.stale
+
+    def is_refresh_due(self) -> bool:
+        """Tell whether `refresh` would do anything now. One look at the database at most."""
+        return self._looks_again() or self.is_behind()
+
+    def _looks_again(self) -> bool:
+        return time.monotonic() - self._looked_at >= REFRESH_EVERY_S
 
     def is_behind(self) -> bool:
         """Tell whether something that was learned or noted cannot be searched yet. One look at the database."""

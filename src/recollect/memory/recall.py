@@ -14,7 +14,7 @@ from recollect.index.query.grammar import Question, parse
 from recollect.model.sessions import Session
 from recollect.model.time import required_time
 from recollect.recall.context.folders import folder_of
-from recollect.recall.coverage import Coverage
+from recollect.recall.coverage import Coverage, lagging
 from recollect.recall.entries import EntryView, entry_view
 from recollect.recall.overview import Overview, overview
 from recollect.store.ports import EventFilter, Reader
@@ -116,6 +116,10 @@ class RecallFacet:
             unreadable={slug: count for slug, count in failed.items() if count},
             notes=tuple(last.notes),
         )
+
+    def lagging(self) -> tuple[str, ...]:
+        """Return what is stored and cannot be searched yet, a note each."""
+        return lagging(self._memory.reader())
 
 
 def repositories_of(cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:

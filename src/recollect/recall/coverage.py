@@ -44,6 +44,12 @@ def unsearched(store: IndexedStore, present: Collection[str], damaged: Collectio
         if name not in present:
             how = "damaged" if name in damaged else "missing"
             notes.append(f"the index of {name} is {how}: none of them were searched; {_MEND}")
+    return (*notes, *lagging(store))
+
+
+def lagging(store: IndexedStore) -> tuple[str, ...]:
+    """Return what is stored and not indexed yet, a note each. A look at the database."""
+    notes = []
     waiting = sum(change.last_seq - change.first_seq + 1 for change in store.changes_after(_INDEX))
     if waiting:
         notes.append(f"the index lags behind: {_events(waiting)} not searched; run `recollect sync`")

@@ -30,7 +30,7 @@ CHECKOUT = f"claude:{stable_uuid('checkout')}"
 
 
 @both
-def test_the_tools_are_five_small_and_read_only(transport: str, history: Machine) -> None:
+def test_the_tools_are_six_small_and_read_only(transport: str, history: Machine) -> None:
     async def body(caller: Caller) -> types.ListToolsResult:
         return await caller.session.list_tools()
 
@@ -41,6 +41,7 @@ def test_the_tools_are_five_small_and_read_only(transport: str, history: Machine
         "list_sessions",
         "get_session",
         "open",
+        "status",
     ]
     assert all(tool.annotations is not None and tool.annotations.read_only_hint for tool in listed.tools)
     whole = listed.model_dump_json(by_alias=True, exclude_none=True)
@@ -65,6 +66,49 @@ def test_every_tool_answers_with_citations_times_and_agents(transport: str, hist
         assert "2026-08-01 09:0" in answer.text
         assert "Fix the flaky checkout test" in answer.text
         assert "claude" in answer.text
+
+
+@both
+def test_status_tells_what_is_covered_how_fresh_it_is_and_what_is_missing(transport: str, history: Machine) -> None:
+    async def body(caller: Caller) -> tuple[Told, Told]:
+        return await caller.fresh("status"), await caller.call("status", max_bytes=1000)
+
+    whole, short = ask(transport, history, body)
+    assert not whole.is_error, whole.text
+    assert "The memory holds 3 sessions and " in whole.text
+    assert " events of 2 agents, from 2026-08-01 09:0" in whole.text
+    assert "claude: 2 sessions, " in whole.text
+    assert "codex: 1 session, " in whole.text
+    assert "no daemon runs" in whole.text
+    assert "nothing is known to be missing" in whole.text
+    assert ("repository shop, where you work: 2 sessions" in whole.text) == (transport == "stdio")
+    assert len(short.text.encode()) <= 1000
+    assert short.text.startswith("<recollect-memory>")
+
+
+def test_what_was_written_half_a_second_ago_is_found_or_the_answer_says_that_it_may_be_missing(
+    history: Machine,
+) -> None:
+    session = history.claude("live")
+    session.user("Begin with the ledger")
+
+    async def body(caller: Caller) -> list[tuple[str, str]]:
+        await caller.fresh("search", query="ledger")
+        answers = []
+        for number in range(8):
+            # At other moments each time: the last look may have been just before.
+            await anyio.sleep(0.15 * (number % 3))
+            session.user(f"Now the word is zebra{number}quartz")
+            await anyio.sleep(0.5)
+            answers.append((f"zebra{number}quartz", (await caller.call("search", query=f"zebra{number}quartz")).text))
+        await anyio.sleep(0.5)
+        answers.append(("zebra7quartz", (await caller.fresh("search", query="zebra7quartz")).text))
+        return answers
+
+    *answers, last = ask("stdio", history, body)
+    for word, text in answers:
+        assert f"word is {word}" in text or "Coverage is partial" in text, text
+    assert f"word is {last[0]}" in last[1]
 
 
 @both

@@ -10,12 +10,14 @@ from recollect.errors import UsageError
 
 EVERY_S = 0.1
 KEPT_S = 5.0
-"""How often is asked whether a daemon keeps the memory fresh; where none does, this process looks for changes."""
+"""How often is asked whether a daemon keeps the memory fresh."""
+LOOK_S = 2.0
+"""How often this process looks for changes where no daemon does: one that runs for hours must cost little."""
 
 
 def follow_memory(options: MeantAndPiped, *, since: int | None, once: bool) -> int:
     """Give what is new until Ctrl-C, with once what there is now; return 1 where there was nothing."""
-    from recollect.memory import REFRESH_EVERY_S, Following, Wanted
+    from recollect.memory import Following, Wanted
 
     if options["agent"] is not None:
         raise UsageError("--as is for transcripts: the memory knows whose each event is", hint="leave it out")
@@ -32,7 +34,7 @@ def follow_memory(options: MeantAndPiped, *, since: int | None, once: bool) -> i
                     is_kept, asked_at = memory.live.is_alive(), now
                 if not is_kept and now >= refresh_at:
                     memory.refresh()
-                    refresh_at = time.monotonic() + REFRESH_EVERY_S
+                    refresh_at = time.monotonic() + LOOK_S
                 for batch in following.look():
                     out.write(batch.items, following.offsets_of(batch))
                     found = True

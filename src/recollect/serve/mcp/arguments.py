@@ -74,6 +74,12 @@ class OpenArguments(Paged, frozen=True, kw_only=True):
     around: Annotated[int, Meta(ge=0, le=20)] = 3
 
 
+class StatusArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Of `status`, which has one page."""
+
+    max_bytes: _Bytes = DEFAULT_BYTES
+
+
 _Arguments = TypeVar("_Arguments", bound=msgspec.Struct)
 
 

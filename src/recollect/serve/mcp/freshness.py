@@ -1,4 +1,4 @@
-"""Keeps an open memory fresh while it is read: takes in what has changed beside the answers, never in front of them.
+"""Keeps an open memory fresh while it is read: ingests what has changed beside the answers, never in front of them.
 
 The memory is loaded, with all that it imports, when it is first needed: a client has its tools before.
 """
@@ -23,8 +23,6 @@ WAIT_S = 0.3
 FIRST_WAIT_S = 1.5
 """The same for the first answer of a process, which has the most to catch up with."""
 
-REFRESH_EVERY_S = 2.0
-"""A process looks for new bytes at most this often (design, section 11)."""
 DISTILL_EVERY_S = 60.0
 LEARN_EVERY_S = 30.0
 DISTILL_FOR_S = 2.0
@@ -47,7 +45,7 @@ class Freshness:
         self._memory: Memory | None = None
         self._running: threading.Thread | None = None
         self._ended = threading.Event()
-        self._refreshed_at = -REFRESH_EVERY_S
+        self._has_refreshed = False
         self._distilled_at = -DISTILL_EVERY_S
         self._learned_at = -LEARN_EVERY_S
         self._embedded_at = -EMBED_EVERY_S
@@ -64,8 +62,7 @@ class Freshness:
     def start(self) -> None:
         """Begin to look for what has changed, if nothing does so already. Never raises."""
         with self._lock:
-            is_due = time.monotonic() - self._refreshed_at > REFRESH_EVERY_S
-            if self._running is None and (is_due or self._is_behind()):
+            if self._running is None and self._is_due():
                 self._ended.clear()
                 # A daemon: a process whose caller has gone must not stay for it, and may be killed at any instruction.
                 self._running = threading.Thread(target=self._refresh, daemon=True)
@@ -78,7 +75,7 @@ class Freshness:
         """
         self.memory()
         self.start()
-        is_fresh = self._ended.wait(self._wait_s if self._refreshed_at > 0 else self._first_wait_s)
+        is_fresh = self._ended.wait(self._wait_s if self._has_refreshed else self._first_wait_s)
         with self._lock:
             coverage, notes = self._coverage, self._notes
         if coverage is None:
@@ -90,7 +87,7 @@ class Freshness:
         return (*([sentence] if sentence else []), *told)
 
     def wait(self, seconds: float) -> bool:
-        """Wait until nothing is taken in any more; tell whether that is so."""
+        """Wait until nothing is ingested any more; tell whether that is so."""
         with self._lock:
             running = self._running
         if running is not None:
@@ -103,12 +100,11 @@ class Freshness:
             if self._memory is not None:
                 self._memory.close()
 
-    def _is_behind(self) -> bool:
-        """Tell whether something was noted, by this server or another process, that a search does not find yet."""
+    def _is_due(self) -> bool:
         try:
-            return self._memory is not None and self._memory.is_behind()
+            return self._memory is None or self._memory.is_refresh_due()
         except RecollectError:
-            return False  # the next refresh says what is wrong
+            return True  # the refresh says what is wrong
 
     def _refresh(self) -> None:
         notes: tuple[str, ...] = ()
@@ -125,7 +121,7 @@ class Freshness:
         finally:
             with self._lock:
                 self._notes, self._coverage = notes, coverage
-                self._refreshed_at = time.monotonic()
+                self._has_refreshed = True
                 self._running = None
             self._ended.set()
         if self._memory is not None and not self._memory.live.is_kept():  # a daemon does this better

@@ -1,4 +1,4 @@
-"""The five tools as a client sees them. Every byte here is read by a model in every session, so there are few."""
+"""The six tools as a client sees them. Every byte here is read by a model in every session, so there are few."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from recollect.serve.mcp.arguments import (
     OpenArguments,
     SearchArguments,
     SessionArguments,
+    StatusArguments,
 )
 
 INSTRUCTIONS = (
@@ -117,6 +118,13 @@ TOOLS = (
         OpenArguments,
         {"id": _text("session_uid#seq"), "around": _number(0, 20, 3, "Neighbours on each side"), **_PAGED},
         ("id",),
+    ),
+    ToolSpec(
+        "status",
+        "Show coverage",
+        "Tell what the memory covers (agents, sessions, times, this repository), how fresh it is, and what is missing.",
+        StatusArguments,
+        {"max_bytes": _PAGED["max_bytes"]},
     ),
 )
 

@@ -1,4 +1,4 @@
-"""The five tools: from arguments to the text of an answer. Synchronous, reads only, safe from many threads."""
+"""The six tools: from arguments to the text of an answer. Synchronous, reads only, safe from many threads."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from recollect.serve.mcp.answering.lines import (
 )
 from recollect.serve.mcp.answering.pages import Frame, beginning, fit, passage, size, whole, with_cursor
 from recollect.serve.mcp.answering.scopes import Caller, Confines, confines_of, filters_of, words_of
+from recollect.serve.mcp.answering.status import status
 from recollect.serve.mcp.arguments import (
     DEFAULT_BYTES,
     Confining,
@@ -34,6 +35,7 @@ from recollect.serve.mcp.arguments import (
     OpenArguments,
     SearchArguments,
     SessionArguments,
+    StatusArguments,
     read_arguments,
 )
 from recollect.units import plural
@@ -70,6 +72,7 @@ class Desk:
             "list_sessions": lambda given: self.sessions(read_arguments(ListArguments, given)),
             "get_session": lambda given: self.session(read_arguments(SessionArguments, given)),
             "open": lambda given: self.open(read_arguments(OpenArguments, given)),
+            "status": lambda given: self.status(read_arguments(StatusArguments, given)),
         }
         if tool not in asked:
             raise UnknownName("tool", tool, hint=f"there are {', '.join(asked)}")
@@ -278,6 +281,12 @@ class Desk:
         end = start.offset + len(shown)
         go_on = Position(end, mark) if end < len(text) else None
         return self._with_next(page, "open", asked, go_on, what="The rest of it")
+
+    # What is there
+
+    def status(self, asked: StatusArguments) -> str:
+        """Return what the memory covers, how fresh that is, and what is missing."""
+        return status(self._memory, self._caller, self._notes, max_bytes=asked.max_bytes)
 
     def _cited(self, cited: str) -> tuple[str, int]:
         name, mark, seq = cited.strip().rpartition("#")

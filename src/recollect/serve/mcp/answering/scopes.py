@@ -37,6 +37,11 @@ def confines_of(memory: Memory, arguments: Confining, caller: Caller) -> Confine
         return Confines(_filter("repo", arguments.repo), f"repositories like {name(arguments.repo)}")
     if arguments.scope == "all" or _names_repository(memory, arguments):
         return Confines()
+    return repository_of(memory, caller)
+
+
+def repository_of(memory: Memory, caller: Caller) -> Confines:
+    """Return what confines a call to the repository that the caller works in; nothing where that is not known."""
     names = [repo for folder in caller.folders for repo in memory.recall.repositories(folder)]
     names = [repo for repo in dict.fromkeys(names) if not any(sign in repo for sign in _UNQUOTABLE)]
     if not names:
