@@ -1,7 +1,11 @@
 """How fast texts become vectors, and how fast and how exactly the nearest are found among many.
 
-Texts are the paragraphs of the docstrings of Python's own library. Larger indexes hold what two of them at a time
-give together, so that their vectors lie as those of texts do. Questions are first sentences of paragraphs.
+Of the contextual model: what it has read of 300 MB of generated transcripts after so many minutes, and how long all of
+it takes. The CPU time of its one thread counts, so that a busy machine measures the same.
+
+Of the built-in table: texts are the paragraphs of the docstrings of Python's own library. Larger indexes hold what two
+of them at a time give together, so that their vectors lie as those of texts do. Questions are first sentences of
+paragraphs.
 """
 
 from __future__ import annotations
@@ -21,9 +25,12 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.support.corpora import generate
 from benchmarks.support.measuring import spread
 from benchmarks.support.places import Places, parser, places
 from benchmarks.support.results import Section, publish
+from recollect import Memory
+from recollect.index.passages.build import STAGES
 from recollect.index.vectors.builtin import BuiltinEmbedder
 from recollect.index.vectors.files import Files, column_sizes, last_commit
 from recollect.index.vectors.vector_index import VectorIndex, identity_of
@@ -139,8 +146,75 @@ def ask(folder: Path, questions: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def measure(at: Places, _options: argparse.Namespace) -> list[Section]:
-    """Measure; returns one section."""
+def contextual(at: Places, *, minutes: float) -> dict[str, Any]:
+    """Ingest 300 MB, have the contextual model read for so many minutes, and return how far it came and when.
+
+    Talk is read before what tools were given and gave, the newest session first.
+    """
+    corpus = generate(at, megabytes=300, sessions=600, seed=7)
+    home = at.home("contextual")
+    shutil.rmtree(home, ignore_errors=True)
+    with Memory.open(home, config=corpus.config()) as memory:
+        memory.sync()
+        memory.embedding.run(with_passages=False)
+        kinds = memory.stats().kind_counts
+        talk, tools = (sum(kinds.get(kind, 0) for kind in stage) for stage in STAGES)
+        began, wall = time.process_time(), time.perf_counter()
+        curve: list[tuple[float, int]] = []
+
+        def note(events: int, _total: int) -> None:
+            curve.append((time.process_time() - began, events))
+
+        report = memory.embedding.run(max_seconds=minutes * 60, progress=note)
+        stats = memory.embedding.stats()
+    spent, events = curve[-1]
+    talk_s = next((cpu for cpu, done in curve if done >= talk), None)
+    tools_s = spent if report.state == "done" else None
+    if tools_s is None and talk_s is not None and events > talk:
+        tools_s = talk_s + (spent - talk_s) * tools / (events - talk)
+    return {
+        "megabytes": round(sum(path.stat().st_size for path in corpus.files()) / 1e6),
+        "talk_events": talk, "tool_events": tools, "events_read": events, "passages": report.passages,
+        "cpu_minutes": round(spent / 60, 1), "wall_minutes": round((time.perf_counter() - wall) / 60, 1),
+        "talk_minutes": None if talk_s is None else round(talk_s / 60, 1),
+        "all_minutes": None if tools_s is None else round(tools_s / 60, 1),
+        "is_done": report.state == "done", "sessions_read": stats.sessions_read if stats else 0,
+    }  # fmt: skip
+
+
+def render_contextual(figures: dict[str, Any]) -> str:
+    """Return the figures as Markdown."""
+    c = figures
+    until = "everything" if c["is_done"] else "everything, projected from the rate"
+    shown = [("all talk", c["talk_minutes"], 5), (until, c["all_minutes"], 90)]
+    lines = [
+        f"{c['megabytes']} MB of transcripts, {c['talk_events']:,} events of talk and {c['tool_events']:,} of tools. "
+        f"The run had {c['cpu_minutes']} minutes of CPU time ({c['wall_minutes']} by the clock), read "
+        f"{c['events_read']:,} events and made vectors of {c['passages']:,} different passages.",
+        "",
+        "| read | minutes of one core | bar |",
+        "|---|--:|--:|",
+        *(f"| {what} | {'not reached' if taken is None else taken} | {bar} |" for what, taken, bar in shown),
+        "",
+        "The bar for talk is of the last 30 days; here all of it counts.",
+    ]
+    return "\n".join(lines)
+
+
+def measure(at: Places, options: argparse.Namespace) -> list[Section]:
+    """Measure; returns a section for each part."""
+    part = getattr(options, "part", None)
+    sections = [] if part == "contextual" else builtin(at)
+    if part != "builtin":
+        print("vectors: the contextual model", file=sys.stderr)
+        read = contextual(at, minutes=getattr(options, "minutes", 90.0))
+        title = "Vectors: how long the contextual model reads"
+        sections.append(Section("vectors/contextual", title, read, render_contextual(read)))
+    return sections
+
+
+def builtin(at: Places) -> list[Section]:
+    """Measure the built-in table and the search in its vectors; returns one section."""
     print("vectors: embedding", file=sys.stderr)
     texts = paragraphs()
     questions = [text.split(". ")[0] for text in random.Random(3).sample(texts, QUESTIONS)]
@@ -199,6 +273,8 @@ def main() -> None:
     """Measure and publish; or, inside, ask one index."""
     made = parser(__doc__)
     made.add_argument("--ask", type=Path, help=argparse.SUPPRESS)
+    made.add_argument("--minutes", type=float, default=90.0, help="how long the contextual model may read")
+    made.add_argument("--part", choices=["contextual", "builtin"], help="measure only this")
     options = made.parse_args()
     if options.ask is not None:
         print(json.dumps(ask(options.ask, json.load(sys.stdin))))
