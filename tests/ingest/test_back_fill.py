@@ -15,7 +15,7 @@ from recollect.store.sqlite import open_writer
 from recollect.testing.builders import ClaudeTranscript
 from tests.ingest.conftest import World
 
-USUAL = ImportWish(least_messages=None)
+USUAL = ImportWish(least_messages=3)
 LOCKS = {"ingest.lock", "memory.db-shm", "memory.db-wal"}
 """What only being at it changes."""
 
