@@ -10,7 +10,7 @@ import pytest
 from recollect.errors import DiskFull, StoreLocked
 from recollect.ingest.keeper.attempts import Attempts
 from recollect.ingest.keeper.clock_jumps import JUMP_S, LATE_S, Clocks
-from recollect.ingest.keeper.notices import MOST_PATHS, Notices
+from recollect.ingest.keeper.notices import MOST_LATEST, MOST_PATHS, LatestPaths, Notices
 from recollect.ingest.keeper.second_looks import MOST_LOOKS, SecondLooks
 from recollect.ingest.keeper.status import Failure
 from recollect.memory import AgentSync, Skipped, SyncReport
@@ -83,6 +83,37 @@ def test_what_was_put_back_for_a_while_is_not_taken_before() -> None:
     assert notices.take() is None
     assert not notices.is_waiting()
     assert notices.count() == 1
+
+
+def test_whoever_asks_sees_by_himself_what_was_written_to_the_files_that_changed_last(tmp_path: Path) -> None:
+    talk, other = tmp_path / "a" / "talk.jsonl", tmp_path / "b" / "other.jsonl"
+    for path in (talk, other):
+        path.parent.mkdir()
+        path.write_text("one\n")
+    latest = LatestPaths()
+    assert latest.changed() == []
+    latest.note([str(talk), str(other)])
+    assert latest.changed() == []
+    with talk.open("a") as file:
+        file.write("two\n")
+    assert latest.changed() == [str(talk)]
+    latest.note([str(talk)])
+    assert latest.changed() == []
+    (other.parent / "beside.jsonl").write_text("a new session")
+    assert latest.changed() == [str(other.parent)]
+    other.unlink()
+    assert set(latest.changed()) == {str(other), str(other.parent)}
+
+
+def test_no_more_files_are_looked_at_than_are_looked_at_in_no_time(tmp_path: Path) -> None:
+    latest = LatestPaths()
+    latest.note([str(tmp_path / str(number)) for number in range(3 * MOST_LATEST)])
+    for number in range(MOST_LATEST):
+        (tmp_path / f"last {number}").write_text("x")
+        latest.note([str(tmp_path / f"last {number}")])
+    for path in tmp_path.iterdir():
+        path.write_text("longer")
+    assert MOST_LATEST - 1 <= len(latest.changed()) <= MOST_LATEST
 
 
 def test_very_many_paths_are_everything() -> None:

@@ -36,6 +36,20 @@ def test_fifty_appends_are_each_taken_in_once(desk: Desk) -> None:
         assert memory.upkeep.verify().ok
 
 
+def test_a_question_right_behind_an_append_finds_it_or_is_told_that_it_may_be_missing(desk: Desk) -> None:
+    """The system tells of a change some time after it: who asks before looks at the files that changed last himself."""
+    talk = desk.claude("one")
+    talk.user("it begins with a quokka")
+    desk.up()
+    talk.user("the daemon has met the wombat")
+    desk.wait_for("wombat")
+    with desk.memory() as memory:
+        for number in range(20):
+            talk.user(f"append number{number:02d}x")
+            answer = memory.search(f"number{number:02d}x")
+            assert answer.hits or any("catching up" in note for note in answer.notes), number
+
+
 def test_agents_that_appear_later_are_noticed(desk: Desk) -> None:
     """No folder of any agent is there when the daemon starts."""
     desk.up()

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from recollect.agents.registry import adapters_with
-from recollect.capture.watch.notified import STEP_MS
 from recollect.capture.watch.plan import WatchPlan
 from recollect.capture.watch.watcher import Watcher
 from recollect.config import Config
@@ -26,7 +25,7 @@ from recollect.ingest.keeper.client import BEHIND, SETTLE_S
 from recollect.ingest.keeper.clock_jumps import Clocks
 from recollect.ingest.keeper.document_watch import DocumentWatch
 from recollect.ingest.keeper.learning import HasStatus, learning_now
-from recollect.ingest.keeper.notices import Noticed, Notices
+from recollect.ingest.keeper.notices import LatestPaths, Noticed, Notices
 from recollect.ingest.keeper.second_looks import SecondLooks
 from recollect.ingest.keeper.status import Counters, Delay, LiveStatus, Phase, WatchedPlace
 from recollect.ingest.sources import repositories_of
@@ -42,8 +41,6 @@ LOOK_EVERY_S = 2.0
 """How often folders that are not there are looked for, and those that are for being replaced."""
 REPLAN_EVERY_S = 10.0
 """New sessions may work in new folders; what to watch is thought over at most this often."""
-ON_ITS_WAY_S = 2.5 * STEP_MS / 1000
-"""What was written this long ago has been noticed where the system tells of it."""
 _LATEST = 512
 
 
@@ -73,6 +70,7 @@ class Keeper:
         self._log = log
         self._settings = memory.config.daemon
         self._notices = Notices()
+        self._latest = LatestPaths()
         self._again = SecondLooks()
         self._watcher = Watcher(self._notices.add, is_polling=self._settings.watch == "poll")
         self._documents = DocumentWatch(
@@ -121,10 +119,13 @@ class Keeper:
         return not self._thread.is_alive()
 
     def settle(self, seconds: float = SETTLE_S) -> tuple[str, ...]:
-        """Wait until everything written before this call is searchable; return notes on what is missing."""
-        ends = time.monotonic() + seconds
-        self._ending.wait(min(ON_ITS_WAY_S, seconds))
-        is_settled = self._notices.settle(max(0.0, ends - time.monotonic()))
+        """Wait until what was noticed is searchable; return notes on what is missing.
+
+        What the system has not told of yet is noticed too where it changed the files that changed last.
+        """
+        if changed := self._latest.changed():
+            self._notices.add(changed)
+        is_settled = self._notices.settle(seconds)
         notes = () if is_settled else (BEHIND,)
         failure = self._taking.failure
         if failure is not None and not self._taking.was_busy:
@@ -221,6 +222,7 @@ class Keeper:
 
     def _take(self, noticed: Noticed) -> None:
         scope = None
+        self._latest.note(noticed.paths)
         if not noticed.is_everything:
             scope = self._scope_of(noticed)
             if scope is None:  # what changed is nobody's
