@@ -57,6 +57,6 @@ def _by_meaning(memory: Memory) -> Iterator[str]:
     if vectors.problem:
         yield f"search by meaning does not work: {vectors.problem}"
         return
-    yield f"search by meaning covers {vectors.covered:,} of {plural(vectors.total, 'event')} that people and agents said"
+    yield f"search by meaning covers {vectors.covered:,} of {plural(vectors.total, 'event')} of talk"
     if vectors.sessions_total:
         yield f"the contextual model has read {vectors.sessions_read:,} of {plural(vectors.sessions_total, 'session')}"
