@@ -41,8 +41,8 @@ def test_an_option_that_the_next_edit_writes_is_what_it_carries_out() -> None:
     edit = story.edits("log.py", "self.lines = ring_buffer(100)", "self.lines = []")
     (binding,) = bound(story, [decision])
     assert (binding.source, binding.relation, binding.status) == (decision.id, "produced", "derived")
-    assert binding.features == {"same_turn": 0.25, "nearest": 0.10, "option_written": 0.35}
-    assert binding.confidence == 0.70
+    assert binding.features == {"same_turn": 0.25, "nearest": 0.10, "option_written": 0.35, "sole": 0.25}
+    assert binding.confidence == 0.95
     assert (binding.t_use, binding.t_gen) == (decision.ts, edit.ts)
     assert binding.used_session == binding.generated_session == story.uid
     assert binding.location == edit.location
@@ -139,7 +139,9 @@ def test_a_confirmation_is_bound_to_what_was_proposed() -> None:
     decision = decided(answer, chosen=("a decorator",), evidence=evidence, conversation=talk.id)
     story.edits("client.py", "@retry_once\ndef get(): ...")
     (binding,) = bound(story, [decision], [talk])
-    assert binding.features == {"same_turn": 0.25, "confirmed": 0.25, "nearest": 0.10, "name_in_talk": 0.10}
+    assert binding.features == {
+        "same_turn": 0.25, "confirmed": 0.25, "nearest": 0.10, "name_in_talk": 0.10, "sole": 0.25
+    }  # fmt: skip
 
 
 def test_an_edit_whose_text_has_nothing_of_the_decision_counts_against_it() -> None:
@@ -148,6 +150,51 @@ def test_an_edit_whose_text_has_nothing_of_the_decision_counts_against_it() -> N
     decision = decided(answer, chosen=("a worker pool",), evidence=(evidence_of(answer, "confirmation"),))
     story.edits("README.md", "Typo.")
     assert bound(story, [decision]) == []
+
+
+def test_the_only_file_that_its_turn_edits_carries_a_decision_out_with_low_confidence() -> None:
+    story = Story()
+    decision = decided(story.human("sort the list by name before you print it"), chosen=("sort the list by name",))
+    edit = story.edits("report.py", "rows.sort(key=title)\nprint(rows)", "print(rows)")
+    assert bound(story, [decision]) == []  # the edit has a text, and nothing of the decision in it
+    story = Story()
+    decision = decided(story.human("sort the list by name before you print it"), chosen=("sort the list by name",))
+    edit = story.edits("report.py", "", "")  # its text is not known
+    (binding,) = bound(story, [decision])
+    assert (binding.features, binding.confidence) == ({"same_turn": 0.25, "nearest": 0.10, "sole": 0.25}, 0.60)
+    assert binding.evidence[0].event_id == edit.event_id
+    story.edits("other.py", "", "")
+    assert bound(story, [decision]) == []
+
+
+def test_what_the_assistant_says_right_before_it_edits_is_what_it_edits() -> None:
+    story = Story()
+    story.human("the theme crashes on a broken file")
+    decision = decided(story.says("The loader should catch this gracefully."), chosen=("catch this gracefully",))
+    edit = story.edits("theme.ts", "try { setTheme(name) } catch {}", "setTheme(name)")
+    (binding,) = bound(story, [decision])
+    assert binding.features == {"same_turn": 0.25, "nearest": 0.10, "announced": 0.25, "sole": 0.25, "unrelated": -0.2}
+    assert (binding.confidence, binding.evidence[0].event_id) == (0.65, edit.event_id)
+
+    story = Story()
+    story.human("the theme crashes on a broken file")
+    decision = decided(story.says("The loader should catch this gracefully."), chosen=("catch this gracefully",))
+    story.says("First the changelog.")
+    story.edits("CHANGELOG.md", "- The footer has new colours.", "")
+    assert bound(story, [decision]) == []
+
+
+def test_code_that_was_spoken_of_and_is_not_in_the_edit_speaks_against_the_only_file_too() -> None:
+    story = Story()
+    story.human("the linter complains")
+    words = "I'll add `//nolint:errcheck` comments."
+    decision = decided(story.says(words), chosen=("add `//nolint:errcheck` comments",))
+    story.edits("hooks.go", "_ = notify(x)", "notify(x)")
+    assert bound(story, [decision]) == []
+    written = story.edits("hooks.go", "notify(x) //nolint:errcheck", "_ = notify(x)")
+    (binding,) = bound(story, [decision])
+    assert binding.evidence[0].event_id == written.event_id
+    assert binding.features["name_written"] == 0.25
 
 
 @pytest.mark.parametrize("polarity", ["ban", "reject"])
@@ -256,7 +303,7 @@ def test_what_is_to_go_must_be_in_what_was_removed(words: str) -> None:
     gone = story.edits("app.py", "run()", "load_cache()\nrun()")
     (binding,) = bound(story, [decision])
     assert binding.evidence[0].event_id == gone.event_id
-    assert binding.features == {"same_turn": 0.25, "nearest": 0.10, "rejected_removed": 0.25}
+    assert binding.features == {"same_turn": 0.25, "nearest": 0.10, "rejected_removed": 0.25, "sole": 0.25}
 
 
 @pytest.mark.parametrize(

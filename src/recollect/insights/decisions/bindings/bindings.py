@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 from recollect.insights.commands import command_of
 from recollect.insights.content import lines_of, whole_edit
 from recollect.insights.decisions.bindings.evidence import (
+    ANNOUNCED,
     COMPACTED,
     CONFIRMED,
     DELETED,
@@ -19,6 +20,7 @@ from recollect.insights.decisions.bindings.evidence import (
     NEAREST,
     NEXT_TURN,
     SAME_TURN,
+    SOLE,
     THRESHOLD,
     THRESHOLD_OF_OTHER_TURNS,
     Subject,
@@ -184,6 +186,7 @@ class _Looking:
                 continue  # what its text could add would not reach the threshold
             is_other = bool(paths) and "same_turn" not in features and self._is_other_file(source, edit.ref.path)
             features |= content_features(source.subject, self._wrote(edit, source.subject), is_other_file=is_other)
+            features |= self._turn_features(source, edit, features)
             confidence = total(features)
             if confidence > most:
                 best, most = (edit, features), confidence
@@ -202,17 +205,23 @@ class _Looking:
         said = [name for name in source.subject.paths if ends_with_path(path, name)]
         if not said or any("/" in name for name in said):
             return False
-        own = self._of_turns.get(self._session.events[source.position].turn_index, ())
+        turn = self._session.events[source.position].turn_index
+        own = {edit.ref.path for edit in self._edits_of_turns.get(turn, ())}
         named = [known for known in own if any(ends_with_path(known, name) for name in said)]
         return bool(named) and not any(ends_with_path(path, known) or ends_with_path(known, path) for known in named)
 
     @cached_property
-    def _of_turns(self) -> dict[int, set[str]]:
-        """The paths that each turn edited."""
-        found: dict[int, set[str]] = {}
+    def _edits_of_turns(self) -> dict[int, list[_Edit]]:
+        found: dict[int, list[_Edit]] = {}
         for edit in (edit for _, edits in self._episodes for edit in edits):
-            found.setdefault(edit.event.turn_index, set()).add(edit.ref.path)
+            found.setdefault(edit.event.turn_index, []).append(edit)
         return found
+
+    @cached_property
+    def _messages(self) -> list[int]:
+        """The places of what was said, in order."""
+        said = ("user_message", "assistant_message")
+        return [place for place, event in enumerate(self._session.events) if event.kind in said]
 
     def _place_features(self, source: _Source, edit: _Edit, *, is_nearest: bool) -> dict[str, int]:
         at = self._session.events[source.position]
@@ -233,6 +242,33 @@ class _Looking:
         if self._reach.is_compacted(source.position, edit.position):
             found["compacted"] = COMPACTED
         return found
+
+    def _turn_features(self, source: _Source, edit: _Edit, found: Mapping[str, int]) -> dict[str, int]:
+        """Return what the course of its turn says for an edit: it follows on the assistant's own words, and its file is
+        the only one that the turn edits behind the decision. An edit without the code that was spoken of is no such."""
+        is_unrelated = "unrelated" in found
+        if "same_turn" not in found or not isinstance(source.node, Decision):
+            return {}
+        if is_unrelated and source.subject.has_code():
+            return {}
+        told: dict[str, int] = {}
+        if self._is_announced(source, edit):
+            told["announced"] = ANNOUNCED
+        if (told or not is_unrelated) and self._is_sole(source):
+            told["sole"] = SOLE
+        return told
+
+    def _is_announced(self, source: _Source, edit: _Edit) -> bool:
+        if self._session.events[source.position].kind != "assistant_message":
+            return False
+        after = bisect_left(self._messages, source.position + 1)
+        return after == len(self._messages) or self._messages[after] > edit.position
+
+    def _is_sole(self, source: _Source) -> bool:
+        """Say whether one file alone is edited behind a source, in its turn and as far as it reaches."""
+        turn = self._session.events[source.position].turn_index
+        edits = self._edits_of_turns.get(turn, ())
+        return len({edit.ref.path for edit in edits if source.position < edit.position < source.until}) == 1
 
     def _wrote(self, edit: _Edit, subject: Subject) -> Written:
         """Return what an edit wrote; its text is read only for a subject with words to look for."""

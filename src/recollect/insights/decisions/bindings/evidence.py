@@ -29,6 +29,8 @@ SAME_TURN = 25
 NEXT_TURN = 5
 NEAREST = 10
 CONFIRMED = 25
+SOLE = 25
+ANNOUNCED = 25
 UNRELATED = -20
 DELETED = -15
 OTHER_PATH = -10
@@ -76,12 +78,18 @@ class Subject(NamedTuple):
     """Names of code in the deciding words that are to go; in none of the others."""
     codes: tuple[str, ...] = ()
     """Code in the options, verbatim."""
+    said_codes: tuple[str, ...] = ()
+    """Code in the deciding words that isn't turned down, verbatim."""
     takes_out: bool = False
     """Something is turned down, forbidden, reverted or ordered to go."""
 
     def has_words(self) -> bool:
         """Say whether there is anything to look for in the text of an edit."""
-        return bool(self.chosen or self.rejected or self.names or self.talk_names or self.dropped)
+        return bool(self.chosen or self.rejected or self.talk_names or self.has_code())
+
+    def has_code(self) -> bool:
+        """Say whether the deciding words name code, which an edit that carries them out writes or takes out."""
+        return bool(self.names or self.dropped or self.said_codes)
 
     def keys(self) -> frozenset[str]:
         """Return the options that it is about; a later decision with one of them takes over."""
@@ -111,6 +119,11 @@ def subject_of(decision: Decision, conversation: Conversation | None) -> Subject
         talk_names=tuple(name for name in talk_names if name not in names and name not in dropped)[:MAX_NAMES],
         dropped=dropped[:MAX_PATHS],
         codes=tuple(code for option in chosen for code in code_in(option)),
+        said_codes=tuple(
+            code
+            for code in code_in(decision.statement)
+            if not any(code in option for option in out) and not set(identifiers_in(f"`{code}`")) & set(dropped)
+        ),
         takes_out=bool(out or dropped) or decision.polarity in _TAKES_BACK or _takes_out(decision.statement),
     )
 
@@ -196,7 +209,7 @@ def content_features(subject: Subject, edit: Written, *, is_other_file: bool = F
         found["option_scattered"] = OPTION_SCATTERED
     elif any(is_said(key, edit.in_paths) for key in subject.chosen):
         found["option_in_path"] = OPTION_IN_PATH
-    elif any(name in edit.added for name in subject.names):
+    elif any(name in edit.added for name in subject.names) or any(map(edit.added.holds, subject.said_codes)):
         found["name_written"] = NAME_WRITTEN
     elif any(name in edit.added for name in subject.talk_names):
         found["name_in_talk"] = NAME_IN_TALK
