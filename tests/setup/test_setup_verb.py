@@ -304,3 +304,59 @@ class TestDoctor:
 def test_where_nothing_is_set_up_there_is_nothing_to_take_out(recollect: Callable[..., Outcome]) -> None:
     said = recollect("--remove")
     assert (said.code, said.out) == (1, "nothing is set up; `recollect setup --help` says more\n")
+
+
+def test_the_tools_that_write_are_turned_on_and_off_and_the_skill_tells_of_them(
+    home: Path, recollect: Callable[..., Outcome]
+) -> None:
+    config, skill = home / "recollect" / "config.toml", home / ".claude" / "skills" / "recall" / "SKILL.md"
+    config.parent.mkdir()
+    config.write_text("# mine\n[context]\nbudget_tokens = 900\n")
+    before = contents(home)
+    shown = recollect("claude", "--write", "--dry-run")
+    assert "+writing_tools = true" in shown.out
+    assert "`diary_write` at the end of a piece of work" in shown.out
+    assert (contents(home), config.read_text()) == (before, "# mine\n[context]\nbudget_tokens = 900\n")
+
+    done = recollect("claude", "--write", "--yes", "--json")
+    assert done.code == 0, done.err
+    assert config.read_text() == "# mine\n[context]\nbudget_tokens = 900\n\n[mcp]\nwriting_tools = true\n"
+    assert [(step["kind"], step["action"]) for step in done.data["settings"]] == [("writing_tools", "add")]
+    (probe,) = (one for one in done.data["agents"][0]["probes"] if one["name"] == "MCP server")
+    assert "diary_write" in probe["detail"]
+    assert "`fact_invalidate`" in skill.read_text()
+
+    again = recollect("claude", "--write", "--yes", "--json")
+    assert ([step["action"] for step in again.data["settings"]], again.data["agents"][0]["state"]) == (
+        ["none"],
+        "unchanged",
+    )
+    assert recollect("claude", "--yes").code == 0
+    assert "writing_tools = true" in config.read_text()
+
+    assert recollect("claude", "--no-write", "--yes").code == 0
+    assert "writing_tools = false" in config.read_text()
+    assert "diary_write" not in skill.read_text()
+
+
+def test_nothing_is_set_up_where_the_tools_that_write_are_declined(
+    home: Path, recollect: Callable[..., Outcome]
+) -> None:
+    before = contents(home)
+    declined = recollect("claude", "--write", answers="n\n")
+    assert declined.code == 2
+    assert "nothing was done" in declined.err
+    assert contents(home) == before
+    assert not (home / "recollect" / "config.toml").exists()
+    refused = recollect("claude", "--write", "--remove", "--yes")
+    assert refused.code == 2
+    assert "--write and --no-write are for setting up" in refused.err
+
+
+def test_a_configuration_that_cannot_be_read_is_named(home: Path, recollect: Callable[..., Outcome]) -> None:
+    config = home / "recollect" / "config.toml"
+    config.parent.mkdir()
+    config.write_text("[mcp\n")
+    broken = recollect("claude", "--write", "--yes")
+    assert broken.code != 0
+    assert str(config) in broken.err

@@ -12,7 +12,13 @@ from recollect.cli.terminal import safe, safe_line
 if TYPE_CHECKING:
     from recollect.memory import AgentReport, Check, Step
 
-_KINDS = {"mcp": "tools (MCP)", "hooks": "hooks", "skill": "skill", "native_memory": "the agent's own memory"}
+_KINDS = {
+    "mcp": "tools (MCP)",
+    "hooks": "hooks",
+    "skill": "skill",
+    "native_memory": "the agent's own memory",
+    "writing_tools": "setting for the diary and the other tools that write",
+}
 _ACTIONS = {
     "add": ("write", "green"),
     "change": ("change", "green"),
@@ -48,6 +54,12 @@ def print_agent(out: Console, report: AgentReport) -> None:
         out.print(Text("  " + safe_line(f"then probe: {probe}")), soft_wrap=True)
     for note in report.notes:
         out.print(Text("  " + safe_line(f"note: {note}"), style="yellow"), soft_wrap=True)
+
+
+def print_own(out: Console, step: Step) -> None:
+    """Print what changes in our own configuration."""
+    out.print(Text("Recollect itself", style="bold"))
+    _print_step(out, step)
 
 
 def print_outcome(out: Console, report: AgentReport) -> None:

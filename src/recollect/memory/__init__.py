@@ -96,7 +96,7 @@ if TYPE_CHECKING:
     from recollect.memory.pipes.verification import FileVerifyReport, verify_path
     from recollect.memory.pipes.watch import EVERY_S, Followed, Pace, Wanted, Watcher
     from recollect.memory.recall import RecallFacet
-    from recollect.memory.setup import PreparedSetup, SetupFacet
+    from recollect.memory.setup import PreparedSetup, PreparedWriting, SetupFacet
     from recollect.memory.spool import Spooled, SpoolFacet
     from recollect.memory.usage import UsageFacet
     from recollect.model.records import LedgerDefect
@@ -168,7 +168,7 @@ _NAMES = {
     "recollect.ingest.keeper.instance": "Card Place",
     "recollect.ingest.keeper.status": "LearningNow LiveStatus",
     "recollect.memory.recall": "RecallFacet",
-    "recollect.memory.setup": "PreparedSetup SetupFacet",
+    "recollect.memory.setup": "PreparedSetup PreparedWriting SetupFacet",
     "recollect.memory.spool": "SpoolFacet Spooled",
     "recollect.memory.ingest": "REFRESH_EVERY_S",
     "recollect.memory.maintenance.facet": "UpkeepFacet",
@@ -325,6 +325,7 @@ __all__ = [
     "Pin",
     "Place",
     "PreparedSetup",
+    "PreparedWriting",
     "ProgressCallback",
     "Reading",
     "RecallFacet",

@@ -277,9 +277,9 @@ class Memory(HoldsLearned):
         """Set agents up to use this memory, and take that out again."""
         from recollect.memory.setup import SetupFacet
 
-        make = partial(make_home, self.home)
-        prompts = self.config.context.per_prompt
-        return SetupFacet(self.home, self.env, make_home=make, answers_prompts=prompts)
+        return SetupFacet(
+            self.home, self.env, self.config, config_path=self.config_path, make_home=partial(make_home, self.home)
+        )
 
     @property
     def live(self) -> LiveFacet:

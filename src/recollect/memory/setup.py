@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from recollect.agents.installing.catalogue import installs
+from recollect.agents.installing.contract import ConfigFile, FilePlace, Folder
+from recollect.agents.installing.editing.edits import SetKey
 from recollect.agents.registry import adapters, slug_of
-from recollect.errors import UnknownName
+from recollect.config import Config
+from recollect.errors import UnknownName, UsageError
 from recollect.maintenance.setup.discovery import Machine, find_agent, this_machine
+from recollect.maintenance.setup.files import replace_settings
 from recollect.maintenance.setup.manifest import Mode, load_manifest
 from recollect.maintenance.setup.planner import Wish
+from recollect.maintenance.setup.plans import Step, plan_config
 from recollect.maintenance.setup.setup import AgentReport, Work
 
 
 class SetupFacet:
-    """Writes into agents' own settings, and nowhere else. Nothing is written before `PreparedSetup.do`."""
+    """Writes into agents' own settings, and one switch into our own. Nothing is written before `do` of what was
+    prepared."""
 
     def __init__(
-        self, home: Path, env: Mapping[str, str], *, make_home: Callable[[], None], answers_prompts: bool = False
-    ) -> None:
+        self, home: Path, env: Mapping[str, str], config: Config, *, config_path: Path | None,
+        make_home: Callable[[], None],
+    ) -> None:  # fmt: skip
         self._home = home
-        self._machine: Machine = this_machine(home, env, answers_prompts=answers_prompts)
+        self._config_path = config_path
+        writes = config.mcp.writing_tools
+        self._machine: Machine = this_machine(home, env, answers_prompts=config.context.per_prompt, writes=writes)
         self._make_home = make_home
 
     def slugs(self, names: Sequence[str]) -> tuple[str, ...]:
@@ -44,11 +54,36 @@ class SetupFacet:
         """Return the agents that were set up. Raises SettingsError when the manifest is damaged."""
         return tuple(load_manifest(self._home).agents)
 
+    def prepare_writing(self, *, is_on: bool) -> PreparedWriting:
+        """Plan that agents get the tools that write, or no longer do; what is planned for an agent from now on counts
+        with that. Raises SettingsError when the configuration cannot be read or changed, UsageError where the memory
+        has none."""
+        if self._config_path is None:
+            raise UsageError("this memory was opened without a configuration file")
+        self._machine = self._machine._replace(writes=is_on)
+        return PreparedWriting(str(self._config_path), is_on=is_on)
+
     def prepare(self, slug: str, mode: Mode | None, *, turns_native_memory_off: bool = False) -> PreparedSetup:
         """Plan for one agent. mode None: take everything of ours out."""
         wish = Wish(mode, turns_native_memory_off)
         work = Work(self._home, self._machine, installs()[slug], adapters()[slug].facts.name, wish)
         return PreparedSetup(work, self._make_home)
+
+
+class PreparedWriting:
+    """The change of the configuration that turns the tools that write on or off (`step`), and doing it."""
+
+    def __init__(self, path: str, *, is_on: bool) -> None:
+        edit = SetKey(("mcp", "writing_tools"), is_on, overwrites=True)
+        place = FilePlace(Folder((os.path.dirname(path),)), (os.path.basename(path),))
+        plan = plan_config(path, [("writing_tools", ConfigFile(place, "toml", lambda _: (edit,)), (edit,))], None)
+        self._change = plan.change
+        self.step: Step = plan.steps[0]
+
+    def do(self) -> None:
+        """Do it. Raises SettingsError where the file changed since the plan or cannot be written."""
+        if self._change is not None and self._change.after is not None:
+            replace_settings(self._change.before, self._change.after)
 
 
 class PreparedSetup:

@@ -56,7 +56,7 @@ INSTALL = Install(
         "CodeWhale's hooks name a session by an id of their own, not by that of the saved session: what they tell "
         "would be remembered twice. They give no context at a start either. Saved sessions are read as they are."
     ),
-    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda _: skill_text()),
+    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
     native_memory=(
         NativeMemory(
             name="the user memory",

@@ -86,7 +86,9 @@ INSTALL = Install(
         ),
         switches=(Switch(_CONFIG, "toml", ("features", "hooks"), False),),
     ),
-    skill=OwnFile(FilePlace(Folder(("~/.agents",)), (f"skills/{NAME}/SKILL.md",)), lambda _: skill_text()),
+    skill=OwnFile(
+        FilePlace(Folder(("~/.agents",)), (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)
+    ),
     native_memory=(
         NativeMemory(
             name="memories",

@@ -81,7 +81,7 @@ INSTALL = Install(
         note="A prompt and a compaction take no context; the start of a session does since 1.0.11. Of several hooks "
         "that give some there, Copilot CLI takes the last one's only.",
     ),
-    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda _: skill_text()),
+    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
     steps=(
         "Hooks are read when the command line starts: start it again.",
         "Copilot Memory is kept by GitHub, per repository, and is turned on and off in your settings there.",

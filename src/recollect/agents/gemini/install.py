@@ -66,7 +66,9 @@ INSTALL = Install(
         note="Gemini CLI has no event after a compression: what it dropped comes back with the next session.",
         switches=(Switch(_SETTINGS, "jsonc", ("hooksConfig", "enabled"), False),),
     ),
-    skill=OwnFile(FilePlace(Folder(("~/.agents",)), (f"skills/{NAME}/SKILL.md",)), lambda _: skill_text()),
+    skill=OwnFile(
+        FilePlace(Folder(("~/.agents",)), (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)
+    ),
     native_memory=(
         NativeMemory(
             name="Auto Memory (experimental)",

@@ -75,7 +75,7 @@ INSTALL = Install(
         ),
         note="goose takes no context from a hook; what is remembered reaches it through the tools and the skill.",
     ),
-    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda _: skill_text()),
+    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
     native_memory=(
         NativeMemory(
             name="the extension `memory`",

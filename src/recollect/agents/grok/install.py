@@ -64,7 +64,7 @@ INSTALL = Install(
         OwnFile(FilePlace(_FOLDER, ("hooks/recollect.json",)), hooks_document(claude_like_hooks(EVENTS, _handler))),
         note="Grok Build takes no context from a hook; what is remembered reaches it through the tools and the skill.",
     ),
-    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda _: skill_text()),
+    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
     native_memory=(
         NativeMemory(
             name="the memory across sessions",

@@ -91,7 +91,7 @@ INSTALL = Install(
         note="Hermes takes no context at a session's start; what is remembered reaches it through the tools and the "
         "skill.",
     ),
-    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda _: skill_text()),
+    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
     native_memory=(
         _memory("memory_enabled", "the file of notes (MEMORY.md)"),
         _memory("user_profile_enabled", "the user profile (USER.md)"),

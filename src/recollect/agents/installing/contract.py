@@ -81,7 +81,7 @@ class Given(msgspec.Struct, frozen=True):
     """What an install needs to know to write its values.
 
     version: the agent's, as its program tells (`""` where there is none to ask). commands: by role; `prompt` is the
-    spooling command unless context per prompt is turned on.
+    spooling command unless context per prompt is turned on. writes: the server's tools that write are turned on.
     """
 
     platform: Platform
@@ -89,6 +89,7 @@ class Given(msgspec.Struct, frozen=True):
     program: Program
     server: Server
     commands: Mapping[HookRole, Command]
+    writes: bool = False
 
 
 class ConfigFile(msgspec.Struct, frozen=True):

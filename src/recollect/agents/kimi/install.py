@@ -63,7 +63,7 @@ INSTALL = Install(
             "what is remembered reaches it through the tools and the skill."
         ),
     ),
-    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda _: skill_text()),
+    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
     steps=("A session that is open goes on without the new server; start a new one, then look into `/mcp`.",),
     verified_version="documentation of 2026-11",
     sources=(

@@ -68,7 +68,7 @@ INSTALL = Install(
         note="opencode has no event for the end of a session. A failed tool is told by opencode 2 only; the transcript "
         "has it in any case.",
     ),
-    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda _: skill_text()),
+    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
     steps=("opencode loads plugins and servers when it starts: start it again.",),
     depends_on_version=True,
     verified_version="1.18.34 and 2.0.18",

@@ -39,7 +39,7 @@ INSTALL = Install(
             shim_text("pi", "recollect.agents.pi", "extension.js"),
         ),
     ),
-    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda _: skill_text()),
+    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
     steps=("In a session that is open, `/reload` takes the extension in.",),
     verified_version="documentation of 2026-11",
     sources=(

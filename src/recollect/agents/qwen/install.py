@@ -65,7 +65,7 @@ INSTALL = Install(
         ConfigFile(_SETTINGS, "jsonc", claude_like_hooks(EVENTS, handler)),
         switches=(Switch(_SETTINGS, "jsonc", ("disableAllHooks",), True),),
     ),
-    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda _: skill_text()),
+    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
     native_memory=(
         NativeMemory(
             name="auto-memory",

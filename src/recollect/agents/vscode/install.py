@@ -68,7 +68,7 @@ INSTALL = Install(
         ),
         note="A prompt and a compaction take no context. Hooks are a preview that an organisation may have turned off.",
     ),
-    skill=OwnFile(FilePlace(_COPILOT, (f"skills/{NAME}/SKILL.md",)), lambda _: skill_text()),
+    skill=OwnFile(FilePlace(_COPILOT, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
     native_memory=(
         NativeMemory(
             name="the memory tool",

@@ -49,7 +49,7 @@ INSTALL = Install(
         ConfigFile(FilePlace(_FOLDER, ("hooks.json",)), "json", flat_hooks(EVENTS, _handler)),
         note="Cascade takes no context from a hook; what is remembered reaches it through the tools and the skill.",
     ),
-    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda _: skill_text()),
+    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
     steps=(
         "Press Refresh in the MCP panel of Cascade, or start Windsurf again.",
         "Cascade makes memories of its own; the switch is in its settings only (Cascade, Auto-generate memories).",

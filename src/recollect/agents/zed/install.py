@@ -38,7 +38,9 @@ INSTALL = Install(
     hooks=Unsupported(
         "Zed has no hooks. Its threads are read from its database; context comes through the tools only."
     ),
-    skill=OwnFile(FilePlace(Folder(("~/.agents/skills",)), (f"{NAME}/SKILL.md",)), lambda _: skill_text()),
+    skill=OwnFile(
+        FilePlace(Folder(("~/.agents/skills",)), (f"{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)
+    ),
     steps=(
         "Zed shows a green dot beside `recollect` in the settings of its agent panel once the server runs.",
         "Other agents that read `~/.agents/skills` will find the skill too.",

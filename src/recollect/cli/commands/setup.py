@@ -9,10 +9,10 @@ import click
 
 from recollect.cli.options import json_option, open_memory
 from recollect.cli.terminal import console, write_json
-from recollect.errors import UsageError
+from recollect.errors import SettingsError, UsageError
 
 if TYPE_CHECKING:
-    from recollect.memory import AgentReport, Mode, PreparedSetup, SetupFacet
+    from recollect.memory import AgentReport, Mode, PreparedSetup, SetupFacet, Step
 
 
 class Flags(TypedDict):
@@ -22,6 +22,7 @@ class Flags(TypedDict):
     is_removal: bool
     turns_off: bool
     is_agreed: bool
+    writes: bool | None
 
 
 @click.command()
@@ -38,6 +39,12 @@ class Flags(TypedDict):
 @click.option(
     "--disable-native-memory", "turns_off", is_flag=True, help="Also turn off the agent's own memory in its settings."
 )
+@click.option(
+    "--write/--no-write",
+    "writes",
+    default=None,
+    help="Give agents the tools that write too (diary, facts, actions), or take them away. Left out, nothing changes.",
+)
 @click.option("--yes", "is_agreed", is_flag=True, help="Don't ask; needs names of agents.")
 @json_option
 def command(agents: tuple[str, ...], mode: Mode, as_json: bool, **flags: Unpack[Flags]) -> int:
@@ -51,6 +58,7 @@ def command(agents: tuple[str, ...], mode: Mode, as_json: bool, **flags: Unpack[
     Examples:
       recollect setup --dry-run
       recollect setup claude codex
+      recollect setup claude --write
       recollect setup codex --remove --yes
     """
     with open_memory() as memory:
@@ -59,11 +67,16 @@ def command(agents: tuple[str, ...], mode: Mode, as_json: bool, **flags: Unpack[
         chosen = _chosen(facet, agents, is_removal=is_removal)
         asks = not (flags["is_agreed"] or is_dry_run)
         _check_asking(chosen, is_named=bool(agents), asks=asks, acts=not is_dry_run, as_json=as_json)
+        if is_removal and flags["writes"] is not None:
+            raise UsageError("--write and --no-write are for setting up", hint="leave out --remove")
+        settings: tuple[Step, ...] = ()
+        if flags["writes"] is not None:
+            settings = (_turn_writing(facet, is_on=flags["writes"], acts=not is_dry_run, asks=asks, as_json=as_json),)
         reports: list[AgentReport] = []
         for slug in chosen:
             prepared = facet.prepare(slug, None if is_removal else mode, turns_native_memory_off=flags["turns_off"])
             reports.append(_one(prepared, is_dry_run=is_dry_run, asks=asks, as_json=as_json))
-    return _finish(reports, is_removal=is_removal, is_dry_run=is_dry_run, as_json=as_json)
+    return _finish(reports, settings, is_removal=is_removal, is_dry_run=is_dry_run, as_json=as_json)
 
 
 def _chosen(facet: SetupFacet, names: tuple[str, ...], *, is_removal: bool) -> tuple[str, ...]:
@@ -84,6 +97,21 @@ def _check_asking(chosen: tuple[str, ...], *, is_named: bool, asks: bool, acts: 
         raise UsageError("there is nobody to ask here", hint="add --yes, or --dry-run to look first")
 
 
+def _turn_writing(facet: SetupFacet, *, is_on: bool, acts: bool, asks: bool, as_json: bool) -> Step:
+    from recollect.cli.steps import print_own
+
+    prepared = facet.prepare_writing(is_on=is_on)
+    if not as_json:
+        print_own(console(), prepared.step)
+    if prepared.step.action == "blocked":
+        raise SettingsError(f"{prepared.step.path}: {prepared.step.detail}", hint=prepared.step.hint)
+    if acts and prepared.step.action != "none":
+        if asks and not click.confirm("Do this?", default=False):
+            raise UsageError("nothing was done", hint="leave out --write to set up without the tools that write")
+        prepared.do()
+    return prepared.step
+
+
 def _one(prepared: PreparedSetup, *, is_dry_run: bool, asks: bool, as_json: bool) -> AgentReport:
     from recollect.cli.steps import print_agent, print_outcome
 
@@ -101,7 +129,9 @@ def _one(prepared: PreparedSetup, *, is_dry_run: bool, asks: bool, as_json: bool
     return report
 
 
-def _finish(reports: list[AgentReport], *, is_removal: bool, is_dry_run: bool, as_json: bool) -> int:
+def _finish(
+    reports: list[AgentReport], settings: tuple[Step, ...], *, is_removal: bool, is_dry_run: bool, as_json: bool
+) -> int:
     from recollect.memory import SetupReport
 
     is_bad = any(
@@ -109,7 +139,7 @@ def _finish(reports: list[AgentReport], *, is_removal: bool, is_dry_run: bool, a
         for report in reports
     )
     is_found = any(report.state != "not_found" for report in reports)
-    report = SetupReport(not is_bad and is_found, is_dry_run, tuple(reports))
+    report = SetupReport(not is_bad and is_found, is_dry_run, tuple(reports), settings)
     if as_json:
         write_json(report)
     elif not reports:

@@ -84,7 +84,12 @@ def set_up(desk: Desk) -> Iterator[Check]:
     if not (desk.folder / MANIFEST).exists():
         return
     try:
-        machine = this_machine(desk.folder, desk.env, answers_prompts=desk.config.context.per_prompt)
+        machine = this_machine(
+            desk.folder,
+            desk.env,
+            answers_prompts=desk.config.context.per_prompt,
+            writes=desk.config.mcp.writing_tools,
+        )
     except RecollectError as error:
         yield Check("setup", "fail", str(error), error.hint)
         return

@@ -49,23 +49,25 @@ class Found(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """This machine as setup sees it. answers_prompts: context per prompt is turned on."""
+    """This machine as setup sees it, and what is turned on in the configuration: context per prompt
+    (answers_prompts), the tools that write (writes)."""
 
     platform: Platform
     env: Mapping[str, str]
     home: Path
     program: Program
     answers_prompts: bool = False
+    writes: bool = False
 
 
-def this_machine(home: Path, env: Mapping[str, str], *, answers_prompts: bool = False) -> Machine:
+def this_machine(home: Path, env: Mapping[str, str], *, answers_prompts: bool = False, writes: bool = False) -> Machine:
     """Return this machine for a memory's home. Raises UsageError where the program is not installed anywhere."""
     platform: Platform = "linux"
     if sys.platform == "win32":
         platform = "windows"
     elif sys.platform == "darwin":
         platform = "macos"
-    return Machine(platform, env, home, _program(home, env), answers_prompts)
+    return Machine(platform, env, home, _program(home, env), answers_prompts, writes)
 
 
 def find_agent(install: Install, machine: Machine, *, ask_version: bool = True) -> Found:
@@ -116,7 +118,7 @@ def given_for(found: Found, machine: Machine) -> Given:
     plain = {name: value for name, value in machine.env.items() if name != HOME_VARIABLE}
     env = {} if home_dir(plain) == machine.home else {HOME_VARIABLE: str(machine.home)}
     server = Server(program.command[0], (*program.command[1:], "mcp"), env)
-    return Given(machine.platform, found.version, program, server, commands)
+    return Given(machine.platform, found.version, program, server, commands, machine.writes)
 
 
 def _line(machine: Machine, argv: tuple[str, ...], line: str) -> Command:

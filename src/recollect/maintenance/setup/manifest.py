@@ -18,7 +18,8 @@ from recollect.maintenance.setup.files import read_settings, replace_settings
 
 NAME = "setup.json"
 VERSION = 1
-Kind = Literal["mcp", "hooks", "skill", "native_memory"]
+Kind = Literal["mcp", "hooks", "skill", "native_memory", "writing_tools"]
+"""writing_tools: in the configuration of Recollect itself, which no manifest speaks of."""
 Mode = Literal["pull", "push", "both"]
 
 

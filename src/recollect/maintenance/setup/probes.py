@@ -23,7 +23,7 @@ from recollect.agents.installing.editing.values import named_as_in, value_at
 from recollect.maintenance.reports import Check
 from recollect.maintenance.setup.discovery import Found, Machine, file_path, given_for
 from recollect.maintenance.setup.files import read_settings
-from recollect.paths import SPOOL_FOLDER
+from recollect.paths import HOME_VARIABLE, SPOOL_FOLDER
 from recollect.wire import INTERNAL_VARIABLE
 
 START_S = 30
@@ -81,12 +81,13 @@ def registered_launch(found: Found, machine: Machine) -> Launch | None:
 
 
 def probe_server(launch: Launch, env: Mapping[str, str]) -> Check:
-    """Start a server, shake hands, ask for its tools, end it."""
+    """Start a server, shake hands, ask for its tools, end it. It is told of a home by its registration alone."""
     name = "MCP server"
+    plain = {key: value for key, value in env.items() if key != HOME_VARIABLE}
     try:
         with subprocess.Popen(  # noqa: S603 (the command that setup registered)
             launch.argv,
-            env={**env, **dict(launch.env), INTERNAL_VARIABLE: "1"},
+            env={**plain, **dict(launch.env), INTERNAL_VARIABLE: "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

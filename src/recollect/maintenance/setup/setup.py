@@ -43,11 +43,13 @@ class AgentReport(msgspec.Struct, frozen=True):
 
 
 class SetupReport(msgspec.Struct, frozen=True):
-    """The result of `recollect setup`. ok: nothing that was asked for is missing. is_dry_run: nothing was done."""
+    """The result of `recollect setup`. ok: nothing that was asked for is missing. is_dry_run: nothing was done.
+    settings: what changes in Recollect's own configuration."""
 
     ok: bool
     is_dry_run: bool
     agents: tuple[AgentReport, ...]
+    settings: tuple[Step, ...] = ()
 
 
 class Work:

@@ -56,7 +56,7 @@ INSTALL = Install(
         ConfigFile(FilePlace(_FOLDER, ("hooks.json",)), "json", flat_hooks(EVENTS, _handler), frame={"version": 1}),
         note="The editor may drop what a hook gives at the start of a session; a prompt and a compaction take nothing.",
     ),
-    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda _: skill_text()),
+    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
     steps=("Cursor asks once whether the server `recollect` may run: allow it (Settings, MCP).",),
     cross_reads=(
         CrossRead(
