@@ -110,7 +110,7 @@ class Daemon:
         line = self.process.stdout.readline()
         assert line, self.process.communicate()[1]
         self.told: dict[str, Any] = json.loads(line)
-        assert "pid" in self.told, self.told
+        assert "pid" in self.told, (self.told, (desk.home / "logs" / "failures.log").read_text())
         self.pid = int(self.told["pid"])
         self.url = str(self.told["url"])
         self.token = Path(self.told["token_file"]).read_text("ascii").strip() if self.told["token_file"] else ""

@@ -247,7 +247,7 @@ def test_the_version_is_the_one_asked_for_or_the_newest_known(machine: Machine, 
     first, second = talk(machine, hello, INITIALIZED, listing, answers=2)
     assert first["result"]["protocolVersion"] == negotiated
     assert first["result"]["serverInfo"]["name"] == "recollect"
-    assert len(second["result"]["tools"]) == 5
+    assert len(second["result"]["tools"]) == 6
 
 
 def test_a_client_without_a_handshake_is_served_too(history: Machine) -> None:

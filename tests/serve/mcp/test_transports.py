@@ -71,9 +71,9 @@ def test_every_tool_answers_with_citations_times_and_agents(transport: str, hist
 @both
 def test_status_tells_what_is_covered_how_fresh_it_is_and_what_is_missing(transport: str, history: Machine) -> None:
     async def body(caller: Caller) -> tuple[Told, Told]:
-        return await caller.fresh("status"), await caller.call("status", max_bytes=1000)
+        return await caller.fresh("status"), await caller.call("status", agent="codex")
 
-    whole, short = ask(transport, history, body)
+    whole, refused = ask(transport, history, body)
     assert not whole.is_error, whole.text
     assert "The memory holds 3 sessions and " in whole.text
     assert " events of 2 agents, from 2026-08-01 09:0" in whole.text
@@ -82,8 +82,9 @@ def test_status_tells_what_is_covered_how_fresh_it_is_and_what_is_missing(transp
     assert "no daemon runs" in whole.text
     assert "nothing is known to be missing" in whole.text
     assert ("repository shop, where you work: 2 sessions" in whole.text) == (transport == "stdio")
-    assert len(short.text.encode()) <= 1000
-    assert short.text.startswith("<recollect-memory>")
+    assert len(whole.text.encode()) <= 4096
+    assert refused.is_error
+    assert "unknown field `agent`" in refused.text
 
 
 def test_what_was_written_half_a_second_ago_is_found_or_the_answer_says_that_it_may_be_missing(

@@ -86,6 +86,9 @@ class _Daemon:
             before[hangup] = signal.signal(hangup, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
         asked = self._open_socket()
         threading.Thread(target=self._guard, name="guarding", daemon=True).start()
+        # Imports what it needs before a second thread imports: where one imports a package and another a module of it,
+        # Python hands out what is half made.
+        self.status()
         try:
             self._keeper.start()
             if bound is None:

@@ -75,9 +75,7 @@ class OpenArguments(Paged, frozen=True, kw_only=True):
 
 
 class StatusArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Of `status`, which has one page."""
-
-    max_bytes: _Bytes = DEFAULT_BYTES
+    """Of `status`: none."""
 
 
 _Arguments = TypeVar("_Arguments", bound=msgspec.Struct)

@@ -50,7 +50,7 @@ def _number(low: int, high: int, default: int, description: str = "") -> dict[st
 
 _PAGED = {
     "max_bytes": _number(MIN_BYTES, MAX_BYTES, DEFAULT_BYTES, "Size of the answer"),
-    "cursor": _text("From the previous answer, with the same arguments"),
+    "cursor": _text("From the answer before; same arguments"),
 }
 _CONFINING = {
     "scope": {
@@ -122,9 +122,9 @@ TOOLS = (
     ToolSpec(
         "status",
         "Show coverage",
-        "Tell what the memory covers (agents, sessions, times, this repository), how fresh it is, and what is missing.",
+        "Tell what the memory covers, how fresh it is, and what is missing.",
         StatusArguments,
-        {"max_bytes": _PAGED["max_bytes"]},
+        {},
     ),
 )
 

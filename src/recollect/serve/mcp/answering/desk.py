@@ -284,9 +284,9 @@ class Desk:
 
     # What is there
 
-    def status(self, asked: StatusArguments) -> str:
+    def status(self, _asked: StatusArguments) -> str:
         """Return what the memory covers, how fresh that is, and what is missing."""
-        return status(self._memory, self._caller, self._notes, max_bytes=asked.max_bytes)
+        return status(self._memory, self._caller, self._notes, max_bytes=DEFAULT_BYTES)
 
     def _cited(self, cited: str) -> tuple[str, int]:
         name, mark, seq = cited.strip().rpartition("#")
