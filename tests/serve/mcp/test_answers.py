@@ -239,6 +239,7 @@ def test_an_event_is_opened_with_its_neighbours(small: Asked) -> None:
         ("search", {"query": "x", "kind": "tool_cal"}, UnknownName, "did you mean tool_call"),
         ("search", {"query": "x", "tool": "bsh"}, UnknownName, "no tool called 'bsh'; did you mean Bash"),
         ("search", {"query": "x", "session": "claude:nope"}, UnknownName, "no session called 'claude:nope'"),
+        ("search", {"query": "x", "collection": "bekery"}, UnknownName, "no collection called 'bekery'"),
         ("search", {"query": "x", "after": "whenever"}, UsageError, "is not a time"),
         ("search", {"query": "x", "nested": {"a": [1] * 40_000}}, UsageError, "larger"),
         ("search", {"query": "x", "max_bytes": 10}, UsageError, "`max_bytes`"),
@@ -273,6 +274,24 @@ def test_the_repository_of_the_caller_may_be_new(history: Machine) -> None:
         for text in (asked("search", query="checkout"), asked("list_sessions"), asked("list_sessions", repo="bakery")):
             assert "called" not in text
         assert "Nothing found in repository bakery." in asked("search", query="checkout")
+
+
+def test_a_collection_is_searched_alone_wherever_the_caller_works(history: Machine, tmp_path: Path) -> None:
+    for name in ("bakery", "dairy"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "README.md").write_text(f"# Checkout\n\nThe checkout of the {name}.\n")
+    with history.memory() as memory:
+        for name in ("bakery", "dairy"):
+            memory.documents.add(tmp_path / name)
+        asked = Asked(memory, history.folder("shop"))
+        by_argument = asked("search", query="checkout", collection="Bakery")
+        for answer in (by_argument, asked("search", query="checkout collection:bakery")):
+            assert "document:bakery/README.md" in answer
+            assert "claude:" not in answer
+            assert "dairy" not in answer
+        assert "claude:" in asked("search", query="checkout -collection:bakery")
+        with pytest.raises(UnknownName, match="no collection called 'bakry'; did you mean bakery"):
+            asked("search", query="checkout", collection="bakry")
 
 
 def test_an_agent_is_known_by_any_of_its_names(small: Asked) -> None:

@@ -42,13 +42,14 @@ class Confining(Paged, frozen=True, kw_only=True):
 
 
 class SearchArguments(Confining, frozen=True, kw_only=True):
-    """Of `search`. limit: as many as its bytes hold, unless it is given."""
+    """Of `search`. limit: as many as its bytes hold, unless it is given. collection: replaces scope."""
 
     query: _Query
     limit: _Limit = 20
     kind: _Text = ""
     tool: _Text = ""
     session: _Text = ""
+    collection: _Text = ""
 
 
 class ConversationArguments(Confining, frozen=True, kw_only=True):

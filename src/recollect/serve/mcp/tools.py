@@ -82,6 +82,7 @@ TOOLS = (
             ),
             "tool": _text("shell, edit, read, search, fetch … or a tool's own name"),
             "session": _text("Only in this session"),
+            "collection": _text("Only documents of this collection; replaces scope"),
             **_CONFINING,
             "limit": _number(1, 50, 20),
         },

@@ -9,7 +9,7 @@ from recollect.serve.mcp.answering.pages import name
 from recollect.serve.mcp.arguments import Confining, SearchArguments
 
 _UNQUOTABLE = ('"', ",")
-_NAMED = ("agent", "repo", "kind", "tool", "session")
+_NAMED = ("agent", "repo", "kind", "tool", "session", "collection")
 
 
 class Caller(NamedTuple):
@@ -35,7 +35,8 @@ def confines_of(memory: Memory, arguments: Confining, caller: Caller) -> Confine
     memory.recall.check_names(" ".join(named), folders=caller.folders)
     if arguments.repo:
         return Confines(_filter("repo", arguments.repo), f"repositories like {name(arguments.repo)}")
-    if arguments.scope == "all" or _names_repository(memory, arguments):
+    is_of_collection = isinstance(arguments, SearchArguments) and bool(arguments.collection)
+    if arguments.scope == "all" or is_of_collection or _names_place(memory, arguments):
         return Confines()
     return repository_of(memory, caller)
 
@@ -57,7 +58,7 @@ def filters_of(memory: Memory, arguments: Confining, confines: Confines) -> str:
             memory.recall.check_date(getattr(arguments, field), name=field)
     named = ["agent", "after", "before"]
     if isinstance(arguments, SearchArguments):
-        named += ["kind", "tool", "session"]
+        named += ["kind", "tool", "session", "collection"]
     filters = [_filter(field, getattr(arguments, field)) for field in named if getattr(arguments, field)]
     return " ".join(part for part in (confines.filters, *filters) if part)
 
@@ -70,10 +71,13 @@ def words_of(query: str) -> str:
     return " ".join(word.replace(":", ": ") for word in words if word)
 
 
-def _names_repository(memory: Memory, arguments: Confining) -> bool:
-    """Tell whether a query has a filter `repo:` of its own: that is where it wants to look."""
+def _names_place(memory: Memory, arguments: Confining) -> bool:
+    """Tell whether a query has a filter `repo:` or `collection:` of its own: that is where it wants to look."""
     query = getattr(arguments, "query", "")
-    return "repo:" in query.lower() and bool(memory.recall.confined(words_of(query)).where.repos)
+    if not any(f"{field}:" in query.lower() for field in ("repo", "collection")):
+        return False
+    where = memory.recall.confined(words_of(query)).where
+    return bool(where.repos) or any(one.startswith("document:") for one in where.sessions)
 
 
 def _filter(field: str, value: str) -> str:
