@@ -183,6 +183,8 @@ class AgentFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Described by the user's configuration, not by a parser of its own."""
     is_import_only: bool = False
     """Never looked for: `recollect import` takes what the user names."""
+    keeps_sessions: int = 0
+    """How many of its newest sessions the agent keeps, each a source of lane 0; 0: it deletes none that is known."""
     parser_version: int
     """Raised with every change of what the parser gives; older derived rows are re-derived from the archive."""
 

@@ -72,5 +72,6 @@ FACTS = AgentFacts(
         evidence="format notes: CodeWhale; reference: recall and MCP, section 5; one session of the agent's own tests",
     ),
     hooks=HookFacts(shares_call_ids=True),
+    keeps_sessions=50,
     parser_version=3,
 )

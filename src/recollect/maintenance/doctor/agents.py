@@ -19,6 +19,7 @@ from recollect.capture.hook_spool import REASONS, hook_spool
 from recollect.errors import RecollectError
 from recollect.maintenance.doctor.context import Desk
 from recollect.maintenance.reports import Check
+from recollect.maintenance.service.record import load_record
 from recollect.maintenance.setup.checks import setup_checks
 from recollect.maintenance.setup.discovery import this_machine
 from recollect.maintenance.setup.manifest import NAME as MANIFEST
@@ -27,6 +28,8 @@ from recollect.store.ports import Reader
 from recollect.units import plural
 from recollect.wire import BAD_FOLDER
 
+_NEARLY_ALL = 0.8
+"""Of the sessions that an agent keeps: from here on the next ones soon cost the oldest."""
 OLD_DROP_S = 24 * 3600
 """A hook's drop that waits for longer says that nothing takes it in."""
 
@@ -41,6 +44,7 @@ def agent_checks(desk: Desk, reader: Reader | None) -> Iterator[Check]:
         check = agent(desk, adapter)
         if check is not None:
             yield check
+        yield from soon_deleted(desk, adapter)
     if off:
         text = f"{plural(len(off), 'agent')} switched off in the configuration"
         yield Check("agents off", "ok", text, details=tuple(off), id="agent")
@@ -54,6 +58,30 @@ def agent_checks(desk: Desk, reader: Reader | None) -> Iterator[Check]:
     yield from set_up(desk)
     for folder in desk.config.ingest.folders:
         yield folder_of_files(desk, os.path.abspath(expand(folder, desk.env)))
+
+
+def soon_deleted(desk: Desk, adapter: Adapter) -> Iterator[Check]:
+    """Warn of an agent that soon deletes sessions, where nothing ingests them by itself."""
+    slug, most = adapter.facts.slug, adapter.facts.keeps_sessions
+    if not most or not desk.config.agent(slug).enabled:
+        return
+    roots = roots_of(adapter, desk.config, desk.env)
+    found = discover(adapter, roots, known_roles={}, read_head=read_head)
+    count = sum(source.place.lane == 0 for source in found.sources)
+    if count < most * _NEARLY_ALL or desk.asks.daemon().pid or _is_scheduled(desk):
+        return
+    text = (
+        f"{adapter.facts.name} keeps {most} sessions and has {count}: it deletes older ones, and no sync is scheduled"
+    )
+    hint = "`recollect service install` syncs by itself; `recollect sync` takes in what is there now"
+    yield Check(f"agent {slug} deletes sessions", "warn", text, hint, id="deletes")
+
+
+def _is_scheduled(desk: Desk) -> bool:
+    try:
+        return load_record(desk.folder) is not None
+    except RecollectError:
+        return False  # the check of the service tells it
 
 
 def silent_agents(reader: Reader) -> Iterator[Check]:
