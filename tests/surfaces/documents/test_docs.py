@@ -88,6 +88,21 @@ def test_documents_are_found_with_sessions_and_apart(recollect: Recollect, shop:
     assert SECRET not in shown.out
 
 
+def test_documents_of_a_folder_without_git_are_found_by_its_name(
+    recollect: Recollect, shop: Path, tmp_path: Path
+) -> None:
+    assert not (shop / ".git").exists()
+    recollect("docs", "add", shop, "--collection", "handbook")
+    assert uids(recollect, "repo:shop zebra") == ["document:handbook/docs/guide.md"]
+    assert recollect("docs", "list", "--json").data["collections"][0]["repo"] == "shop"
+    repository = tmp_path / "bank"
+    (repository / ".git").mkdir(parents=True)
+    (repository / "README.md").write_text("# Bank\n\nA zebra pays.\n")
+    recollect("docs", "add", repository)
+    assert uids(recollect, "repo:shop zebra") == ["document:handbook/docs/guide.md"]
+    assert uids(recollect, "repo:bank zebra") == ["document:bank/README.md"]
+
+
 def test_changes_are_taken_in_by_the_next_question(
     recollect: Recollect, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

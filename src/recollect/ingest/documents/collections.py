@@ -88,10 +88,10 @@ def _must_be_project(top: str, *, env: Mapping[str, str], home: str) -> None:
 
 
 def _repository(top: str, env: Mapping[str, str]) -> tuple[str, str]:
-    """Return the top of the git repository that a folder is in, "" for none, and the name that its sessions have."""
+    """Return the top of the git repository that a folder is in, "" for none, and the name that sessions in it have."""
     found = work_folder(top, env)
     if found is None or not found[1]:
-        return "", ""
+        return "", repo_name("", "", top)
     return os.path.realpath(found[0]), repo_name(found[0], "", "")
 
 
