@@ -22,7 +22,7 @@ class Collection(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     folder: absolute; "" for documents that came from elsewhere once and for all (an import). repo: of the folder.
     batch: the run that made it. checked_at, check_us: when a whole pass over it last began and how long that took.
-    absent_since: since when the folder is not there.
+    absent_since: since when the folder is not there. named_by: the file in the folder that gave the name, "" for none.
     """
 
     name: str
@@ -33,6 +33,7 @@ class Collection(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     checked_at: int = 0
     check_us: int = 0
     absent_since: int | None = None
+    named_by: str = ""
 
 
 class StoredDocument(NamedTuple):

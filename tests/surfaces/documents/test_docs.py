@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
+from recollect.capture.project_documents.walking import Found
 from recollect.cli.commands.schema import result_types
 from recollect.cli.main import run
 from recollect.ingest.documents import refresh as refreshing
+from recollect.ingest.documents.files import Taker
 from recollect.memory import Memory
 from recollect.memory.documents import DocumentsFacet
 
@@ -101,6 +103,38 @@ def test_documents_of_a_folder_without_git_are_found_by_its_name(
     recollect("docs", "add", repository)
     assert uids(recollect, "repo:shop zebra") == ["document:handbook/docs/guide.md"]
     assert uids(recollect, "repo:bank zebra") == ["document:bank/README.md"]
+
+
+def test_a_collection_follows_the_name_of_its_wing(
+    recollect: Recollect, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wing = shop / "mempalace.yaml"
+    wing.write_text("wing: bazaar\n")
+    recollect("docs", "add", shop)
+    assert uids(recollect, "collection:bazaar zebra") == ["document:bazaar/docs/guide.md"]
+    wing.write_text("wing: market\n")
+    read: list[str] = []
+    take = Taker.take
+
+    def counted(self: Taker, found: Found, *rest: Any, **named: Any) -> Any:
+        read.append(found.path)
+        return take(self, found, *rest, **named)
+
+    monkeypatch.setattr(Taker, "take", counted)
+    recollect("sync")
+    assert read == ["mempalace.yaml"]  # itself a document, and the only one that changed
+    assert [view["name"] for view in recollect("docs", "list", "--json").data["collections"]] == ["market"]
+    assert uids(recollect, "zebra") == uids(recollect, "collection:market zebra") == ["document:market/docs/guide.md"]
+    assert recollect("search", "collection:bazaar zebra").code == 2
+    assert recollect("show", "document:market/docs/guide.md#0").code == 0
+
+
+def test_a_collection_that_a_person_named_keeps_its_name(recollect: Recollect, shop: Path) -> None:
+    (shop / "mempalace.yaml").write_text("wing: bazaar\n")
+    recollect("docs", "add", shop, "--collection", "mine")
+    (shop / "mempalace.yaml").write_text("wing: market\n")
+    recollect("sync")
+    assert uids(recollect, "zebra") == ["document:mine/docs/guide.md"]
 
 
 def test_changes_are_taken_in_by_the_next_question(

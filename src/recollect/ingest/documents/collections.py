@@ -71,7 +71,9 @@ def propose(
     notes = [said.problem] if said.problem else []
     if not name and said.name:
         notes.append(f"called {chosen!r} by its {said.file}")
-    return Proposed(Collection(name=chosen, folder=top, repo=repo, added_at=now_us), True, tuple(notes))
+    named_by = "" if name else said.file
+    made = Collection(name=chosen, folder=top, repo=repo, added_at=now_us, named_by=named_by)
+    return Proposed(made, True, tuple(notes))
 
 
 def _must_be_project(top: str, *, env: Mapping[str, str], home: str) -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
+import msgspec
+
 from recollect.archive.keys import HomeKeys
 from recollect.config import Config
 from recollect.ingest.documents.report import CollectionReport
+from recollect.store.documents import Collection as DocumentCollection
 from recollect.store.home import Home
 from recollect.store.sqlite.documents.storage import SqliteDocuments
+from recollect.store.sqlite.documents.writer import rename_collection
 
 
 class DocumentWish(NamedTuple):
@@ -47,9 +51,28 @@ def take_documents(home: Home, keys: HomeKeys, wish: DocumentWish) -> list[Colle
         for one in wanted:
             if wish.should_stop():
                 break
+            if wish.changed is None:
+                one = _named_anew(store, one)  # noqa: PLW2901
             only = None if wish.changed is None else wish.changed[one.name]
             reports.append(refresh(desk, store, one, Bounds(only, wish.max_bytes)))
     return [_brief(report) for report in reports if report.has_changed or report.state != "done"]
+
+
+def _named_anew(store: SqliteDocuments, one: DocumentCollection) -> DocumentCollection:
+    """Return a collection by the name that its folder's file gives it now, if it had its name from there."""
+    from recollect.capture.project_documents.naming import project_name
+
+    said = project_name(one.folder)
+    is_its_own = one.named_by != "" or one.name == said.name
+    if not said.name or not is_its_own or (said.name, said.file) == (one.name, one.named_by):
+        return one
+    with store.transaction():
+        known = {other.name for other in store.collections()}
+        if one.name not in known or (said.name != one.name and said.name in known):
+            return one  # it was taken out meanwhile; or another folder has the name: it keeps its own
+        renamed = msgspec.structs.replace(one, name=said.name, named_by=said.file)
+        rename_collection(store.db, one.name, renamed)
+    return renamed
 
 
 def notes_of(reports: Collection[CollectionReport]) -> list[str]:

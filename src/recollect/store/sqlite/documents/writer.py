@@ -9,7 +9,7 @@ import msgspec
 
 from recollect.model.learnings.entries import EntryDraft
 from recollect.store.documents import Collection, StoredDocument, document_uid
-from recollect.store.sqlite.entries.writer import put_entries, remove_entries
+from recollect.store.sqlite.entries.writer import put_entries, remove_entries, rename_entries
 
 _SAVE_COLLECTION = (
     "INSERT INTO collection VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET folder = excluded.folder, "
@@ -31,6 +31,15 @@ def save_collection(db: apsw.Connection, collection: Collection) -> None:
     """Keep what is known of a collection."""
     text = msgspec.json.encode(collection).decode()
     db.execute(_SAVE_COLLECTION, (collection.name, collection.folder, collection.repo, collection.added_at, text))
+
+
+def rename_collection(db: apsw.Connection, old: str, renamed: Collection) -> None:
+    """Give a collection another name, and its files and their entries with it; nothing of them is read again."""
+    before, after = document_uid(old, ""), document_uid(renamed.name, "")
+    db.execute("DELETE FROM collection WHERE name = ?", (old,))
+    save_collection(db, renamed)
+    db.execute("UPDATE document SET collection = ? WHERE collection = ?", (renamed.name, old))
+    rename_entries(db, before, after)
 
 
 def save_documents(db: apsw.Connection, name: str, rows: Iterable[StoredDocument], drafts: Iterable[EntryDraft]) -> int:

@@ -82,6 +82,16 @@ def remove_entries(db: apsw.Connection, uids: Iterable[str]) -> int:
     return len(gone)
 
 
+def rename_entries(db: apsw.Connection, before: str, after: str) -> None:
+    """Have entries whose uid begins with `before` begin with `after`, inside the caller's transaction."""
+    _must_be_in_transaction(db)
+    rows: Any = db.execute(
+        "UPDATE entry SET uid = ? || substr(uid, ?), sha256 = x'' WHERE substr(uid, 1, ?) = ? RETURNING number",
+        (after, len(before) + 1, len(before), before),
+    ).fetchall()
+    _note(db, [number for (number,) in rows])
+
+
 def retell_entry(db: apsw.Connection, uid: str, text: str, *, session_uid: str) -> None:
     """Have an entry of one part say something else, inside the caller's transaction. Unknown uids are no error."""
     found: Any = db.execute(
