@@ -6,9 +6,6 @@ given back with the reason, for quarantine: kept, shown on demand, never given t
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -18,7 +15,9 @@ from recollect.insights.language.substance import is_for_all_in_any, makes_sense
 from recollect.insights.learnings.identity import LONGEST_TEXT, bounded, confidence_of, learning_id
 from recollect.insights.learnings.questions.batches import TurnBatch
 from recollect.insights.learnings.questions.excerpts import Excerpt
+from recollect.insights.learnings.questions.forms import Held, held, notes_in, said
 from recollect.insights.learnings.questions.prompts import MAX_LEARNINGS
+from recollect.insights.learnings.questions.quotes import NAME, folded, named, stands_in, stems
 from recollect.insights.learnings.safety import STEERING, judged, may_become
 from recollect.model.learnings.learnings import Author, Learning, LearningEvidence, LearningKind, Priority, Scope
 from recollect.model.marker import names_marker
@@ -26,26 +25,12 @@ from recollect.privacy.sentences import tells_credential
 
 MOST_CONFIDENCE: Final = 0.6
 """Of what only a model says; more needs other sessions or a person."""
-LEAST_QUOTE_CHARS: Final = 6
 MAX_EVIDENCE: Final = 5
 _LEAST_TEXT_CHARS: Final = 8
 _MAX_QUARANTINED: Final = 20
-_QUARANTINED_CHARS: Final = 2_000
 _BASE: Final = 0.35
-_WORD: Final = re.compile(r"\w{4,}")
-_STEM: Final = 4
-_NAME: Final = re.compile(r"`([^`\n]+)`|[\w@~]+(?:[-./:\\_@][\w*]+)+")
-"""What is between backticks, and words with signs inside: commands, packages, paths, versions."""
-_SAME: Final = str.maketrans({"“": '"', "”": '"', "„": '"', "’": "'", "‘": "'", "\u00a0": " ", "–": "-", "—": "-"})
 _TRUST: Final[tuple[Author, ...]] = ("user", "assistant", "tool", "web")
 """From the best to the worst."""
-
-
-class Held(NamedTuple):
-    """Something of an answer that is not used. text: as the model gave it, cut."""
-
-    reason: str
-    text: str
 
 
 class Judged(NamedTuple):
@@ -76,67 +61,21 @@ class _Unusable(Exception):
 def judge(answer: ChatAnswer, batch: TurnBatch, *, extractor: str) -> Judged:
     """Return the learnings of an answer, and what of it cannot be used. Never raises for what a model says."""
     if answer.stop == "refusal":
-        return Judged((), (_held("the model refused", answer.text),))
-    items, whole = _items(answer)
-    held: list[Held] = [whole] if whole is not None else []
+        return Judged((), (held("the model refused", answer.text),))
+    items, whole = notes_in(answer, batch.excerpts)
+    aside: list[Held] = [whole] if whole is not None else []
     found: dict[str, Learning] = {}
     for number, raw in enumerate(items):
         if number >= MAX_LEARNINGS:
-            held.append(_held(f"more than {MAX_LEARNINGS} notes", _said(items[number:])))
+            aside.append(held(f"more than {MAX_LEARNINGS} notes", said(items[number:])))
             break
         try:
             learning = _learning(raw, batch, extractor)
         except _Unusable as error:
-            held.append(_held(str(error), _said(raw)))
+            aside.append(held(str(error), said(raw)))
         else:
             found.setdefault(learning.id, learning)
-    return Judged(tuple(found.values()), tuple(held[:_MAX_QUARANTINED]))
-
-
-def _items(answer: ChatAnswer) -> tuple[list[Any], Held | None]:
-    """Return the notes of an answer, and the answer itself where it is not what was asked for."""
-    data = answer.data
-    is_cut = answer.stop == "length"
-    if isinstance(data, dict) and isinstance(data.get("learnings"), list):
-        strange = sorted(key for key in data if key != "learnings")
-        held = _held("further fields beside the notes", _said({key: data[key] for key in strange})) if strange else None
-        return data["learnings"], held
-    if data is not None:
-        return [], _held("not of the form that was asked for", answer.text)
-    # Whole notes of an answer that breaks off are as good as any other.
-    items = _whole_items(answer.text)
-    return items, _held("broken off" if is_cut else "no JSON", answer.text)
-
-
-def _whole_items(text: str) -> list[Any]:
-    """Return the whole objects in the list "learnings" of JSON that breaks off."""
-    start = re.search(r'"learnings"\s*:\s*\[', text)
-    found: list[Any] = []
-    at = start.end() if start else len(text)
-    while (at := text.find("{", at)) >= 0:
-        end = _end_of_object(text, at)
-        if end < 0:
-            break
-        try:
-            found.append(msgspec.json.decode(text[at:end]))
-        except (msgspec.DecodeError, RecursionError, UnicodeError):
-            break
-        at = end
-    return found
-
-
-def _end_of_object(text: str, start: int) -> int:
-    """Return where the object that begins here ends, -1 where it does not."""
-    depth, is_text = 0, False
-    for found in re.finditer(r'\\.|["{}]', text[start:], re.DOTALL):
-        sign = found[0]
-        if sign == '"':
-            is_text = not is_text
-        elif not is_text and sign in "{}":
-            depth += 1 if sign == "{" else -1
-            if depth == 0:
-                return start + found.end()
-    return -1
+    return Judged(tuple(found.values()), tuple(aside[:_MAX_QUARANTINED]))
 
 
 def _learning(raw: Any, batch: TurnBatch, extractor: str) -> Learning:
@@ -194,12 +133,12 @@ def _is_borrowed(text: str, kind: LearningKind, batch: TurnBatch) -> bool:
     trusted: set[Author] = {"user"} if kind == "preference" else {"user", "assistant"}
     own = "\n".join(excerpt.text for excerpt in batch.excerpts if excerpt.author in trusted)
     other = "\n".join(excerpt.text for excerpt in batch.excerpts if excerpt.author not in trusted)
-    own_text, other_text = _folded(own).casefold(), _folded(other).casefold()
-    names = {_folded(found[1] or found[0]).casefold() for found in _NAME.finditer(text)}
+    own_text, other_text = folded(own).casefold(), folded(other).casefold()
+    names = {folded(found[1] or found[0]).casefold() for found in NAME.finditer(text)}
     if any(name in other_text and name not in own_text for name in names):
         return True
-    words = _stems(text)
-    borrowed = (words & _stems(other)) - _stems(own)
+    words = stems(text)
+    borrowed = (words & stems(other)) - stems(own)
     return 3 * len(borrowed) > len(words)
 
 
@@ -228,10 +167,10 @@ def _evidence(item: _Item, batch: TurnBatch) -> tuple[list[Excerpt], list[Learni
     evidence: list[LearningEvidence] = []
     wrong = "no evidence"
     for given in item.evidence[:MAX_EVIDENCE]:
-        excerpt = _named(given.event, batch.excerpts)
+        excerpt = named(given.event, batch.excerpts)
         if excerpt is None:
             wrong = f"evidence that was not shown: {bounded(given.event, 40)!r}"
-        elif not _stands_in(given.quote, excerpt.text):
+        elif not stands_in(given.quote, excerpt.text):
             wrong = f"a quote that is not in its event: {bounded(given.quote, 80)!r}"
         elif excerpt not in shown:
             shown.append(excerpt)
@@ -249,22 +188,6 @@ def _evidence(item: _Item, batch: TurnBatch) -> tuple[list[Excerpt], list[Learni
     if not evidence:
         raise _Unusable(wrong)
     return shown, evidence
-
-
-def _named(label: str, excerpts: Sequence[Excerpt]) -> Excerpt | None:
-    found = re.fullmatch(r"\s*e([1-9][0-9]{0,4})\s*", label)
-    number = int(found[1]) if found else 0
-    return excerpts[number - 1] if 0 < number <= len(excerpts) else None
-
-
-def _stands_in(quote: str, text: str) -> bool:
-    """Tell whether a quote stands in a text; white space, kinds of quotation marks and dashes don't count."""
-    said = _folded(quote)
-    return len(said) >= LEAST_QUOTE_CHARS and said in _folded(text)
-
-
-def _folded(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", text).translate(_SAME).split())
 
 
 def _place(item: _Item, batch: TurnBatch) -> tuple[Scope, str]:
@@ -300,19 +223,6 @@ def _features(text: str, shown: list[Excerpt], evidence: list[LearningEvidence])
 
 def _grounded(text: str, shown: list[Excerpt]) -> float:
     """Return the share of a note's words whose beginning stands in its evidence, 0 to 1."""
-    words = _stems(text)
-    there = _stems("\n".join(excerpt.text for excerpt in shown))
+    words = stems(text)
+    there = stems("\n".join(excerpt.text for excerpt in shown))
     return len(words & there) / len(words) if words else 0.0
-
-
-def _stems(text: str) -> set[str]:
-    """Return the beginnings of a text's words; of what has inflections they stay the same."""
-    return {word[:_STEM] for word in _WORD.findall(text.casefold())}
-
-
-def _said(raw: Any) -> str:
-    return msgspec.json.encode(raw).decode("utf-8", "replace")
-
-
-def _held(reason: str, text: str) -> Held:
-    return Held(reason, text[:_QUARANTINED_CHARS])

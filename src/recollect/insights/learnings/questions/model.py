@@ -10,8 +10,9 @@ import msgspec
 from recollect.endpoints.chat import ChatAnswer, ChatClient
 from recollect.errors import ConfigError, EndpointError, EndpointUnusable
 from recollect.insights.learnings.budget import Budget, Denial
-from recollect.insights.learnings.questions.answers import Held, judge
+from recollect.insights.learnings.questions.answers import judge
 from recollect.insights.learnings.questions.batches import TurnBatch, TurnGroup
+from recollect.insights.learnings.questions.forms import Held
 from recollect.insights.learnings.questions.prompts import (
     MAX_OUTPUT_TOKENS,
     PROMPT_VERSION,

@@ -1,0 +1,202 @@
+"""Reads the notes of a model's answer, however it is written.
+
+Asked for is JSON. Small models also give it between words, fences or thoughts, break it off, or write prose: lines with
+a label ("FACT: …"), lists below a heading. Only the form is read here; what may be kept, `answers`
+judges for all alike.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from json import JSONDecodeError, JSONDecoder
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from recollect.endpoints.chat import ChatAnswer
+from recollect.insights.learnings.questions.excerpts import Excerpt
+from recollect.insights.learnings.questions.quotes import evidence_of, stands_in
+from recollect.model.learnings.learnings import LearningKind
+
+_KINDS: Final[dict[str, LearningKind]] = {
+    "fact": "fact", "finding": "fact", "insight": "fact", "learning": "fact", "note": "fact", "decision": "fact",
+    "pattern": "pattern", "convention": "pattern",
+    "correction": "correction", "preference": "preference",
+    "action": "action", "action item": "action", "next step": "action", "todo": "action", "to-do": "action",
+    "task": "action",
+}  # fmt: skip
+"""What a label stands for. Of the five kinds a fact says what is so, which a decision that was taken does too."""
+_PLAIN: Final[LearningKind] = "fact"
+"""What an entry of a list without a label is taken for: nothing that steers an agent."""
+_QUARANTINED_CHARS: Final = 2_000
+_MOST_STARTS: Final = 40
+"""Places at which JSON is looked for in an answer."""
+_LABELS: Final = "|".join(sorted(_KINDS, key=len, reverse=True))
+_BULLET: Final = r"\s*(?:#{1,6}\s+)?(?P<bullet>[-*•+]\s+|\(?\d{1,3}[.)]\s+)?(?:\[[ xX]\]\s+)?"
+_BOLD: Final = r"[*_]{0,3}"
+_ABOUT: Final = r"(?P<about>\s*[(\[][^)\]\n]{0,80}[)\]])?"
+_LABELLED: Final = re.compile(
+    rf"{_BULLET}(?:{_BOLD}(?P<label>{_LABELS})s?(?:\s+#?\d+)?{_BOLD}{_ABOUT}{_BOLD}\s*(?:[:：]|[-–—](?=\s)){_BOLD}"
+    rf"|{_BOLD}\[(?P<boxed>{_LABELS})s?\]{_BOLD}:?)\s+(?P<text>\S.*)$",
+    re.IGNORECASE,
+)
+_HEADING: Final = re.compile(rf"\s*(?:#{{1,6}}\s+)?{_BOLD}(?P<label>{_LABELS})s?{_BOLD}:?{_BOLD}\s*$", re.IGNORECASE)
+_ENTRY: Final = re.compile(rf"{_BULLET}(?P<text>\S.*)$")
+_NAMED_SOURCE: Final = r"(?:evidence|source|quotes?|events?|quoted?\s+from)\b"
+_SOURCE: Final = rf"{_BOLD}(?:{_NAMED_SOURCE}|`?e[1-9]\d{{0,4}}`?(?!\w)\s*[,:;)\]\"“-])"
+_SOURCE_LINE: Final = re.compile(rf"\s*(?:[-*•+]\s+)?(?:>|[(\[]?{_SOURCE})", re.IGNORECASE)
+_TAIL: Final = re.compile(
+    rf"\s*(?:[(\[](?={_BOLD}[\"“„])|\s[-–—|]\s+(?={_BOLD}[\"“„])|(?:[(\[]|\s[-–—|]\s+|(?<=[.!?;])\s+){_SOURCE})",
+    re.IGNORECASE,
+)
+"""Where the text of a note ends and its evidence begins."""
+_EVENT: Final = re.compile(r"\be(?:vent\s+)?([1-9]\d{0,4})\b", re.IGNORECASE)
+_QUOTED: Final = re.compile(r"[\"“„«]([^\"“”«»\n]{6,400})[\"”“»]")
+_WORDS_OF_SOURCE: Final = re.compile(rf"\b(?:{_NAMED_SOURCE}|e[1-9]\d{{0,4}}\b)", re.IGNORECASE)
+_SIGNS: Final = " \t\"'“”„«»()[]{}:;,.>|*_`-–—"
+_JSON_NOTES: Final = re.compile(r'"learnings"\s*:\s*\[|(?=\{\s*"(?:kind|text)"\s*:)')
+_THOUGHTS: Final = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>|^.*?</think>", re.DOTALL)
+
+
+class Held(NamedTuple):
+    """Something of an answer that is not used. text: as the model gave it, cut."""
+
+    reason: str
+    text: str
+
+
+class _Prose(NamedTuple):
+    kind: LearningKind
+    line: str
+    source: str
+
+
+def held(reason: str, text: str) -> Held:
+    """Return what is not used, cut."""
+    return Held(reason, text[:_QUARANTINED_CHARS])
+
+
+def said(raw: Any) -> str:
+    """Return a note as it is kept where it cannot be used."""
+    return msgspec.json.encode(raw).decode("utf-8", "replace")
+
+
+def notes_in(answer: ChatAnswer, excerpts: tuple[Excerpt, ...]) -> tuple[list[Any], Held | None]:
+    """Return the notes of an answer, each as JSON gives it, and what of the answer is none."""
+    text = _THOUGHTS.sub("", answer.text)
+    for data in (answer.data, _embedded(text)):
+        if (found := _of_json(data)) is not None:
+            return found
+    # Whole notes of an answer that breaks off are as good as any other.
+    broken = held("broken off" if answer.stop == "length" else "no JSON", answer.text)
+    items, is_whole = _whole_items(text)
+    if is_whole:
+        return items, None
+    if items or _JSON_NOTES.search(text):
+        return items, broken
+    prose = _prose(text)
+    if not prose:
+        return [], broken if answer.data is None else held("not of the form that was asked for", answer.text)
+    cut = prose.pop() if answer.stop == "length" else None
+    return [_note(one, excerpts) for one in prose], cut and held("broken off", cut.line)
+
+
+def _of_json(data: Any) -> tuple[list[Any], Held | None] | None:
+    """Return the notes of what JSON says, None where it is of no known form."""
+    if isinstance(data, dict) and isinstance(data.get("learnings"), list):
+        strange = {key: data[key] for key in sorted(data) if key != "learnings"}
+        return data["learnings"], held("further fields beside the notes", said(strange)) if strange else None
+    if isinstance(data, dict) and {"kind", "text"} <= data.keys():
+        return [data], None
+    if isinstance(data, list) and data and all(isinstance(one, dict) and "kind" in one for one in data):
+        return data, None
+    return None
+
+
+def _embedded(text: str) -> Any:
+    """Return the first JSON value in a text that holds notes in a list."""
+    for start in islice(re.finditer(r"[{\[](?=\s*[\"{])", text), _MOST_STARTS):
+        try:
+            data, _ = JSONDecoder().raw_decode(text, start.start())
+        except (JSONDecodeError, RecursionError):
+            continue
+        if _of_json(data) is not None and not (isinstance(data, dict) and "learnings" not in data):
+            return data
+    return None
+
+
+def _whole_items(text: str) -> tuple[list[Any], bool]:
+    """Return the whole objects of JSON that breaks off, or that stand one below the other, which is whole."""
+    start = _JSON_NOTES.search(text)
+    found: list[Any] = []
+    at = start.end() if start else len(text)
+    is_whole = start is not None and not start[0]
+    while (at := text.find("{", at)) >= 0:
+        end = _end_of_object(text, at)
+        if end < 0:
+            return found, False
+        try:
+            found.append(msgspec.json.decode(text[at:end]))
+        except (msgspec.DecodeError, RecursionError, UnicodeError):
+            return found, False
+        at = end
+    return found, is_whole
+
+
+def _end_of_object(text: str, start: int) -> int:
+    """Return where the object that begins here ends, -1 where it does not."""
+    depth, is_text = 0, False
+    for found in re.finditer(r'\\.|["{}]', text[start:], re.DOTALL):
+        sign = found[0]
+        if sign == '"':
+            is_text = not is_text
+        elif not is_text and sign in "{}":
+            depth += 1 if sign == "{" else -1
+            if depth == 0:
+                return start + found.end()
+    return -1
+
+
+def _prose(text: str) -> list[_Prose]:
+    """Return what lines with a label and entries of lists say. A line below one goes on with it."""
+    found: list[_Prose] = []
+    kind, is_open = _PLAIN, False
+    for line in text.splitlines():
+        if not line.strip() or line.lstrip().startswith("```"):
+            is_open = False
+        elif heading := _HEADING.match(line):
+            kind, is_open = _KINDS[heading["label"].lower()], False
+        elif found and _SOURCE_LINE.match(line):
+            found[-1] = found[-1]._replace(source=f"{found[-1].source}\n{line}")
+        elif labelled := _LABELLED.match(line):
+            label = labelled["label"] or labelled["boxed"]
+            found.append(_Prose(_KINDS[label.lower()], labelled["text"], labelled["about"] or ""))
+            is_open = True
+        elif (entry := _ENTRY.match(line)) and entry["bullet"]:
+            found.append(_Prose(kind, entry["text"], ""))
+            is_open = True
+        elif is_open:
+            found[-1] = found[-1]._replace(line=f"{found[-1].line} {line.strip()}")
+    return found
+
+
+def _note(prose: _Prose, excerpts: tuple[Excerpt, ...]) -> dict[str, Any]:
+    """Return a note in prose as JSON gives it. It speaks of the repository; only JSON says otherwise."""
+    tail = _TAIL.search(prose.line)
+    line = prose.line[: tail.start()] if tail else prose.line
+    source = (prose.line[tail.start() :] if tail else "") + "\n" + prose.source
+    labels = list(dict.fromkeys(f"e{found[1]}" for found in _EVENT.finditer(source)))
+    quotes = [found[1] for found in _QUOTED.finditer(source)] or _unmarked(source)
+    if not quotes:
+        quotes = [
+            found[1] for found in _QUOTED.finditer(line) if any(stands_in(found[1], one.text) for one in excerpts)
+        ]
+    text = " ".join(line.replace("**", "").split()).strip("* ")
+    return {"kind": prose.kind, "text": text, "scope": "repo", "evidence": evidence_of(text, labels, quotes, excerpts)}
+
+
+def _unmarked(source: str) -> list[str]:
+    """Return quotations without marks: what a line says beside the words that introduce it."""
+    lines = (_WORDS_OF_SOURCE.sub(" ", line).strip(_SIGNS) for line in source.splitlines())
+    return [line for line in lines if len(line) > 5]

@@ -1,0 +1,119 @@
+"""Whether what a model notes stands in what it was shown: its quotations, or a sentence that says the same in the same
+words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from recollect.insights.learnings.questions.excerpts import Excerpt
+
+LEAST_QUOTE_CHARS: Final = 6
+NAME: Final = re.compile(r"`([^`\n]+)`|[\w@~]+(?:[-./:\\_@][\w*]+)+")
+"""What is between backticks, and words with signs inside: commands, packages, paths, versions."""
+_WORD: Final = re.compile(r"\w{4,}")
+_STEM: Final = 4
+_LEAST_WORDS: Final = 3
+"""Of a note that is compared with a sentence."""
+_SAME: Final = str.maketrans({"“": '"', "”": '"', "„": '"', "’": "'", "‘": "'", "\u00a0": " ", "–": "-", "—": "-"})
+_SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
+_CLAUSE: Final = re.compile(r"[,;:]\s+|\s[-–—]\s|\s(?:and|but|or|und|aber|oder|sondern)\s", re.IGNORECASE)
+_FRAME: Final = frozenset("user proj repo pref want this that with here".split())
+"""Beginnings of words by which a note introduces what somebody said."""
+_FILLERS: Final = frozenset(
+    "a an the to for in on of and but or is are be was has had it its i we my our der die das den dem ein im am zu und "
+    "aber oder ist es wir".split()
+)
+_TURNING: Final = (
+    re.compile(r"\b(?:not|never|no|none|cannot|without|avoid|stop|nie|nicht|kein\w*|ohne|\w+n['’]t)\b", re.IGNORECASE),
+    re.compile(
+        r"\b(?:if|whether|unless|would|could|might|may|maybe|perhaps|wenn|falls|ob|vielleicht|könnte)\b", re.IGNORECASE
+    ),
+)
+"""What turns a sentence into its opposite, or into what may be: a note that lacks it says something else."""
+
+
+def folded(text: str) -> str:
+    """Return a text as quotations are compared: white space, kinds of quotation marks and dashes don't count."""
+    return " ".join(unicodedata.normalize("NFC", text).translate(_SAME).split())
+
+
+def stands_in(quote: str, text: str) -> bool:
+    """Tell whether a quote stands in a text."""
+    said = folded(quote)
+    return len(said) >= LEAST_QUOTE_CHARS and said in folded(text)
+
+
+def stems(text: str) -> set[str]:
+    """Return the beginnings of a text's words; of what has inflections they stay the same."""
+    return {word[:_STEM] for word in _WORD.findall(text.casefold())}
+
+
+def named(label: str, excerpts: Sequence[Excerpt]) -> Excerpt | None:
+    """Return the excerpt that a label ("e4") names."""
+    found = re.fullmatch(r"\s*e([1-9][0-9]{0,4})\s*", label)
+    number = int(found[1]) if found else 0
+    return excerpts[number - 1] if 0 < number <= len(excerpts) else None
+
+
+def evidence_of(
+    text: str, labels: Sequence[str], quotes: Sequence[str], excerpts: Sequence[Excerpt]
+) -> list[dict[str, str]]:
+    """Return the evidence of a note in prose, in the form that JSON gives it.
+
+    A quotation belongs to the event that is named, else to the first in which it stands. A note without a quotation
+    rests on the first sentence that says the same in the same words; without one there is no evidence.
+    """
+    known = [(label, excerpt) for label in labels if (excerpt := named(label, excerpts)) is not None]
+    if labels and not known:
+        return [{"event": labels[0], "quote": ""}]
+    candidates = known or [(f"e{number}", excerpt) for number, excerpt in enumerate(excerpts, 1)]
+    found = [{"event": _place(quote, candidates), "quote": quote} for quote in quotes]
+    if not found:
+        said = ((label, _saying(text, excerpt.text)) for label, excerpt in candidates)
+        found = [{"event": label, "quote": sentence} for label, sentence in said if sentence][:1]
+    return found
+
+
+def _place(quote: str, candidates: Iterable[tuple[str, Excerpt]]) -> str:
+    return next((label for label, excerpt in candidates if stands_in(quote, excerpt.text)), "e1")
+
+
+def _saying(note: str, text: str) -> str:
+    """Return the sentence that says all that a note says, "" for none."""
+    sentences = (sentence.strip() for sentence in _SENTENCE.split(text))
+    return next((one for one in sentences if len(one) >= LEAST_QUOTE_CHARS and _says(one, note)), "")
+
+
+def _says(sentence: str, note: str) -> bool:
+    """Tell whether each part of a note says what a part of a sentence does: its words in their order, with "not" and
+    "if" where that has them. A question says nothing."""
+    if sentence.endswith("?") or sum(len(_words(part)) for part in _CLAUSE.split(note)) < _LEAST_WORDS:
+        return False
+    there = folded(sentence).casefold()
+    names = {folded(found[1] or found[0]).casefold() for found in NAME.finditer(note)}
+    parts = [sentence] if _turned(sentence) == (False, False) else _CLAUSE.split(sentence)
+    return all(name in there for name in names) and all(
+        any(_turned(part) == _turned(one) and _is_within(_words(one), _words(part)) for part in parts)
+        for one in (_CLAUSE.split(note) if len(parts) > 1 else [note])
+    )
+
+
+def _turned(text: str) -> tuple[bool, bool]:
+    denied, doubted = (bool(sign.search(text)) for sign in _TURNING)
+    return denied, doubted
+
+
+def _words(text: str) -> list[str]:
+    """Return the telling words of a text: of a plain word the beginning, of one with digits or signs all of it."""
+    words = (word for word in re.findall(r"\w+", text.casefold()) if word not in _FILLERS)
+    stemmed = (word[:_STEM] if word.isalpha() else word for word in words)
+    return [word for word in stemmed if word not in _FRAME]
+
+
+def _is_within(words: Sequence[str], others: Iterable[str]) -> bool:
+    """Tell whether words stand among others in the same order."""
+    rest = iter(others)
+    return all(word in rest for word in words)
