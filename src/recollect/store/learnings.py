@@ -27,9 +27,12 @@ BY_CLOSING = "closing"
 """`Sighting.origin` of what tells that an action was done."""
 VERDICT_SCHEMA_VERSION = 1
 
-JobKind = Literal["rules", "model", "relate"]
+JobKind = Literal["rules", "model", "relate", "older", "past"]
 """rules: the extractor reads one session. model: a model is asked about some turns. relate: the learnings of one
-repository are compared with each other."""
+repository are compared with each other. older: a model is to be asked about a session from before it was configured;
+past: about some turns of such a session."""
+QUESTIONS: tuple[JobKind, ...] = ("model", "past", "older")
+"""Kinds of jobs that a model is asked for, in the order in which it is."""
 JobState = Literal["waiting", "running", "parked", "done", "dead"]
 """parked: until the configuration changes; dead: given up, with the reason."""
 VerdictName = Literal["said", "confirm", "correct", "retire", "done", "undo"]
@@ -249,6 +252,11 @@ class JobQueue(Protocol):
 
     def add_all_sessions(self, *, now_us: int) -> None:
         """Make a `rules` job of every session there is."""
+        ...
+
+    def add_older_sessions(self, *, since: int, after: int | None, before: int | None, now_us: int) -> int:
+        """Make an `older` job of every session that began before `since`, and in a period if one is given; the newest
+        are done first. Return how many were not known. Times in UTC microseconds."""
         ...
 
     def want_sessions(self, repo: str, *, after: int, but: str, now_us: int) -> None:

@@ -186,3 +186,21 @@ def test_without_a_model_nothing_is_asked(told: Session, recollect: Recollect) -
     done = recollect("learnings", "ask", "--json")
     assert done.code == 2
     assert done.data["error"]["code"] == "config"
+
+
+@pytest.mark.parametrize(
+    ("argv", "hint"),
+    [
+        (("--older", "claude:x"), "leave out SESSION"),
+        (("--older", "--dry-run"), "leave out SESSION"),
+        (("--after", "3mo"), "add --older"),
+        (("--older", "--after", "whenever"), "whenever"),
+        (("--older",), "learning-models"),
+    ],
+)
+def test_what_is_wrong_with_a_wish_for_older_sessions_is_said_in_a_line(
+    told: Session, recollect: Recollect, argv: tuple[str, ...], hint: str
+) -> None:
+    ended = recollect("learnings", "ask", *argv)
+    assert ended.code == 2
+    assert hint in ended.err

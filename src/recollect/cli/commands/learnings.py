@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import click
 
 from recollect.cli.entries.listing import (
@@ -16,7 +18,8 @@ from recollect.cli.entries.listing import (
     tell_why,
 )
 from recollect.cli.groups import noun
-from recollect.cli.options import json_option, limit_option, open_memory
+from recollect.cli.options import TimeRange, json_option, limit_option, open_memory, range_options
+from recollect.errors import UsageError
 from recollect.model.insights.nodes import Status
 from recollect.model.learnings.learnings import GIVEN_STATES, LEARNING_KINDS, LearningKind, Scope
 
@@ -177,19 +180,31 @@ def add(text: tuple[str, ...], kind: LearningKind, scope: Scope | None, repo: st
 @command.command()
 @click.argument("session", required=False)
 @click.option("--dry-run", is_flag=True, help="Show what SESSION would send and what it may cost; send nothing.")
+@click.option("--older", is_flag=True, help="Ask about sessions from before you named a model, too; the newest first.")
+@range_options
 @json_option
-def ask(session: str | None, dry_run: bool, as_json: bool) -> int:
+def ask(session: str | None, dry_run: bool, older: bool, as_json: bool, **period: Unpack[TimeRange]) -> int:
     """Ask the configured model about all sessions that wait.
+
+    With --older also about sessions that began before you named a model, by --after and --before those of a period.
+    What the day's budget does not cover is asked about on the next days.
 
     \b
     Examples:
       recollect learnings ask
+      recollect learnings ask --older --after 3mo
       recollect learnings ask claude:5f0c --dry-run
     """
     from recollect.cli.entries import running
 
     with open_memory() as memory:
-        return running.ask(memory, session, is_dry_run=dry_run, as_json=as_json)
+        if dry_run or session is not None:
+            if older or any(at is not None for at in period.values()):
+                raise UsageError("--older asks about all sessions of a period", hint="leave out SESSION and --dry-run")
+            return running.preview(memory, session, is_dry_run=dry_run, as_json=as_json)
+        if not older and any(at is not None for at in period.values()):
+            raise UsageError("--after and --before say which older sessions are asked about", hint="add --older")
+        return running.ask(memory, period if older else None, as_json=as_json)
 
 
 @command.command()

@@ -8,6 +8,7 @@ from recollect.cli.terminal import console, write_json, write_list
 from recollect.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
+    from recollect.cli.options import TimeRange
     from recollect.memory import Memory
 
 EXIT_CODES = {"done": 0, "off": 1, "interrupted": 3, "busy": 3}
@@ -28,28 +29,34 @@ def run(memory: Memory, *, as_json: bool) -> int:
     return EXIT_CODES[report.state]
 
 
-def ask(memory: Memory, session: str | None, *, is_dry_run: bool, as_json: bool) -> int:
-    """Have the configured model asked about what waits, or show what it would be sent of a session.
-
-    Returns the exit code. Raises ConfigError where no model is configured, and what kept it from being asked.
-    """
-    if is_dry_run:
-        if session is None:
-            raise UsageError("name one session", hint="recollect learnings ask SESSION --dry-run")
-        preview = memory.learn.preview(session)
-        if as_json:
-            write_json(preview)
-        else:
-            from recollect.cli.render.learnings.learnings import print_preview
-
-            print_preview(console(), preview)
-        return 0 if preview.questions else 1
-    if session is not None:
+def preview(memory: Memory, session: str | None, *, is_dry_run: bool, as_json: bool) -> int:
+    """Show what a model would be sent of a session; return the exit code. Raises UsageError without one."""
+    if session is None:
+        raise UsageError("name one session", hint="recollect learnings ask SESSION --dry-run")
+    if not is_dry_run:
         raise UsageError("`learnings ask` asks about all that waits", hint="recollect learnings ask SESSION --dry-run")
+    found = memory.learn.preview(session)
+    if as_json:
+        write_json(found)
+    else:
+        from recollect.cli.render.learnings.learnings import print_preview
+
+        print_preview(console(), found)
+    return 0 if found.questions else 1
+
+
+def ask(memory: Memory, older: TimeRange | None, *, as_json: bool) -> int:
+    """Have the configured model asked about what waits; return the exit code.
+
+    older: of sessions from before it was configured too, of this period. Raises ConfigError where no model is
+    configured, and what kept it from being asked.
+    """
     if not memory.learn.asks_model:
         raise ConfigError(
             "no model is configured", key="learning.provider", hint="see docs/learning-models.md; the rules need none"
         )
+    if older is not None:
+        memory.learn.want_older(**older)
     answered = memory.learn.ask()
     report, failure = answered.report, answered.failure
     if as_json and failure is None:

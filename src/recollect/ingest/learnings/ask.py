@@ -33,7 +33,7 @@ from recollect.insights.learnings.queue.pause import (
     paused,
     unpack_pause,
 )
-from recollect.store.learnings import Job, JobQueue, LearningStore, Quarantined, Sighting
+from recollect.store.learnings import QUESTIONS, Job, JobQueue, LearningStore, Quarantined, Sighting
 
 if TYPE_CHECKING:
     from recollect.endpoints.chat import ChatClient
@@ -56,9 +56,9 @@ _ENDED = frozenset({"session_end"})
 
 
 class Turns(msgspec.Struct, frozen=True):
-    """`Job.data` of a job of kind `model`."""
+    """`Job.data` of a job of kind `model` or `past`."""
 
-    turns: tuple[int, ...]
+    turns: tuple[int, ...] = ()
 
 
 class AskingSides(NamedTuple):
@@ -88,8 +88,7 @@ class JobMaker:
         from recollect.insights.learnings.questions import groups_of, job_key
 
         events = of_session.events
-        before = [e.turn_index for e in events if e.ts is None or e.ts < self._since_us]
-        after_turn = max(after_turn, max(before, default=-1))
+        after_turn = max(after_turn, _last_old_turn(of_session, self._since_us))
         newest = max((e.ts for e in events if e.ts is not None), default=0)
         if not events or events[-1].turn_index <= after_turn:
             return ModelJobs((), after_turn)
@@ -151,12 +150,19 @@ class Asking:
 
     def _claim(self) -> Job | None:
         with self._store.transaction():
-            return self._queue.claim("model", holder=self._holder, now_us=self._now_us(), lease_us=self._lease_us)
+            now = self._now_us()
+            claims = (
+                self._queue.claim(kind, holder=self._holder, now_us=now, lease_us=self._lease_us) for kind in QUESTIONS
+            )
+            return next((job for job in claims if job is not None), None)
 
     def _do(self, job: Job) -> None:
         from recollect.insights.learnings.questions import ask, batch_of, job_key
 
         source = self._session(job.session_uid)
+        if job.kind == "older":
+            self._split(job, source)
+            return
         batch = None if source is None else batch_of(source, msgspec.json.decode(job.data, type=Turns).turns)
         if source is None or batch is None or job_key(batch.group) != job.key:
             # Its events changed since, or are gone: what they are now is another job.
@@ -175,6 +181,22 @@ class Asking:
             self._denied(job, asked)
         else:
             self._keep(job, source, batch, asked)
+
+    def _split(self, job: Job, source: OfSession | None) -> None:
+        """Make jobs of the turns of a session from before a model was configured: those that it was not asked about."""
+        from recollect.insights.learnings.questions import groups_of, job_key
+
+        groups = []
+        if source is not None:
+            since_us = int(self._store.note(SINCE_NOTE) or self._now_us())
+            groups = groups_of(source, through_turn=_last_old_turn(source, since_us), is_over=True)
+        with self._store.transaction():
+            if self._queue.finish(job, holder=self._holder):
+                self._queue.add(
+                    Job(job_key(group), "past", job.session_uid, msgspec.json.encode(Turns(group.turns)),
+                        job.made_at + place, job.due_at)
+                    for place, group in enumerate(groups)
+                )  # fmt: skip
 
     def _keep(self, job: Job, source: OfSession, batch: TurnBatch, asked: Asked) -> None:
         """Keep results and the end of the job at once; nothing of a job that another worker has by now."""
@@ -220,7 +242,8 @@ class Asking:
             if denied.until_us is None:
                 self._queue.park(job, holder=self._holder, reason=denied.reason)
                 return
-            self._queue.retry(job, holder=self._holder, due_at=now, reason=denied.reason, is_counted=False)
+            # It keeps its place: the newest is asked about first on the next day too.
+            self._queue.retry(job, holder=self._holder, due_at=job.due_at, reason=denied.reason, is_counted=False)
             self._pause(Failed("budget", denied.reason, now))
 
     def _failed(self, job: Job, error: EndpointError | ConfigError) -> None:
@@ -269,7 +292,8 @@ def begin_asking(store: LearningStore, queue: JobQueue, fingerprint: str, now_us
     if store.note(FINGERPRINT_NOTE) == fingerprint.encode():
         return
     with store.transaction():
-        queue.unpark("model", now_us=now_us)
+        for kind in QUESTIONS:
+            queue.unpark(kind, now_us=now_us)
         keep_pause(store, None)
         store.set_note(FINGERPRINT_NOTE, fingerprint.encode())
 
@@ -306,6 +330,11 @@ def pause_for(store: LearningStore, error: ConfigError, *, fingerprint: str, now
     with store.transaction():
         keep_pause(store, pause)
     return pause
+
+
+def _last_old_turn(of_session: OfSession, since_us: int) -> int:
+    """Return the last turn in which something is from before a model was configured, -1 for none."""
+    return max((e.turn_index for e in of_session.events if e.ts is None or e.ts < since_us), default=-1)
 
 
 def _may_be_own(error: EndpointError | ConfigError) -> bool:

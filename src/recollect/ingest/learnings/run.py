@@ -161,6 +161,20 @@ def shipped_extractor() -> Extractor:
     return RuleExtractor()
 
 
+def want_older(memory: AskingHome, after: int | None, before: int | None, *, now_us: Callable[[], int]) -> int:
+    """Have the model asked about sessions from before it was configured; return how many were not asked for yet."""
+    from recollect.ingest.learnings.ask import asking_since
+    from recollect.store.sqlite.learnings.writer import open_learning_store
+
+    now = now_us()
+    with open_learning_store(memory.home) as store:
+        since = asking_since(store, memory.config.learning, now)
+        if since is None:
+            return 0
+        with store.transaction():
+            return store.queue.add_older_sessions(since=since, after=after, before=before, now_us=now)
+
+
 def ask_models(memory: AskingHome, should_stop: Callable[[], bool], *, now_us: Callable[[], int]) -> Answered:
     """Ask the configured model about the turns that wait, without the ingest lock. Raises StoreError, ArchiveError."""
     from recollect.endpoints.chat import ChatClient
@@ -169,6 +183,7 @@ def ask_models(memory: AskingHome, should_stop: Callable[[], bool], *, now_us: C
     from recollect.insights.learnings.budget import Budget
     from recollect.store.home import Home
     from recollect.store.lazy_archive import LazyArchive, LazyRedactor
+    from recollect.store.learnings import QUESTIONS
     from recollect.store.sqlite.insights.feed import SqliteSessionFeed
     from recollect.store.sqlite.learnings.ledger import SqliteLedger
     from recollect.store.sqlite.learnings.writer import open_learning_store
@@ -176,10 +191,10 @@ def ask_models(memory: AskingHome, should_stop: Callable[[], bool], *, now_us: C
 
     config = memory.config.learning
     with open_learning_store(memory.home) as store:
-        due_at = store.queue.next_due_at(("model",), now_us=now_us())
+        due_at = store.queue.next_due_at(QUESTIONS, now_us=now_us())
         fingerprint = fingerprint_of(config, memory.env)
         begin_asking(store, store.queue, fingerprint, now_us())
-        if due_at is None and store.queue.next_due_at(("model",), now_us=now_us()) is None:
+        if due_at is None and store.queue.next_due_at(QUESTIONS, now_us=now_us()) is None:
             return Answered(LearnReport(notes=[]))
         try:
             client = ChatClient.of(config, memory.env, now_us=now_us)
@@ -197,7 +212,7 @@ def ask_models(memory: AskingHome, should_stop: Callable[[], bool], *, now_us: C
                 now_us=now_us, should_stop=should_stop,
             )  # fmt: skip
             report = asking.run()
-            return Answered(report, asking.failure, store.queue.next_due_at(("model",), now_us=now_us()))
+            return Answered(report, asking.failure, store.queue.next_due_at(QUESTIONS, now_us=now_us()))
         finally:
             feed.close()
             archive.close()

@@ -43,6 +43,9 @@ def status_of(reader: LearningReader, memory: OpenMemory, now_us: int) -> LearnS
     def count(kind: JobKind, *states: JobState) -> int:
         return sum(counts.get((kind, state), 0) for state in states)
 
+    def asked(state: JobState) -> int:
+        return count("model", state) + count("past", state)
+
     oldest = jobs.oldest_due_at
     learning = memory.config.learning
     spent = SqliteLedger(memory.home).spent_on(day_of_us(now_us))
@@ -50,11 +53,12 @@ def status_of(reader: LearningReader, memory: OpenMemory, now_us: int) -> LearnS
         enabled=learning.enabled,
         provider=learning.provider,
         sessions_waiting=count("rules", "waiting", "running"),
-        turns_waiting=count("model", "waiting"),
-        turns_running=count("model", "running"),
-        turns_parked=count("model", "parked"),
-        turns_done=count("model", "done"),
-        dead=count("rules", "dead") + count("model", "dead") + count("relate", "dead"),
+        turns_waiting=asked("waiting"),
+        turns_running=asked("running"),
+        turns_parked=asked("parked"),
+        turns_done=asked("done"),
+        older_sessions_waiting=count("older", "waiting", "running"),
+        dead=count("rules", "dead") + asked("dead") + count("relate", "dead") + count("older", "dead"),
         newest_dead=tuple(reader.dead(limit=NEWEST_DEAD)),
         held_back=reader.quarantined_count(),
         learnings={f"{kind}/{state}": number for (kind, state), number in sorted(reader.counts().items())},

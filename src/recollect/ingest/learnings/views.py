@@ -58,7 +58,8 @@ class HeldBack(msgspec.Struct, frozen=True, kw_only=True):
 
 class LearnStatus(msgspec.Struct, frozen=True, kw_only=True):
     """How learning is. Counts of jobs: of sessions that the rules read (`sessions`), of turns that a model is asked
-    about (`turns`). Times in UTC microseconds.
+    about (`turns`), of sessions from before it was configured that it is still to be asked about
+    (`older_sessions_waiting`). Times in UTC microseconds.
 
     learnings: by kind and state, "fact/active". held_back: texts of a model's answers that cannot be used. pause: why
     no model is asked now. last_answer_at: when a model answered last. spent_micro_dollars, spent_tokens: today, UTC.
@@ -72,6 +73,7 @@ class LearnStatus(msgspec.Struct, frozen=True, kw_only=True):
     turns_running: int = 0
     turns_parked: int = 0
     turns_done: int = 0
+    older_sessions_waiting: int = 0
     dead: int = 0
     newest_dead: tuple[Job, ...] = ()
     held_back: int = 0

@@ -13,7 +13,7 @@ import msgspec
 from recollect.config import Config
 from recollect.errors import StoreError, StoreLocked, UnknownName
 from recollect.ingest.learnings.extract import LearnReport
-from recollect.ingest.learnings.run import Answered, Opened, Wanted, ask_models, learn
+from recollect.ingest.learnings.run import Answered, Opened, Wanted, ask_models, learn, want_older
 from recollect.ingest.learnings.user_file import UserFileReport
 from recollect.ingest.learnings.views import HeldBack, LearnStatus, NewLearning, SeenEvidence, Why
 from recollect.model.learnings.learnings import GIVEN_STATES, Learning, LearningState
@@ -106,6 +106,16 @@ class LearnFacet:
         if not self.asks_model or not self._is_there():
             return Answered(LearnReport("off", notes=[]))
         return ask_models(self._memory, _deadline(max_seconds, should_stop), now_us=self._now_us)
+
+    def want_older(self, *, after: int | None = None, before: int | None = None) -> int:
+        """Have the model asked about sessions that began before it was configured: the newest first, when nothing newer
+        waits, as far as the budget goes, on the next days too. Return how many were not asked for before.
+
+        after, before: UTC microseconds of when they began, [after, before). Raises StoreError.
+        """
+        if not self.asks_model or not self._is_there():
+            return 0
+        return want_older(self._memory, after, before, now_us=self._now_us)
 
     def preview(self, session: str) -> AskPreview:
         """Return what a model would be sent of a session, and what that would cost at most; nothing is sent.

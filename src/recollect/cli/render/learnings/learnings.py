@@ -112,6 +112,8 @@ def print_learn_status(out: Console, status: LearnStatus) -> None:
         waiting = status.turns_waiting + status.turns_running + status.turns_parked
         asked = f"{plural(waiting, 'question')} waiting, {count(status.turns_parked)} of them parked"
         asked += f", {count(status.turns_done)} done"
+        if status.older_sessions_waiting:
+            asked += f"; {plural(status.older_sessions_waiting, 'older session')} waiting"
         spent = f"${status.spent_micro_dollars / 1e6:.4f} and {count(status.spent_tokens)} LLM tokens spent today"
         answered = (
             f"last answer {stamp(status.last_answer_at)}" if status.last_answer_at is not None else "no answer yet"

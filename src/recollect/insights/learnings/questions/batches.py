@@ -56,7 +56,9 @@ class _Turn(NamedTuple):
     events: list[Event]
 
 
-def groups_of(observed: Observed, *, after_turn: int = -1, is_over: bool = False) -> list[TurnGroup]:
+def groups_of(
+    observed: Observed, *, after_turn: int = -1, through_turn: int | None = None, is_over: bool = False
+) -> list[TurnGroup]:
     """Return which turns of a session are to be asked about together, oldest first. Reads nothing from the archive.
 
     Turns that share a call do so however the session goes on, so that nothing is asked twice: a group that another
@@ -64,6 +66,7 @@ def groups_of(observed: Observed, *, after_turn: int = -1, is_over: bool = False
 
     Args:
         after_turn: the last turn that was asked about.
+        through_turn: the last turn that is to be asked about, None for all.
         is_over: nothing is added for now: the last turn is finished too, and so is the last group.
     """
     if observed.session.originator == INTERNAL_ORIGINATOR:
@@ -73,6 +76,8 @@ def groups_of(observed: Observed, *, after_turn: int = -1, is_over: bool = False
     gathered: list[_Turn] = []
     size = 0
     for turn in turns if is_over else turns[:-1]:
+        if through_turn is not None and turn.number > through_turn:
+            break
         if turn.number <= after_turn or _said_chars(turn.events) < _LEAST_CHARS:
             continue
         gathered.append(turn)

@@ -63,6 +63,18 @@ class SqliteJobQueue:
         with store_errors():
             self._add_sessions("SELECT number AS session FROM session WHERE number > ?1", -1, now_us, "0")
 
+    def add_older_sessions(self, *, since: int, after: int | None, before: int | None, now_us: int) -> int:
+        """Make an `older` job of every session that began before `since`, the newest done first; see `JobQueue`."""
+        with store_errors():
+            known = self._db.total_changes()
+            self._db.execute(
+                "INSERT OR IGNORE INTO job SELECT 'older:' || uid, 'older', uid, 'waiting', -coalesce(started_at, 0), "
+                "?1, 0, '', 0, '', '{}' FROM session WHERE coalesce(started_at, 0) < min(?2, coalesce(?3, ?2)) "
+                "AND coalesce(started_at, 0) >= coalesce(?4, 0)",
+                (now_us, since, before, after),
+            )
+            return self._db.total_changes() - known
+
     def want_sessions(self, repo: str, *, after: int, but: str, now_us: int) -> None:
         """Have the newest sessions of a repository read again that went on after a time, but for one."""
         with store_errors():
