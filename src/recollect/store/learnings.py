@@ -26,6 +26,9 @@ BY_RULES = "rules"
 BY_CLOSING = "closing"
 """`Sighting.origin` of what tells that an action was done."""
 VERDICT_SCHEMA_VERSION = 1
+TURN_GOES_ON = frozenset({"user_message", "thinking", "tool_call", "tool_result", "file_edit"})
+TURN_IS_OVER = frozenset({"assistant_message", "session_end"})
+"""Kinds of events: the last one that is of either says whether the newest turn of a session is over."""
 
 JobKind = Literal["rules", "model", "relate", "older", "past"]
 """rules: the extractor reads one session. model: a model is asked about some turns. relate: the learnings of one

@@ -496,3 +496,45 @@ def test_of_a_session_that_goes_on_the_turns_before_are_asked_about_on_demand(wo
         desk.learn.want_older()
         desk.learn.ask()
         assert asked_about(desk) == ["part 9", "day 1"]
+
+
+def test_whoever_asks_by_hand_need_not_wait_until_a_session_rests(world: World) -> None:
+    with desk_with(world, FINE, turns=0) as desk:
+        told = world.claude("goes on")
+        told.user("In part 1 we name every table in the singular, please.")
+        told.assistant("Understood, part 1 has singular names from now on.")
+        desk.clock[0] = T0 + 10_000_000
+        take_in(desk.memory)
+        desk.learn.run(extractor=RULE)
+        assert desk.learn.ask().report.turns == 0, "by itself it waits for five minutes"
+        desk.learn.run(extractor=RULE, at_once=True)
+        assert desk.learn.ask(at_once=True).report.turns == 1
+        told.user("In part 2 we name every table in the plural, please.")
+        told.tool("Bash", {"command": "make"}, "ok")
+        take_in(desk.memory)
+        desk.learn.run(extractor=RULE, at_once=True)
+        assert desk.learn.ask(at_once=True).report.turns == 0, "the agent is still at it"
+        told.assistant("Understood, part 2 has plural names from now on.")
+        desk.clock[0] += DAY_US
+        desk.read()
+        desk.learn.ask()
+        assert asked_about(desk) == ["part 1", "part 2"]
+
+
+@pytest.mark.parametrize("behaviour", [models.OVERLOADED, models.UNAUTHORIZED], ids=["overloaded", "key"])
+def test_whoever_asks_by_hand_ends_a_pause(world: World, behaviour: Behaviour) -> None:
+    with desk_with(world, models.at_first(behaviour, FINE), turns=2) as desk:
+        assert desk.learn.ask().failure is not None
+        assert desk.learn.ask().report.turns == 0
+        assert desk.learn.ask(at_once=True).report.turns == 2
+        assert desk.learn.pause() is None
+
+
+def test_whoever_asks_by_hand_ends_no_budget(world: World) -> None:
+    with desk_with(world, FINE, turns=6, day_budget_usd=0.006, session_budget_usd=0.02) as desk:
+        assert 0 < desk.learn.ask(at_once=True).report.turns < 6
+        asked = len(desk.server.asked)
+        again = desk.learn.ask(at_once=True)
+        assert (again.report.turns, again.failure, len(desk.server.asked)) == (0, None, asked)
+        assert again.report.notes == ["the day's budget is spent ($0.006)"]
+        assert desk.learn.status().spent_micro_dollars <= 6_000

@@ -11,6 +11,8 @@ import pytest
 
 from recollect.cli.commands.schema import result_types
 from recollect.testing.builders import ClaudeTranscript
+from tests.endpoints import model_server as models
+from tests.endpoints.served import serving
 from tests.recall.context.conftest import Session, Shop
 from tests.recall.context.learned import keep, learned
 
@@ -167,7 +169,7 @@ def unreachable(told: Session, recollect: Recollect, shop: Shop) -> None:
 
 @pytest.mark.usefixtures("unreachable")
 def test_why_a_model_was_not_asked_is_told_once(recollect: Recollect) -> None:
-    for _ in ("asked now", "not asked again so soon"):
+    for _ in ("asked now", "and at once again"):
         done = recollect("learnings", "ask")
         assert done.code == 3
         assert done.err.startswith("recollect: ")
@@ -204,3 +206,23 @@ def test_what_is_wrong_with_a_wish_for_older_sessions_is_said_in_a_line(
     ended = recollect("learnings", "ask", *argv)
     assert ended.code == 2
     assert hint in ended.err
+
+
+def test_what_was_asked_and_what_is_left_of_the_budget_is_said(told: Session, recollect: Recollect, shop: Shop) -> None:
+    told.user("Please name every table in the singular, everywhere.")
+    told.assistant("Understood, every table has a singular name from now on.")
+    with serving(models.speaking(models.noting)) as server:
+        config = f'provider = "ollama"\nmodel = "m"\nurl = "{server.url}"\nday_budget_tokens = 50_000\n'
+        (shop.memory.home / "config.toml").write_text(f"[learning]\n{config}")
+        recollect("sync")
+        done = recollect("learnings", "ask")
+        assert (done.code, done.out.splitlines()[0]) == (0, "asked 0 questions: 0 new learnings, 0 changed")
+        later = ClaudeTranscript(shop.world.claude_home, "two", cwd=str(shop.path), start=datetime.now(UTC))
+        later.user("step 1: please run the tests with make check only")
+        later.assistant("Step 1 is done; make check passes.")
+        recollect("search", "make check")
+        said = recollect("learnings", "ask").out.splitlines()
+    assert len(server.asked) == 1
+    assert said[0].startswith("asked 1 question: 2 new learnings")
+    assert said[1].startswith("0 questions waiting; left today: $0.2500 of $0.25, 4")
+    assert said[1].endswith(" of 50,000 LLM tokens")

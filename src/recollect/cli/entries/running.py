@@ -46,7 +46,7 @@ def preview(memory: Memory, session: str | None, *, is_dry_run: bool, as_json: b
 
 
 def ask(memory: Memory, older: TimeRange | None, *, as_json: bool) -> int:
-    """Have the configured model asked about what waits; return the exit code.
+    """Have the rules read what is new and the configured model asked about it, now; return the exit code.
 
     older: of sessions from before it was configured too, of this period. Raises ConfigError where no model is
     configured, and what kept it from being asked.
@@ -55,17 +55,20 @@ def ask(memory: Memory, older: TimeRange | None, *, as_json: bool) -> int:
         raise ConfigError(
             "no model is configured", key="learning.provider", hint="see docs/learning-models.md; the rules need none"
         )
+    read = memory.learn.run(at_once=True)
     if older is not None:
         memory.learn.want_older(**older)
-    answered = memory.learn.ask()
+    answered = memory.learn.ask(at_once=True)
     report, failure = answered.report, answered.failure
+    report.sessions = read.sessions
+    report.notes = [*read.notes, *report.notes]
     if as_json and failure is None:
         write_json(report)
     elif not as_json:
-        from recollect.cli.render.learnings.learnings import print_run
+        from recollect.cli.render.learnings.learnings import print_asked
 
         report.notes = [note for note in report.notes if note != str(failure)]  # it is told as an error
-        print_run(console(), report)
+        print_asked(console(), report, memory.learn.status(), memory.config.learning)
     if failure is not None:
         raise failure
     return EXIT_CODES[report.state]

@@ -33,7 +33,16 @@ from recollect.insights.learnings.queue.pause import (
     paused,
     unpack_pause,
 )
-from recollect.store.learnings import QUESTIONS, Job, JobQueue, LearningStore, Quarantined, Sighting
+from recollect.store.learnings import (
+    QUESTIONS,
+    TURN_GOES_ON,
+    TURN_IS_OVER,
+    Job,
+    JobQueue,
+    LearningStore,
+    Quarantined,
+    Sighting,
+)
 
 if TYPE_CHECKING:
     from recollect.endpoints.chat import ChatClient
@@ -78,9 +87,11 @@ LOOK_AGAIN_US = 60_000_000
 class JobMaker:
     """Makes jobs of the turns that are finished since a model is configured, see `MakesModelJobs`."""
 
-    def __init__(self, *, since_us: int, idle_us: int) -> None:
-        """idle_us: after so long without an event the last turn of a session is finished too."""
+    def __init__(self, *, since_us: int, idle_us: int, is_at_once: bool = False) -> None:
+        """idle_us: after so long without an event the last turn of a session is finished too. is_at_once: nothing is
+        held back for turns to come, and the last turn is finished once the agent has answered."""
         self._since_us = since_us
+        self._is_at_once = is_at_once
         self._idle_us = idle_us
 
     def __call__(self, of_session: OfSession, *, after_turn: int, now_us: int) -> ModelJobs:
@@ -93,7 +104,12 @@ class JobMaker:
         if not events or events[-1].turn_index <= after_turn:
             return ModelJobs((), after_turn)
         is_over = events[-1].kind in _ENDED or newest + self._idle_us <= now_us
-        groups = groups_of(of_session, after_turn=after_turn, is_over=is_over)
+        through = None
+        if self._is_at_once and not is_over:
+            telling = (event.kind for event in reversed(events) if event.kind in TURN_GOES_ON | TURN_IS_OVER)
+            is_over = next(telling, "") in TURN_IS_OVER
+            through = None if is_over else events[-1].turn_index - 1
+        groups = groups_of(of_session, after_turn=after_turn, through_turn=through, is_over=is_over or self._is_at_once)
         uid = of_session.session.session_uid
         jobs = [
             Job(job_key(group), "model", uid, msgspec.json.encode(Turns(group.turns)), now_us + place, now_us)
@@ -296,6 +312,16 @@ def begin_asking(store: LearningStore, queue: JobQueue, fingerprint: str, now_us
             queue.unpark(kind, now_us=now_us)
         keep_pause(store, None)
         store.set_note(FINGERPRINT_NOTE, fingerprint.encode())
+
+
+def end_waits(store: LearningStore, queue: JobQueue, now_us: int) -> None:
+    """Somebody wants it asked now: a pause and what was put off after failures end. The budget holds as ever."""
+    pause = unpack_pause(store.note(NOTE))
+    with store.transaction():
+        for kind in QUESTIONS:
+            queue.unpark(kind, now_us=now_us)
+        if pause is not None:  # that it failed before is kept: how long it has lasted is told
+            keep_pause(store, msgspec.structs.replace(pause, until=now_us))
 
 
 def asking_since(store: LearningStore, config: LearningConfig, now_us: int) -> int | None:

@@ -38,12 +38,15 @@ class WritableHome(Protocol):
 
 
 class Wanted(NamedTuple):
-    """What a run is to do. is_patient: as `Extracting.run`. extractor: in place of the rules that ship."""
+    """What a run is to do. is_patient: as `Extracting.run`. extractor: in place of the rules that ship. is_at_once: a
+    person waits: nothing is put off, and a model is asked about sessions that go on, up to the last turn that is over.
+    """
 
     should_stop: Callable[[], bool] = lambda: False
     progress: LearnProgress | None = None
     is_patient: bool = False
     extractor: Extractor | None = None
+    is_at_once: bool = False
 
 
 class AskingHome(WritableHome, Protocol):
@@ -91,6 +94,9 @@ def learn(memory: WritableHome, opened: Opened, wanted: Wanted, *, now_us: Calla
         switched_off(store)
         return LearnReport("off", notes=[])
     since_us = asking_since(store, memory.config.learning, started_at)
+    if wanted.is_at_once:
+        with store.transaction():
+            store.queue.unpark("rules", now_us=started_at)
     if wanted.extractor is None and not has_work(store, store.queue, now_us=started_at, is_patient=wanted.is_patient):
         return LearnReport(notes=[], next_at=store.queue.next_due_at(("rules", "relate"), now_us=started_at))
     feed = SqliteSessionFeed(memory.home, archive, redactor_of(keys.marker_key, memory.config.privacy))
@@ -117,7 +123,7 @@ def learn(memory: WritableHome, opened: Opened, wanted: Wanted, *, now_us: Calla
         )
         if since_us is not None:
             idle_us = memory.config.distill.idle_seconds * MICROSECONDS
-            run.make_model_jobs = JobMaker(since_us=since_us, idle_us=idle_us)
+            run.make_model_jobs = JobMaker(since_us=since_us, idle_us=idle_us, is_at_once=wanted.is_at_once)
         with writer.for_what_can_be_made_again():
             return run.run(is_patient=wanted.is_patient)
     finally:
@@ -175,10 +181,12 @@ def want_older(memory: AskingHome, after: int | None, before: int | None, *, now
             return store.queue.add_older_sessions(since=since, after=after, before=before, now_us=now)
 
 
-def ask_models(memory: AskingHome, should_stop: Callable[[], bool], *, now_us: Callable[[], int]) -> Answered:
+def ask_models(
+    memory: AskingHome, should_stop: Callable[[], bool], *, now_us: Callable[[], int], is_at_once: bool = False
+) -> Answered:
     """Ask the configured model about the turns that wait, without the ingest lock. Raises StoreError, ArchiveError."""
     from recollect.endpoints.chat import ChatClient
-    from recollect.ingest.learnings.ask import Asking, AskingSides, begin_asking, fingerprint_of, pause_for
+    from recollect.ingest.learnings.ask import Asking, AskingSides, begin_asking, end_waits, fingerprint_of, pause_for
     from recollect.ingest.learnings.keep import Keeping
     from recollect.insights.learnings.budget import Budget
     from recollect.store.home import Home
@@ -194,6 +202,8 @@ def ask_models(memory: AskingHome, should_stop: Callable[[], bool], *, now_us: C
         due_at = store.queue.next_due_at(QUESTIONS, now_us=now_us())
         fingerprint = fingerprint_of(config, memory.env)
         begin_asking(store, store.queue, fingerprint, now_us())
+        if is_at_once:
+            end_waits(store, store.queue, now_us())
         if due_at is None and store.queue.next_due_at(QUESTIONS, now_us=now_us()) is None:
             return Answered(LearnReport(notes=[]))
         try:

@@ -63,19 +63,21 @@ class LearnFacet:
     def run(
         self, *, max_seconds: float | None = None, should_stop: Callable[[], bool] | None = None,
         progress: LearnProgress | None = None, is_patient: bool = False, extractor: Extractor | None = None,
+        at_once: bool = False,
     ) -> LearnReport:  # fmt: skip
         """Learn from the sessions that are due by the rules that always run. Asks no model, see `ask`.
 
         max_seconds: after this time the next run goes on. is_patient: beside agents at work, a session is read at most
-        every 30 s while a turn goes on. extractor: in place of the rules that ship. While another process is ingesting,
-        returns at once with state "busy". Raises StoreError, ArchiveError.
+        every 30 s while a turn goes on. extractor: in place of the rules that ship. at_once: a person waits; sessions
+        that go on are read too, and a model is asked about them up to the last turn that is over. While another process
+        is ingesting, returns at once with state "busy". Raises StoreError, ArchiveError.
         """
         if not self._is_there():
             return LearnReport(notes=["nothing is stored yet"])
         is_over = _deadline(max_seconds, should_stop)
         try:
             with self._memory.writing() as opened:
-                wanted = Wanted(is_over, progress, is_patient, extractor)
+                wanted = Wanted(is_over, progress, is_patient, extractor, at_once)
                 report = learn(self._memory, opened, wanted, now_us=self._now_us)
         except StoreLocked as error:
             return LearnReport("busy", notes=[str(error)])
@@ -97,15 +99,18 @@ class LearnFacet:
         learning = self._memory.config.learning
         return learning.enabled and bool(learning.provider)
 
-    def ask(self, *, max_seconds: float | None = None, should_stop: Callable[[], bool] | None = None) -> Answered:
+    def ask(
+        self, *, max_seconds: float | None = None, should_stop: Callable[[], bool] | None = None, at_once: bool = False
+    ) -> Answered:
         """Ask the configured model about the turns that wait, until none is due, it must pause, or the time is over.
 
         Takes no ingest lock; any number of processes may ask at once. What fails is in the answer, not raised: it is
-        kept, and asked again when that makes sense. Raises StoreError, ArchiveError.
+        kept, and asked again when that makes sense. at_once: a person waits; a pause after a failure ends. Raises
+        StoreError, ArchiveError.
         """
         if not self.asks_model or not self._is_there():
             return Answered(LearnReport("off", notes=[]))
-        return ask_models(self._memory, _deadline(max_seconds, should_stop), now_us=self._now_us)
+        return ask_models(self._memory, _deadline(max_seconds, should_stop), now_us=self._now_us, is_at_once=at_once)
 
     def want_older(self, *, after: int | None = None, before: int | None = None) -> int:
         """Have the model asked about sessions that began before it was configured: the newest first, when nothing newer

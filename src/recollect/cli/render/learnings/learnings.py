@@ -15,6 +15,7 @@ from recollect.cli.terminal import safe, safe_line
 from recollect.units import count, plural
 
 if TYPE_CHECKING:
+    from recollect.config import LearningConfig
     from recollect.memory import AskPreview, HeldBack, LearnReport, LearnStatus, SeenEvidence, Why
     from recollect.model.events import Event
     from recollect.model.learnings.learnings import Learning
@@ -70,13 +71,29 @@ def print_why(out: Console, why: Why) -> None:
         print_learning(out, why.superseded_by)
 
 
+def print_asked(out: Console, report: LearnReport, status: LearnStatus, config: LearningConfig) -> None:
+    """Print what a model was asked about, what still waits, and what is left of the day's budget."""
+    waiting = status.turns_waiting + status.turns_running
+    older = f" and {plural(status.older_sessions_waiting, 'older session')}" if status.older_sessions_waiting else ""
+    made = f"{plural(report.new, 'new learning')}, {count(report.changed)} changed"
+    out.print(Text(f"asked {plural(report.turns, 'question')}: {made}"), soft_wrap=True)
+    left_usd = max(0.0, config.day_budget_usd - status.spent_micro_dollars / 1e6)
+    left_tokens = max(0, config.day_budget_tokens - status.spent_tokens)
+    text = (
+        f"{plural(waiting, 'question')}{older} waiting; left today: ${left_usd:.4f} of ${config.day_budget_usd:g}, "
+        f"{count(left_tokens)} of {count(config.day_budget_tokens)} LLM tokens"
+    )
+    out.print(Text(text), soft_wrap=True)
+    _print_undo(out, report)
+    print_notes(out, report.notes)
+
+
 def print_run(out: Console, report: LearnReport) -> None:
     """Print what a run of learning did."""
     made = f"{plural(report.new, 'new learning')}, {count(report.changed)} changed"
     text = f"{report.state}: read {plural(report.sessions, 'session')}; {made}"
     out.print(Text(text), soft_wrap=True)
-    if report.batch:
-        out.print(Text(f"undo it: recollect undo {safe_line(report.batch)}", style="dim"), soft_wrap=True)
+    _print_undo(out, report)
     print_notes(out, report.notes)
 
 
@@ -137,6 +154,11 @@ def print_held_back(out: Console, found: Sequence[HeldBack]) -> None:
         out.print(Text(f"    “{safe_line(held.text)}”"), soft_wrap=True)
     if not found:
         out.print("nothing is held back")
+
+
+def _print_undo(out: Console, report: LearnReport) -> None:
+    if report.batch:
+        out.print(Text(f"undo it: recollect undo {safe_line(report.batch)}", style="dim"), soft_wrap=True)
 
 
 def _print_evidence(out: Console, seen: SeenEvidence) -> None:

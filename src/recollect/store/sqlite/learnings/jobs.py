@@ -13,7 +13,7 @@ import apsw
 import msgspec
 
 from recollect.store.keys import SEQ_BITS
-from recollect.store.learnings import CONSUMER, Job, JobCounts, JobKind
+from recollect.store.learnings import CONSUMER, TURN_GOES_ON, TURN_IS_OVER, Job, JobCounts, JobKind
 from recollect.store.sqlite.bits import HIDDEN, kind_of_bits
 from recollect.store.sqlite.common_reads import last_change, take_note
 from recollect.store.sqlite.connection import store_errors
@@ -32,8 +32,6 @@ MOST_AGAIN = 20
 """Sessions that are read again for an action that became known after they were read."""
 HASTENED = 64
 """Sessions looked at to tell that, in one go."""
-_TURN_GOES_ON = frozenset({"user_message", "thinking", "tool_call", "tool_result", "file_edit"})
-_TURN_IS_OVER = frozenset({"assistant_message", "session_end"})
 _END_OF_SESSION = (1 << SEQ_BITS) - 1
 _COLUMNS = "key, kind, session_uid, json, made_at, due_at, attempts, reason"
 
@@ -241,9 +239,9 @@ class SqliteJobQueue:
         )
         for (bits,) in rows:
             kind = kind_of_bits(bits)
-            if kind in _TURN_IS_OVER:
+            if kind in TURN_IS_OVER:
                 return True
-            if kind in _TURN_GOES_ON:
+            if kind in TURN_GOES_ON:
                 return False
         return False
 
