@@ -21,7 +21,7 @@ from recollect.errors import (
     EndpointUnavailable,
     EndpointUnusable,
 )
-from recollect.ingest.learnings.extract import LearnReport, ModelJobs
+from recollect.ingest.learnings.extract import ANSWERED_NOTE, LearnReport, ModelJobs
 from recollect.insights.learnings.queue.backoff import wait_us
 from recollect.insights.learnings.queue.pause import (
     NOTE,
@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from recollect.insights.learnings.questions import Asked, TurnBatch
     from recollect.store.insights import OfSession, SessionFeed
 
-ANSWERED_NOTE = "answered_at"
-"""Keeps when a model answered last, UTC microseconds."""
 SINCE_NOTE = "asking_since"
 """Keeps since when a model is configured, UTC microseconds: turns before it are not asked about."""
 FINGERPRINT_NOTE = "asking_as"
@@ -232,7 +230,7 @@ class Asking:
             if not self._queue.finish(job, holder=self._holder):
                 return
             self._store.add_quarantined(held)
-            self._keeping.keep(found, [])
+            self._keeping.keep(self._keeping.as_by_rules(found, uid, source.session.repo), [])
             self._store.set_note(ANSWERED_NOTE, str(now).encode())
             if self._store.note(NOTE):
                 keep_pause(self._store, None)

@@ -16,6 +16,7 @@ from recollect.errors import ArchiveError, StoreCorrupt, StoreError, where_raise
 from recollect.ingest.learnings.keep import Keeping, changes_of
 from recollect.insights.learnings.identity import id_everywhere
 from recollect.insights.learnings.queue.backoff import wait_us
+from recollect.insights.learnings.sameness import is_models
 from recollect.ready import PROGRAM
 from recollect.store.learnings import BY_CLOSING, BY_RULES, Job, JobKind, JobQueue, LearningStore, Sighting
 
@@ -34,6 +35,8 @@ PROGRAM_NOTE = "program"
 """Keeps the version of the program whose extractor that is: to load the rules takes longer than most syncs do."""
 RAN_NOTE = "ran_at"
 """Keeps when sessions were read last, UTC microseconds."""
+ANSWERED_NOTE = "answered_at"
+"""Keeps when a model answered last, UTC microseconds; nothing where none ever did."""
 LearnState = Literal["done", "interrupted", "busy", "off"]
 LearnProgress = Callable[[int, int], None]
 """Called with (sessions done, sessions that were due)."""
@@ -195,15 +198,30 @@ class Extracting:
                 return
             before = self._store.sightings(job.session_uid)
             put, remove = changes_of([s for s in before if s.origin in (BY_RULES, BY_CLOSING)], found)
-            lost = [s for s in before if s.origin not in (BY_RULES, BY_CLOSING) and not _is_still_there(s, source)]
+            lost = [s for s in before if is_models(s) and not _is_still_there(s, source)]
             put += _as_they_stand(before, source)
-            self._keeping.keep(put, [s for s in (*remove, *lost) if not _is_of_evicted(s, source)])
+            gone = [s for s in (*remove, *lost) if not _is_of_evicted(s, source)]
+            models, moved = self._taken_over(found, [s for s in before if s not in gone], put, source)
+            left = {(s.learning.id, s.session_uid, s.origin) for s in moved}
+            put = [s for s in put if (s.learning.id, s.session_uid, s.origin) not in left]
+            self._keeping.keep([*put, *models], [*gone, *moved])
             self._look_again(put, source)
             read, again_at = self._add_model_jobs(job, source)
             self._store.set_note(RAN_NOTE, str(read.ran_at).encode())
             self._queue.finish(job, holder=self._holder, data=msgspec.json.encode(read))
             if again_at is not None:
                 self._queue.want(msgspec.structs.replace(job, due_at=again_at))
+
+    def _taken_over(
+        self, found: Sequence[Sighting], before: Sequence[Sighting], put: Sequence[Sighting], source: OfSession
+    ) -> tuple[list[Sighting], list[Sighting]]:
+        """Return what models said that rules found too, by the rules' names, and as it was."""
+        if not self._store.note(ANSWERED_NOTE):
+            return [], []
+        renewed = {(s.learning.id, s.origin): s for s in put}
+        said = [renewed.get((s.learning.id, s.origin), s) for s in before if is_models(s)]
+        by_rules = [s.learning for s in found if s.origin == BY_RULES]
+        return self._keeping.taken_over(by_rules, said, source.session.repo)
 
     def _look_again(self, put: Iterable[Sighting], source: OfSession) -> None:
         """Have sessions read again that may show a new action to be done, and were read before it was known."""

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from recollect.ingest.learnings.overruled import overruled
+from recollect.insights.learnings.sameness import ids_of_same_words, is_models, joined
 from recollect.insights.learnings.settlement import Rules, next_expiry, related, settled
 from recollect.model.learnings.entries import EntryDraft
 from recollect.model.learnings.learnings import Learning
 from recollect.model.learnings.notes import Batch
-from recollect.store.learnings import Job, Known, LearningStore, Sighting
+from recollect.store.learnings import BY_RULES, Job, Known, LearningStore, Sighting
 
 if TYPE_CHECKING:
     from recollect.store.learnings import JobQueue
@@ -48,6 +49,27 @@ class Keeping:
             return
         self._store.put_sightings(put, remove)
         self.settle({sighting.learning.id for sighting in (*put, *remove)})
+
+    def as_by_rules(self, said: Sequence[Sighting], session_uid: str, repo: str) -> list[Sighting]:
+        """Return what a model said of a session, by the name of what rules found there, or anywhere in the same words,
+        where that says the same."""
+        by_rules = [s.learning for s in self._store.sightings(session_uid) if s.origin == BY_RULES]
+        ids = {name for sighting in said for name in ids_of_same_words(sighting.learning, repo)}
+        elsewhere = [s.learning for known in self._store.known(ids) for s in known.sightings if s.origin == BY_RULES]
+        return joined(said, (one for one in (*by_rules, *elsewhere) if one.state != "undone"))
+
+    def taken_over(
+        self, by_rules: Sequence[Learning], of_session: Sequence[Sighting], repo: str
+    ) -> tuple[list[Sighting], list[Sighting]]:
+        """Return what models said that rules found only now, by the rules' names, and as it was. of_session: what
+        models said of the session. What a person said something of keeps its name."""
+        ids = {name for one in by_rules for name in ids_of_same_words(one, repo)}
+        free = {k.id: k for k in self._store.known({*ids, *(s.learning.id for s in of_session)}) if not k.verdicts}
+        elsewhere = (s for name in ids for s in (free[name].sightings if name in free else ()) if is_models(s))
+        said = {(s.learning.id, s.session_uid, s.origin): s for s in (*elsewhere, *of_session) if s.learning.id in free}
+        now = joined(said.values(), (one for one in by_rules if one.state != "undone"))
+        kept = {(s.learning.id, s.session_uid, s.origin) for s in now}
+        return [s for s in now if s not in said.values()], [s for key, s in said.items() if key not in kept]
 
     def settle(self, ids: Collection[str]) -> None:
         """Compute learnings anew from what is kept of them, and have their repositories compared when time is."""

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Protocol
 
 from recollect.config import Config
-from recollect.ingest.learnings.ask import ANSWERED_NOTE, fingerprint_of
-from recollect.ingest.learnings.extract import RAN_NOTE
+from recollect.ingest.learnings.ask import fingerprint_of
+from recollect.ingest.learnings.extract import ANSWERED_NOTE, RAN_NOTE
 from recollect.ingest.learnings.views import LearnStatus
 from recollect.insights.learnings.queue.pause import NOTE, Pause, holds, unpack_pause
 from recollect.model.learnings.spending import day_of_us

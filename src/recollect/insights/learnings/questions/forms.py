@@ -8,6 +8,7 @@ judges for all alike.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from json import JSONDecodeError, JSONDecoder
 from typing import Any, Final, NamedTuple
@@ -16,7 +17,7 @@ import msgspec
 
 from recollect.endpoints.chat import ChatAnswer
 from recollect.insights.learnings.questions.excerpts import Excerpt
-from recollect.insights.learnings.questions.quotes import evidence_of, stands_in
+from recollect.insights.learnings.quotes import saying, stands_in
 from recollect.model.learnings.learnings import LearningKind
 
 _KINDS: Final[dict[str, LearningKind]] = {
@@ -193,10 +194,40 @@ def _note(prose: _Prose, excerpts: tuple[Excerpt, ...]) -> dict[str, Any]:
             found[1] for found in _QUOTED.finditer(line) if any(stands_in(found[1], one.text) for one in excerpts)
         ]
     text = " ".join(line.replace("**", "").split()).strip("* ")
-    return {"kind": prose.kind, "text": text, "scope": "repo", "evidence": evidence_of(text, labels, quotes, excerpts)}
+    return {"kind": prose.kind, "text": text, "scope": "repo", "evidence": _evidence_of(text, labels, quotes, excerpts)}
 
 
 def _unmarked(source: str) -> list[str]:
     """Return quotations without marks: what a line says beside the words that introduce it."""
     lines = (_WORDS_OF_SOURCE.sub(" ", line).strip(_SIGNS) for line in source.splitlines())
     return [line for line in lines if len(line) > 5]
+
+
+def named(label: str, excerpts: Sequence[Excerpt]) -> Excerpt | None:
+    """Return the excerpt that a label ("e4") names."""
+    found = re.fullmatch(r"\s*e([1-9][0-9]{0,4})\s*", label)
+    number = int(found[1]) if found else 0
+    return excerpts[number - 1] if 0 < number <= len(excerpts) else None
+
+
+def _evidence_of(
+    text: str, labels: Sequence[str], quotes: Sequence[str], excerpts: Sequence[Excerpt]
+) -> list[dict[str, str]]:
+    """Return the evidence of a note in prose, in the form that JSON gives it.
+
+    A quotation belongs to the event that is named, else to the first in which it stands. A note without a quotation
+    rests on the first sentence that says the same in the same words; without one there is no evidence.
+    """
+    known = [(label, excerpt) for label in labels if (excerpt := named(label, excerpts)) is not None]
+    if labels and not known:
+        return [{"event": labels[0], "quote": ""}]
+    candidates = known or [(f"e{number}", excerpt) for number, excerpt in enumerate(excerpts, 1)]
+    found = [{"event": _place(quote, candidates), "quote": quote} for quote in quotes]
+    if not found:
+        said = ((label, saying(text, excerpt.text)) for label, excerpt in candidates)
+        found = [{"event": label, "quote": sentence} for label, sentence in said if sentence][:1]
+    return found
+
+
+def _place(quote: str, candidates: Iterable[tuple[str, Excerpt]]) -> str:
+    return next((label for label, excerpt in candidates if stands_in(quote, excerpt.text)), "e1")

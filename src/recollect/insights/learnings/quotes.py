@@ -8,8 +8,6 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from recollect.insights.learnings.questions.excerpts import Excerpt
-
 LEAST_QUOTE_CHARS: Final = 6
 NAME: Final = re.compile(r"`([^`\n]+)`|[\w@~]+(?:[-./:\\_@][\w*]+)+")
 """What is between backticks, and words with signs inside: commands, packages, paths, versions."""
@@ -51,37 +49,7 @@ def stems(text: str) -> set[str]:
     return {word[:_STEM] for word in _WORD.findall(text.casefold())}
 
 
-def named(label: str, excerpts: Sequence[Excerpt]) -> Excerpt | None:
-    """Return the excerpt that a label ("e4") names."""
-    found = re.fullmatch(r"\s*e([1-9][0-9]{0,4})\s*", label)
-    number = int(found[1]) if found else 0
-    return excerpts[number - 1] if 0 < number <= len(excerpts) else None
-
-
-def evidence_of(
-    text: str, labels: Sequence[str], quotes: Sequence[str], excerpts: Sequence[Excerpt]
-) -> list[dict[str, str]]:
-    """Return the evidence of a note in prose, in the form that JSON gives it.
-
-    A quotation belongs to the event that is named, else to the first in which it stands. A note without a quotation
-    rests on the first sentence that says the same in the same words; without one there is no evidence.
-    """
-    known = [(label, excerpt) for label in labels if (excerpt := named(label, excerpts)) is not None]
-    if labels and not known:
-        return [{"event": labels[0], "quote": ""}]
-    candidates = known or [(f"e{number}", excerpt) for number, excerpt in enumerate(excerpts, 1)]
-    found = [{"event": _place(quote, candidates), "quote": quote} for quote in quotes]
-    if not found:
-        said = ((label, _saying(text, excerpt.text)) for label, excerpt in candidates)
-        found = [{"event": label, "quote": sentence} for label, sentence in said if sentence][:1]
-    return found
-
-
-def _place(quote: str, candidates: Iterable[tuple[str, Excerpt]]) -> str:
-    return next((label for label, excerpt in candidates if stands_in(quote, excerpt.text)), "e1")
-
-
-def _saying(note: str, text: str) -> str:
+def saying(note: str, text: str) -> str:
     """Return the sentence that says all that a note says, "" for none."""
     sentences = (sentence.strip() for sentence in _SENTENCE.split(text))
     return next((one for one in sentences if len(one) >= LEAST_QUOTE_CHARS and _says(one, note)), "")
