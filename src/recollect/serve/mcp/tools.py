@@ -50,7 +50,7 @@ def _number(low: int, high: int, default: int, description: str = "") -> dict[st
 
 _PAGED = {
     "max_bytes": _number(MIN_BYTES, MAX_BYTES, DEFAULT_BYTES, "Size of the answer"),
-    "cursor": _text("From the answer before; same arguments"),
+    "cursor": _text("From the answer before"),
 }
 _CONFINING = {
     "scope": {
@@ -60,7 +60,7 @@ _CONFINING = {
         "description": "The repository you work in, or everything",
     },
     "agent": _text("claude, codex, gemini, cursor …; several with commas"),
-    "repo": _text("Part of a repository's name; replaces scope"),
+    "repo": _text("Part of its name; replaces scope"),
     "after": _text("2026-08-01, yesterday, 7d, last week …"),
     "before": _text("As after"),
     "limit": _number(1, 50, 10),
@@ -82,7 +82,7 @@ TOOLS = (
             ),
             "tool": _text("shell, edit, read, search, fetch … or a tool's own name"),
             "session": _text("Only in this session"),
-            "collection": _text("Only documents of this collection; replaces scope"),
+            "collection": _text("Only its documents; replaces scope"),
             **_CONFINING,
             "limit": _number(1, 50, 20),
         },
@@ -109,7 +109,7 @@ TOOLS = (
         "Summarise one session (title, model, repository, times, first prompt, last answer, files, failures); further "
         "pages give its events in order.",
         SessionArguments,
-        {"session": _text("session_uid or the beginning of one"), **_PAGED},
+        {"session": _text("session_uid or its beginning"), **_PAGED},
         ("session",),
     ),
     ToolSpec(
