@@ -130,7 +130,7 @@ def test_lines_and_totals_add_up(facts: list[SessionFacts]) -> None:
     assert t.turns == sum(one.digest.cost.turns for one in facts if one.digest is not None)
     of = retro.overhead
     assert of.infra_calls == sum(line.calls for line in of.tools) <= of.calls
-    shares = [(overhead_share(d, {}, INFRA), sum(d.tool_histogram.values())) for _, d, _ in facts if d is not None]
+    shares = [(overhead_share(d, INFRA), sum(d.tool_histogram.values())) for _, d, _ in facts if d is not None]
     assert of.infra_calls == round(sum(share * calls for share, calls in shares))
 
 

@@ -24,53 +24,46 @@ VARIABLES: tuple[str, ...] = (
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def exported(
-    digest: Digest, calls_by_canonical: Mapping[str, int], infra_buckets: Sequence[str], store_path: str
-) -> dict[str, str]:
+def exported(digest: Digest, infra_buckets: Sequence[str], store_path: str) -> dict[str, str]:
     """Return the variables of a session's close, by name, in the order of `VARIABLES`.
 
-    calls_by_canonical: calls of the session by canonical tool, for agents whose tools of MCP servers have plain names
-    (empty: not known). infra_buckets: what counts as infrastructure, see `overhead_share`. store_path: the absolute
-    path of the memory's database.
+    infra_buckets: what counts as infrastructure, see `infra_calls`. store_path: the absolute path of the memory's
+    database.
     """
     return {
         "HELIX_SESSION_UID": digest.session_uid,
         "HELIX_REPO": digest.repo,
         "HELIX_FLAVOR": digest.flavor,
         "HELIX_TOKENS": str(digest.cost.input_tokens + digest.cost.output_tokens),
-        "HELIX_INFRA_OVERHEAD_SHARE": f"{overhead_share(digest, calls_by_canonical, infra_buckets):.4f}",
+        "HELIX_INFRA_OVERHEAD_SHARE": f"{overhead_share(digest, infra_buckets):.4f}",
         STORE_VARIABLE: store_path,
     }
 
 
-def overhead_share(
-    digest: Digest, calls_by_canonical: Mapping[str, int], infra_buckets: Sequence[str] = INFRA_PATTERNS
-) -> float:
-    """Return the calls in the infrastructure bucket over all calls of the digest's histogram, 0 to 1; 0 for no calls.
+def overhead_share(digest: Digest, infra_buckets: Sequence[str] = INFRA_PATTERNS) -> float:
+    """Return the calls in the infrastructure bucket over all calls of the histogram, 0 to 1; 0 for no calls."""
+    total = sum(digest.tool_histogram.values())
+    return sum(infra_calls(digest, infra_buckets).values()) / total if total else 0.0
 
-    infra_buckets: shell patterns of tool names as the agent gives them, or canonical tools. A canonical tool's calls
-    count where its names are not in the histogram already, so that nothing is counted twice.
+
+def infra_calls(digest: Digest, infra_buckets: Sequence[str]) -> dict[str, int]:
+    """Return the calls in the infrastructure bucket, by tool.
+
+    infra_buckets: shell patterns of tool names as the agent gives them, or canonical tools.
     """
-    total = sum(digest.tool_histogram.values())
-    return infra_calls(digest, calls_by_canonical, infra_buckets) / total if total else 0.0
+    return {
+        name: count
+        for name, count in digest.tool_histogram.items()
+        if counts_as_infra(name, infra_buckets, digest.tool_kinds.get(name, ""))
+    }
 
 
-def infra_calls(digest: Digest, calls_by_canonical: Mapping[str, int], infra_buckets: Sequence[str]) -> int:
-    """Return the calls in the infrastructure bucket, see `overhead_share`."""
-    total = sum(digest.tool_histogram.values())
-    named = sum(count for name, count in digest.tool_histogram.items() if counts_as_infra(name, infra_buckets))
-    canonical = sum(count for name, count in calls_by_canonical.items() if _is_infra_kind(name, infra_buckets))
-    return min(total, max(named, canonical))
-
-
-def counts_as_infra(tool: str, infra_buckets: Sequence[str]) -> bool:
-    """Tell whether calls of a tool, as its agent names it, are in the infrastructure bucket."""
-    return any(fnmatchcase(tool.lower(), pattern.lower()) for pattern in infra_buckets) or _is_infra_kind(
-        canonical_tool(tool), infra_buckets
-    )
-
-
-def _is_infra_kind(canonical: str, infra_buckets: Sequence[str]) -> bool:
+def counts_as_infra(tool: str, infra_buckets: Sequence[str], canonical: str = "") -> bool:
+    """Tell whether calls of a tool, as its agent names it, are in the infrastructure bucket. canonical: its canonical
+    tool where the name does not tell."""
+    if any(fnmatchcase(tool.lower(), pattern.lower()) for pattern in infra_buckets):
+        return True
+    canonical = canonical or canonical_tool(tool)
     is_mcp_wanted = any(pattern.startswith("mcp") for pattern in infra_buckets)
     return canonical in infra_buckets or (canonical in INFRA_CANONICAL and is_mcp_wanted)
 

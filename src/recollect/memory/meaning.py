@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from recollect.clock import now_us
 from recollect.config import Config
 from recollect.memory.ingest import TakesIn
+from recollect.paths import DATABASE_NAME
 from recollect.store.sqlite import has_database
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from recollect.memory.insights.distilling import DistillingFacet
     from recollect.memory.insights.freshness import Telling
     from recollect.memory.known_names import KnownNames
-    from recollect.model.insights.digests import Digest
+    from recollect.model.insights.digests import Digest, PublishedDigest
     from recollect.model.insights.nodes import DecisionState
     from recollect.model.sessions import Session
     from recollect.recall.decisions import DecisionsAnswer
@@ -114,9 +115,16 @@ class TellsMeaning(TakesIn):
 
     def exported(self, digest: Digest) -> dict[str, str]:
         """Return what another program needs to join its records to a session, by variable (docs/correlation.md)."""
-        from recollect.memory.insights.exported import exported_of
+        from recollect.insights.correlation import exported
 
-        return exported_of(self.home, digest, self.config.infra.tools)
+        return exported(digest, self.config.infra.tools, str((self.home / DATABASE_NAME).absolute()))
+
+    def published(self, digest: Digest) -> PublishedDigest:
+        """Return a digest by schema 2, with the share of the configured infrastructure."""
+        from recollect.insights.correlation import overhead_share
+        from recollect.model.insights.digests import published
+
+        return published(digest, overhead_share(digest, self.config.infra.tools))
 
     @property
     def decisions_facet(self) -> DecisionsFacet:

@@ -26,7 +26,7 @@ _BLOCK = rf"{_OPEN}{BLOCK_TAG}\b(?:(?!{_CLOSE}).){{0,200}}{_CLOSE}.*?(?:{_OPEN}/
 _WORD = r"(?:\"[^\"]*\"|'[^']*'|\S)+"
 _SHELL = "shell"
 _COMMAND_KEYS = ("command", "cmd", "commands", "script", "input", "CommandLine", "command_line", "code")
-_SERVER_KEYS = ("server_name", "serverName", "server", "mcp_server", "mcpServer", "ServerName")
+SERVER_KEYS = ("server_name", "serverName", "server", "mcp_server", "mcpServer", "ServerName")
 """Where the arguments of a tool that runs any server's tool (`use_mcp_tool`) name the server."""
 _RUNNERS = frozenset(
     "sudo doas env time exec command nohup nice timeout stdbuf xargs watch bash sh zsh fish dash cmd powershell pwsh "
@@ -51,7 +51,7 @@ def is_own_call(name: str, canonical: str, arguments: Any) -> bool:
         return True
     if not isinstance(arguments, dict):
         return canonical == _SHELL and isinstance(arguments, str) and is_own_command(arguments)
-    if any(arguments.get(key) == SERVER for key in _SERVER_KEYS):
+    if any(arguments.get(key) == SERVER for key in SERVER_KEYS):
         return True
     return canonical == _SHELL and any(is_own_command(_joined(arguments.get(key))) for key in _COMMAND_KEYS)
 

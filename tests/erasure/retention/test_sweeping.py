@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from recollect.cli.main import run
 from recollect.ingest.insights import analysis as analysing
 from recollect.memory import Memory
 from recollect.model.payloads import ToolResult
@@ -160,7 +161,7 @@ def test_above_the_hard_cap_sessions_are_analysed_first(work: Work) -> None:
 
 
 def test_what_cannot_be_analysed_goes_last_and_is_told_as_data_loss(
-    work: Work, monkeypatch: pytest.MonkeyPatch
+    work: Work, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, second = work.write(2)
     told = work.folder / "told"
@@ -188,6 +189,13 @@ def test_what_cannot_be_analysed_goes_last_and_is_told_as_data_loss(
     (line,) = told.read_text().splitlines()
     said = json.loads(line)
     assert (said["event"], said["sessions"]) == ("session_memory.data_loss", [second.uid])
+    monkeypatch.setenv("RECOLLECT_HOME", str(work.home))
+    assert run(["digest", first.uid]) == 0
+    capsys.readouterr()
+    assert run(["digest", second.uid, "--json"]) == 1
+    told_now = capsys.readouterr()
+    assert told_now.out == "null\n"
+    assert "before it was analysed, because the archive was over its hard cap" in told_now.err
 
 
 def test_a_pinned_session_stays_whole_and_so_do_those_below_it(work: Work) -> None:

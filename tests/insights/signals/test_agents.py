@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from recollect.errors import SourceError
 from recollect.memory import parse_file
 from recollect.model.events import Event
+from recollect.model.insights.digests import as_schema_1
 from recollect.model.insights.signals import Signal, kind_of_signal
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from tests.agents.grok.lines import call, chunk, ended, said_by_tool
@@ -173,8 +173,7 @@ def test_grok(tmp_path: Path) -> None:
 @pytest.mark.parametrize("build", [claude, codex, grok], ids=lambda build: build.__name__)
 def test_a_digest_is_the_reviewed_one(tmp_path: Path, build: Any) -> None:
     """digest_v1_*.json: other programs read these; a change of shape needs a new schema_version."""
-    digest = json.loads(msgspec.json.encode(digest_from(build(tmp_path))))
-    shown = json.dumps(digest, indent=1, ensure_ascii=False) + "\n"
+    shown = json.dumps(as_schema_1(digest_from(build(tmp_path))), indent=1, ensure_ascii=False) + "\n"
     assert is_golden(f"digest_v1_{build.__name__}.json", shown), "if it may change: `make goldens`"
 
 

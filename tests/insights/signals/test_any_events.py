@@ -158,7 +158,7 @@ def test_any_events_give_signals_in_order_and_a_digest(drawn: list[tuple[Payload
     assert digest.outcome_reasons
     assert sum(digest.signals.values()) == len(found)
     assert len(digest.error_snippets) <= 10
-    assert tuple(exported(digest, {}, INFRA_PATTERNS, "/db")) == VARIABLES
+    assert tuple(exported(digest, INFRA_PATTERNS, "/db")) == VARIABLES
 
 
 @given(SESSIONS)

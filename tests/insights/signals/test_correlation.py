@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.insights.correlation import INFRA_PATTERNS, VARIABLES, exported, overhead_share, shell_lines
+from recollect.insights.correlation import (
+    INFRA_PATTERNS,
+    VARIABLES,
+    exported,
+    infra_calls,
+    overhead_share,
+    shell_lines,
+)
+from recollect.model.payloads import ToolCall
 from tests.insights.signals.stories import Story
 
 DB = "/home/a b/memory.db"
@@ -28,7 +36,7 @@ def story() -> Story:
 
 
 def test_the_variables_are_those_of_the_contract_in_order() -> None:
-    values = exported(story().digest(), {"mcp": 2, "shell": 1}, INFRA_PATTERNS, DB)
+    values = exported(story().digest(), INFRA_PATTERNS, DB)
     assert tuple(values) == VARIABLES
     assert values == {
         "HELIX_SESSION_UID": "claude:s1",
@@ -41,28 +49,41 @@ def test_the_variables_are_those_of_the_contract_in_order() -> None:
 
 
 def test_calls_of_mcp_servers_count_whatever_they_are_called() -> None:
-    digest = msgspec.structs.replace(story().digest(), tool_histogram={"lookup": 1, "Bash": 3})
-    assert overhead_share(digest, {"mcp": 1, "shell": 3}) == 0.25
-    assert overhead_share(digest, {}) == 0.0
+    told = Story("opencode:s1")
+    told.asks("look it up")
+    told.add(ToolCall("c1", "tracker_lookup", "mcp", {"id": 1}))
+    told.add(ToolCall("c2", "use_mcp_tool", "mcp", {"server_name": "tracker", "tool_name": "close"}))
+    told.add(ToolCall("c3", "use_mcp_tool", "mcp", {"uri": "a resource"}))
+    told.runs("ls")
+    digest = told.digest()
+    assert digest.tool_histogram == {"Bash": 1, "mcp__tracker__close": 1, "tracker_lookup": 1, "use_mcp_tool": 1}
+    assert digest.tool_kinds == {"tracker_lookup": "mcp"}
+    assert infra_calls(digest, INFRA_PATTERNS) == {"mcp__tracker__close": 1, "tracker_lookup": 1, "use_mcp_tool": 1}
+    assert overhead_share(digest) == 0.75
+    of_before = msgspec.structs.replace(digest, tool_kinds={})
+    assert overhead_share(of_before) == 0.5
 
 
 def test_the_bucket_is_configurable() -> None:
     digest = story().digest()
-    assert overhead_share(digest, {"mcp": 2, "shell": 1}, ("Bash",)) == pytest.approx(1 / 3)
-    assert overhead_share(digest, {"mcp": 2, "shell": 1}, ("shell",)) == pytest.approx(1 / 3)
-    assert overhead_share(digest, {"mcp": 2, "shell": 1}, ()) == 0.0
+    assert overhead_share(digest, ("Bash",)) == pytest.approx(1 / 3)
+    assert overhead_share(digest, ("shell",)) == pytest.approx(1 / 3)
+    assert overhead_share(digest, ()) == 0.0
 
 
 def test_no_calls_are_no_overhead() -> None:
-    values = exported(Story().digest(), {}, INFRA_PATTERNS, DB)
+    values = exported(Story().digest(), INFRA_PATTERNS, DB)
     assert values["HELIX_INFRA_OVERHEAD_SHARE"] == "0.0000"
     assert values["HELIX_TOKENS"] == "0"
 
 
-@given(st.dictionaries(st.text(min_size=1, max_size=8), st.integers(0, 1000), max_size=6), st.integers(0, 9000))
-def test_the_share_lies_between_none_and_all(histogram: dict[str, int], mcp: int) -> None:
-    digest = msgspec.structs.replace(story().digest(), tool_histogram=histogram)
-    assert 0.0 <= overhead_share(digest, {"mcp": mcp}) <= 1.0
+@given(
+    st.dictionaries(st.text(min_size=1, max_size=8), st.integers(0, 1000), max_size=6),
+    st.dictionaries(st.text(min_size=1, max_size=8), st.sampled_from(("mcp", "shell", "other"))),
+)
+def test_the_share_lies_between_none_and_all(histogram: dict[str, int], kinds: dict[str, str]) -> None:
+    digest = msgspec.structs.replace(story().digest(), tool_histogram=histogram, tool_kinds=kinds)
+    assert 0.0 <= overhead_share(digest) <= 1.0
 
 
 @given(st.dictionaries(st.sampled_from(VARIABLES), st.text(max_size=30)))

@@ -12,16 +12,18 @@ from recollect.insights.digests.builder import MAX_SNIPPETS, TEXT_CHARS
 from recollect.insights.sessions import session_of
 from recollect.insights.stages import Gated
 from recollect.insights.stream import SessionEvents
+from recollect.model.insights.digests import as_schema_1, published
 from recollect.model.insights.nodes import Marker
 from recollect.model.insights.signals import SIGNAL_KINDS
 from recollect.model.own import BLOCK_TAG
-from recollect.model.payloads import AssistantMessage
+from recollect.model.payloads import AssistantMessage, TokenUsage, UserMessage
+from recollect.model.time import to_iso
 from tests.insights.signals.stories import START_US, STEP_US, Story
 
 FIELDS = {
     "session_uid", "flavor", "repo", "domain", "model", "started_at", "ended_at", "outcome", "outcome_reasons", "cost",
     "tool_histogram", "event_count", "kind_counts", "markers", "signals", "first_prompt", "last_assistant",
-    "error_snippets", "task_ref", "schema_version",
+    "error_snippets", "task_ref", "schema_version", "tool_kinds",
 }  # fmt: skip
 
 
@@ -85,11 +87,42 @@ def test_nonsense_counts_are_cut_off() -> None:
     assert (cost.input_tokens, cost.output_tokens) == (10, (1 << 40) + 5)
 
 
-def test_the_model_is_the_one_that_gave_most() -> None:
+def test_the_model_is_the_one_that_took_most_tokens() -> None:
     story = told()
     assert story.digest().model == "m-2"
     story.spends("r1", 5)
     assert story.digest().model == "m-1"
+    story.add(TokenUsage("m-3", 10, 1, dedupe_key="r2", cache_read_tokens=900))
+    assert story.digest().model == "m-3"
+
+
+def test_time_in_which_nothing_happened_for_ten_minutes_is_not_active() -> None:
+    story = Story()
+    story.add(UserMessage("fix it", "human"), at=START_US)
+    story.add(AssistantMessage("Looking."), at=START_US + 600_000_000)
+    story.add(UserMessage("go on", "human"), at=START_US + 1_201_000_000)
+    story.add(AssistantMessage("Done."), at=START_US + 1_211_000_000)
+    cost = story.digest().cost
+    assert (cost.wall_clock_s, cost.active_s) == (1211.0, 610.0)
+
+
+def test_schema_2_has_iso_times_and_the_contracts_markers_and_schema_1_is_as_it_was() -> None:
+    rules = {"en.choice.use": 2, "en.preference.like": 1, "de.rejection.statt": 1, "en.ban.never": 1, "mine": 3}
+    digest = msgspec.structs.replace(told().digest(), markers=rules)
+    two = msgspec.to_builtins(published(digest, 0.25))
+    assert two["schema_version"] == 2
+    assert two["started_at"] == to_iso(START_US)
+    assert two["ended_at"] == to_iso(START_US + 9 * STEP_US)
+    assert two["markers"] == {"ban": 1, "decision_verb": 3, "mine": 3, "rejection": 1}
+    assert two["infra_overhead_share"] == 0.25
+    assert two["cost"]["active_s"] == two["cost"]["wall_clock_s"] == 18.0
+    one = as_schema_1(digest)
+    assert (one["schema_version"], one["started_at"], one["markers"]) == (1, START_US, rules)
+    assert set(one) == FIELDS - {"tool_kinds"}
+    assert "active_s" not in one["cost"]
+    assert set(two) == FIELDS - {"tool_kinds"} | {"infra_overhead_share"}
+    empty = published(Story().digest(), 0.0)
+    assert (empty.started_at, empty.task_ref) == (None, None)
 
 
 def test_texts_are_cut_and_without_recalled_blocks() -> None:

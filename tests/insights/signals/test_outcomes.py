@@ -301,6 +301,16 @@ def test_a_greeting_is_unknown() -> None:
     assert outcome(story) == "unknown"
 
 
+@pytest.mark.parametrize("text", ["Warmup", "hi", "ping"])
+def test_a_warm_up_has_no_outcome_however_it_ended(text: str) -> None:
+    story = Story()
+    story.starts()
+    story.asks(text)
+    assert outcome(story) == "unknown"
+    story.notes("api_error", "overloaded")
+    assert outcome(story) == "unknown"
+
+
 def test_a_history_of_prompts_is_unknown() -> None:
     story = Story()
     story.asks("fix the login")

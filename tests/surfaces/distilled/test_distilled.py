@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from recollect.model.time import to_iso
 from recollect.testing.builders import ClaudeTranscript
 from tests.ingest.conftest import World
 from tests.recall.context.conftest import Shop, shop
@@ -61,7 +62,7 @@ def test_of_several_sessions_that_begin_alike_all_are_named(world: World) -> Non
 def test_a_digest_is_there_after_a_sync_and_never_before(world: World, one: ClaudeTranscript) -> None:
     missing = run(world, "digest", one.uid)
     assert (missing.returncode, missing.stdout) == (1, "")
-    assert "no digest" in missing.stderr
+    assert "no digest: the session is not known" in missing.stderr
     assert not (world.root / "memory").exists()  # nothing was taken in, or even made
     assert run(world, "digest", one.uid, "--json").stdout == "null\n"
     assert run(world, "sync").returncode == 0
@@ -69,11 +70,17 @@ def test_a_digest_is_there_after_a_sync_and_never_before(world: World, one: Clau
     digest = json.loads(found.stdout)
     assert (found.returncode, digest["session_uid"], digest["outcome"]) == (0, one.uid, "success")
     assert set(digest["cost"]) == {
-        "input_tokens", "output_tokens", "cache_tokens", "wall_clock_s", "turns", "retries"
+        "input_tokens", "output_tokens", "cache_tokens", "wall_clock_s", "active_s", "turns", "retries"
     }  # fmt: skip
     one.user("and now something else")
     again = json.loads(run(world, "digest", one.uid, "--json").stdout)
     assert again == digest  # what was written since is taken in by a sync alone
+    before = json.loads(run(world, "digest", one.uid, "--json", "--schema", "1").stdout)
+    assert (before["schema_version"], digest["schema_version"]) == (1, 2)
+    assert digest["started_at"] == to_iso(before["started_at"])
+    wrong = run(world, "digest", one.uid, "--json", "--schema", "3")
+    assert wrong.returncode == 2
+    assert "3 is not in the range" in json.loads(wrong.stdout)["error"]["message"]
     text = run(world, "digest", one.uid[:12]).stdout
     assert "outcome: success" in text
     assert "the last test run passes" in text
@@ -171,12 +178,16 @@ def test_a_decision_can_be_added_to_a_memory_that_is_empty(world: World) -> None
 def test_other_programs_find_the_memory_and_read_its_digests(world: World, one: ClaudeTranscript) -> None:
     assert run(world, "sync").returncode == 0
     store = world.root / "memory" / "memory.db"
-    found = run(world, "digest", one.uid, "--json", RECOLLECT_HOME="", HELIX_STORE_DB=str(store))
+    found = run(world, "digest", one.uid, "--json", "--schema", "1", RECOLLECT_HOME="", HELIX_STORE_DB=str(store))
     assert found.returncode == 0, found.stderr
     db = sqlite3.connect(f"file:{store}?mode=ro", uri=True)
     rows = db.execute("SELECT session_uid, json FROM digests").fetchall()
     db.close()
-    assert [(uid, json.loads(text)) for uid, text in rows] == [(one.uid, json.loads(found.stdout))]
+    ((uid, text),) = rows
+    stored = json.loads(text)
+    assert stored.pop("tool_kinds") == {}
+    assert stored["cost"].pop("active_s") > 0
+    assert (uid, stored) == (one.uid, json.loads(found.stdout))
 
 
 def test_a_session_that_starts_is_told_what_was_decided(shop: Shop) -> None:

@@ -72,7 +72,7 @@ def result_types() -> dict[str, Any]:
         Timeline,
     )
     from recollect.model.events import Event
-    from recollect.model.insights.digests import Digest
+    from recollect.model.insights.digests import Digest, PublishedDigest
     from recollect.model.insights.nodes import Node
     from recollect.model.insights.signals import Signal
     from recollect.model.sessions import Session
@@ -85,7 +85,8 @@ def result_types() -> dict[str, Any]:
         "config": ConfigView,
         "context": ContextBlock,
         "decisions": DecisionsAnswer,
-        "digest": Digest,
+        "digest": PublishedDigest,
+        "digest-piped": Digest,
         "error": ErrorView,
         "event": Event,
         "node": Node,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from operator import attrgetter
 
 from recollect.insights.digests.outcome import outcome_of
@@ -13,16 +14,21 @@ from recollect.insights.stages import Gated
 from recollect.insights.stream import SessionEvents
 from recollect.model.insights.digests import Cost, Digest, ErrorSnippet
 from recollect.model.insights.signals import SIGNAL_KINDS, ErrorSeen, Retry, Signal, kind_of_signal
-from recollect.model.own import without_own_blocks
+from recollect.model.own import SERVER_KEYS, without_own_blocks
 from recollect.model.payloads import AssistantMessage, TokenUsage, ToolCall, UserMessage
 from recollect.model.sessions import Session
+from recollect.model.tools import canonical_tool
 
 TEXT_CHARS = 600
 MAX_SNIPPETS = 10
 MAX_TOOLS = 200
+GAP_US = 600 * 1_000_000
+"""A longer gap between two events is time in which nobody worked."""
 MAX_TOKENS = 1 << 40
 """What an agent writes beyond this is nonsense; it is cut off, as in the store."""
 _US_PER_S = 1_000_000
+_TOOL_KEYS = ("tool_name", "toolName", "tool", "ToolName")
+"""Where the arguments of a tool that runs any server's tool name the tool."""
 
 
 def digest_of(
@@ -40,6 +46,8 @@ def digest_of(
     """
     kept = stream.kept
     verdict = outcome_of(kept, signals)
+    calls = [event.payload for event in stream.of(ToolCall) if isinstance(event.payload, ToolCall)]
+    histogram = _most_frequent(map(_tool_name, calls))
     started_at, ended_at = session.started_at, session.ended_at
     if started_at is None or ended_at is None:
         times = [event.ts for event in stream.events if event.ts is not None]
@@ -56,7 +64,7 @@ def digest_of(
         outcome=verdict.outcome,
         outcome_reasons=verdict.reasons,
         cost=_cost(stream, started_at, ended_at, sum(isinstance(s, Retry) for s in signals)),
-        tool_histogram=_most_frequent(_tool_names(stream)),
+        tool_histogram=histogram,
         event_count=len(stream.events),
         kind_counts=dict(sorted(Counter(map(attrgetter("kind"), stream.events)).items())),
         markers=dict(sorted(Counter(marker.rule for found in gated for marker in found.markers).items())),
@@ -65,6 +73,11 @@ def digest_of(
         last_assistant=_last_reply(kept),
         error_snippets=snippets_of(signals),
         task_ref=task_ref_of(kept, session, patterns),
+        tool_kinds={
+            call.name: call.canonical
+            for call in calls
+            if call.name in histogram and call.canonical and call.canonical != canonical_tool(call.name)
+        },
     )
 
 
@@ -111,7 +124,14 @@ def _cost(stream: SessionEvents, started_at: int | None, ended_at: int | None, r
         wall_clock_s=round(wall_clock_us / _US_PER_S, 3),
         turns=turns_in(stream.of(UserMessage)),
         retries=retries,
+        active_s=round(_active_us(stream) / _US_PER_S, 3),
     )
+
+
+def _active_us(stream: SessionEvents) -> int:
+    times = sorted(event.ts for event in stream.events if event.ts is not None)
+    gaps = (later - earlier for earlier, later in pairwise(times))
+    return sum(gap for gap in gaps if gap <= GAP_US)
 
 
 def _tokens(count: int) -> int:
@@ -119,12 +139,12 @@ def _tokens(count: int) -> int:
 
 
 def _main_model(stream: SessionEvents) -> str:
-    """Return the model that gave the most output tokens, else the most replies; "" for none."""
+    """Return the model that took the most tokens, else the one with the most replies; "" for none."""
     spent: Counter[str] = Counter()
     replies: Counter[str] = Counter()
     for usage in stream.once(usage_of):
         if usage.model:
-            spent[usage.model] += max(1, _tokens(usage.output_tokens))
+            spent[usage.model] += max(1, _tokens(usage.output_tokens) + _tokens(_input_of(usage)))
     if not spent:
         for event in stream.of(AssistantMessage):
             if isinstance(event.payload, AssistantMessage) and event.payload.model:
@@ -132,10 +152,21 @@ def _main_model(stream: SessionEvents) -> str:
     return next((model for counts in (spent, replies) for model, _ in counts.most_common(1)), "")
 
 
-def _tool_names(stream: SessionEvents) -> Iterator[str]:
-    for event in stream.of(ToolCall):
-        if isinstance(event.payload, ToolCall):
-            yield event.payload.name
+def _input_of(usage: TokenUsage) -> int:
+    cached = usage.cache_read_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
+    return usage.input_tokens + cached
+
+
+def _tool_name(call: ToolCall) -> str:
+    """Return a tool as its agent names it; a server's tool that is run through a tool for all of them by its own."""
+    given = call.arguments
+    if call.canonical != "mcp" or not isinstance(given, dict):
+        return call.name
+    server, tool = (
+        next((named for key in keys if isinstance(named := given.get(key), str) and named), "")
+        for keys in (SERVER_KEYS, _TOOL_KEYS)
+    )
+    return f"mcp__{server}__{tool}" if server and tool else call.name
 
 
 def _most_frequent(names: Iterable[str]) -> dict[str, int]:

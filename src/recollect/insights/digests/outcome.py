@@ -10,18 +10,20 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from recollect.insights.signals.calls import Tried
-from recollect.insights.signals.endings import is_acceptance, is_only_prompts, last_request, left_open, quote
+from recollect.insights.signals.endings import (
+    asks_nothing,
+    is_acceptance,
+    is_only_prompts,
+    last_request,
+    left_open,
+    quote,
+)
 from recollect.insights.signals.turns import Turn, turns_of
 from recollect.insights.stream import SessionEvents
 from recollect.model.insights.signals import Signal, TestRun
 from recollect.model.sessions import Outcome
 from recollect.units import plural
 
-_GREETING = re.compile(
-    r"(?:hi+|hello+|hey+|yo|hola|hallo|moin|bonjour|salut|olá|oi|ping|test(?:ing)?|warm-?up|привет|你好|こんにちは)"
-    r"(?:[ ,]+(?:there|all|again|world|claude|codex|gemini|agent))?[.! ]*",
-    re.IGNORECASE,
-)
 _UNABLE = re.compile(
     r"(?:(?:unfortunately|sorry|i'm sorry|i apologi[sz]e|apologies|ok(?:ay)?)[,.;: ]{1,3}(?:but )?){0,3}"
     r"i(?:'m| am| was|'ve been| have been)? ?(?:unable to|not able to|cannot|can't|can not|could not|couldn't|failed to"
@@ -55,6 +57,8 @@ def outcome_of(session: SessionEvents, signals: Sequence[Signal]) -> Verdict:
         return Verdict("unknown", ("only prompts are known, nothing of what the agent did",))
     if turn is None:
         return Verdict("unknown", ("nothing was asked: only commands, notices or metadata",))
+    if asks_nothing(turns):
+        return Verdict("unknown", (f"nothing was asked: only {quote(turn.text)}",))
     left = left_open(turns)
     if left is not None:
         return Verdict("abandoned", (left[1],))
@@ -65,8 +69,6 @@ def outcome_of(session: SessionEvents, signals: Sequence[Signal]) -> Verdict:
         return Verdict("fail", failed[:_MAX_REASONS])
     if _gave_up(turn):
         return Verdict("fail", (f"the agent says that it could not: {quote(turn.said)}",))
-    if _asks_nothing(turns):
-        return Verdict("unknown", (f"nothing was asked: only {quote(turn.text)}",))
     return _success(turn, signals)
 
 
@@ -103,11 +105,6 @@ def _gave_up(turn: Turn) -> bool:
 def _turn_index(turn: Turn) -> int:
     event = turn.asked or turn.reply
     return event.turn_index if event is not None else -1
-
-
-def _asks_nothing(turns: Sequence[Turn]) -> bool:
-    said = [t for t in turns if t.asked is not None and t.is_request and not t.is_command]
-    return bool(said) and all(_GREETING.fullmatch(t.text) and not t.has_worked for t in said)
 
 
 def _unresolved(session: SessionEvents, turn: Turn, signals: Sequence[Signal]) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ def added(base: Digest, later: Digest) -> Digest:
         last_assistant=later.last_assistant or base.last_assistant,
         error_snippets=_snippets(base, later),
         task_ref=base.task_ref or later.task_ref,
+        tool_kinds={**base.tool_kinds, **later.tool_kinds},
     )
 
 
@@ -46,6 +47,7 @@ def _cost(base: Cost, later: Cost) -> Cost:
         wall_clock_s=max(base.wall_clock_s, later.wall_clock_s),
         turns=base.turns + later.turns,
         retries=base.retries + later.retries,
+        active_s=round(base.active_s + later.active_s, 3),
     )
 
 

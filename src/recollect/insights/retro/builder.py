@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from recollect.insights.correlation import counts_as_infra, infra_calls
+from recollect.insights.correlation import infra_calls
 from recollect.insights.retro.decided import DecisionFacts, decided_in
 from recollect.insights.retro.fixes import EventsBetween, Repair, below, cite, fix_of, repairs_of
 from recollect.insights.retro.report import (
@@ -246,10 +246,10 @@ class Retrospective:
 
     def _take_tools(self, digest: Digest) -> None:
         self._calls += sum(digest.tool_histogram.values())
-        self._infra_calls += infra_calls(digest, {}, self._infra)
-        for tool, count in digest.tool_histogram.items():
-            if counts_as_infra(tool, self._infra):
-                self._tools[tool].add(digest.session_uid, digest.session_uid, count=count)
+        infra = infra_calls(digest, self._infra)
+        self._infra_calls += sum(infra.values())
+        for tool, count in infra.items():
+            self._tools[tool].add(digest.session_uid, digest.session_uid, count=count)
 
     # Telling
 

@@ -12,6 +12,11 @@ from recollect.model.insights.nodes import Evidence
 from recollect.model.insights.signals import Abandoned, Completion
 from recollect.model.payloads import UserMessage
 
+_GREETING = re.compile(
+    r"(?:hi+|hello+|hey+|yo|hola|hallo|moin|bonjour|salut|olá|oi|ping|test(?:ing)?|warm-?up|привет|你好|こんにちは)"
+    r"(?:[ ,]+(?:there|all|again|world|claude|codex|gemini|agent))?[.! ]*",
+    re.IGNORECASE,
+)
 _TURNED_AWAY = re.compile(
     r"(?:no,?\s+)?(?:never ?mind|nvm|forget (?:it|about it|that)|(?:please )?(?:stop|cancel|abort)"
     r"(?: (?:it|that|this|here))?|leave it|don't bother|no need(?: any ?more)?|vergiss es|abbrechen|laisse"
@@ -78,13 +83,19 @@ def is_only_prompts(session: SessionEvents) -> bool:
     return bool(session.events) and all(type(event.payload) is UserMessage for event in session.events)
 
 
+def asks_nothing(turns: Sequence[Turn]) -> bool:
+    """Tell whether a session is only a greeting or a warm-up, which has no outcome."""
+    said = [t for t in turns if t.asked is not None and t.is_request and not t.is_command]
+    return bool(said) and all(_GREETING.fullmatch(t.text) and not t.has_worked for t in said)
+
+
 def left_open(turns: Sequence[Turn]) -> tuple[Event, str] | None:
     """Return the event at which work was left and a short reason, None where nothing was left open.
 
     A failure that ended the last request leaves nothing open: it failed.
     """
     turn = last_request(turns)
-    if turn is None:
+    if turn is None or asks_nothing(turns):
         return None
     undone = undone_by(turns)
     if undone is not None:

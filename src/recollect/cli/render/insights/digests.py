@@ -49,6 +49,8 @@ def _cost(digest: Digest) -> str:
     cost = digest.cost
     tokens = f"{count(cost.input_tokens)} in, {count(cost.output_tokens)} out, {count(cost.cache_tokens)} cached"
     took = duration(cost.wall_clock_s)
+    if 0 < cost.active_s < cost.wall_clock_s:
+        took += f" ({duration(cost.active_s)} active)"
     parts = [f"tokens: {tokens}", took, plural(cost.turns, "turn"), plural(digest.event_count, "event")]
     if cost.retries:
         parts.append(plural(cost.retries, "retry", "retries"))
