@@ -169,6 +169,31 @@ def test_grok(tmp_path: Path) -> None:
     assert digest_from(events).outcome == "success"
 
 
+def test_a_prompt_during_a_codex_task_is_an_intervention(tmp_path: Path) -> None:
+    told = CodexRollout(tmp_path, "steered")
+
+    def says(text: str) -> None:
+        user = [{"type": "input_text", "text": text}]
+        told.line("response_item", {"type": "message", "role": "user", "content": user})
+        told.line("event_msg", {"type": "user_message", "message": text})
+
+    for turn, prompts in (("t1", ("fix the parser", "but keep the old flag")), ("t2", ("now the docs",))):
+        told.line("event_msg", {"type": "task_started", "turn_id": turn})
+        told.line("turn_context", {"turn_id": turn, "cwd": "/w/demo", "model": "gpt-5.1-codex"})
+        for number, prompt in enumerate(prompts):
+            says(prompt)
+            call = f"{turn}-{number}"
+            arguments = json.dumps({"cmd": "ls"})
+            asked = {"type": "function_call", "name": "exec_command", "arguments": arguments, "call_id": call}
+            told.line("response_item", asked)
+            told.line("response_item", {"type": "function_call_output", "call_id": call, "output": "app.py"})
+        told.line("event_msg", {"type": "task_complete", "turn_id": turn, "last_agent_message": "Done."})
+    events = list(parse_file(told.path))
+    (found,) = signals_of(events, "human_intervention")
+    (said,) = (e for e in events if e.event_id == found.evidence[0].event_id)
+    assert (found.reason, getattr(said.payload, "text", "")) == ("message", "but keep the old flag")
+
+
 @pytest.mark.golden
 @pytest.mark.parametrize("build", [claude, codex, grok], ids=lambda build: build.__name__)
 def test_a_digest_is_the_reviewed_one(tmp_path: Path, build: Any) -> None:

@@ -122,6 +122,21 @@ def test_an_interrupt_is_an_intervention(name: str) -> None:
     assert [i.reason for i in story.signals("human_intervention")] == ["interrupt"]
 
 
+def test_a_message_to_an_agent_that_says_it_is_at_work_is_an_intervention() -> None:
+    story = Story()
+    story.notes("turn_started")
+    story.asks("fix the login")
+    story.runs("ls")
+    said = story.asks("and leave the logout alone")
+    story.says("Fixed.")
+    story.notes("turn_ended")
+    story.asks("now the tests")
+    story.notes("turn_started")
+    story.asks("really")
+    (found,) = story.signals("human_intervention")
+    assert (found.reason, found.evidence[0].event_id) == ("message", said.event_id)
+
+
 def test_a_refused_call_and_its_marks_are_one_intervention() -> None:
     story = Story()
     story.asks("do it")

@@ -19,6 +19,8 @@ LEAVING = re.compile(r"again to exit|KeyboardInterrupt|to quit|press .{0,20} to 
 STOPPED = ("aborted", "cancelled", "canceled", "interrupted")
 """Stop reasons of a reply that a person cut off."""
 
+_TASK_BEGINS, _TASK_ENDS = "turn_started", ("turn_ended", *INTERRUPTS)
+"""Lifecycle names of agents that say when they are at work."""
 _QUEUE = "queue"
 """Lifecycle name under which messages to an agent at work are put aside."""
 _ENQUEUES = ("enqueue", "push", "add")
@@ -42,6 +44,8 @@ class People:
         self._knows_results = False
         self._last: Reason | None = None
         self._waiting: set[str] = set()
+        self._asked_in_task: int | None = None
+        """How many messages the task under way was given; None where no agent says that it is at work."""
 
     def readers(self) -> dict[type, Callable[[Event, Any], None]]:
         """Return what reads events, by the type of their payload."""
@@ -76,6 +80,10 @@ class People:
             self._last = None
 
     def _lifecycle(self, event: Event, payload: Lifecycle) -> None:
+        if payload.name == _TASK_BEGINS:
+            self._asked_in_task = 0
+        elif payload.name in _TASK_ENDS:
+            self._asked_in_task = None
         if payload.name in ANSWERS:
             if is_refusal(note_of(self._session, event)):
                 self._act(event, "denied")
@@ -98,8 +106,11 @@ class People:
             return
         open_call = next(reversed(self._open.values()), None)
         is_told = payload.text.strip() in self._waiting
-        if not is_told and (payload.origin == "queued" or (open_call is not None and self._knows_results)):
+        is_at_work = bool(self._asked_in_task) or (open_call is not None and self._knows_results)
+        if not is_told and (payload.origin == "queued" or is_at_work):
             self._act(event, "message", open_call)
+        if self._asked_in_task is not None:
+            self._asked_in_task += 1
         self._open.clear()
         self._has_replied = False
         self._last = None
