@@ -26,6 +26,7 @@ from recollect.erasure.retention.clock_check import DAY_US
 from recollect.memory import ForgetSelection, Memory
 from recollect.model.events import Event
 from recollect.store.sqlite.erasure import policy
+from recollect.testing.builders import stable_uuid
 
 SESSION = "0a0a0a0a-0000-4000-8000-000000000001"
 UID = f"claude:{SESSION}"
@@ -268,6 +269,19 @@ def test_a_session_that_only_hooks_saw_is_a_session(desk: Desk) -> None:
     desk.memory.sync()
     assert not desk.memory.session(UID).is_witnessed
     assert desk.prompts() == ["why does the parser fail"]
+
+
+def test_events_of_one_tick_of_the_clock_keep_their_order(desk: Desk) -> None:
+    said = [f"prompt number {number}" for number in range(14)]
+    for number, prompt in enumerate(said):
+        payload = {"session_id": SESSION, "hook_event_name": "UserPromptSubmit", "prompt": prompt}
+        name = f"claude.claude.{995 + number}.{stable_uuid(prompt)}.json"  # from 999 to 1000, too
+        desk.drop(payload, at_s=START_S, name=name)
+    desk.memory.sync()
+    assert desk.prompts() == said
+    desk.age()
+    desk.memory.sync()
+    assert desk.prompts() == said
 
 
 def test_an_action_that_two_agents_hooks_told_of_is_one_of_the_host(desk: Desk) -> None:

@@ -48,9 +48,11 @@ from recollect.wire import (
 )
 
 _NAME = re.compile(
-    r"(?P<agent>[A-Za-z0-9_-]+)\.(?P<host>[A-Za-z0-9_-]+)\.\d+(?:\.[0-9a-f-]+)?\+*"
+    r"(?P<agent>[A-Za-z0-9_-]+)\.(?P<host>[A-Za-z0-9_-]+)\.(?P<process>\d+)(?:\.[0-9a-f-]+)?\+*"
     rf"(?P<kind>{re.escape(WHOLE_SUFFIX)}|{re.escape(LOST_SUFFIX)})"
 )
+_MOST_DIGITS = 12
+"""Of a process number that is read; a longer one is nobody's."""
 _AGAIN_US = 2_000_000
 """Equal payloads of one session within two seconds are one event that several hooks were run for."""
 _BATCH_BYTES = 16 * 1024 * 1024
@@ -74,6 +76,8 @@ class _Drop(NamedTuple):
     agent: str
     host: str
     at_us: int
+    process: int
+    """Tells the order within a tick of the file system's clock: processes are numbered as they start."""
     size: int
 
 
@@ -122,8 +126,9 @@ def _drops_in(spool: str, aside: Aside | None, *, now_us: int) -> list[_Drop]:
                 aside.take(entry.path, reason, is_file=stat.S_ISREG(info.st_mode))
             elif not reason and name is not None:
                 at_us = min(info.st_mtime_ns // 1000, now_us)
-                drops.append(_Drop(entry.path, entry.name, name["agent"], name["host"], at_us, info.st_size))
-    return sorted(drops, key=lambda drop: (drop.at_us, drop.name))
+                process = int(name["process"][:_MOST_DIGITS])
+                drops.append(_Drop(entry.path, entry.name, name["agent"], name["host"], at_us, process, info.st_size))
+    return sorted(drops, key=lambda drop: (drop.at_us, drop.process, drop.name))
 
 
 def _problem(info: os.stat_result, name: re.Match[str] | None) -> str:
@@ -236,10 +241,11 @@ def _host_of(drop: _Drop, payload: Mapping[str, Any]) -> str:
 
 
 def _once(all_told: list[_Told]) -> list[dict[str, Any]]:
-    """Return the lines, oldest first; what was told several times at once is one line that says so."""
+    """Return the lines, oldest first; what was told several times at once is one line that says so. all_told: in the
+    order of the drops, which those of one time keep."""
     lines: list[dict[str, Any]] = []
     newest: dict[bytes, _Told] = {}
-    for told in sorted(all_told, key=lambda t: (t.at_us, t.line["drop"])):
+    for told in sorted(all_told, key=lambda t: t.at_us):
         first = newest.get(told.same)
         if first is not None and told.at_us - first.at_us <= _AGAIN_US:
             first.line.setdefault("again", []).append({"drop": told.line["drop"], "at_us": told.at_us})
