@@ -25,7 +25,7 @@ class Verb(NamedTuple):
 
 VERBS: tuple[Verb, ...] = (
     Verb("up", "keep", "Take in what your agents wrote and go on writing.", recalls=True),
-    Verb("sync", "keep", "Take in what is new or changed."),
+    Verb("sync", "keep", "Ingest what is new or changed."),
     Verb("docs", "keep", "Have the documents of your projects found, too.", recalls=True),
     Verb("import", "keep", "Take in what you name; without PATH, what your agents wrote."),
     Verb("export", "keep", "Write sessions to files: redacted, or their exact bytes.", recalls=True),

@@ -235,7 +235,7 @@ def test_a_timeline_of_a_session_is_in_its_order(uid: str, recollect: Recollect)
     assert {e["session_uid"] for e in entries} == {uid}
 
 
-@pytest.mark.parametrize("by", ["day", "session", "repo", "model", "agent", "total"])
+@pytest.mark.parametrize("by", ["day", "session", "repo", "domain", "model", "agent", "total"])
 def test_usage_sums_to_the_same_total_however_it_is_grouped(by: str, filled: Path, recollect: Recollect) -> None:
     report = recollect("usage", "--by", by, "--json").data
     assert report["by"] == by

@@ -23,7 +23,7 @@ from recollect.model.insights.nodes import Decision, Evidence, Link
 from recollect.model.insights.signals import EditSeen, ErrorSeen, HumanIntervention, Loop, Retry, Signal
 from recollect.model.payloads import FileEdit, Payload, ToolCall, ToolResult, kind_of
 from recollect.model.sessions import Session
-from recollect.model.usage import UsageReport, UsageTotals
+from recollect.model.usage import UsageReport, UsageRow, UsageTotals
 
 HOUR = 3_600_000_000
 DAY = 24 * HOUR
@@ -31,7 +31,7 @@ BEGIN = 20_000 * DAY
 SPAN = Span(BEGIN, BEGIN + 7 * DAY)
 INFRA = ("mcp__*", "ToolSearch")
 NOTHING = UsageReport("day", (), UsageTotals(), "")
-UNUSED = Used(NOTHING, NOTHING, NOTHING, NOTHING)
+UNUSED = Used(*[NOTHING] * len(Used._fields))
 PLACE = SourceLocation("s", 0, 0, 1, 0, "00")
 
 
@@ -83,8 +83,9 @@ def sessions(draw: st.DrawFn) -> list[SessionFacts]:
         begun = draw(st.integers(BEGIN - DAY, BEGIN + 6 * DAY))
         ended = begun + draw(st.integers(0, 3 * DAY))
         row = Session(
-            uid, "claude", repo=draw(st.sampled_from(["", "shop", "infra"])), repo_root="/r", started_at=begun,
-            ended_at=ended, parent_session=draw(st.sampled_from(["", "claude:0"])),
+            uid, draw(st.sampled_from(["claude", "codex"])), repo=draw(st.sampled_from(["", "shop", "infra"])),
+            domain=draw(st.sampled_from(["", "work"])), repo_root="/r", started_at=begun, ended_at=ended,
+            parent_session=draw(st.sampled_from(["", "claude:0"])),
         )  # fmt: skip
         outcome = draw(st.sampled_from(["success", "fail", "abandoned", "unknown", None]))
         tools = draw(st.dictionaries(st.sampled_from(["Bash", "mcp__x__y", "ToolSearch", "a__b"]), st.integers(1, 9)))
@@ -112,7 +113,10 @@ def test_lines_and_totals_add_up(facts: list[SessionFacts]) -> None:
     retro = told(facts)
     t = retro.totals
     assert t.sessions == len(facts) == sum(line.sessions for line in retro.outcomes)
-    assert t.sessions == sum(sum(line.sessions.values()) for line in retro.repositories)
+    for groups in (retro.agents, retro.domains, retro.repositories):
+        assert t.sessions == sum(sum(line.sessions.values()) for line in groups)
+        for count in ("errors", "retries", "interventions", "edits"):
+            assert getattr(t, count) == sum(getattr(line, count) for line in groups)
     assert t.sessions == sum(sum(day.sessions.values()) for day in retro.days)
     assert t.sessions == listed(retro, "sessions", (1 for _ in retro.sessions))
     assert t.errors == listed(retro, "errors", (line.count for line in retro.errors))
@@ -145,6 +149,8 @@ def test_every_line_has_evidence_of_its_own_sessions_and_survives_json(facts: li
     uids = {one.session.session_uid for one in facts}
     for name in (
         "outcomes",
+        "agents",
+        "domains",
         "repositories",
         "sessions",
         "errors",
@@ -178,6 +184,29 @@ def test_what_happened_outside_the_span_does_not_count() -> None:
     ]
     retro = told([SessionFacts(row, None, errors)])
     assert (retro.totals.errors, retro.errors[0].evidence) == (2, ("claude:1#1", "claude:1#2"))
+
+
+def test_every_day_of_the_span_has_a_line_quiet_or_not() -> None:
+    row = Session("claude:1", "claude", started_at=BEGIN + DAY, ended_at=BEGIN + DAY)
+    busy = [sum(day.sessions.values()) for day in told([SessionFacts(row, None)]).days]
+    assert busy == [0, 1, 0, 0, 0, 0, 0]
+    assert len(told([]).days) == 7
+
+
+def test_a_group_tells_the_usage_of_its_own_sessions_and_of_those_without_one() -> None:
+    row = Session("claude:1", "claude", repo="shop", started_at=BEGIN, ended_at=BEGIN)
+    spent = UsageReport(
+        "agent",
+        (UsageRow("claude", UsageTotals(output_tokens=5)), UsageRow("codex", UsageTotals(output_tokens=7))),
+        UsageTotals(output_tokens=12),
+        "",
+    )
+    retrospective = Retrospective(SPAN, infra=INFRA)
+    retrospective.take(SessionFacts(row, None))
+    retro = retrospective.tell(UNUSED._replace(by_agent=spent), [], no_events)
+    assert [(line.agent, sum(line.sessions.values()), line.totals.output_tokens) for line in retro.agents] == [
+        ("claude", 1, 5), ("codex", 0, 7),
+    ]  # fmt: skip
 
 
 def test_long_lists_are_cut_and_say_so() -> None:

@@ -118,6 +118,7 @@ def test_many_models_without_a_price_are_one_note(writer: SqliteWriter, reader: 
         ("session", ["claude:one", "claude:two"]),
         ("day", ["2026-05-28", "2026-05-29"]),
         ("repo", ["alpha", "beta"]),
+        ("domain", ["", "work"]),
         ("model", [SONNET, "gpt-5"]),
         ("agent", ["claude"]),
         ("total", ["total"]),

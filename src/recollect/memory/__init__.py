@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from recollect.insights.notes.contradictions import Contradiction
     from recollect.insights.notes.diary import NewEntry
     from recollect.insights.notes.facts import FactAdded, NewFact
-    from recollect.insights.retro.report import DayLine, ErrorLine, Retro
+    from recollect.insights.retro.report import DayLine, ErrorLine, GroupLine, PreviousPeriod, Retro
     from recollect.maintenance.backup.reports import BackupReport, RestoreReport
     from recollect.maintenance.repair import RepairReport
     from recollect.maintenance.reports import (
@@ -137,7 +137,7 @@ _NAMES = {
     "recollect.archive.wrapping.envelope": "KeyPlace",
     "recollect.capture.otlp": "Signal",
     "recollect.insights.correlation": "shell_lines",
-    "recollect.insights.retro.report": "DayLine ErrorLine Retro",
+    "recollect.insights.retro.report": "DayLine ErrorLine GroupLine PreviousPeriod Retro",
     "recollect.memory.agents": "AgentView AgentsFacet",
     "recollect.memory.context": "ContextFacet",
     "recollect.memory.insights.decisions": "DecisionsFacet NewDecision",
@@ -287,6 +287,7 @@ __all__ = [
     "ForgetSelection",
     "ForgottenList",
     "Given",
+    "GroupLine",
     "HeldBack",
     "Hit",
     "ImportWish",
@@ -326,6 +327,7 @@ __all__ = [
     "Place",
     "PreparedSetup",
     "PreparedWriting",
+    "PreviousPeriod",
     "ProgressCallback",
     "Reading",
     "RecallFacet",

@@ -26,7 +26,7 @@ class UsageFacet:
         before: int | None = None,
         zone: tzinfo = UTC,
     ) -> UsageReport:
-        """Return tokens and cost grouped by session, day, repo, model, agent or in total.
+        """Return tokens and cost grouped by session, day, repo, domain, model, agent or in total.
 
         after/before: UTC microseconds, [after, before). zone: in which days count.
         Forks, replays and repeated lines count once. Raises UnknownName.

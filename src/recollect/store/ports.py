@@ -412,7 +412,7 @@ class TextRedactor(Protocol):
         ...
 
 
-UsageBy = Literal["session", "day", "repo", "model", "agent", "total"]
+UsageBy = Literal["session", "day", "repo", "domain", "model", "agent", "total"]
 
 
 class Writer(Protocol):

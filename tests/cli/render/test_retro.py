@@ -53,9 +53,7 @@ def test_a_table_of_markdown_keeps_its_columns_whatever_stands_in_it(text: str) 
 
 def empty(**changes: object) -> Retro:
     unused = UsageReport("day", (), UsageTotals(), "")
-    told = Retrospective(Span(0, 86_400_000_000), infra=()).tell(
-        Used(unused, unused, unused, unused), [], lambda *_: ()
-    )
+    told = Retrospective(Span(0, 86_400_000_000), infra=()).tell(Used(*[unused] * 6), [], lambda *_: ())
     return msgspec.structs.replace(told, **changes)
 
 

@@ -158,6 +158,12 @@ def test_a_task_keeps_the_order_of_the_schema(kind: ServiceKind, every: ServiceE
     assert root.findtext(".//{*}Principal/{*}UserId") == "AT&T\\dev"
 
 
+def test_a_folder_with_a_space_stays_one_word_of_a_command_script() -> None:
+    one = job()._replace(retro_out=r"C:\Users\dev\my 100% retros")
+    (script,) = [file for file in schtasks.plan(one).files if file.path.suffix == ".cmd"]
+    assert r'sync --retro-out "C:\Users\dev\my 100%% retros" >' in script.data.decode()
+
+
 def test_a_command_script_takes_no_quotes_in_a_value() -> None:
     with pytest.raises(UsageError, match="command script"):
         schtasks.plan(job(env={"CODEX_HOME": 'C:\\x" & del *'}))

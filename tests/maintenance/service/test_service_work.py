@@ -91,6 +91,20 @@ def test_a_dry_run_writes_and_starts_nothing(desk: Desk) -> None:
     assert desk.tree() == before
 
 
+def test_a_weekly_retrospective_is_part_of_what_is_installed(desk: Desk) -> None:
+    folder = str(desk.home / "my retros")
+    assert desk.service.install("scheduled", retro_out=folder).ok
+    (unit,) = [path for path in desk.units.iterdir() if path.suffix == ".service"]
+    assert f'sync --retro-out "{folder}"' in unit.read_text()
+    assert desk.service.install("scheduled", retro_out=folder).state == "unchanged"
+    assert desk.service.install_again().state == "unchanged"
+    assert desk.service.findings() == ()
+    assert desk.service.install("scheduled").state == "installed"
+    assert "--retro-out" not in unit.read_text()
+    with pytest.raises(UsageError, match="a daemon writes no weekly retrospective"):
+        desk.service.install("daemon", retro_out=folder)
+
+
 def test_installed_twice_the_second_time_changes_nothing(desk: Desk) -> None:
     desk.service.install("daemon")
     before = desk.tree()

@@ -93,6 +93,62 @@ def test_what_lies_outside_the_span_does_not_count(desk: Desk) -> None:
     assert "no repository called 'shpo'; did you mean shop-api?" in desk.run("retro", *SPAN, "--repo", "shpo").err
 
 
+def test_each_figure_stands_beside_that_of_the_period_before(desk: Desk) -> None:
+    a_fixed_error(desk)
+    older = desk.claude("older", start=datetime(2026, 7, 31, 9, 0, tzinfo=UTC))
+    older.user("begin")
+    older.assistant("I begin.")
+    retro = desk.run("retro", *SPAN, "--json").data
+    before = retro["previous"]
+    assert (before["since"], before["until"]) == (2 * retro["since"] - retro["until"], retro["since"])
+    alone = desk.run("retro", "--since", "2026-07-31T00:00Z", "--until", SPAN[1], "--json", "--no-sync").data
+    assert (before["totals"], before["spent"]) == (alone["totals"], alone["spent"]["total"])
+    assert alone["previous"] is None
+    text = desk.run("retro", *SPAN, "--no-sync").out
+    assert "the one before: 2026-07-31 00:00" in text
+    turns = retro["totals"]["turns"]
+    assert f"| turns | {turns} | {before['totals']['turns']} |" in text
+
+
+def test_sessions_are_told_by_agent_and_by_repository(desk: Desk) -> None:
+    a_fixed_error(desk)
+    desk.claude("other", cwd="/w/elsewhere").user("hello there")
+    retro = desk.run("retro", *SPAN, "--json").data
+    (claude,) = retro["agents"]
+    assert (claude["agent"], sum(claude["sessions"].values()), claude["errors"]) == ("claude", 2, 1)
+    assert claude["totals"] == retro["spent"]["total"]
+    assert {line["repo"]: sum(line["sessions"].values()) for line in retro["repositories"]} == {
+        "shop-api": 1, "elsewhere": 1,
+    }  # fmt: skip
+    assert "Agents, domains and repositories" in desk.run("retro", *SPAN, "--no-sync").out
+
+
+def test_the_report_of_the_last_week_is_written_once(desk: Desk) -> None:
+    today = datetime.now(UTC).replace(hour=12, minute=0)
+    last_monday = today - timedelta(days=today.weekday() + 7)
+    session = desk.claude(start=last_monday)
+    session.user("begin")
+    session.assistant("I begin.")
+    year, week, _ = last_monday.isocalendar()
+    name = f"retro-{year:04}-W{week:02}.html"
+    first = desk.run("sync", "--retro-out", "retros")
+    assert first.code == 0, first.err
+    assert first.out.splitlines()[-1] == f"wrote {Path('retros') / name}"
+    page = desk.root / "retros" / name
+    assert "I edited this" not in page.read_text("utf-8")
+    page.write_text("I edited this", "utf-8")
+    again = desk.run("sync", "--retro-out", "retros", "--json")
+    assert (again.code, again.err) == (0, "")
+    assert [path.name for path in page.parent.iterdir()] == [name]
+    assert page.read_text("utf-8") == "I edited this"
+
+
+def test_a_week_in_which_nothing_happened_has_no_report(desk: Desk) -> None:
+    a_fixed_error(desk)
+    assert desk.run("sync", "--retro-out", "retros").code == 0
+    assert not (desk.root / "retros").exists()
+
+
 def test_an_empty_memory_is_said_to_be_empty(desk: Desk) -> None:
     done = desk.run("retro")
     assert done.code == 1

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,11 +11,7 @@ from recollect.cli.local_time import LOCAL
 from recollect.cli.options import json_option, no_sync_option, open_memory, repo_option, when_option
 from recollect.cli.terminal import write_bytes, write_json
 from recollect.clock import now_us
-from recollect.errors import SourceUnavailable, UsageError
-from recollect.files import write_file
-
-if TYPE_CHECKING:
-    from recollect.memory import Retro
+from recollect.errors import UsageError
 
 _SUFFIXES = (".md", ".html")
 
@@ -35,7 +29,8 @@ def command(
     """Look back: outcomes, cost, errors and their fixes, decisions.
 
     Markdown on stdout, each line with its evidence (`recollect show` opens it). A page of HTML has plots too, and
-    beside a file of Markdown they are written as images. Says so, with exit code 1, where nothing happened.
+    beside a file of Markdown they are written as images. Each report compares with the period of the same length before
+    it. Says so, with exit code 1, where nothing happened. `recollect sync --retro-out FOLDER` writes one every week.
 
     \b
     Examples:
@@ -55,7 +50,9 @@ def command(
         written: list[Path] = []
         if out is not None and not retro.is_empty:
             line.show("drawing plots")
-            written = _write(out, retro, memory.home / "cache")
+            from recollect.cli.render.retro.files import write_report
+
+            written = write_report(out, retro, memory.home / "cache")
     if as_json:
         write_json(retro)
     elif retro.is_empty:
@@ -71,30 +68,3 @@ def command(
 
         write_bytes(to_markdown(document_of(retro)).encode("utf-8", "backslashreplace"))
     return 1 if retro.is_empty else 0
-
-
-def _write(out: Path, retro: Retro, cache: Path) -> list[Path]:
-    """Write the report and return the files. Raises SourceUnavailable where that cannot be done."""
-    from recollect.cli.render.retro.document import document_of
-    from recollect.cli.render.retro.markdown import to_markdown
-    from recollect.cli.render.retro.page import to_page
-    from recollect.cli.render.retro.plots import draw, standing_alone
-
-    document = document_of(retro)
-    plots, why_none = draw(retro, cache=cache)
-    if why_none:
-        document = document._replace(notes=(*document.notes, why_none))
-    files: dict[Path, str] = {}
-    if out.suffix.lower() == ".html":
-        files[out] = to_page(document, plots)
-    else:
-        images = {name: out.with_name(f"{out.stem}-{name}.svg") for name in plots}
-        files[out] = to_markdown(document, plots={name: path.name for name, path in images.items()})
-        files.update((images[name], standing_alone(svg)) for name, svg in plots.items())
-    try:
-        for path, text in files.items():
-            write_file(path, text.encode("utf-8", "backslashreplace"), durable=True, mode=0o666)
-    except OSError as error:
-        where = os.fspath(error.filename or out)
-        raise SourceUnavailable(f"cannot write {where}: {error.strerror}") from error
-    return list(files)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -38,7 +40,7 @@ def command() -> None:
     "--scheduled/--daemon",
     "is_scheduled",
     default=True,
-    help="Take in what is new now and then (the default), or watch all the time.",
+    help="Ingest what is new now and then (the default), or watch all the time.",
 )
 @click.option(
     "--every",
@@ -53,11 +55,17 @@ def command() -> None:
     help="What runs it; by default what this machine has.",
 )
 @click.option("--linger", "lingers", is_flag=True, help="With systemd: also while you are not logged in.")
+@click.option(
+    "--retro-out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Also write a retrospective of every week there.",
+)
 @dry_run_option
 @json_option
 def install(
-    is_scheduled: bool, every: ServiceEvery, manager: ManagerName | None, *, lingers: bool, is_dry_run: bool,
-    as_json: bool,
+    is_scheduled: bool, every: ServiceEvery, manager: ManagerName | None, *, lingers: bool,
+    retro_out: Path | None, is_dry_run: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Install the service, or change it.
 
@@ -65,10 +73,16 @@ def install(
     Examples:
       recollect service install --daemon
       recollect service install --every daily --manager cron --dry-run
+      recollect service install --retro-out ~/retros
     """
     with open_memory() as memory:
         report = memory.upkeep.service.install(
-            "scheduled" if is_scheduled else "daemon", every, manager=manager, lingers=lingers, is_dry_run=is_dry_run
+            "scheduled" if is_scheduled else "daemon",
+            every,
+            manager=manager,
+            lingers=lingers,
+            retro_out="" if retro_out is None else os.path.abspath(retro_out),
+            is_dry_run=is_dry_run,
         )
     return _show(report, as_json=as_json)
 

@@ -22,7 +22,7 @@ from recollect.cli.terminal import console, write_json
 if TYPE_CHECKING:
     from recollect.memory import UsageBy
 
-GROUPINGS: tuple[UsageBy, ...] = ("day", "session", "repo", "model", "agent", "total")
+GROUPINGS: tuple[UsageBy, ...] = ("day", "session", "repo", "domain", "model", "agent", "total")
 
 
 @click.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, tzinfo
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -13,17 +13,22 @@ from recollect.insights.retro.decided import DecisionFacts, decided_in
 from recollect.insights.retro.fixes import EventsBetween, Repair, below, cite, fix_of, repairs_of
 from recollect.insights.retro.report import (
     EVIDENCE,
+    MAX_DAYS,
     MAX_LINES,
     MAX_SESSIONS,
     STANDINGS,
+    AgentLine,
     DayLine,
+    DomainLine,
     ErrorLine,
     FileLine,
     FixLine,
+    GroupLine,
     InterventionLine,
     LoopLine,
     OutcomeLine,
     Overhead,
+    PreviousPeriod,
     RepoLine,
     Retro,
     RetryLine,
@@ -35,7 +40,7 @@ from recollect.insights.retro.report import (
     Totals,
     Unlisted,
 )
-from recollect.insights.retro.tally import Listing, Tallies, Tally
+from recollect.insights.retro.tally import Listing, Tallies, Tally, merged
 from recollect.model.insights.digests import Digest
 from recollect.model.insights.signals import (
     ContextPressure,
@@ -49,7 +54,7 @@ from recollect.model.insights.signals import (
 )
 from recollect.model.sessions import Session
 from recollect.model.time import day_of
-from recollect.model.usage import UsageReport, UsageTotals
+from recollect.model.usage import UsageReport, UsageRow, UsageTotals
 
 FIXES = 2
 """Fixes told of one kind of error."""
@@ -57,6 +62,7 @@ _TRIES = 4
 """Repairs of one kind of error that are looked at to find them."""
 OTHER_TESTS = "other"
 """Test runs of which only the command tells that they are some."""
+_Line = TypeVar("_Line", bound=GroupLine)
 
 
 class Span(NamedTuple):
@@ -81,6 +87,8 @@ class Used(NamedTuple):
 
     by_model: UsageReport
     by_day: UsageReport
+    by_agent: UsageReport
+    by_domain: UsageReport
     by_repo: UsageReport
     by_session: UsageReport
 
@@ -96,6 +104,29 @@ class _Day:
         self.counts[name] = self.counts.get(name, 0) + 1
 
 
+class _Group:
+    """The sessions of one agent, domain or repository while they grow."""
+
+    def __init__(self) -> None:
+        self.standings: Tallies[Standing] = Tallies()
+        self.counts: dict[str, int] = {}
+
+    def add(self, uid: str, standing: Standing, counts: Mapping[str, int]) -> None:
+        self.standings[standing].add(uid, uid)
+        self.counts = merged((self.counts, counts))
+
+    def fields(self, row: UsageRow | None) -> dict[str, Any]:
+        """Return what a line of `GroupLine` holds. row: its usage, None for none."""
+        lines = self.standings.lines
+        return {
+            "sessions": _in_order({name: tally.count for name, tally in lines.items()}),
+            **{name: self.counts.get(name, 0) for name in ("errors", "retries", "interventions", "edits")},
+            "totals": row.totals if row is not None else UsageTotals(),
+            "unpriced_models": row.unpriced_models if row is not None else (),
+            "evidence": tuple(uid for _, tally in self.standings.ranked() for uid in tally.evidence())[:EVIDENCE],
+        }
+
+
 class Retrospective:
     """Takes sessions in any order, newest first where the newest evidence is to be shown; then tells."""
 
@@ -105,7 +136,7 @@ class Retrospective:
         self._infra = tuple(infra)
         self._outcomes: Tallies[Standing] = Tallies()
         self._days: dict[str, _Day] = {}
-        self._repos: dict[str, Tallies[Standing]] = {}
+        self._groups: dict[str, dict[str, _Group]] = {"agent": {}, "domain": {}, "repo": {}}
         self._sessions: list[tuple[SessionLine, str]] = []
         self._more_sessions = 0
         self._subagents = self._turns = 0
@@ -130,7 +161,6 @@ class Retrospective:
         standing = _standing(facts)
         uid = session.session_uid
         self._outcomes[standing].add(uid, uid)
-        self._repos.setdefault(session.repo, Tallies())[standing].add(uid, uid)
         self._subagents += bool(session.parent_session)
         if session.ended_at is not None:
             last = max(self._span.since, min(session.ended_at, self._span.until - 1))
@@ -145,6 +175,8 @@ class Retrospective:
         for signal in within:
             name = self._take_signal(signal, session)
             counts[name] = counts.get(name, 0) + 1
+        for name, groups in self._groups.items():
+            groups.setdefault(getattr(session, name), _Group()).add(uid, standing, counts)
         for repair in repairs_of(facts.signals):
             if self._is_within(repair.error, session):
                 fingerprint = repair.error.fingerprint
@@ -160,7 +192,13 @@ class Retrospective:
             self._more_sessions += 1
 
     def tell(
-        self, used: Used, decisions: Sequence[DecisionFacts], between: EventsBetween, *, notes: Sequence[str] = ()
+        self,
+        used: Used,
+        decisions: Sequence[DecisionFacts],
+        between: EventsBetween,
+        *,
+        previous: PreviousPeriod | None = None,
+        notes: Sequence[str] = (),
     ) -> Retro:
         """Return the retrospective. decisions: of all times; between: for what fixed the errors that are listed."""
         span, listing = self._span, Listing()
@@ -178,7 +216,9 @@ class Retrospective:
             ),
             spent=Spent(used.by_model.total, used.by_model.rows, used.by_model.prices_on, used.by_model.notes),
             days=self._day_lines(used.by_day),
-            repositories=self._repo_lines(used.by_repo, listing),
+            agents=self._group_lines("agent", "agents", AgentLine, used.by_agent, listing),
+            domains=self._group_lines("domain", "domains", DomainLine, used.by_domain, listing),
+            repositories=self._group_lines("repo", "repositories", RepoLine, used.by_repo, listing),
             sessions=self._session_lines(used.by_session, listing),
             errors=errors,
             retries=self._retry_lines(listing),
@@ -192,8 +232,16 @@ class Retrospective:
             decided=decided,
             overhead=self._overhead(listing),
             unlisted=listing.unlisted,
+            previous=previous,
             notes=tuple(notes),
         )
+
+    def tell_in_short(self, used: UsageTotals, decisions: Sequence[DecisionFacts]) -> PreviousPeriod:
+        """Return the totals alone, for the report of the period after this one. used: of the span; decisions: of all
+        times."""
+        made = decided_in(decisions, self._span.since, self._span.until, Listing()).made
+        standings = _in_order({name: tally.count for name, tally in self._outcomes.lines.items()})
+        return PreviousPeriod(self._span.since, self._span.until, self._totals(made), standings, used)
 
     # Taking
 
@@ -272,11 +320,10 @@ class Retrospective:
         )
 
     def _day_lines(self, used: UsageReport) -> tuple[DayLine, ...]:
-        """Return every day from the first to the last with something in it, quiet ones too."""
+        """Return every day of the span, quiet ones too; of one over `MAX_DAYS`, those between two with something."""
         spent = {row.key: row.totals for row in used.rows if row.key}
-        named = sorted({*self._days, *spent})
         found = []
-        for day in _days_between(named[0], named[-1]) if named else ():
+        for day in self._listed_days({*self._days, *spent}):
             grown, took = self._days.get(day, _Day()), spent.get(day, UsageTotals())
             found.append(
                 DayLine(
@@ -291,18 +338,25 @@ class Retrospective:
             )
         return tuple(found)
 
-    def _repo_lines(self, used: UsageReport, listing: Listing) -> tuple[RepoLine, ...]:
-        rows = {row.key: row for row in used.rows}
-        lines = []
-        for repo in sorted({*self._repos, *rows}):
-            tallies = self._repos.get(repo, Tallies())
-            row = rows.get(repo)
-            totals, unpriced = (row.totals, row.unpriced_models) if row is not None else (UsageTotals(), ())
-            uids = [uid for _, tally in tallies.ranked() for uid in tally.evidence()]
-            counts = {name: tally.count for name, tally in tallies.lines.items()}
-            lines.append((RepoLine(repo, _in_order(counts), totals, unpriced, tuple(uids[:EVIDENCE])), tallies.total()))
-        lines.sort(key=lambda item: (-item[1], item[0].repo))
-        return tuple(listing.cut("repositories", lines, MAX_LINES))
+    def _listed_days(self, named: set[str]) -> Iterable[str]:
+        """Return the days to list. named: those with something in them."""
+        first, last = (day_of(us, self._span.zone) for us in (self._span.since, self._span.until - 1))
+        if date.fromisoformat(last).toordinal() - date.fromisoformat(first).toordinal() < MAX_DAYS:
+            return _days_between(min(first, *named), max(last, *named)) if named else _days_between(first, last)
+        return _days_between(min(named), max(named)) if named else ()
+
+    def _group_lines(
+        self, key: str, name: str, line: type[_Line], used: UsageReport, listing: Listing
+    ) -> tuple[_Line, ...]:
+        """Return the groups by a field of sessions, those of most sessions first. name: of the list."""
+        rows, groups = {row.key: row for row in used.rows}, self._groups[key]
+        found = []
+        for value in sorted({*groups, *rows}):
+            group = groups.get(value, _Group())
+            fields: dict[str, Any] = {key: value, **group.fields(rows.get(value))}
+            found.append((line(**fields), group.standings.total(), value))
+        found.sort(key=lambda item: (-item[1], item[2]))
+        return tuple(listing.cut(name, ((made, total) for made, total, _ in found), MAX_LINES))
 
     def _session_lines(self, used: UsageReport, listing: Listing) -> tuple[SessionLine, ...]:
         rows = {row.key: row.totals for row in used.rows}

@@ -21,6 +21,9 @@ MAX_LINES = 50
 """Of each list; of sessions and decisions `MAX_SESSIONS`."""
 MAX_SESSIONS = 200
 
+MAX_DAYS = 3_660
+"""A span of so many days is listed day by day; of a longer one, the days from the first to the last with something."""
+
 Standing = Outcome | Literal["not analysed"]
 """How a session came out; of one that nobody analysed yet, that."""
 STANDINGS: tuple[Standing, ...] = ("success", "fail", "abandoned", "unknown", "not analysed")
@@ -57,7 +60,7 @@ class OutcomeLine(msgspec.Struct, frozen=True):
 
 
 class DayLine(msgspec.Struct, frozen=True):
-    """One UTC day, as `recollect usage` counts days. sessions: by outcome, on the day of their last event in the span;
+    """One day, as `recollect usage` counts days. sessions: by outcome, on the day of their last event in the span;
     the rest: what happened on that day."""
 
     day: str
@@ -99,14 +102,50 @@ class SessionLine(msgspec.Struct, frozen=True):
     evidence: tuple[str, ...]
 
 
-class RepoLine(msgspec.Struct, frozen=True):
-    """One repository. sessions: by outcome."""
+class GroupLine(msgspec.Struct, frozen=True, kw_only=True):
+    """Sessions that have something in common. sessions: by outcome; the counts and totals are of the span."""
 
-    repo: str
     sessions: dict[str, int]
-    totals: UsageTotals
+    errors: int = 0
+    retries: int = 0
+    interventions: int = 0
+    edits: int = 0
+    totals: UsageTotals = UsageTotals()
     unpriced_models: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
+
+
+class AgentLine(GroupLine, frozen=True, kw_only=True):
+    """The sessions of one agent."""
+
+    agent: str
+
+
+class DomainLine(GroupLine, frozen=True, kw_only=True):
+    """The sessions of one domain, "" for those of none."""
+
+    domain: str
+
+
+class RepoLine(GroupLine, frozen=True, kw_only=True):
+    """The sessions of one repository, "" for those of none."""
+
+    repo: str
+
+
+class PreviousPeriod(msgspec.Struct, frozen=True):
+    """The span of the same length just before: [since, until). sessions: by outcome; spent: tokens and cost."""
+
+    since: int
+    until: int
+    totals: Totals
+    sessions: dict[str, int]
+    spent: UsageTotals
+
+    @property
+    def is_empty(self) -> bool:
+        """True when nothing happened in it."""
+        return not self.totals.sessions and not self.spent.responses and not self.totals.decisions
 
 
 class Spent(msgspec.Struct, frozen=True):
@@ -279,6 +318,8 @@ class Retro(msgspec.Struct, frozen=True):
     outcomes: tuple[OutcomeLine, ...]
     spent: Spent
     days: tuple[DayLine, ...]
+    agents: tuple[AgentLine, ...]
+    domains: tuple[DomainLine, ...]
     repositories: tuple[RepoLine, ...]
     sessions: tuple[SessionLine, ...]
     errors: tuple[ErrorLine, ...]
@@ -291,6 +332,7 @@ class Retro(msgspec.Struct, frozen=True):
     overhead: Overhead
     unlisted: dict[str, Unlisted]
     """By name of the list."""
+    previous: PreviousPeriod | None = None
     notes: tuple[str, ...] = ()
     schema_version: int = RETRO_SCHEMA_VERSION
 

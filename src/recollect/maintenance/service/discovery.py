@@ -56,7 +56,7 @@ def asking(env: Mapping[str, str]) -> Ask:
     return ask
 
 
-def job_for(home: Path, env: Mapping[str, str], kind: ServiceKind, every: ServiceEvery) -> Job:
+def job_for(home: Path, env: Mapping[str, str], kind: ServiceKind, every: ServiceEvery, *, retro_out: str = "") -> Job:
     """Return the job that keeps a home fresh. Raises UsageError where the program is not installed to stay."""
     machine = this_machine(home, env)
     needed = _needed(home, env)
@@ -72,6 +72,7 @@ def job_for(home: Path, env: Mapping[str, str], kind: ServiceKind, every: Servic
         logs=home / "logs",
         user=_user(env),
         uid=os.getuid() if sys.platform != "win32" else 0,
+        retro_out=retro_out,
     )
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 ManagerName = Literal["systemd", "launchd", "cron", "schtasks"]
 ServiceKind = Literal["scheduled", "daemon"]
-"""scheduled: takes in what is new now and then. daemon: runs all the time."""
+"""scheduled: ingests what is new now and then. daemon: runs all the time."""
 ServiceEvery = Literal["hourly", "daily", "weekly"]
 State = Literal["planned", "installed", "unchanged", "removed", "not_installed", "incomplete", "failed"]
 
@@ -25,7 +25,7 @@ class Job(NamedTuple):
     name: `recollect`, with a mark for every home but the default one. program: the console script, which goes when
     Recollect is uninstalled. command: what is started. env: what it needs to find home, configuration and agents. logs:
     the folder for its output, where the manager keeps none. user: as the system names the person, with the domain on
-    Windows. uid: on POSIX.
+    Windows. uid: on POSIX. retro_out: the folder for weekly retrospectives, "" for none.
     """
 
     name: str
@@ -39,11 +39,14 @@ class Job(NamedTuple):
     logs: Path
     user: str = ""
     uid: int = 0
+    retro_out: str = ""
 
     @property
     def arguments(self) -> tuple[str, ...]:
         """What the program is told to do."""
-        return ("up",) if self.kind == "daemon" else ("sync",)
+        if self.kind == "daemon":
+            return ("up",)
+        return ("sync", "--retro-out", self.retro_out) if self.retro_out else ("sync",)
 
     @property
     def offset_min(self) -> int:

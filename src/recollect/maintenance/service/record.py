@@ -29,6 +29,7 @@ class WrittenFile(msgspec.Struct, frozen=True):
 class Record(msgspec.Struct, frozen=True):
     """What is installed. program: that it starts. made_crontab: there was none before. lingered: we turned it on.
     environment: what the service was told of it, None where an older version wrote this. crontab: our lines in it.
+    retro_out: as in `Job`.
     """
 
     manager: ManagerName
@@ -41,6 +42,7 @@ class Record(msgspec.Struct, frozen=True):
     lingered: bool = False
     environment: dict[str, str] | None = None
     crontab: str = ""
+    retro_out: str = ""
     version: int = VERSION
 
     def file(self, path: str) -> WrittenFile | None:

@@ -134,7 +134,7 @@ def _task(job: Job, script: Path) -> str:
         schedule = {"daily": _BY_DAY, "weekly": _BY_WEEK}[job.every]
         trigger = _CALENDAR.format(minute=job.offset_min, jitter_s=JITTER_S, schedule=schedule)
     return _TASK.format(
-        what="runs all the time" if job.kind == "daemon" else "takes in what they wrote",
+        what="runs all the time" if job.kind == "daemon" else "ingests what they wrote",
         trigger=trigger,
         user=user,
         restart=_RESTART if job.kind == "daemon" else "",
@@ -146,7 +146,9 @@ def _task(job: Job, script: Path) -> str:
 def _script(job: Job, log: Path) -> str:
     lines = ["@echo off", "chcp 65001 >nul"]
     lines += [f'set "{name}={_inside(value)}"' for name, value in sorted(job.env.items())]
-    words = " ".join((*job.command[1:], *job.arguments))
+    words = " ".join(
+        f'"{_inside(word)}"' if " " in word else _inside(word) for word in (*job.command[1:], *job.arguments)
+    )
     lines += [f'"{_inside(job.command[0])}" {words} >"{_inside(str(log))}" 2>&1']
     return "".join(f"{line}\r\n" for line in lines)
 

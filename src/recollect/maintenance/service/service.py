@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from recollect.errors import RecollectError, SettingsError
+from recollect.errors import RecollectError, SettingsError, UsageError
 from recollect.maintenance.service import cron, launchd, systemd
 from recollect.maintenance.service.discovery import asking, choose, job_for, live_of, plan_for
 from recollect.maintenance.service.job import (
@@ -61,14 +61,17 @@ class Service:
 
     def install(
         self, kind: ServiceKind, every: ServiceEvery = "hourly", *, manager: ManagerName | None = None,
-        lingers: bool = False, is_dry_run: bool = False,
+        lingers: bool = False, retro_out: str = "", is_dry_run: bool = False,
     ) -> ServiceReport:  # fmt: skip
         """Write what the manager needs and start it; done twice, the second time changes nothing.
 
         manager: by default what this machine has. lingers: with systemd, let it run while nobody is logged in.
+        retro_out: the folder, as an absolute path, where a scheduled service writes a retrospective every week.
         Raises UsageError where the machine or a path cannot do it, SettingsError for a damaged record or crontab.
         """
-        job = job_for(self._home, self._env, kind, every)
+        if retro_out and kind == "daemon":
+            raise UsageError("a daemon writes no weekly retrospective", hint="leave out --daemon or --retro-out")
+        job = job_for(self._home, self._env, kind, every, retro_out=retro_out)
         chosen = choose(self._ask, manager, must_be_there=not is_dry_run)
         plan = plan_for(chosen, job, self._ask)
         before = load_record(self._home)
@@ -136,7 +139,7 @@ class Service:
         record = load_record(self._home)
         if record is None:
             return ServiceReport(True, "install", "not_installed", "")
-        return self.install(record.kind, record.every, manager=record.manager)
+        return self.install(record.kind, record.every, manager=record.manager, retro_out=record.retro_out)
 
     def _findings(self, record: Record, job: Job, report: ServiceReport) -> tuple[Finding, ...]:
         found = [wrong for one in record.files if (wrong := self._written_wrong(one)) is not None]
@@ -199,7 +202,7 @@ class Service:
     def _job_of(self, record: Record) -> Job:
         """Return the job as it was installed. Where the program is gone, what it was is known from the record."""
         try:
-            job = job_for(self._home, self._env, record.kind, record.every)
+            job = job_for(self._home, self._env, record.kind, record.every, retro_out=record.retro_out)
         except RecollectError:
             program = record.program
             job = Job(record.name, record.kind, record.every, program, (program,), {}, self._home, Path(), self._home)
@@ -239,7 +242,7 @@ class Service:
         lingered = before is not None and before.lingered
         return Record(
             plan.manager, job.name, job.kind, job.every, job.program, tuple(files), made_crontab, lingered,
-            dict(job.env), plan.crontab,
+            dict(job.env), plan.crontab, job.retro_out,
         )  # fmt: skip
 
     def _write(self, plan: Plan, record: Record) -> tuple[FileStep, ...]:

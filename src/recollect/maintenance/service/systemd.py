@@ -38,7 +38,7 @@ WantedBy=default.target
 """
 _ONCE = """\
 [Unit]
-Description=Recollect takes in what coding agents wrote
+Description=Recollect ingests what coding agents wrote
 
 [Service]
 Type=oneshot
@@ -54,7 +54,7 @@ IOSchedulingClass=idle
 """
 _TIMER = """\
 [Unit]
-Description=When Recollect takes in what coding agents wrote
+Description=When Recollect ingests what coding agents wrote
 
 [Timer]
 OnCalendar={every}

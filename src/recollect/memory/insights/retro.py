@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from recollect.config import Config
 from recollect.insights.retro.builder import Retrospective, SessionFacts, Span, Used
 from recollect.insights.retro.decided import DecisionFacts
-from recollect.insights.retro.report import Retro
+from recollect.insights.retro.report import PreviousPeriod, Retro
 from recollect.model.events import Event
 from recollect.model.insights.signals import SIGNAL_KINDS, Signal
 from recollect.model.sessions import Session
@@ -39,17 +39,40 @@ class OpenMemory(Protocol):
 
 def make_retro(memory: OpenMemory, span: Span, *, notes: Sequence[str] = ()) -> Retro:
     """Return a span in retrospect, from what is stored and analysed. Takes nothing in."""
-    where = EventFilter(repos=span.repos)
-    told = Retrospective(span, infra=memory.config.infra.tools)
-    waiting = 0
-    for page in _sessions(memory, where, span):
-        facts = list(_facts(memory.distilled(), page))
-        waiting += sum(one.session.analyzed_at is None for one in facts)
-        for one in facts:
-            told.take(one)
+    where, decisions = EventFilter(repos=span.repos), _decisions(memory, span)
+    told, waiting = _taken(memory, where, span)
     if waiting:
         notes = (*notes, f"not analysed yet: {waiting:,} (under way, or waiting for `recollect sync`)")
-    return told.tell(_used(memory, where, span), _decisions(memory, span), _between(memory), notes=notes)
+    return told.tell(
+        _used(memory, where, span),
+        decisions,
+        _between(memory),
+        previous=_previous(memory, where, span, decisions),
+        notes=notes,
+    )
+
+
+def _taken(memory: OpenMemory, where: EventFilter, span: Span) -> tuple[Retrospective, int]:
+    """Return the sessions of a span, counted, and how many of them are not analysed yet."""
+    told, waiting = Retrospective(span, infra=memory.config.infra.tools), 0
+    for page in _sessions(memory, where, span):
+        for facts in _facts(memory.distilled(), page):
+            waiting += facts.session.analyzed_at is None
+            told.take(facts)
+    return told, waiting
+
+
+def _previous(
+    memory: OpenMemory, where: EventFilter, span: Span, decisions: Sequence[DecisionFacts]
+) -> PreviousPeriod | None:
+    """Return the period of the same length before a span, None where nothing happened in it."""
+    before = span._replace(since=max(0, 2 * span.since - span.until), until=span.since)
+    if before.since >= before.until:
+        return None
+    told, _waiting = _taken(memory, where, before)
+    used = memory.reader().usage(by="total", where=where, after=before.since, before=before.until, zone=before.zone)
+    previous = told.tell_in_short(used.total, decisions)
+    return None if previous.is_empty else previous
 
 
 def _sessions(memory: OpenMemory, where: EventFilter, span: Span) -> Iterator[tuple[Session, ...]]:
@@ -79,7 +102,7 @@ def _used(memory: OpenMemory, where: EventFilter, span: Span) -> Used:
     def by(what: UsageBy) -> UsageReport:
         return memory.reader().usage(by=what, where=where, after=span.since, before=span.until, zone=span.zone)
 
-    return Used(by("model"), by("day"), by("repo"), by("session"))
+    return Used(by("model"), by("day"), by("agent"), by("domain"), by("repo"), by("session"))
 
 
 def _decisions(memory: OpenMemory, span: Span) -> list[DecisionFacts]:

@@ -12,7 +12,7 @@ from recollect.model.time import to_iso
 from recollect.units import count, duration, plural
 
 if TYPE_CHECKING:
-    from recollect.memory import ErrorLine, Retro
+    from recollect.memory import ErrorLine, GroupLine, PreviousPeriod, Retro
     from recollect.model.usage import UsageTotals
 
 SHOWN = 20
@@ -73,8 +73,8 @@ def document_of(retro: Retro) -> Document:
         safe_line(title),
         tuple(safe_line(note) for note in (*retro.notes, *retro.spent.notes)),
         (
-            _in_short(retro), _outcomes(retro), _cost(retro), _errors(retro), _retries(retro), _interventions(retro),
-            _files(retro), _decisions(retro), _tests(retro), _overhead(retro), _sessions(retro),
+            _in_short(retro), _outcomes(retro), _groups(retro), _cost(retro), _errors(retro), _retries(retro),
+            _interventions(retro), _files(retro), _decisions(retro), _tests(retro), _overhead(retro), _sessions(retro),
         ),
     )  # fmt: skip
 
@@ -117,14 +117,13 @@ def _left_out(retro: Retro, name: str) -> int:
 def _in_short(retro: Retro) -> Section:
     t, spent = retro.totals, retro.spent.total
     subagents = f", {count(t.subagent_sessions)} of them subagents" if t.subagent_sessions else ""
-    tokens = f"{count(spent.input_tokens)} in, {count(spent.output_tokens)} out, {count(_cached(spent))} cached"
     decided = retro.decided
     share = f"{retro.overhead.share:.1%} of {plural(retro.overhead.calls, 'call')}"
     rows = [
         Row(("sessions", f"{count(t.sessions)}{subagents}"), _asked(retro, "sessions")),
         Row(("turns", count(t.turns)), _asked(retro, "sessions")),
         Row(("time in sessions", duration(t.wall_clock_s)), _asked(retro, "sessions")),
-        Row(("tokens", tokens), _asked(retro, "usage", "--by", "total")),
+        Row(("tokens", _tokens(spent)), _asked(retro, "usage", "--by", "total")),
         Row(("cost", usd(spent.cost_usd)), _asked(retro, "usage", "--by", "total")),
         Row(
             ("errors", f"{count(t.errors)}, {count(t.errors_fixed)} of them fixed in the session"),
@@ -139,7 +138,36 @@ def _in_short(retro: Retro) -> Section:
         ),
         Row(("infrastructure", share), _first(retro.overhead.tools)),
     ]
-    return Section("In short", tables=_table((("", "text"), ("", "text")), rows))
+    previous = retro.previous
+    if previous is None:
+        return Section("In short", tables=_table((("", "text"), ("", "text")), rows))
+    then = _previously(previous)
+    rows = [row._replace(cells=(*row.cells, then.get(row.cells[0], ""))) for row in rows]
+    columns: tuple[tuple[str, Kind], ...] = (("", "text"), ("this period", "text"), ("the one before", "text"))
+    lead = f"the one before: {stamp(previous.since)} to {stamp(previous.until)}"
+    return Section("In short", (lead,), tables=_table(columns, rows))
+
+
+def _previously(previous: PreviousPeriod) -> dict[str, str]:
+    """Return the figures of the period before, by the name of the row."""
+    t, spent = previous.totals, previous.spent
+    return {
+        "sessions": count(t.sessions),
+        "turns": count(t.turns),
+        "time in sessions": duration(t.wall_clock_s),
+        "tokens": _tokens(spent),
+        "cost": usd(spent.cost_usd),
+        "errors": f"{count(t.errors)}, {count(t.errors_fixed)} of them fixed in the session",
+        "retries": count(t.retries),
+        "interventions": count(t.interventions),
+        "edits": f"{count(t.edits)} in {plural(t.files, 'file')}",
+        "test runs": count(t.test_runs),
+        "decisions": f"{count(t.decisions)} made",
+    }
+
+
+def _tokens(spent: UsageTotals) -> str:
+    return f"{count(spent.input_tokens)} in, {count(spent.output_tokens)} out, {count(_cached(spent))} cached"
 
 
 def _first(lines: Sequence[object]) -> tuple[Proof, ...]:
@@ -148,11 +176,15 @@ def _first(lines: Sequence[object]) -> tuple[Proof, ...]:
 
 
 def _outcomes(retro: Retro) -> Section:
-    total = retro.totals.sessions or 1
+    total, before = retro.totals.sessions or 1, retro.previous
     rows = (
-        Row((line.outcome, count(line.sessions), f"{line.sessions / total:.0%}"), _proofs(line.evidence))
+        Row(
+            (line.outcome, count(line.sessions), f"{line.sessions / total:.0%}",
+             *((count(before.sessions.get(line.outcome, 0)),) if before is not None else ())),
+            _proofs(line.evidence),
+        )
         for line in retro.outcomes
-    )
+    )  # fmt: skip
     bad = [line for line in retro.sessions if line.outcome in ("fail", "abandoned")]
     failed = (
         Row((stamp(line.ended_at), line.outcome, line.repo, line.title, line.reason), _proofs(line.evidence))
@@ -161,18 +193,15 @@ def _outcomes(retro: Retro) -> Section:
     columns: tuple[tuple[str, Kind], ...] = (
         ("ended", "word"), ("outcome", "word"), ("repo", "text"), ("session", "text"), ("why", "text")
     )  # fmt: skip
-    tables = (*_table((("outcome", "word"), ("sessions", "figure"), ("share", "figure")), rows),
-              *_table(columns, failed))  # fmt: skip
+    figures: tuple[tuple[str, Kind], ...] = (("outcome", "word"), ("sessions", "figure"), ("share", "figure"))
+    figures += (("the period before", "figure"),) if before is not None else ()
+    tables = (*_table(figures, rows), *_table(columns, failed))
     return Section("Outcomes", () if tables else ("no sessions",), "outcomes", tables)
 
 
 def _cost(retro: Retro) -> Section:
     by_model = (
         Row((row.key, *_usage(row.totals)), _asked(retro, "usage", "--by", "model")) for row in retro.spent.by_model
-    )
-    by_repo = (
-        Row((line.repo or "(none)", count(sum(line.sessions.values())), *_usage(line.totals)), _proofs(line.evidence))
-        for line in retro.repositories
     )
     dear = sorted(retro.sessions, key=lambda s: (-(s.cost_usd or 0.0), -(s.input_tokens + s.output_tokens)))[:5]
     by_session = (
@@ -185,14 +214,38 @@ def _cost(retro: Retro) -> Section:
     )  # fmt: skip
     tables = (
         *_table((("model", "text"), *figures), by_model),
-        *_table(
-            (("repo", "text"), ("sessions", "figure"), *figures), by_repo, left_out=_left_out(retro, "repositories")
-        ),
         *_table((("dearest sessions", "text"), ("repo", "text"), *figures), by_session),
     )
     lead = f"total {usd(retro.spent.total.cost_usd)}, {plural(retro.spent.total.responses, 'response')}"
     dated = f"; prices as of {retro.spent.prices_on}" if retro.spent.prices_on else ""
     return Section("Cost", (lead + dated,) if retro.spent.total.responses else ("no usage",), "cost", tables)
+
+
+def _groups(retro: Retro) -> Section:
+    """Return a table for each of agents, domains and repositories. Domains only where a session has one."""
+    agents = [(line.agent, line) for line in retro.agents]
+    domains = [(line.domain, line) for line in retro.domains]
+    repos = [(line.repo, line) for line in retro.repositories]
+    tables = (
+        *_group_table("agent", agents, _left_out(retro, "agents")),
+        *(_group_table("domain", domains, _left_out(retro, "domains")) if any(name for name, _ in domains) else ()),
+        *_group_table("repo", repos, _left_out(retro, "repositories")),
+    )
+    return Section("Agents, domains and repositories", () if tables else ("no sessions",), tables=tables)
+
+
+def _group_table(name: str, lines: Sequence[tuple[str, GroupLine]], left_out: int) -> tuple[Table, ...]:
+    rows = (
+        Row(
+            (key or "(none)", count(sum(line.sessions.values())), count(line.sessions.get("success", 0)),
+             count(line.sessions.get("fail", 0)), count(line.errors), count(line.interventions), count(line.edits),
+             usd(line.totals.cost_usd), count(line.totals.input_tokens), count(line.totals.output_tokens)),
+            _proofs(line.evidence),
+        )
+        for key, line in lines
+    )  # fmt: skip
+    figures = ("sessions", "success", "fail", "errors", "interventions", "edits", "cost", "input", "output")
+    return _table(((name, "text"), *((figure, "figure") for figure in figures)), rows, left_out=left_out)
 
 
 def _usage(t: UsageTotals) -> tuple[str, ...]:

@@ -186,8 +186,8 @@ def _tail(path: str, limit: int = 44) -> str:
 
 
 _PLOTS: dict[PlotName, tuple[str, Callable[..., bool]]] = {
-    "outcomes": ("Sessions by outcome over time (UTC days)", _outcomes),
-    "cost": ("Cost over time (UTC days)", _cost),
-    "trouble": ("Errors, retries and interventions over time (UTC days)", _trouble),
+    "outcomes": ("Sessions by outcome over time", _outcomes),
+    "cost": ("Cost over time", _cost),
+    "trouble": ("Errors, retries and interventions over time", _trouble),
     "files": ("The files edited most", _files),
 }

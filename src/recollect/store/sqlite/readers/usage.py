@@ -27,7 +27,7 @@ UNKNOWN_MODEL = "(unknown)"
 _FEW_MODELS = 3
 
 
-_BY_SESSION = ("session", "repo", "agent")
+_BY_SESSION = ("session", "repo", "domain", "agent")
 
 
 class UsageQuestion(NamedTuple):
@@ -137,7 +137,7 @@ def _keys(db: apsw.Connection, by: UsageBy, where: EventFilter) -> dict[int, str
     """Return the sessions asked for, by number, with what the report groups them by."""
     column: str
     match by:
-        case "repo" | "agent":
+        case "repo" | "domain" | "agent":
             column = by
         case "session" | "day" | "model" | "total":
             column = "uid"
@@ -156,7 +156,7 @@ def _key_of(by: UsageBy, group: _Group, keys: dict[int, str], model: str) -> str
             return model
         case "day":
             return day_of(group.day * _DAY_US) if group.day is not None else ""
-        case "session" | "repo" | "agent":
+        case "session" | "repo" | "domain" | "agent":
             return keys[group.session]
         case _:
             assert_never(by)
