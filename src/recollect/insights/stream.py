@@ -6,11 +6,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
+import msgspec
+
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Evidence, EvidenceRole
-from recollect.model.payloads import AssistantMessage, ToolCall, ToolResult, UserMessage
+from recollect.model.payloads import AssistantMessage, Json, Lifecycle, ToolCall, ToolResult, UserMessage
 from recollect.model.undone import marked
 
+TOOL_REPORT = "tool_completed"
+"""Lifecycle name of telemetry that says by call id how a call ended (`detail`: `outcome`, `duration_ms`)."""
+_IS_OK = {
+    "success": True, "error": False, "invalid_tool": False, "hook_denied": False, "permission_rejected": False,
+    "permission_cancelled": False, "cancelled": False,
+}  # fmt: skip
 Load = Callable[[Event], Event]
 """Gives an event with its whole payload, where long strings of tools and edits were left out of it."""
 
@@ -29,14 +37,16 @@ class Call(NamedTuple):
 class SessionEvents:
     """One session, in the order given (canonical order: design, section 5), replaced events left out.
 
+    A result that doesn't say how it went is given what the agent's telemetry says of its call.
+
     Events may be light: then long strings in tool inputs, results and edits are empty (prose never is), and `whole`
     gives the event with them. A stage that looks at such a string asks `whole` first, so that light and whole events
     give the same nodes.
     """
 
     def __init__(self, events: Iterable[Event], *, load: Load | None = None) -> None:
-        self.events: tuple[Event, ...] = tuple(e for e in events if e.replaced_by is None)
         self._load = load
+        self.events: tuple[Event, ...] = self._reported([e for e in events if e.replaced_by is None])
         self._chosen: dict[tuple[type, ...], Sequence[Event]] = {}
         self._made: dict[Callable[[SessionEvents], Any], Any] = {}
 
@@ -54,7 +64,32 @@ class SessionEvents:
 
     def whole(self, event: Event) -> Event:
         """Return the event with its whole payload."""
-        return event if self._load is None else self._load(event)
+        if self._load is None:
+            return event
+        whole, known = self._load(event), event.payload
+        if not isinstance(whole.payload, ToolResult) or not isinstance(known, ToolResult) or whole is event:
+            return whole
+        return _with(whole, ok=known.ok, duration_ms=known.duration_ms)
+
+    def _reported(self, events: list[Event]) -> tuple[Event, ...]:
+        """Return events with what `TOOL_REPORT` says in the last result of each call that says nothing itself."""
+        reports = {
+            payload.call_id: detail
+            for event in events
+            if isinstance(payload := event.payload, Lifecycle) and payload.name == TOOL_REPORT and payload.call_id
+            if isinstance(detail := _detail(event if payload.detail is not None else self.whole(event)), dict)
+        }
+        if not reports:
+            return tuple(events)
+        for number in range(len(events) - 1, -1, -1):
+            result = events[number].payload
+            if not isinstance(result, ToolResult) or (report := reports.pop(result.call_id, None)) is None:
+                continue
+            if result.ok is None and result.exit_code is None:
+                events[number] = _with(
+                    events[number], ok=_IS_OK.get(str(report.get("outcome"))), duration_ms=_whole_ms(report)
+                )
+        return tuple(events)
 
     def once(self, make: Callable[[SessionEvents], T]) -> T:
         """Return what a function makes of the session, made once for all stages that ask for it."""
@@ -118,6 +153,28 @@ class SessionEvents:
                     yield event
             elif isinstance(payload, AssistantMessage) and payload.text:
                 yield event
+
+
+def _detail(event: Event) -> Json:
+    return event.payload.detail if isinstance(event.payload, Lifecycle) else None
+
+
+def _whole_ms(report: dict[str, Json]) -> int | None:
+    found = report.get("duration_ms")
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def _with(event: Event, *, ok: bool | None, duration_ms: int | None) -> Event:
+    """Return the event of a result with what it lacks filled in."""
+    result = event.payload
+    if not isinstance(result, ToolResult):
+        raise TypeError(f"no result: {event.kind}")
+    filled = msgspec.structs.replace(
+        result,
+        ok=ok if result.ok is None else result.ok,
+        duration_ms=duration_ms if result.duration_ms is None else result.duration_ms,
+    )
+    return msgspec.structs.replace(event, payload=filled)
 
 
 def by_session(events: Iterable[Event]) -> dict[str, list[Event]]:

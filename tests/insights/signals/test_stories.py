@@ -189,6 +189,36 @@ def test_a_call_that_telemetry_says_was_refused_is_refused() -> None:
     assert [i.reason for i in story.signals("human_intervention")] == ["denied"]
 
 
+def test_a_result_that_does_not_say_how_it_went_is_judged_by_telemetry() -> None:
+    story = Story()
+    story.calls("Bash", {"command": "make"}, call_id="c1")
+    story.gets("c1", "error: no rule to make target", ok=None)
+    story.notes("tool_completed", detail={"outcome": "error", "duration_ms": 12}, call_id="c1")
+    story.calls("Bash", {"command": "pytest -q"}, call_id="c2")
+    story.gets("c2", "3 passed", ok=None)
+    story.notes("tool_completed", detail={"outcome": "success"}, call_id="c2")
+    assert [e.sample for e in story.signals("error")] == ["error: no rule to make target"]
+    assert [run.ok for run in story.signals("test_run")] == [True]
+
+
+def test_a_result_that_says_how_it_went_is_believed() -> None:
+    story = Story()
+    story.calls("Bash", {"command": "make"}, call_id="c1")
+    story.gets("c1", "done", ok=True)
+    story.notes("tool_completed", detail={"outcome": "error"}, call_id="c1")
+    assert story.signals("error") == []
+
+
+@pytest.mark.parametrize("ok", [None, False])
+def test_a_call_that_telemetry_says_was_stopped_is_an_interrupt_and_no_error(ok: bool | None) -> None:
+    story = Story()
+    story.calls("Bash", {"command": "sleep 100"}, call_id="c1")
+    story.gets("c1", "", ok=ok)
+    story.notes("tool_completed", detail={"outcome": "cancelled"}, call_id="c1")
+    assert story.signals("error") == []
+    assert [i.reason for i in story.signals("human_intervention")] == ["interrupt"]
+
+
 def test_a_message_to_an_agent_at_work_is_an_intervention() -> None:
     story = Story()
     story.asks("do it")

@@ -20,7 +20,7 @@ from recollect.store.insights import AnalysisDraft, OfSession, SessionFeed
 if TYPE_CHECKING:
     from recollect.insights.stages import GateRule, Stages
 
-SCHEME = 11
+SCHEME = 12
 """Raised whenever the same events would give another digest, other signals or other nodes."""
 
 

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from recollect.insights.commands import Simple, command_of, is_preparing, simple_commands, subject_of
 from recollect.insights.signals.errors import telling_line
-from recollect.insights.stream import Call, SessionEvents
+from recollect.insights.stream import TOOL_REPORT, Call, SessionEvents
 from recollect.model.events import Event
 from recollect.model.payloads import Json, Lifecycle, ToolCall, ToolResult
 from recollect.model.text import flatten, paths_in
@@ -48,8 +48,8 @@ _REFUSALS = re.compile(
     re.IGNORECASE,
 )
 """Words that by themselves answer a question for permission with no."""
-ANSWERS = ("permission", "tool_completed")
-"""Lifecycle names that may say how a question for permission was answered."""
+ANSWERS = ("permission", TOOL_REPORT)
+"""Lifecycle names that may say how a question for permission was answered, or that a call was stopped."""
 _ANSWER_KEYS = ("outcome", "decision", "response", "result", "answer", "status", "verdict")
 _QUERY_KEYS = ("query", "pattern", "regex", "q", "search", "glob", "url", "uri", "prompt", "description", "name")
 TARGET_CHARS = 300
@@ -82,12 +82,20 @@ def tool_of(call: ToolCall) -> str:
 
 def endings_of(session: SessionEvents) -> dict[str, Tried]:
     """Return every call of a session with how it ended, by its key in `SessionEvents.calls`."""
-    refused = set()
+    refused, stopped = set(), set()
     for event in session.of(Lifecycle):
         answer = event.payload
-        if isinstance(answer, Lifecycle) and answer.name in ANSWERS and is_refusal(note_of(session, event)):
+        if not isinstance(answer, Lifecycle) or answer.name not in ANSWERS:
+            continue
+        note = note_of(session, event)
+        if is_stop(note):
+            stopped.add(answer.call_id)
+        elif is_refusal(note):
             refused.add(answer.call_id)
-    return {key: _tried(session, call, is_refused=key in refused) for key, call in session.calls.items()}
+    return {
+        key: _tried(session, call, is_refused=key in refused, is_stopped=key in stopped)
+        for key, call in session.calls.items()
+    }
 
 
 def note_of(session: SessionEvents, event: Event) -> Lifecycle:
@@ -96,6 +104,15 @@ def note_of(session: SessionEvents, event: Event) -> Lifecycle:
     if isinstance(payload, Lifecycle) and not payload.text:
         payload = session.whole(event).payload
     return payload if isinstance(payload, Lifecycle) else Lifecycle()
+
+
+def is_stop(payload: Lifecycle) -> bool:
+    """Tell whether telemetry says that a call was stopped while it ran."""
+    return (
+        payload.name == TOOL_REPORT
+        and isinstance(payload.detail, dict)
+        and payload.detail.get("outcome") == "cancelled"
+    )
 
 
 def is_refusal(payload: Lifecycle) -> bool:
@@ -114,14 +131,15 @@ def is_refusal(payload: Lifecycle) -> bool:
     return any(isinstance(answer, str) and _REFUSALS.fullmatch(answer.strip()) for answer in said)
 
 
-def _tried(session: SessionEvents, call: Call, *, is_refused: bool) -> Tried:
+def _tried(session: SessionEvents, call: Call, *, is_refused: bool, is_stopped: bool) -> Tried:
     is_shell = call.call.canonical == "shell"
     command = command_of(session, call.event) if is_shell else ""
     commands = simple_commands(command) if command else ()
     target = subject_of(commands) if is_shell else _target_of(call.call.arguments)
     exact = command if is_shell else target
     if call.result is None:
-        return Tried(call, "denied" if is_refused else "open", target, exact, "", commands)
+        unanswered: Ending = "denied" if is_refused else "interrupted" if is_stopped else "open"
+        return Tried(call, unanswered, target, exact, "", commands)
     result = call.result.payload
     if not isinstance(result, ToolResult):
         return Tried(call, "unsaid", target, exact, "", commands)
@@ -132,7 +150,7 @@ def _tried(session: SessionEvents, call: Call, *, is_refused: bool) -> Tried:
     ending: Ending = "failed"
     if is_refused or is_denial(text):
         ending = "denied"
-    elif is_interruption(text):
+    elif is_stopped or is_interruption(text):
         ending = "interrupted"
     elif is_shell and is_expected(commands, result.exit_code):
         ending = "expected"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Literal
 
-from recollect.insights.signals.calls import ANSWERS, endings_of, is_refusal, note_of
+from recollect.insights.signals.calls import ANSWERS, endings_of, is_refusal, is_stop, note_of
 from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.model.events import Event
 from recollect.model.insights.signals import HumanIntervention
@@ -85,8 +85,9 @@ class People:
         elif payload.name in _TASK_ENDS:
             self._asked_in_task = None
         if payload.name in ANSWERS:
-            if is_refusal(note_of(self._session, event)):
-                self._act(event, "denied")
+            note = note_of(self._session, event)
+            if is_stop(note) or is_refusal(note):
+                self._act(event, "interrupt" if is_stop(note) else "denied")
         elif payload.name == _QUEUE:
             self._queued(event, payload)
         elif payload.name in INTERRUPTS and not (self._has_replied and not self._open and LEAVING.search(payload.text)):
