@@ -116,8 +116,10 @@ def forget(
     forgetting, holes = opened.writer.removing.forgetting, opened.writer.removing.holes
     with forgetting.overwriting() if reasons.means_written else nullcontext(), opened.writer.transaction():
         forgetting.add_tombstones(stones)
-        forgetting.begin((*rows.shards, *_shards_of_entries(opened, reasons)))
-        report.written += _forget_written(opened, reasons)
+        sessions = {*chosen.whole, *chosen.emptied}
+        has_documents = reasons.means_written or forgetting.written.has_records(sessions)
+        forgetting.begin((*rows.shards, *_shards_of_entries(opened, has_documents=has_documents)))
+        report.written += _forget_written(opened, reasons, sessions)
         holes.wait(_promised(chosen, reasons.at))
         forgetting.drop_states(rows.with_texts_in_state())
     tell("taking bytes out of the archive", 0, 0)
@@ -242,22 +244,25 @@ def _left(stored: SqliteChoosing, uid: str, number: int, gone: Collection[int]) 
     return patches
 
 
-def _forget_written(opened: Opened, reasons: Reasons) -> int:
+def _forget_written(opened: Opened, reasons: Reasons, sessions: Collection[str]) -> int:
     """Remove what people and agents wrote, and documents, that are meant; return how many. Inside a transaction.
+
+    sessions: those that go as a whole, and with them the documents that are other records of them.
 
     With the promise, not with the rows: no tombstone tells of them, so that `resume` could not.
     """
     written = opened.writer.removing.forgetting.written
     keeping = Keeping(partial(path_mark, opened.keys.forget_key), reasons.at)
-    count = written.remove_repos(reasons.repos, keeping) if reasons.repos else 0
+    count = written.remove_records(sessions, keeping)
+    count += written.remove_repos(reasons.repos, keeping) if reasons.repos else 0
     if reasons.pattern is not None and reasons.is_everywhere:
         count += written.remove_texts(partial(has_text, reasons.pattern), keeping)
     return count
 
 
-def _shards_of_entries(opened: Opened, reasons: Reasons) -> Iterator[str]:
+def _shards_of_entries(opened: Opened, *, has_documents: bool) -> Iterator[str]:
     """Yield the parts of the index that may hold what was learned, noted or documented of it."""
-    for shard in (DOCUMENT_SHARD, NOTE_SHARD) if reasons.means_written else (NOTE_SHARD,):
+    for shard in (DOCUMENT_SHARD, NOTE_SHARD) if has_documents else (NOTE_SHARD,):
         if (opened.home.index / shard).exists():
             yield shard
 

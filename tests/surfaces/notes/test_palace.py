@@ -53,6 +53,51 @@ def test_a_palace_is_taken_over_once(recollect: Recollect, palace: PalaceBuilder
     assert (fact["reference"], fact["source"], fact["confidence"]) == ("mempalace:t1", "import", 0.9)
 
 
+def claude_session(folder: Path, name: str) -> ClaudeTranscript:
+    session = ClaudeTranscript(folder / "claude", name)
+    session.user("The queue loses jobs.")
+    session.assistant("It moves to SQLite.")
+    return session
+
+
+def test_a_drawer_of_a_transcript_is_linked_to_its_session(
+    recollect: Recollect, palace: PalaceBuilder, tmp_path: Path
+) -> None:
+    session = claude_session(tmp_path, "queue")
+    palace.file(
+        f"/home/ann/.claude/projects/-w-shop/{session.session}.jsonl",
+        ["> The queue loses jobs.", "It moves to SQLite."],
+    )
+    first = recollect("import", "--mempalace", palace.folder, "--json").data
+    assert (first["documents_taken"], first.get("documents_linked", 0)) == (3, 0)
+    assert recollect("import", session.path).code == 0
+    again = recollect("import", "--mempalace", palace.folder, "--json").data
+    assert (again["documents_taken"], again["documents_linked"], again["documents_known"]) == (1, 1, 2)
+    third = recollect("import", "--mempalace", palace.folder, "--json").data
+    assert (third.get("documents_taken", 0), third["documents_known"]) == (0, 3)
+    (hit,) = [h for h in found(recollect, "loses jobs kind:document") if session.session in h["session_uid"]]
+    assert f"from session {session.uid}" in recollect("show", hit["session_uid"]).out
+
+
+def test_a_drawer_goes_with_its_session_and_stays_away(
+    recollect: Recollect, palace: PalaceBuilder, tmp_path: Path
+) -> None:
+    session = claude_session(tmp_path, "queue")
+    assert recollect("import", session.path).code == 0
+    palace.file(f"C:\\Users\\ann\\{session.session}.jsonl", ["> The queue loses jobs.", "It moves to SQLite."])
+    recollect("import", "--mempalace", palace.folder)
+    told = recollect("forget", "--session", session.uid, "--dry-run").out
+    assert f"{session.session}.jsonl" in told
+    assert recollect("forget", "--session", session.uid, "--yes").code == 0
+    assert found(recollect, "loses jobs kind:document") == []
+    report = recollect("import", "--mempalace", palace.folder, "--json").data
+    assert report.get("documents_taken", 0) == 0
+    palace.file(f"/elsewhere/{session.session}.jsonl", ["> The queue loses jobs."], room="planning")
+    report = recollect("import", "--mempalace", palace.folder, "--json").data
+    assert report["skipped"]["its session was forgotten"] == 1
+    assert found(recollect, "loses jobs kind:document") == []
+
+
 def test_secrets_of_a_palace_are_redacted(recollect: Recollect, palace: PalaceBuilder, isolated_home: Path) -> None:
     assert recollect("import", "--mempalace", palace.folder).code == 0
     (hit,) = found(recollect, "certificate kind:document")

@@ -13,20 +13,23 @@ from contextlib import closing
 from datetime import datetime
 from functools import cached_property
 from hashlib import blake2b
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from recollect.agent_names import OWN
 from recollect.archive.keys import HomeKeys, load_or_create_keys
 from recollect.capture.mempalace.drawers import Kept, read_kept
 from recollect.capture.mempalace.graph import Triple, read_triples
 from recollect.capture.mempalace.places import find_palace
 from recollect.capture.project_documents.parts import cut
+from recollect.erasure.tombstones import Forgotten
 from recollect.errors import SourceError, UsageError
 from recollect.insights.notes.diary import NewEntry, checked_entry, made_entry
 from recollect.insights.notes.facts import NewFact, add_fact, end_fact
 from recollect.memory.notes.base import Noting
+from recollect.model.ids import session_uid
 from recollect.model.learnings.entries import EntryDraft
 from recollect.model.learnings.notes import Batch, DiaryEntry, Fact
 from recollect.model.time import parse_iso
@@ -35,28 +38,31 @@ from recollect.store.documents import Collection, StoredDocument, document_uid, 
 from recollect.store.home import make_home
 from recollect.store.notes import FactFilter, NoteReader
 from recollect.store.sqlite.documents.writer import save_collection, save_documents
+from recollect.store.sqlite.erasure.forget import read_tombstones
 from recollect.store.sqlite.notes.batches import new_batch
-from recollect.store.sqlite.notes.imported import has_collection, is_kept_out, taken_as
+from recollect.store.sqlite.notes.imported import has_collection, is_kept_out, sessions_named, taken_as
 from recollect.store.sqlite.notes.store import SqliteNoteReader, SqliteNoteWriter
 
 PREFIX = "mempalace-"
 """Of the collections: one a wing."""
 REFERENCE = "mempalace:"
 """Before the id of a triple, as the reference of its fact."""
-RULES_VERSION = "1"
+RULES_VERSION = "2"
 """Of joining and cutting texts. With another one, and with other detectors of secrets, they are taken again."""
 _MOST_AT_ONCE = 100
 _MOST_CHARS_AT_ONCE = 1_000_000
 _MAX_TEXT_CHARS = 16_000_000
+_UUID_AT_END = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 _Item = TypeVar("_Item")
 
 
 class PalaceReport(msgspec.Struct, omit_defaults=True):
     """What an import of a palace did, or would do. Counts of this run: `taken` is new or changed, `known` was there.
 
-    drawers: how many pieces the texts were kept in. facts_ended: facts that the palace has ended since. again: of what
-    was taken, how much an undo had retired. wings: texts found, by wing. skipped: by reason. batch: "" where nothing
-    was added.
+    drawers: how many pieces the texts were kept in. documents_linked: of the documents taken, those that are other
+    records of a session that the memory has from its agent. facts_ended: facts that the palace has ended since. again:
+    of what was taken, how much an undo had retired. wings: texts found, by wing. skipped: by reason. batch: "" where
+    nothing was added.
     """
 
     folder: str
@@ -65,6 +71,7 @@ class PalaceReport(msgspec.Struct, omit_defaults=True):
     drawers: int = 0
     documents_taken: int = 0
     documents_known: int = 0
+    documents_linked: int = 0
     diary_taken: int = 0
     diary_known: int = 0
     facts_taken: int = 0
@@ -153,6 +160,11 @@ class _Run:
         return f"mempalace-{RULES_VERSION}-{detectors_in_force(self._noting.memory.config.privacy)}"
 
     @cached_property
+    def _forgotten(self) -> Forgotten:
+        with self._noting.reading() as read:
+            return Forgotten.of(self._keys.forget_key, read_tombstones(read.db))
+
+    @cached_property
     def _keys(self) -> HomeKeys:
         return load_or_create_keys(self._noting.memory.home / "keys")
 
@@ -165,8 +177,8 @@ class _Run:
                 self._report.documents_taken += len(documents)
                 continue
             with self._noting.reading() as read:
-                new = [(one, mark) for one in documents if (mark := self._mark_if_new(read, one))]
-            ready = [self._ready(document, mark) for document, mark in new]  # redacts: not while others wait to write
+                new = [found for one in documents if (found := self._new(read, one)) is not None]
+            ready = [self._ready(*found) for found in new]  # redacts: not while others wait to write
             with self._noting.writing() as notes:
                 before = self._report.added
                 for entry in entries:
@@ -244,13 +256,21 @@ class _Run:
             reference=f"{REFERENCE}{triple.id}", confidence=triple.confidence,
         )  # fmt: skip
 
-    def _mark_if_new(self, read: SqliteNoteReader, document: _Document) -> bytes:
-        """Return the keyed hash of a text, b"" (counted) for one that is there as it is, or that was forgotten."""
+    def _new(self, read: SqliteNoteReader, document: _Document) -> _New | None:
+        """Return a text that is to be taken, None (counted) for one that is there as it is, or that was forgotten."""
         mark = hmac.digest(self._keys.marker_key, b"document\0" + document.data, "sha256")
-        if taken_as(read.db, document.collection, document.path) == (mark, self._rules):
+        sessions = sessions_named(read.db, document.sessions)
+        session = sessions[0] if len(sessions) == 1 else ""
+        rules = f"{self._rules} {session}".rstrip()
+        if taken_as(read.db, document.collection, document.path) == (mark, rules):
             self._report.documents_known += 1
-            return b""
-        return b"" if self._is_forgotten(read, document.uid) else mark
+            return None
+        if self._is_forgotten(read, document.uid):
+            return None
+        if any(self._forgotten.has_session(session_uid(agent, name)) for agent in OWN for name in document.sessions):
+            self._skip("its session was forgotten")
+            return None
+        return _New(document, mark, rules, session)
 
     def _is_forgotten(self, read: SqliteNoteReader, name: str) -> bool:
         """Tell (and count) whether what has this name in marks was forgotten, see `removing.written.naming`."""
@@ -259,7 +279,9 @@ class _Run:
             self._skip("it was forgotten")
         return is_out
 
-    def _ready(self, document: _Document, mark: bytes) -> tuple[_Document, StoredDocument, EntryDraft]:
+    def _ready(
+        self, document: _Document, mark: bytes, rules: str, session: str
+    ) -> tuple[_Document, StoredDocument, EntryDraft]:
         """Return a document with its row and what a search finds of it, redacted and cut."""
         clean = self._clean
         parts = cut(clean(document.text), "text").parts
@@ -271,6 +293,7 @@ class _Run:
             headings=(document.room,) * len(parts),
             repo=document.wing,
             path=document.source,
+            session_uid=session,
             ts=document.filed_at,
             status="observed",
             state="taken",
@@ -287,7 +310,7 @@ class _Run:
             draft.title,
             len(parts),
             batch=self._batch.id,
-            rules=self._rules,
+            rules=rules,
         )
         return document, row, draft
 
@@ -312,6 +335,7 @@ class _Run:
             save_collection(notes.db, collection)
         save_documents(notes.db, collection.name, [row], [draft])
         self._report.documents_taken += 1
+        self._report.documents_linked += bool(draft.session_uid)
 
     def _keep_fact(self, notes: SqliteNoteWriter, new: NewFact) -> None:
         now = self._noting.now_us()
@@ -373,6 +397,8 @@ class _Document(NamedTuple):
     room: str
     source: str
     filed_at: int | None
+    sessions: tuple[str, ...] = ()
+    """Native ids of the session that its source may be the transcript of, by the file's name."""
 
     @property
     def uid(self) -> str:
@@ -383,6 +409,15 @@ class _Document(NamedTuple):
     def data(self) -> bytes:
         """Its text as bytes."""
         return self.text.encode("utf-8", "replace")
+
+
+class _New(NamedTuple):
+    """A document to take. mark: the keyed hash of its text. session: that it is another record of, "" for none."""
+
+    document: _Document
+    mark: bytes
+    rules: str
+    session: str
 
 
 def _by_reference(notes: NoteReader) -> dict[str, Fact]:
@@ -403,7 +438,15 @@ def _document_of(kept: Kept, clean: Callable[[str], str]) -> _Document:
         room=room,
         source=source,
         filed_at=_instant(kept.said("authored_at") or kept.said("filed_at")),
+        sessions=_native_ids(kept.said("source_file")),
     )
+
+
+def _native_ids(source: str) -> tuple[str, ...]:
+    """Return the ids that a transcript's name may hold: all of it without suffix, and the UUID at its end."""
+    stem = PureWindowsPath(source).stem
+    at_end = _UUID_AT_END.search(stem)
+    return tuple(dict.fromkeys(name for name in (stem, at_end.group() if at_end else "") if name))
 
 
 def _slug(name: str) -> str:

@@ -49,7 +49,9 @@ def print_palace(out: Console, report: PalaceReport) -> None:
     will = "would be taken or are there" if report.is_dry_run else "taken"
     for name, taken, known in rows:
         there = f", {count(known)} known" if known else ""
-        out.print(f"{name}: {count(taken)} {will}{there}")
+        linked = report.documents_linked if name == "documents" else 0
+        of_sessions = f", {count(linked)} of them linked to sessions of their agents" if linked else ""
+        out.print(f"{name}: {count(taken)} {will}{of_sessions}{there}")
     if report.facts_ended:
         out.print(f"{plural(report.facts_ended, 'fact')} ended, as the palace says now")
     if report.again:

@@ -12,6 +12,7 @@ import msgspec
 from recollect.model.learnings.notes import DiaryEntry, Fact
 from recollect.store.keys import SEQ_BITS
 from recollect.store.learnings import BY_CLOSING
+from recollect.store.sqlite.erasure.written.names import recording
 from recollect.store.sqlite.event_ids import unpack_event_id
 from recollect.store.sqlite.learnings.codec import decode_learning, decode_verdict, evidence_of
 from recollect.store.sqlite.readers.filters import int_array
@@ -29,7 +30,10 @@ class Leaving(NamedTuple):
 
 
 def resting_on(db: apsw.Connection, leaving: Leaving) -> list[str]:
-    """Return the names (`learning:ID`, `fact:ID`, `diary:ID`) of what goes with events. Raises StoreCorrupt."""
+    """Return the names (`learning:ID`, `fact:ID`, `diary:ID`, `document:PLACE`) of what goes with events.
+
+    Raises StoreCorrupt.
+    """
     touched = _touched(db, leaving)
     gone = [learning_id for learning_id in sorted(touched) if not _stays(db, learning_id, touched[learning_id])]
     names = [f"learning:{learning_id}" for learning_id in gone]
@@ -44,7 +48,7 @@ def resting_on(db: apsw.Connection, leaving: Leaving) -> list[str]:
         entry = _diary(text)
         if entry.sessions and all(uid in leaving.whole for uid in entry.sessions):
             names.append(f"diary:{entry.id}")
-    return names
+    return [*names, *recording(db, leaving.whole).marks]
 
 
 def _touched(db: apsw.Connection, leaving: Leaving) -> dict[str, dict[str, frozenset[str] | None]]:

@@ -71,9 +71,7 @@ class SqliteForgetting:
 
     def tombstones(self) -> list[Tombstone]:
         """Return all of them, in order of id."""
-        with store_errors():
-            rows: Iterable[Any] = self._db.execute("SELECT id, kind, forgotten_at FROM tombstone ORDER BY id")
-            return [Tombstone(*row) for row in rows]
+        return read_tombstones(self._db)
 
     def add_tombstones(self, stones: Iterable[Tombstone]) -> None:
         """Keep tombstones; of one that is there already the first time stays."""
@@ -378,3 +376,10 @@ class SqliteForgetting:
             except apsw.BusyError:
                 return False
         return True
+
+
+def read_tombstones(db: apsw.Connection) -> list[Tombstone]:
+    """Return all of them, in order of id."""
+    with store_errors():
+        rows: Iterable[Any] = db.execute("SELECT id, kind, forgotten_at FROM tombstone ORDER BY id")
+        return [Tombstone(*row) for row in rows]

@@ -1,10 +1,14 @@
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
 """What an import must know of documents that are there, without reading a whole collection."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import apsw
+
+from recollect.store.sqlite.event_ids import pack_text, unpack_text
 
 
 def taken_as(db: apsw.Connection, collection: str, path: str) -> tuple[bytes, str]:
@@ -13,6 +17,15 @@ def taken_as(db: apsw.Connection, collection: str, path: str) -> tuple[bytes, st
         "SELECT content_hmac, json ->> '$.rules' FROM document WHERE collection = ? AND path = ?", (collection, path)
     ).fetchone()
     return (b"", "") if row is None else (bytes(row[0]), row[1] or "")
+
+
+def sessions_named(db: apsw.Connection, native_ids: Collection[str]) -> list[str]:
+    """Return the uids of the sessions, of whichever agents, that have one of these native ids."""
+    rows: Iterable[Any] = db.execute(
+        f"SELECT uid FROM session WHERE native_id IN ({', '.join('?' * len(native_ids))}) ORDER BY uid",
+        [pack_text(name) for name in native_ids],
+    )
+    return [unpack_text(uid) for (uid,) in rows]
 
 
 def has_collection(db: apsw.Connection, name: str) -> bool:

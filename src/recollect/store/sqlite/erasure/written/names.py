@@ -33,7 +33,8 @@ class Told(NamedTuple):
     """Something that was written, or a part of it: a name may come several times.
 
     mark: what its mark is made of when it is forgotten, "" for what another part of the same name has. at: UTC
-    microseconds of when it was told last, 0 where it is kept out by its mark whenever it was told.
+    microseconds of when it was told last, 0 where it is kept out by its mark whenever it was told. session: of a
+    document, the one that it is another record of.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Told(NamedTuple):
     repo: str = ""
     mark: str = ""
     at: int = 0
+    session: str = ""
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -63,6 +65,18 @@ def of_repos(db: apsw.Connection, repos: Collection[str]) -> Written:
     """Return what is of repositories, by name. Raises StoreCorrupt."""
     wanted = frozenset(repos) - {""}
     return _chosen(db, lambda told: told.repo in wanted) if wanted else Written({})
+
+
+def recording(db: apsw.Connection, sessions: Collection[str]) -> Written:
+    """Return the documents that are other records of sessions, by uid. Raises StoreCorrupt."""
+    wanted = frozenset(sessions) - {""}
+    return _chosen(db, lambda told: told.session in wanted) if wanted and has_records(db, wanted) else Written({})
+
+
+def has_records(db: apsw.Connection, sessions: Collection[str]) -> bool:
+    """Tell whether a document is another record of one of some sessions."""
+    rows: Iterable[Any] = db.execute("SELECT DISTINCT session_uid FROM entry WHERE kind = 'document'")
+    return any(uid in sessions for (uid,) in rows)
 
 
 def kept_out(db: apsw.Connection, mark_of: Callable[[str], bytes]) -> Written:
@@ -115,7 +129,8 @@ def _all(db: apsw.Connection) -> Iterator[Told]:
         texts = (one.entry.title, one.entry.path, *(told_text(one.entry, part) for part in one.parts))
         place = place_of(db, name)
         mark = "" if place is None else f"{place[1]}/{place[2]}" if place[1] else name
-        yield Told(name, texts, one.entry.repo, mark)
+        session = one.entry.session_uid if kind == "document" else ""
+        yield Told(name, texts, one.entry.repo, mark, session=session)
 
 
 def _learnings(db: apsw.Connection) -> Iterator[Told]:

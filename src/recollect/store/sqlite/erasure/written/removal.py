@@ -10,7 +10,15 @@ import apsw
 from recollect.store.sqlite.connection import store_errors
 from recollect.store.sqlite.documents.removal import forget_document
 from recollect.store.sqlite.entries.writer import remove_entries
-from recollect.store.sqlite.erasure.written.names import IsMeant, Written, kept_out, of_repos, saying
+from recollect.store.sqlite.erasure.written.names import (
+    IsMeant,
+    Written,
+    has_records,
+    kept_out,
+    of_repos,
+    recording,
+    saying,
+)
 from recollect.store.sqlite.learnings.erasure import remove_learning
 
 
@@ -38,6 +46,16 @@ class SqliteWritten:
         person is told of."""
         with store_errors():
             return take_away(self._db, saying(self._db, is_meant), keeping)
+
+    def has_records(self, sessions: Collection[str]) -> bool:
+        """Tell whether a document is another record of one of some sessions, by uid."""
+        with store_errors():
+            return has_records(self._db, sessions)
+
+    def remove_records(self, sessions: Collection[str], keeping: Keeping) -> int:
+        """Remove the documents that are other records of sessions, by uid; return how many."""
+        with store_errors():
+            return take_away(self._db, recording(self._db, sessions), keeping)
 
     def remove_kept_out(self, keeping: Keeping) -> int:
         """Remove what is there though it was forgotten, see `naming.kept_out`; return how much."""
