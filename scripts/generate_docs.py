@@ -110,6 +110,8 @@ def section(facts: AgentFacts) -> list[str]:
 def root_line(root: Root) -> str:
     """Return where an agent keeps its data, as people write paths."""
     below = f"/{root.below}" if root.below else ""
+    if root.is_database:
+        return f"the database that `${root.variable}` names, where it is set"
     default = f"`~/{root.default}{below}`" if root.default else f"`~{below}`"
     return f"`${root.variable}{below}`, else {default}" if root.variable else default
 

@@ -27,7 +27,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("up", "keep", "Take in what your agents wrote and go on writing.", recalls=True),
     Verb("sync", "keep", "Ingest what is new or changed."),
     Verb("docs", "keep", "Have the documents of your projects found, too.", recalls=True),
-    Verb("import", "keep", "Take in what you name; without PATH, what your agents wrote."),
+    Verb("import", "keep", "Ingest what you name; without PATH, what your agents wrote."),
     Verb("export", "keep", "Write sessions to files: redacted, or their exact bytes.", recalls=True),
     Verb("service", "keep", "Keep the memory fresh by itself, as a service of the system."),
     Verb("search", "find", "Find events in everything your agents did.", recalls=True),

@@ -111,6 +111,40 @@ def test_roots_come_from_the_variable_the_override_and_the_configuration(tmp_pat
     assert str(tmp_path / "one") not in [r.path for r in roots]
 
 
+@pytest.mark.parametrize("value", ["{root}/kept/my chats.sqlite", "../../../kept/my chats.sqlite"])
+def test_a_database_that_a_variable_names_is_found_by_any_name_and_nothing_beside_it(
+    tmp_path: Path, value: str
+) -> None:
+    database = put(tmp_path / "kept" / "my chats.sqlite")
+    put(tmp_path / "kept" / "opencode.db")
+    env = {"HOME": str(tmp_path), "OPENCODE_DB": value.format(root=tmp_path)}
+    opencode = adapter("opencode")
+    result = discover(opencode, roots_of(opencode, Config(), env), known_roles={}, read_head=read_head)
+    assert {(s.path, s.place.role) for s in result.sources} == {
+        (str(database), "transcript"), (str(database), "session"),
+    }  # fmt: skip
+    assert str(database) in result.roots
+    database.unlink()
+    result = discover(opencode, roots_of(opencode, Config(), env), known_roles={}, read_head=read_head)
+    assert (result.sources, str(database) in result.absent_roots) == ([], True)
+
+
+def test_a_database_in_memory_is_nowhere(tmp_path: Path) -> None:
+    without = {"HOME": str(tmp_path)}
+    opencode = adapter("opencode")
+    assert roots_of(opencode, Config(), {**without, "OPENCODE_DB": ":memory:"}) == roots_of(opencode, Config(), without)
+
+
+def test_a_database_below_its_agents_own_folder_is_found_once(tmp_path: Path) -> None:
+    database = put(tmp_path / ".local/share/opencode/opencode.db")
+    opencode = adapter("opencode")
+    env = {"HOME": str(tmp_path), "OPENCODE_DB": "opencode.db"}
+    result = discover(opencode, roots_of(opencode, Config(), env), known_roles={}, read_head=read_head)
+    assert sorted((s.path, s.place.role) for s in result.sources) == [
+        (str(database), "session"), (str(database), "transcript"),
+    ]  # fmt: skip
+
+
 def test_without_any_setting_the_agents_own_default_below_the_users_home_counts(tmp_path: Path) -> None:
     roots = roots_of(adapter("codex"), Config(), {"HOME": str(tmp_path)})
     assert [r.path for r in roots] == [str(tmp_path / ".codex")]

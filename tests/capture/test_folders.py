@@ -26,6 +26,10 @@ LOOK_ALIKE = {
 """Forks whose files are those of another agent; outside of their own folder nobody can tell them."""
 
 
+BY_SCHEMA = ("crush", "forge", "goose", "hermes", "kiro", "opencode", "shelley")
+"""Agents whose databases are told from all others by their tables and columns."""
+
+
 def look(folder: Path, *, known: dict[str, tuple[str, str]] | None = None, only: str = "") -> Sorted:
     chosen = {only: adapters()[only]} if only else adapters()
     return sort_out(str(folder), chosen, known=known or {}, read_head=read_head, is_said=bool(only))
@@ -143,6 +147,30 @@ def test_a_database_of_another_agents_name_is_told_by_its_tables(tmp_path: Path)
         connection.execute("CREATE TABLE something_else (x)")
         connection.close()
     assert set(told(look(tmp_path), tmp_path).values()) == {UNKNOWN}
+
+
+@pytest.mark.parametrize("slug", [*BY_SCHEMA, "cline", "cursor", "vscode", "windsurf", "zed"])
+def test_a_database_of_any_name_is_told_by_its_schema_and_never_taken_for_another_agents(
+    slug: str, tmp_path: Path
+) -> None:
+    said = set()
+    for fixture in fixtures_of(slug):
+        for path in lay_out(fixture, tmp_path / "laid" / fixture.version / fixture.scenario):
+            if path.read_bytes().startswith(b"SQLite format 3"):
+                folder = tmp_path / "some" / fixture.version / fixture.scenario
+                put(folder / "a copy.bin", path.read_bytes())
+                said |= set(told(look(folder), folder).values())
+    assert said <= {slug, UNKNOWN}
+    assert (slug in said) == (slug in BY_SCHEMA)
+
+
+def test_a_database_that_two_agents_write_alike_is_nobodys_until_it_is_said(tmp_path: Path) -> None:
+    fixture = next(f for f in fixtures_in(FIXTURES, "opencode") if any(f.folder.rglob("opencode.db.sql")))
+    (path,) = [path for path in lay_out(fixture, tmp_path / "laid") if path.name == "opencode.db"]
+    put(tmp_path / "some" / "copy.bin", path.read_bytes())
+    twins = {"one": adapters()["opencode"], "two": adapters()["opencode"]}
+    found = sort_out(str(tmp_path / "some"), twins, known={}, read_head=read_head)
+    assert told(found, tmp_path / "some") == {"copy.bin": "may be of one or two: say so with --as"}
 
 
 def test_credentials_are_taken_in_no_folder(tmp_path: Path) -> None:

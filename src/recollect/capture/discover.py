@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
 from functools import cache
+from glob import escape
 from typing import NamedTuple
 
 import msgspec
@@ -28,15 +29,31 @@ from recollect.model.records import ZSTD_SUFFIXES
 from recollect.paths import expand_text, spool_dir, user_home, user_home_text
 
 HEAD_BYTES = 64 * 1024
+_IN_MEMORY = ":memory:"
+"""What names no file to SQLite."""
 _LOOSE_SUFFIXES = (".jsonl", ".jsonl.zst", ".jsonl.zstd")
 _LOOSE_SKIP = frozenset((".git", "node_modules", ".venv", "__pycache__"))
 
 
 class RootDir(NamedTuple):
-    """A folder to look in. is_home: the agent's own layout; else also any folder of its transcripts."""
+    """A folder to look in. is_home: the agent's own layout; else also any folder of its transcripts.
+
+    database: the name of the only file that is looked at, whatever it is called; "" where places tell the names.
+    """
 
     path: str
     is_home: bool
+    database: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What a person is told of: the folder, or the database."""
+        return os.path.join(self.path, self.database) if self.database else self.path
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is something to look at."""
+        return os.path.isfile(self.shown) if self.database else os.path.isdir(self.path)
 
 
 class FoundSource(msgspec.Struct, frozen=True):
@@ -92,13 +109,18 @@ def roots_of(adapter: Adapter, config: Config, env: Mapping[str, str]) -> list[R
     found: list[RootDir] = []
     for root in adapter.facts.roots:  # as text throughout: this is asked for every agent each time anybody looks
         value = values.get(root.variable) if root.variable else None
+        if root.is_database:
+            if value and value != _IN_MEMORY:
+                folder, name = os.path.split(os.path.abspath(os.path.join(found[-1].path, expand_text(value, values))))
+                found.append(RootDir(folder, True, name))
+            continue
         texts = value.split(os.pathsep) if value else [os.path.join(user_home_text(values), root.default)]
         found += [RootDir(os.path.abspath(os.path.join(expand_text(t, values), root.below)), True) for t in texts if t]
     found += [RootDir(os.path.abspath(spool_dir(name, env)), True) for name in adapter.facts.spools]
     found += [RootDir(os.path.abspath(expand_text(t, values)), False) for t in settings.roots]
     unique: dict[str, RootDir] = {}
     for item in found:
-        unique.setdefault(item.path, item)
+        unique.setdefault(item.shown, item)
     return list(unique.values())
 
 
@@ -124,11 +146,11 @@ def discover(
     for root in roots:
         if scope is not None and not scope.touches(root.path):
             continue
-        if not os.path.isdir(root.path):
-            out.absent_roots.append(root.path)
+        if not root.is_there:
+            out.absent_roots.append(root.shown)
             continue
-        out.roots.append(root.path)
-        walk = _Walk(adapter, root.path, out.refused, scope)
+        out.roots.append(root.shown)
+        walk = _Walk(adapter, root, out.refused, scope)
         for path, relative, place, info in walk.strict():
             # Several places may read one database: its documents are sources of their own.
             is_new = (path, place.role) not in databases if place.container == "sqlite" else path not in seen
@@ -182,6 +204,13 @@ def _found(adapter: Adapter, path: str, relative: str, place: Place, info: os.st
     )
 
 
+def patterns_of(place: Place, root: RootDir) -> tuple[str, ...]:
+    """Return the globs of a place's files below a root."""
+    if root.database:
+        return (escape(root.database),) if place.container == "sqlite" else ()
+    return (*place.patterns, *(glob_of(member.pattern) for member in place.members))
+
+
 class _Rule(NamedTuple):
     """One pattern of a place, split into segments; "**" is None."""
 
@@ -196,10 +225,10 @@ _State = tuple[_Rule, int]
 class _Walk:
     """Walks one root, keeping only the folders that some pattern can still match."""
 
-    def __init__(self, adapter: Adapter, root: str, refused: list[Refused], scope: Scope | None = None) -> None:
-        self._root = root
+    def __init__(self, adapter: Adapter, root: RootDir, refused: list[Refused], scope: Scope | None = None) -> None:
+        self._root = root.path
         self._scope = scope
-        self._real_root = os.path.realpath(root)
+        self._real_root = os.path.realpath(root.path)
         self._refused = refused
         self._rules = [
             _Rule(
@@ -208,7 +237,7 @@ class _Walk:
                 tuple(_whole_path(e) for e in place.exclude),
             )
             for place in adapter.facts.places
-            for pattern in (*place.patterns, *(glob_of(member.pattern) for member in place.members))
+            for pattern in patterns_of(place, root)
         ]
 
     def strict(self) -> Iterator[tuple[str, str, Place, os.stat_result]]:

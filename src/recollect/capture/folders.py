@@ -38,6 +38,9 @@ _COMMON = frozenset(
 )
 """Words that anybody may call a folder or a file; a layout of these alone says nothing about whose it is."""
 _MIN_WORD = 3
+_FAMILIAR_COLUMNS = 4
+"""So many columns that an agent's tables name tell a database of any other name for its own."""
+_UNKNOWN = "is of no known agent"
 
 
 class Sorted(NamedTuple):
@@ -144,7 +147,29 @@ def _told(
     for layout, inside in fitting:
         if layout.is_telling and (not is_database or _has_tables(file.path, layout.place, adapters[layout.slug])):
             return _found(layout.slug, file, inside, layout.place)
-    return "is of no known agent"
+    return _by_schema(file, adapters) if is_database else _UNKNOWN
+
+
+def _by_schema(file: _File, adapters: Mapping[str, Adapter]) -> FoundSource | Refused | str:
+    """Return the source that a database of any name is, by its tables and columns; why it is none, where none or
+    several agents write such."""
+    found: dict[str, int] = {}
+    for slug, adapter in adapters.items():
+        places = [place for place in adapter.facts.places if place.container == "sqlite"]
+        tables = tuple(t for place in places for t in place.tables if t.document and not t.keys)
+        try:
+            with open_database(file.path, tables) as database:
+                found[slug] = database.familiar_columns
+        except SourceError as error:
+            return Refused(file.path, str(error), is_failure=True)
+    best = max(found.values(), default=0)
+    slugs = [slug for slug, count in found.items() if count == best and count >= _FAMILIAR_COLUMNS]
+    if not slugs:
+        return _UNKNOWN
+    if len(slugs) > 1:
+        return f"may be of {' or '.join(sorted(slugs))}: say so with --as"
+    place = next(p for p in adapters[slugs[0]].facts.places if p.container == "sqlite")
+    return _found(slugs[0], file, file.relative, place)
 
 
 def _has_tables(path: str, place: Place, adapter: Adapter) -> bool:

@@ -385,6 +385,8 @@ def _plan_all(
 
 def _has_entries(root: str) -> bool:
     """An empty folder may be where a volume was: what is not there is then absent, not deleted."""
+    if os.path.isfile(root):  # a database that a variable names
+        return True
     try:
         with os.scandir(root) as entries:
             return next(entries, None) is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 
 import msgspec
@@ -63,15 +62,15 @@ class AgentsFacet:
         views = []
         for slug, known in adapters_with(self._config.formats()).items():
             is_looked_for = not known.facts.is_import_only
-            roots = [r.path for r in roots_of(known, self._config, self._env)] if is_looked_for else []
+            roots = roots_of(known, self._config, self._env) if is_looked_for else []
             count = counts.get(slug)
             views.append(
                 AgentView(
                     slug=slug,
                     name=known.facts.name,
                     enabled=self._config.agent(slug).enabled,
-                    roots=tuple(r for r in roots if os.path.isdir(r)),
-                    absent_roots=tuple(r for r in roots if not os.path.isdir(r)),
+                    roots=tuple(r.shown for r in roots if r.is_there),
+                    absent_roots=tuple(r.shown for r in roots if not r.is_there),
                     sessions=count.sessions if count else 0,
                     events=count.events if count else 0,
                     sources=count.sources if count else 0,

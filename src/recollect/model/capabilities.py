@@ -111,12 +111,14 @@ class Place(msgspec.Struct, frozen=True):
 class Root(msgspec.Struct, frozen=True):
     """Where an agent keeps its data: the value of an environment variable, else a path below the user's home.
 
-    below: a path below either ("opencode", where the variable is `XDG_DATA_HOME`).
+    below: a path below either ("opencode", where the variable is `XDG_DATA_HOME`). is_database: the variable names one
+    database, whatever its name; a relative path is one below the root declared before, and there is no default.
     """
 
     variable: str
     default: str
     below: str = ""
+    is_database: bool = False
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):

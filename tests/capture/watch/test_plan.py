@@ -73,6 +73,18 @@ def test_a_confined_discovery_finds_exactly_its_part(tmp_path: Path) -> None:
     assert found(folder / "a" / "notes.txt", folder / "nowhere" / "x.jsonl") == set()
 
 
+def test_a_database_that_a_variable_names_is_watched_and_not_what_lies_below_its_folder(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path), "OPENCODE_DB": str(tmp_path / "kept" / "chats.sqlite")}
+    plan = WatchPlan(ADAPTERS, Config(), env, home=str(tmp_path / "memory"))
+    assert [(w.is_deep, w.agents) for w in plan.folders if w.folder == str(tmp_path / "kept")] == [
+        (False, ("opencode",))
+    ]
+    scope = plan.scope_of([f"{tmp_path / 'kept' / 'chats.sqlite'}-wal"])
+    assert scope is not None
+    assert scope.covers(str(tmp_path / "kept" / "chats.sqlite"))
+    assert plan.scope_of([str(tmp_path / "kept" / "notes.txt")]) is None
+
+
 def test_what_sqlite_writes_beside_a_database_is_a_change_of_it(tmp_path: Path) -> None:
     plan = plan_of(tmp_path)
     database = tmp_path / ".cursor" / "chats" / "a" / "b" / "store.db"

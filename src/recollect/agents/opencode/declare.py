@@ -28,6 +28,7 @@ FACTS = AgentFacts(
     aliases=("open-code", "opencode-ai", "kilo-cli", "mimo", "mimocode", "mimo-code"),
     roots=(
         Root(variable="XDG_DATA_HOME", default=_HOME, below="opencode"),
+        Root(variable="OPENCODE_DB", default="", is_database=True),
         Root(variable="XDG_DATA_HOME", default=_HOME, below="kilo"),
         Root(variable="XDG_DATA_HOME", default=_HOME, below="mimocode"),
     ),

@@ -83,6 +83,11 @@ class Database:
         """False where none of the declared tables is there: an unknown generation of the agent's schema."""
         return bool(self._tables)
 
+    @property
+    def familiar_columns(self) -> int:
+        """How many columns are there that the tables name one by one, see `_Readable.familiar`."""
+        return sum(readable.familiar for readable in self._tables)
+
     def marks(self, only: str | None = None) -> dict[str, bytes]:
         """Return every document (or only one) with a mark that changes when any of its rows does."""
         hashes: dict[str, Any] = {}
@@ -235,6 +240,14 @@ class _Readable:
         if not self.table.keys:
             return ()
         return (*self._exact, *(v for p in self._prefixes for v in (p, _after(p))))
+
+    @property
+    def familiar(self) -> int:
+        """How many columns are there that the table names one by one; 0 where one lacks by which rows are sorted."""
+        table = self.table
+        sorting = {name for name in (table.document, *table.order) if name and ":" not in name and name not in ROWID}
+        named = sorting.union(table.json, table.zstd_json, table.only, (table.stamp,))
+        return len(named & self._known) if sorting <= self._known else 0
 
     def document_sql(self) -> str:
         """Return the expression of the document that a row belongs to."""

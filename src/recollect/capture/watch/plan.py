@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from glob import escape
 from typing import NamedTuple
 
 from recollect.agents.base import Adapter
@@ -129,7 +130,12 @@ def _trees_of(adapter: Adapter, config: Config, env: Mapping[str, str], reposito
         roots += [RootDir(folder, True) for folder in repositories]
     files = tuple(Pattern(text) for place in facts.places for text in place.patterns)
     members = tuple(Pattern(glob_of(member.pattern)) for place in facts.places for member in place.members)
-    return [_Tree(facts.slug, root.path, root.is_home, files, members) for root in roots]
+    return [
+        _Tree(facts.slug, root.path, root.is_home, (Pattern(escape(root.database)),), ())
+        if root.database
+        else _Tree(facts.slug, root.path, root.is_home, files, members)
+        for root in roots
+    ]
 
 
 def _may_be_folder(tree: _Tree, path: str, parts: Sequence[str]) -> bool:

@@ -49,13 +49,13 @@ def command(
     paths: tuple[Path, ...], agent: str | None, *, dry_run: bool, is_palace: bool, as_json: bool,
     **wanted: Unpack[Wanted],
 ) -> int:  # fmt: skip
-    """Take in what you name; without PATH, what your agents wrote.
+    """Ingest what you name; without PATH, what your agents wrote.
 
     Files and folders: transcripts in any layout, and exports of ChatGPT, Claude.ai and Slack.
 
-    Each file is told by its content; zip archives are unpacked for the time. What is of no known agent is listed and
-    left alone; the exit code is 1 when nothing at all could be ingested. A folder without sessions that is a MemPalace
-    directory is taken over as one.
+    Each file is told by its content, a database by its tables and columns; zip archives are unpacked for the time.
+    What is of no known agent is listed and left alone; the exit code is 1 when nothing at all could be ingested. A
+    folder without sessions that is a MemPalace directory is taken over as one.
 
     With --min-messages, a search doesn't find what was said in shorter sessions; one that grows past that number is
     indexed whole, and so is one that you name with --session. What changed since the last
