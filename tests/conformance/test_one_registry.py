@@ -64,7 +64,7 @@ def test_the_facts_are_whole(slug: str) -> None:
         assert bool(place.tables) == (place.container == "sqlite")
         assert bool(place.members) == (place.container == "directory")
         assert bool(place.document_keys) == (place.container == "export")
-        is_told_by_content = place.container in ("jsonl", "snapshot", "text")
+        is_told_by_content = place.container in ("jsonl", "snapshot", "text", "export")
         assert place.patterns or place.members or is_told_by_content
         assert not any(pattern.startswith("/") or ".." in pattern for pattern in place.patterns)
 

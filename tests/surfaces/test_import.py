@@ -577,3 +577,17 @@ def test_a_time_that_is_none_and_a_session_that_is_nowhere(recollect: Recollect,
     assert "no session called" in missing.err
     old = recollect("import", "--since", "2026-09-01", "--dry-run", "--json")
     assert [one["state"] for one in old.data["imported"]] == ["skipped"]
+
+
+def test_the_value_of_vs_codes_interactive_sessions_is_read_by_session(recollect: Recollect, tmp_path: Path) -> None:
+    def session(name: str) -> dict[str, Any]:
+        asked = {"requestId": name, "message": {"text": f"Tell me of {name}."}, "response": [{"value": "A queue."}]}
+        return {"version": 3, "sessionId": name, "creationDate": AT * 1000, "requests": [asked]}
+
+    path = tmp_path / "interactive_sessions.json"
+    path.write_text(json.dumps([session("kafkette"), session("rabbitlet")], indent=2), "utf-8")
+    assert recollect("import", path, "--json").line("vscode")["sessions"] == 2
+    (hit,) = recollect("search", "rabbitlet", "--json", "--no-sync").data["hits"]
+    assert hit["session_uid"] == "vscode:rabbitlet"
+    again = recollect("import", path, "--json").line("vscode")
+    assert (again["new"], again["events"]) == (0, 0)

@@ -19,6 +19,7 @@ SESSION = "9c1f0d2e-0000-4000-8000-00000000d001"
 AT_MS = 1_785_574_800_000
 FOLDERS = {
     "log": f"workspaceStorage/abc/chatSessions/{SESSION}.jsonl",
+    "saved": "interactive_sessions.json",
     "session": f"workspaceStorage/abc/chatSessions/{SESSION}.json",
     "state": "workspaceStorage/abc/state.vscdb",
     "transcript": f"workspaceStorage/abc/GitHub.copilot-chat/transcripts/{SESSION}.jsonl",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root, Table
 
 LOG = "log"
+SAVED = "saved"
 SESSION = "session"
 STATE = "state"
 TRANSCRIPT = "transcript"
@@ -43,6 +44,7 @@ FACTS = AgentFacts(
             lane=1,
             tables=(Table(name="ItemTable", order=("key",), json=("value",), keys=("interactive.sessions",)),),
         ),
+        Place(role=SAVED, container="export", patterns=(), document_keys=("sessionId",)),
         Place(
             role=TRANSCRIPT,
             container="jsonl",

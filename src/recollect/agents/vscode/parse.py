@@ -15,8 +15,10 @@ from recollect.agents.kit.access import items, mapping, text
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
 from recollect.agents.kit.copilot.events import read_event, starts_stream
 from recollect.agents.kit.copilot.state import storable
+from recollect.agents.kit.exports.document import conversation_of, session_of
+from recollect.agents.kit.exports.head import first_element
 from recollect.agents.kit.reading import Reading
-from recollect.agents.vscode.declare import FACTS, LOG, SESSION, STATE, TRANSCRIPT, WORKSPACE
+from recollect.agents.vscode.declare import FACTS, LOG, SAVED, SESSION, STATE, TRANSCRIPT, WORKSPACE
 from recollect.agents.vscode.document import in_session, read_changes, read_document, read_members, read_request
 from recollect.agents.vscode.state import VSCodeState
 from recollect.agents.vscode.values import path_of_uri
@@ -46,6 +48,8 @@ class VSCodeAdapter(KitAdapter[VSCodeState]):
     def recognise(self, path: str, head: bytes) -> str | None:
         """Return the role of a source by its content; a session cut by the end of the head by its first members."""
         del path
+        if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+            return SAVED if _is_session(first_element(head)) else None
         line = head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0]
         first = _decoded(line)
         if starts_stream(first):
@@ -64,6 +68,8 @@ class VSCodeAdapter(KitAdapter[VSCodeState]):
 
     def source_key(self, info: SourceInfo) -> str:
         """Return `<role>/<session>`: sessions move between the empty window and a workspace."""
+        if info.role == SAVED and info.document:
+            return f"{info.role}/{info.document}"
         if info.role in (LOG, SESSION) and _UUID.fullmatch(info.stem):
             return f"{info.role}/{info.stem}"
         return super().source_key(info)
@@ -73,6 +79,8 @@ class VSCodeAdapter(KitAdapter[VSCodeState]):
 
         A folder's `workspace.json` and a state database belong to no session: theirs is named after the folder.
         """
+        if info.role == SAVED:
+            return session_of(info)
         if info.role in (STATE, WORKSPACE):
             folder = info.path.rpartition("/")[0].rpartition("/")[2]
             return f"{info.role}:{folder or 'User'}"
@@ -90,6 +98,12 @@ class VSCodeAdapter(KitAdapter[VSCodeState]):
             reading.wrong("record", "truncated_by_agent")
         if role == LOG:
             _read_line(reading)
+        elif role == SAVED:
+            saved = conversation_of(reading)
+            if saved is None:
+                read_odd(reading)
+            else:
+                read_document(reading, saved)
         elif role == SESSION and record.at == "requests":
             read_request(reading, len(reading.now("order")), record.value)
         elif not isinstance(record.value, dict):
