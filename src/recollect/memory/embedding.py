@@ -181,7 +181,7 @@ class EmbeddingFacet:
         with_passages: bool = True, progress: EmbedProgress | None = None,
     ) -> EmbedReport:  # fmt: skip
         """Make the vectors that are missing. anew: all of this model's again. gently: let other programs go first.
-        with_passages: those of the contextual model too, which take an hour for 300 MB of transcripts.
+        with_passages: those of the contextual model too, which take three hours of one core for 300 MB of transcripts.
 
         May be called from any thread; `stop` ends it soon. Another process at it: returns at once, state "busy".
         Raises EmbeddingUnavailable, IndexUnavailable, StoreError; what was made by then stays.
