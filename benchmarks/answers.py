@@ -53,7 +53,9 @@ def sets_of(at: Places) -> dict[str, list[Question]]:
         "dev": at.shared / "bench" / "recall-dev.jsonl",
         "study": at.shared / "bench" / "recall-study" / "questions.jsonl",
         "work": _QUESTIONS / "work.jsonl",
+        "work-2": _QUESTIONS / "work-2.jsonl",
         "held": _QUESTIONS / "held.jsonl",
+        "held-2": _QUESTIONS / "held-2.jsonl",
     }
     return {
         name: [

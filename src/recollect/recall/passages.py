@@ -1,19 +1,18 @@
-"""Where in a text a question's words stand closest together: what an answer shows of it, and how scattered they are."""
+"""Where in a text a question's words stand: its passages, and the one where they stand closest together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-from recollect.index.passages.cuts import Passage
+from recollect.index.passages.cuts import Passage, cut
 from recollect.index.units import Unit
 
-PASSAGE_CHARS = 500
-"""A long paragraph. 420 to 900 give the same."""
-MAX_CHARS = 12_000
-"""So much of a text is looked at to tell how scattered its words are."""
 SHOWN_CHARS = 500
-"""What an answer shows of a long text (docs/recall-tuning.md, fifth round)."""
+"""What an answer shows of a long text; 300 to 650 give the same (docs/recall-tuning.md)."""
+WHOLE_CHARS = 650
+"""A text of so many characters is shown whole."""
 _SPREAD = 0.8
 """The matches of what is shown lie in this share of it; the rest is what stands around them."""
 _MAX_FORMS = 20
@@ -40,33 +39,30 @@ class Passages:
         self._words = [(unit.idf, _stems(_forms(unit))) for unit in units if not unit.is_absent]
         self._total = sum(idf for idf, _ in self._words) or 1.0
 
-    def scattered(self, text: str) -> float:
-        """Return the share (0 to 1) of the question's rareness that is in the text, but not in its best passage."""
-        text = text[:MAX_CHARS].lower()
-        if len(text) <= PASSAGE_CHARS:
-            return 0.0
-        places = self._places(text)
-        whole = sum(self._words[number][0] for number in {number for _, number in places})
-        return (whole - self._densest(places, PASSAGE_CHARS).mass) / self._total
+    def shares(self, text: str) -> Iterator[tuple[Passage, float]]:
+        """Yield the passages of a text, about SHOWN_CHARS each and every one half over the next, with the share (0 to 1)
+        of the question's rareness that is in it."""
+        text = text[:_SEARCHED_CHARS]
+        lowered = text.lower()
+        places = self._places(lowered if len(lowered) == len(text) else text)
+        for passage in windows(text):
+            inside = {number for place, number in places if passage.start <= place < passage.end}
+            yield passage, sum(self._words[number][0] for number in inside) / self._total
 
-    def shown(
-        self, text: str, near: Passage | None = None, *, size: int = SHOWN_CHARS, most: int = 2 * SHOWN_CHARS
-    ) -> Passage:
+    def shown(self, text: str, *, size: int = SHOWN_CHARS, most: int = WHOLE_CHARS) -> Passage:
         """Return what to show of a text: whole lines or sentences around the best matches, about `size` characters.
 
-        near: where the text is nearest in meaning; shown where no word of the question is in the text. most: a text of
-        so many characters is shown whole.
+        most: a text of so many characters is shown whole.
         """
         text = text[:_SEARCHED_CHARS]
         if len(text) <= most:
             return Passage(0, len(text))
         lowered = text.lower()
         places = self._places(lowered if len(lowered) == len(text) else text)
+        start = 0
         if places:
             best = self._densest(places, int(size * _SPREAD))
             start = min(best.first, max(0, (best.first + best.last - size) // 2))
-        else:
-            start = near.start if near is not None else 0
         start = _beginning(text, start, size // 4) if start else 0
         end = start + size
         return Passage(start, len(text) if end >= len(text) else _end(text, start, end))
@@ -98,6 +94,14 @@ class Passages:
             if now > best.mass + 1e-9:
                 best = _Densest(now, places[first][0], place)
         return best
+
+
+def windows(text: str) -> list[Passage]:
+    """Return the passages of a text: all of it, or pieces of about SHOWN_CHARS, every one half over the next."""
+    if len(text) <= WHOLE_CHARS:
+        return [Passage(0, len(text))]
+    pieces = cut(text, size=SHOWN_CHARS // 2)
+    return [Passage(one.start, other.end) for one, other in pairwise(pieces)]
 
 
 def _beginning(text: str, start: int, reach: int) -> int:

@@ -14,6 +14,7 @@ import msgspec
 
 from recollect.index.candidates import POOL, Candidate, CandidateSearch, Wanted
 from recollect.index.engine import DamagedShard
+from recollect.index.passages.cuts import Passage
 from recollect.index.query.filters import Confinement
 from recollect.index.query.grammar import Clause, Names, Question, as_written, parse
 from recollect.index.query.synonyms import alternatives_of
@@ -37,8 +38,16 @@ from recollect.recall.meaning import NOTHING_NEAR, Meaning
 from recollect.recall.passages import Passages
 from recollect.recall.picked import Picked, Verified, has_checks, is_open, sequence_pattern
 from recollect.recall.related import BESIDE_POOL, MAX_BESIDE, beside, parts_for, sure_ones
-from recollect.recall.rerank.contextual import Comparison, Contextual, Meant, PassageMatch, unread_note
-from recollect.recall.rerank.order import MEANING, UNSURE_MEANING, TextStore, by_meaning, look_again
+from recollect.recall.rerank.contextual import Comparison, Contextual, Meant, unread_note
+from recollect.recall.rerank.order import (
+    LOOKED_AT,
+    UNSURE_MEANING,
+    Features,
+    TextStore,
+    reorder,
+    value,
+)
+from recollect.recall.rerank.order import WEIGHTS as ORDER
 from recollect.recall.snippets import snippet
 from recollect.store.entries import NOTE_SHARD
 from recollect.store.keys import ENTRY_BASE
@@ -99,6 +108,7 @@ class Searcher:
         meaning: Meaning | None = None,
         contextual: Contextual | None = None,
         weights: Weights = WEIGHTS,
+        order: Features = ORDER,
         glossary: Callable[[int], Mapping[str, tuple[str, ...]]] = lambda _now_us: {},
         unsearched: Callable[[Collection[str], Collection[str]], tuple[str, ...]] = left_out_parts,
     ) -> None:
@@ -107,6 +117,7 @@ class Searcher:
         self._meaning = meaning
         self._contextual = contextual
         self._weights = weights
+        self._order = order
         self._glossary = glossary
         self._unsearched = unsearched
 
@@ -235,21 +246,35 @@ class Searcher:
         if confidence < UNSURE_BELOW and not asked.is_beside:
             asked = asked._replace(notes=(_unsure_note(wanted), *asked.notes), is_unsure=True)
         texts: Mapping[int, HitText] = {}
-        compared = Comparison()
+        shown: Mapping[int, Sequence[Passage]] = {}
         if asks:
-            ranked, texts = look_again(ranked, wanted, keys, self._store)
-            if self._contextual is not None and meant.vector is not None:
-                there = {item.candidate.key for item in ranked}
-                texts = {**texts, **self._store.texts([key for key in meant.keys if key in there and key not in texts])}
-                compared = self._contextual.compare(meant.vector, texts)
-                ranked = by_meaning(ranked, compared.near, weight=UNSURE_MEANING if asked.is_unsure else MEANING)
-                unread = unread_note(compared.unread, compared.unread + len(compared.near))
-                asked = asked._replace(notes=(*asked.notes, *compared.notes, *unread))
+            ranked, texts, shown, notes = self._look_again(ranked, wanted, keys, meant, is_unsure=asked.is_unsure)
+            asked = asked._replace(notes=(*asked.notes, *notes))
         if not question.is_confined:
             ranked = _in_rounds(seated(ranked, near.session), keys)
         best = ranked[0].score
-        found = _Found(keys, searched.certain, searched.unverified, asked, confidence, best, texts, compared.near)
+        found = _Found(keys, searched.certain, searched.unverified, asked, confidence, best, texts, shown)
         return self._assemble(question, wanted, ranked, found)
+
+    def _look_again(
+        self, ranked: Sequence[Ranked], wanted: Wanted, sessions: Mapping[int, SessionKey], meant: Meant, *,
+        is_unsure: bool,
+    ) -> tuple[list[Ranked], Mapping[int, HitText], Mapping[int, Sequence[Passage]], tuple[str, ...]]:  # fmt: skip
+        """Put the best of a question in order by their passages, and those near in meaning; see `recall.rerank.order`.
+
+        Returns the ranked, the texts that were read and the passages to show, both by key, and notes.
+        """
+        near = set(meant.keys)
+        best = [item for at, item in enumerate(ranked) if at < LOOKED_AT or item.candidate.key in near]
+        texts = self._store.texts([item.candidate.key for item in best])
+        compared, unread = Comparison(), ()
+        if self._contextual is not None and meant.vector is not None:
+            compared = self._contextual.compare(meant.vector, texts)
+            unread = unread_note(compared.unread, compared.unread + len(compared.near))
+        valued = list(value(best, texts, compared.near, sessions, Passages(wanted.all_units)))
+        weights = self._order.meaning_times(UNSURE_MEANING) if is_unsure else self._order
+        found = reorder(valued, ranked, weights)
+        return found.ranked, texts, found.shown, (*compared.notes, *unread)
 
     # Understanding.
 
@@ -376,7 +401,10 @@ class Searcher:
             status=text.status,
             state=text.state,
             is_undone=text.is_undone,
-            passage=_passage(text.text or text.summary, Passages(wanted.all_units), found.near.get(candidate.key)),
+            passage=_passages(
+                text.text or text.summary,
+                found.shown.get(candidate.key) or [Passages(wanted.all_units).shown(text.text or text.summary)],
+            ),
         )
 
     def _with_related(self, hits: Sequence[Hit], shown: Sequence[Verified], wanted: Wanted) -> tuple[Hit, ...]:
@@ -393,16 +421,19 @@ class Searcher:
                 if place not in said:
                     said.add(place)
                     size = ASKED_CHARS if label == "asked" else RELATED_CHARS
-                    words = _passage(text.text or text.summary, passages, size=size, most=size)
+                    words = text.text or text.summary
+                    words = _passages(words, [passages.shown(words, size=size, most=size)])
                     parts.append(RelatedEvent(label, text.seq, words))
             told.append(msgspec.structs.replace(hit, related=tuple(parts)))
         return (*told, *hits[len(told) :])
 
 
-def _passage(text: str, passages: Passages, near: PassageMatch | None = None, *, size: int = 0, most: int = 0) -> str:
-    sizes = {"size": size, "most": most} if size else {}
-    shown = passages.shown(text, near.passage if near is not None else None, **sizes)
-    return f"{'…' if shown.start else ''}{text[shown.start : shown.end].strip()}{'…' if shown.end < len(text) else ''}"
+def _passages(text: str, shown: Sequence[Passage]) -> str:
+    """Return passages of a text, in its order, with a mark where something is left out."""
+    parts = []
+    for at, passage in enumerate(shown):
+        parts.append(f"{'…' if passage.start and not at else ''}{text[passage.start : passage.end].strip()}")
+    return "\n…\n".join(parts) + ("…" if shown and shown[-1].end < len(text) else "")
 
 
 class _Asked(NamedTuple):
@@ -417,7 +448,7 @@ class _Asked(NamedTuple):
 
 class _Found(NamedTuple):
     """certain: events that match; unverified: further ones whose text must tell. best: the score of the first.
-    texts: by key, as far as they were read.
+    texts: by key, as far as they were read. shown: by key, the passages to show of the best.
 
     The first hit is as sure as the answer, the others in proportion: one threshold fits every question.
     """
@@ -429,7 +460,7 @@ class _Found(NamedTuple):
     confidence: float
     best: float
     texts: Mapping[int, HitText]
-    near: Mapping[int, PassageMatch]
+    shown: Mapping[int, Sequence[Passage]]
 
 
 _ONLY_LEARNED = "nothing found in what agents did; something was learned or noted of it"

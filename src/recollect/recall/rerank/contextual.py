@@ -6,7 +6,7 @@ passages is read while the question waits, and these vectors are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.errors import EmbeddingUnavailable, IndexUnavailable, StoreError
@@ -35,10 +35,20 @@ _CLASSES: dict[str, TextClass] = {
 
 
 class PassageMatch(NamedTuple):
-    """How near an event is: the cosine of its best passage, and where that stands in its text."""
+    """How near an event is: the cosine of its best passage, and of every one by its place in the text."""
 
     cosine: float
-    passage: Passage
+    passages: Sequence[tuple[Passage, float]]
+
+    def within(self, stretch: Passage) -> float:
+        """Return how near a stretch of the text is: the mean of the passages that it shares, by how much of each."""
+        shared = [
+            (min(stretch.end, passage.end) - max(stretch.start, passage.start), cosine)
+            for passage, cosine in self.passages
+            if passage.start < stretch.end and stretch.start < passage.end
+        ]
+        total = sum(many for many, _ in shared)
+        return sum(many * cosine for many, cosine in shared) / total if total else self.cosine
 
 
 class Comparison(NamedTuple):
@@ -113,12 +123,10 @@ class Contextual:
         found: dict[int, PassageMatch] = {}
         for key, of_text in pieces.items():
             scored = [
-                PassageMatch(near[one], passage)
-                for one, (passage, _) in zip(hashes[key], of_text, strict=True)
-                if one in near
+                (passage, near[one]) for one, (passage, _) in zip(hashes[key], of_text, strict=True) if one in near
             ]
             if scored:
-                found[key] = max(scored, key=lambda one: one.cosine)
+                found[key] = PassageMatch(max(cosine for _, cosine in scored), scored)
         return Comparison(found, sum(bool(of_text) for of_text in pieces.values()) - len(found))
 
 

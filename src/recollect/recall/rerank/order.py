@@ -1,47 +1,87 @@
-"""The order of the best of a question once more, by what only their texts and their places in sessions tell.
+"""The order of a question's best events once more, passage by passage: each passage is given the value of what tells that
+it holds the answer, and an event comes where its best passage puts it.
 
-Of several events about the same thing that one answers which says it in one place, late, at the end of the work, in a
-session that the words and the meaning have put first. Every number is here; how they were chosen and what was tried:
-docs/recall-tuning.md, fourth round.
+One linear model. Its weights were fitted on the labelled questions for work by `python -m benchmarks rerank`, which also
+tells how well it does on questions that it was not fitted on.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
-from recollect.index.candidates import Wanted
-from recollect.index.ranking import WEIGHTS, Ranked
+from recollect.index.passages.cuts import Passage
+from recollect.index.ranking import Ranked
 from recollect.recall.passages import Passages
 from recollect.recall.rerank.contextual import PassageMatch
-from recollect.recall.rerank.narration import after_answers
 from recollect.store.keys import ENTRY_BASE
 from recollect.store.ports import SEQ_BITS, HitText, SessionKey
 
-LOOKED_AT = 25
-"""So many of the best are looked at: 30 give the same, 20 one question less."""
-
-# What is added to a score, in shares of the best score of the question (without what a date adds).
-
-SCATTERED = 0.7
-"""Taken off for the share of the question that the text holds outside of its best passage."""
-LATE = 0.2
-"""For what an agent said and did at the end of a session; in proportion before that. What is said first is supposed and
-planned, what is said last was found out. A person's words count as they stand: they ask."""
-CLOSING = 0.08
-"""For the reply that closes a turn of work: it sums up."""
-LATER_SESSION = 0.05
-"""Taken off for each factor of e in the place of the session among those found."""
-
-MEANING = 0.5
-"""What being near in meaning counts against the score, both standardised (docs/recall-tuning.md, fifth round)."""
-UNSURE_MEANING = 2.0
-"""The same where no session has the words of the question: what scores there are come of accidents."""
-MIN_COMPARED = 3
-"""Fewer cosines say nothing of each other."""
-
+LOOKED_AT = 60
+"""So many of the best are looked at; 40 and 25 lose one and two questions of a hundred."""
+SHOWN_PASSAGES = 10
+"""An event is shown with those of its passages that are among so many best; 6 to 15 give the same."""
+SHORT_CHARS = 80
 _SEQ_MASK = (1 << SEQ_BITS) - 1
+
+
+class Features(NamedTuple):
+    """What is known of a passage and its event. Also, with the same names, how much each counts.
+
+    score: of the event, as a share of the best; near: cosine of its best passage; nearer: how much more that of this
+    one is; session_near, session_nearest: best and mean of the three best cosines of the session's events that are
+    looked at; words: share of the question's rareness in the passage; late: how far into its session an agent's event
+    stands, 0 to 1; closing: the reply that closes a turn of work; later_session: log of the place of its session; length: log of the
+    characters of its text; short: under SHORT_CHARS; thinking, reply: the kind.
+    """
+
+    score: float = 0.0
+    near: float = 0.0
+    nearer: float = 0.0
+    session_nearest: float = 0.0
+    session_near: float = 0.0
+    words: float = 0.0
+    late: float = 0.0
+    closing: float = 0.0
+    later_session: float = 0.0
+    length: float = 0.0
+    short: float = 0.0
+    thinking: float = 0.0
+    reply: float = 0.0
+
+    def times(self, weights: Features) -> float:
+        """Return the sum of all, each times its weight."""
+        return sum(a * b for a, b in zip(self, weights, strict=True))
+
+    def meaning_times(self, factor: float) -> Features:
+        """Return weights with what the contextual model says counting `factor` times."""
+        return self._replace(
+            near=self.near * factor,
+            nearer=self.nearer * factor,
+            session_nearest=self.session_nearest * factor,
+            session_near=self.session_near * factor,
+        )
+
+
+WEIGHTS = Features(
+    score=3.35,
+    near=4.16,
+    nearer=6.74,
+    session_nearest=3.54,
+    session_near=3.38,
+    words=5.28,
+    late=1.17,
+    closing=1.0,
+    later_session=-0.28,
+    length=-0.82,
+    short=-2.63,
+    thinking=-1.47,
+    reply=-0.26,
+)
+UNSURE_MEANING = 2.0
+"""What the contextual model says counts so many times where no session has the words of the question: what scores there
+are come of accidents."""
 
 
 class TextStore(Protocol):
@@ -52,62 +92,83 @@ class TextStore(Protocol):
         ...
 
 
-def look_again(
-    ranked: Sequence[Ranked], wanted: Wanted, sessions: Mapping[int, SessionKey], store: TextStore
-) -> tuple[list[Ranked], Mapping[int, HitText]]:
-    """Return the ranked of a question in their final order, and the texts that were read for it, by key.
+class Valued(NamedTuple):
+    """A passage of an event, by its key."""
 
-    Nothing moves beyond the LOOKED_AT best, and nothing of these falls behind what comes after them.
+    key: int
+    passage: Passage
+    features: Features
+
+
+class Reordered(NamedTuple):
+    """ranked: in the final order. shown: of the best, by key, the passages to show, in the order of the text."""
+
+    ranked: list[Ranked]
+    shown: Mapping[int, list[Passage]]
+
+
+def reorder(valued: Sequence[Valued], ranked: Sequence[Ranked], weights: Features = WEIGHTS) -> Reordered:
+    """Return the ranked with the events of `valued` first, by their best passage, and what to show of them.
+
+    The scores stay, in order: how sure an answer is does not change.
     """
-    texts = store.texts([item.candidate.key for item in ranked[:LOOKED_AT]])
-    ranked = after_answers(ranked, texts)
-    rest = ranked[LOOKED_AT:]
-    best = ranked[0].score - (WEIGHTS.in_period if ranked[0].candidate.in_period else 0.0)
-    least = rest[0].score if rest else 0.0
-    passages = Passages(wanted.all_units)
+    order = sorted(((one.features.times(weights), -at, one) for at, one in enumerate(valued)), reverse=True)
+    shown: dict[int, list[Passage]] = {}
+    for at, (_, _, one) in enumerate(order):
+        if one.key not in shown or at < SHOWN_PASSAGES:
+            shown.setdefault(one.key, []).append(one.passage)
+    by_key = {item.candidate.key: item for item in ranked}
+    first = [by_key[key] for key in shown]
+    rest = [item for item in ranked if item.candidate.key not in shown]
+    scores = sorted((item.score for item in first), reverse=True)
+    placed = [item._replace(score=score) for item, score in zip(first, scores, strict=True)]
+    return Reordered(placed + rest, {key: _merged(passages) for key, passages in shown.items()})
+
+
+def value(
+    ranked: Sequence[Ranked],
+    texts: Mapping[int, HitText],
+    near: Mapping[int, PassageMatch],
+    sessions: Mapping[int, SessionKey],
+    passages: Passages,
+) -> Iterator[Valued]:
+    """Yield every passage of the events that are looked at.
+
+    ranked: these, best first. near: how near they are in meaning, as far as it is known; others count as the mean.
+    """
+    best = max((item.score for item in ranked), default=0.0) or 1.0
+    known = [match.cosine for match in near.values()]
+    mean = sum(known) / len(known) if known else 0.0
+    in_session: dict[int, list[float]] = {}
+    for key, match in near.items():
+        in_session.setdefault(key >> SEQ_BITS, []).append(match.cosine)
+    session_near = {number: sorted(cosines, reverse=True) for number, cosines in in_session.items()}
     places: dict[str, int] = {}
-    looked_at = []
-    for item in ranked[:LOOKED_AT]:
+    for item in ranked:
         candidate = item.candidate
         session = sessions[candidate.session]
         place = places.setdefault(session.root_uid, len(places))
-        gain = LATE * _lateness(item, session) - LATER_SESSION * math.log1p(place)
-        if (text := texts.get(candidate.key)) is not None:
-            gain -= SCATTERED * passages.scattered(text.text)
-            gain += CLOSING if text.is_closing else 0.0
-        looked_at.append(item._replace(score=max(item.score + best * gain, least)))
-    return sorted(looked_at, key=lambda item: -item.score) + rest, texts
-
-
-def by_meaning(ranked: Sequence[Ranked], near: Mapping[int, PassageMatch], *, weight: float = MEANING) -> list[Ranked]:
-    """Return the ranked with the best in a new order: by score and nearness in meaning.
-
-    near: of the LOOKED_AT best, and of others that may rise among them; these have the least score of the best. Both
-    are standardised, and nearness counts `weight` times. One that could not be compared counts as the mean. The scores
-    stay, in order: how sure an answer is does not change.
-    """
-    best = list(ranked[:LOOKED_AT])
-    least = best[-1].score if best else 0.0
-    rising = [item._replace(score=least) for item in ranked[LOOKED_AT:] if item.candidate.key in near]
-    looked_at = best + rising
-    known = [near[item.candidate.key].cosine for item in looked_at if item.candidate.key in near]
-    if len(known) < MIN_COMPARED:
-        return list(ranked)
-    mean = sum(known) / len(known)
-    cosines = [near[k].cosine if (k := item.candidate.key) in near else mean for item in looked_at]
-    scores = [item.score for item in looked_at]
-    order = [a + weight * b for a, b in zip(_standardised(scores), _standardised(cosines), strict=True)]
-    best_first = sorted(range(len(looked_at)), key=lambda at: -order[at])
-    told = sorted(scores, reverse=True)
-    risen = {item.candidate.key for item in rising}
-    rest = [item for item in ranked[LOOKED_AT:] if item.candidate.key not in risen]
-    return [looked_at[at]._replace(score=score) for at, score in zip(best_first, told, strict=True)] + rest
-
-
-def _standardised(values: Sequence[float]) -> list[float]:
-    mean = sum(values) / len(values)
-    spread = math.sqrt(sum((value - mean) ** 2 for value in values) / len(values)) or 1.0
-    return [(value - mean) / spread for value in values]
+        text = texts.get(candidate.key)
+        if text is None:
+            continue
+        match = near.get(candidate.key)
+        nearest = [*session_near.get(candidate.session, ()), mean, mean, mean][:3]
+        of_event = Features(
+            score=item.score / best,
+            near=mean if match is None else match.cosine,
+            session_nearest=nearest[0],
+            session_near=sum(nearest) / len(nearest),
+            late=_lateness(item, session),
+            closing=float(text.is_closing),
+            later_session=math.log1p(place),
+            length=math.log(50 + len(text.text)),
+            short=float(len(text.text) < SHORT_CHARS),
+            thinking=float(text.kind == "thinking"),
+            reply=float(text.kind == "assistant_message"),
+        )
+        for passage, words in passages.shares(text.text or text.summary):
+            nearer = 0.0 if match is None else match.within(passage) - match.cosine
+            yield Valued(candidate.key, passage, of_event._replace(words=words, nearer=nearer))
 
 
 def _lateness(item: Ranked, session: SessionKey) -> float:
@@ -118,3 +179,14 @@ def _lateness(item: Ranked, session: SessionKey) -> float:
     if candidate.voice == "prompt":
         return 0.0
     return min(1.0, (candidate.key & _SEQ_MASK) / max(session.event_count, 1))
+
+
+def _merged(passages: Sequence[Passage]) -> list[Passage]:
+    """Return passages in the order of their text, those that touch or overlap as one."""
+    merged: list[Passage] = []
+    for one in sorted(passages):
+        if merged and one.start <= merged[-1].end:
+            merged[-1] = Passage(merged[-1].start, max(merged[-1].end, one.end))
+        else:
+            merged.append(one)
+    return merged

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from recollect.errors import EventMissing, UnknownName, UsageError
-from recollect.memory import Memory, SearchAnswer, clean, conversations
+from recollect.memory import Hit, Memory, SearchAnswer, clean, conversations
 from recollect.model.events import Event
 from recollect.model.learnings.entries import is_entry_uid
 from recollect.model.sessions import gone_note
@@ -107,11 +107,10 @@ class Desk:
         notes = (elsewhere, *found.notes, *self._notes, capped, _WIDEN if confines.is_default else "")
         frame = Frame(heading, notes)
         page = fit(lines, frame, max_bytes=asked.max_bytes - sum(size(line) + 8 for line in learned))
-        if learned:
-            page = page._replace(text=whole([*lines[: page.shown], *learned], frame, max_bytes=asked.max_bytes))
+        text = whole([*_by_session(page.lines, shown), *learned], frame, max_bytes=asked.max_bytes)
         end = start.offset + page.shown
         go_on = Position(end, mark_of(*cites[:end])) if len(cites) > end else None
-        return self._with_next(page.text, "search", asked, go_on, scope=confines.filters)
+        return self._with_next(text, "search", asked, go_on, scope=confines.filters)
 
     def conversations(self, asked: ConversationArguments) -> str:
         """Return ranked sessions with their best line each."""
@@ -326,3 +325,9 @@ def _check(start: Position, shown: Sequence[str]) -> None:
 def _from(offset: int) -> str:
     """Say where a further page begins; the first one needs no word."""
     return f"; these from number {offset + 1}" if offset else ""
+
+
+def _by_session(lines: Sequence[str], hits: Sequence[Hit]) -> list[str]:
+    """Return the lines of the first hits with those of one session together, in the order of their best."""
+    sessions = [hit.session_uid for hit in hits[: len(lines)]]
+    return [lines[at] for at in sorted(range(len(lines)), key=lambda at: sessions.index(sessions[at]))]

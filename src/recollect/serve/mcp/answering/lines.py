@@ -39,7 +39,7 @@ def citation(uid: str, seq: int) -> str:
 def hit_line(hit: Hit, *, is_first: bool = True) -> str:
     """Return a search's hit: what it is, its passage, and what belongs to it.
 
-    is_first: of its session in this answer; what is the same for all of them is said once.
+    is_first: of its session in this answer; the session, and what is the same for all its hits, is said once.
     """
     where = "document" if hit.kind == "document" else "session"
     more = f"{hit.more_in_session} more in this {where}" if hit.more_in_session and is_first else ""
@@ -48,7 +48,8 @@ def hit_line(hit: Hit, *, is_first: bool = True) -> str:
     # The agent stands in the citation.
     repo = name(hit.repo) if is_first else ""
     how = "by meaning" if hit.match_level == "semantic" else ""
-    head = (citation(hit.session_uid, hit.seq), when(hit.ts), repo, what, known, how, more)
+    cite = citation(hit.session_uid if is_first else "", hit.seq)
+    head = (cite, when(hit.ts), repo, what, known, how, more)
     related = (
         f"\n{RELATED_LABELS[part.label]} #{part.seq}: {passage(part.text, _RELATED_BYTES)}" for part in hit.related
     )

@@ -22,10 +22,15 @@ _ONE_WORD = re.compile(r"[\w.:/\\@+~-]+")
 
 
 class Page(NamedTuple):
-    """What one answer shows. shown: how many of the lines that were given."""
+    """What one answer shows. lines: the first of those that were given, the last one cut to fill what was left."""
 
     text: str
-    shown: int
+    lines: tuple[str, ...]
+
+    @property
+    def shown(self) -> int:
+        """How many of the lines that were given."""
+        return len(self.lines)
 
 
 class Frame(NamedTuple):
@@ -70,7 +75,7 @@ def fit(lines: Sequence[str], frame: Frame, *, max_bytes: int) -> Page:
             break
         room -= needed
         shown.append(line)
-    return Page(whole(shown, frame, max_bytes=max_bytes), len(shown))
+    return Page(whole(shown, frame, max_bytes=max_bytes), tuple(shown))
 
 
 def whole(lines: Sequence[str], frame: Frame, *, max_bytes: int) -> str:
