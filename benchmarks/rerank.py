@@ -124,7 +124,7 @@ def main() -> None:
     for name, of_set in labelled.items():
         asked = sum(question["type"] != "negative" for question in sets[name])
         shown = sum(is_shown(one, fitted[parts[one.session]]) for one in of_set)
-        print(f"{name}: of {asked} questions {len(of_set)} looked at a passage that answers; among the first {_SHOWN}: {shown}")
+        print(f"{name}: {asked} questions, {len(of_set)} saw a passage that answers, {shown} among the first {_SHOWN}")
     print("\n".join(f"    {name}={weight}," for name, weight in fit(every)._asdict().items()))
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from recollect.index.candidates import Candidate, Wanted
 from recollect.index.query.grammar import Clause
-from recollect.index.ranking import SEAT, Masses, Ranked, intent_of, rank, seated
+from recollect.index.ranking import Masses, intent_of, rank
 from recollect.index.stems import shared_prefix, stem
 from recollect.index.units import Unit
 
@@ -92,17 +92,6 @@ def test_a_session_with_several_near_events_comes_before_one_with_a_single() -> 
     several = {k: Candidate(k, 1, 0.0, "reply", similarity=0.5) for k in range(5)}
     single = {2 << 24: Candidate(2 << 24, 2, 0.0, "reply", similarity=0.5)}
     assert order({**single, **several})[-1] == 2 << 24
-
-
-@given(st.integers(1, 12), st.integers(0, 12))
-def test_the_nearest_session_has_a_seat_and_the_others_keep_their_order(count: int, session: int) -> None:
-    ranked = [Ranked(Candidate(s << 24, s, 0.0), 1 / (s + 1), 0.0) for s in range(count)]
-    placed = seated(ranked, session)
-    sessions = [item.candidate.session for item in placed]
-    assert [s for s in sessions if s != session] == [s for s in range(count) if s != session]
-    assert session >= count or sessions.index(session) == min(session, SEAT)
-    assert [item.score for item in placed] == sorted((item.score for item in placed), reverse=True)
-    assert seated(ranked, None) == ranked
 
 
 def test_neighbouring_talk_helps_more_than_neighbouring_tools() -> None:

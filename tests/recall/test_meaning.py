@@ -11,7 +11,6 @@ import pytest
 from recollect import Memory
 from recollect.config import Config, EmbeddingConfig
 from recollect.index.candidates import POOL
-from recollect.index.ranking import SEAT
 from recollect.testing.builders import ClaudeTranscript
 
 QUESTION = "automobile engine repair"
@@ -82,19 +81,6 @@ def test_what_is_near_and_not_among_the_best_by_its_words_is_found_for_its_meani
     assert not answers(memory, query)
     memory.embedding.run()
     assert any(said in hit.snippet for hit in memory.search(query, sync=False).hits)
-
-
-def test_the_session_nearest_in_meaning_has_a_hit_among_words_by_accident(tmp_path: Path, memory: Memory) -> None:
-    for number in range(12):
-        for month in (1, 2):
-            start = datetime(2025, month, 5, tzinfo=UTC)
-            other = ClaudeTranscript(tmp_path / "claude", f"ci-{number}-{month}", cwd="/w/ci", start=start)
-            other.assistant(f"{TALK} and of the great pipeline of the valley, day {number} of {month}.")
-    memory.sync(agents=("claude",))
-    memory.embedding.run()
-    query = f"great valley pipeline {QUESTION}"
-    snippets = [hit.snippet for hit in memory.search(query, sync=False).hits]
-    assert snippets.index(ANSWER) <= SEAT
 
 
 def test_missing_and_stale_vectors_are_said_once_and_the_words_still_answer(tmp_path: Path, memory: Memory) -> None:

@@ -1,14 +1,17 @@
-"""A text is judged by its best passage: what stands far from it is scattered."""
+"""A text is cut into passages, each with the words of a question that it holds."""
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
+from recollect.index.passages.cuts import Passage
 from recollect.index.query.grammar import Clause
 from recollect.index.units import Unit
-from recollect.recall.passages import MAX_CHARS, PASSAGE_CHARS, Passages
+from recollect.recall.passages import SHOWN_CHARS, WHOLE_CHARS, Passages
 
-FAR = " filler" * PASSAGE_CHARS
+FAR = " filler" * SHOWN_CHARS
 
 
 def word(label: str, idf: float, *forms: str, frequency: int = 3) -> Unit:
@@ -24,36 +27,38 @@ LOCK = word("lock", 2.0)
 @pytest.mark.parametrize(
     ("text", "share"),
     [
-        ("the zebra cache has a lock", 0.0),
-        (f"the zebra cache has a lock{FAR}", 0.0),
-        (f"zebra{FAR} cache and lock", 0.4),
-        (f"cache and lock{FAR} zebra", 0.4),
-        (f"zebra lock{FAR} Caching", 0.2),
-        (f"zebra{FAR} lock{FAR} cache", 0.4),
-        (f"zebra{FAR} zebra", 0.0),
-        (FAR, 0.0),
+        ("the zebra cache has a lock", 1.0),
+        ("zebra and Caching", 0.8),
+        ("unlock clockwork", 0.0),
+        ("take_lock() is locked", 0.2),
+        (FAR[:WHOLE_CHARS], 0.0),
         ("", 0.0),
     ],
 )
-def test_what_stands_outside_of_the_best_passage(text: str, share: float) -> None:
-    assert Passages([ZEBRA, CACHE, LOCK]).scattered(text) == pytest.approx(share)
+def test_a_short_text_is_one_passage_with_the_share_of_the_words_that_it_holds(text: str, share: float) -> None:
+    assert list(Passages([ZEBRA, CACHE, LOCK]).shares(text)) == [(Passage(0, len(text)), pytest.approx(share))]
 
 
-def test_a_word_counts_from_its_beginning_and_in_identifiers() -> None:
-    passages = Passages([ZEBRA, LOCK])
-    assert passages.scattered(f"zebra{FAR} unlock clockwork") == 0.0
-    assert passages.scattered(f"zebra{FAR} locked") == pytest.approx(0.25)
-    assert passages.scattered(f"zebra{FAR} take_lock()") == pytest.approx(0.25)
+def test_a_long_text_is_passages_that_overlap_by_half_and_leave_nothing_out() -> None:
+    text = f"zebra{FAR} cache and lock"
+    found = list(Passages([ZEBRA, CACHE, LOCK]).shares(text))
+    assert found[0][0].start == 0
+    assert found[-1][0].end == len(text)
+    for (one, _), (other, _) in pairwise(found):
+        assert one.start < other.start < one.end < other.end
+    assert found[0][1] == pytest.approx(0.6)
+    assert found[-1][1] == pytest.approx(0.4)
+    assert all(passage.end - passage.start <= SHOWN_CHARS for passage, _ in found)
 
 
-def test_words_that_are_nowhere_and_text_beyond_what_is_looked_at_do_not_count() -> None:
+def test_words_that_are_nowhere_do_not_count() -> None:
     absent = word("giraffe", 9.0, frequency=0)
-    assert Passages([ZEBRA, LOCK, absent]).scattered(f"zebra{FAR} lock giraffe") == pytest.approx(0.25)
-    assert Passages([ZEBRA, LOCK]).scattered("zebra " + "x" * MAX_CHARS + " lock") == 0.0
-    assert Passages([]).scattered(FAR) == 0.0
-    assert Passages([absent]).scattered(FAR) == 0.0
+    assert [share for _, share in Passages([ZEBRA, LOCK, absent]).shares("a zebra, a giraffe")] == [0.75]
+    assert [share for _, share in Passages([]).shares("zebra")] == [0.0]
+    assert [share for _, share in Passages([absent]).shares("giraffe")] == [0.0]
 
 
-def test_the_best_of_many_places_is_found() -> None:
-    text = f"zebra zebra zebra{FAR} lock cache{FAR} zebra cache{FAR} lock"
-    assert Passages([ZEBRA, CACHE, LOCK]).scattered(text) == pytest.approx(0.2)
+def test_what_is_shown_of_a_text_is_where_its_words_stand_closest_together() -> None:
+    text = f"zebra zebra zebra{FAR} lock cache{FAR} zebra cache lock{FAR}"
+    shown = Passages([ZEBRA, CACHE, LOCK]).shown(text)
+    assert "zebra cache lock" in text[shown.start : shown.end]

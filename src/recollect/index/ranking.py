@@ -129,9 +129,6 @@ _TALK = frozenset(("reply", "prompt", "thinking"))
 _REASONED = _TALK | {"note", "document"}
 _SAID = frozenset(("reply", "prompt"))
 SESSION_MEANINGS = 5
-SEAT = 3
-"""The session nearest in meaning has a hit after at most so many others: words that other sessions have by accident
-may keep it off the page, and where a question shares no word with its answer they do (docs/recall-tuning.md)."""
 
 
 class Ranked(NamedTuple):
@@ -199,15 +196,6 @@ def rank(
         placed.append(Ranked(candidate, score + (weights.in_period if candidate.in_period else 0.0), item.covered))
     placed.sort(key=lambda item: _place(item, sessions))
     return placed
-
-
-def seated(ranked: list[Ranked], session: int | None) -> list[Ranked]:
-    """Return the ranked with the session's best in place SEAT at the latest, with the score of what stood there."""
-    at = next((i for i, item in enumerate(ranked) if item.candidate.session == session), 0)
-    if at <= SEAT:
-        return ranked
-    item = ranked[at]._replace(score=ranked[SEAT].score)
-    return [*ranked[:SEAT], item, *ranked[SEAT:at], *ranked[at + 1 :]]
 
 
 def _place(item: Ranked, sessions: Mapping[int, SessionKey]) -> tuple[float, bool, int, bool, str, int]:

@@ -1,10 +1,10 @@
 """How sure an answer is: known, unsure ("no exact match; closest results"), or nothing.
 
-An absent everyday word proves nothing: people ask in other words than those that were written down. Three things tell
-whether an answer is about a question: how much of it the best session holds, how near in meaning the nearest event is,
-and how many words the question has, for of a long question even the right session lacks some. A logistic model makes
-one confidence of them. It was fitted on questions of several writers and judged on the sets that it was not fitted on
-(docs/recall-tuning.md, fifth round).
+An absent everyday word proves nothing: people ask in other words than those that were written down. What tells whether
+an answer is about a question is how much of it the best session holds, how much of it occurs nowhere, and how many
+words it has, for of a long question even the right session lacks some. A logistic model makes one confidence of them.
+It was fitted on questions of several writers and judged on the sets that it was not fitted on (docs/recall-tuning.md,
+sixth round).
 
 Only an identifier that occurs nowhere is a reason to answer nothing: it is the subject of what was asked.
 """
@@ -36,16 +36,17 @@ _MOST_WORDS = 12
 
 
 class _Model(NamedTuple):
-    """Of the logistic function."""
+    """Of the logistic function. covered: the share of the rareness that the best session holds. word: each word of the
+    question. absent_word, absent: each word that occurs nowhere, and the share of the rareness of all of them."""
 
     bias: float
     covered: float
-    similarity: float
     word: float
+    absent_word: float
+    absent: float
 
 
-_WITH_VECTORS = _Model(bias=-8.0, covered=4.6, similarity=5.2, word=0.43)
-_WORDS_ONLY = _Model(bias=-6.1, covered=5.4, similarity=0.0, word=0.44)
+_MODEL = _Model(bias=-5.0, covered=4.8, word=0.33, absent_word=0.67, absent=-5.4)
 
 _YEAR = re.compile(r"(?:19|20)\d\d")
 """What happened in a year seldom names it."""
@@ -70,19 +71,25 @@ def covered_by(masks: Iterable[int], units: Sequence[Unit]) -> float:
     return max((sum(w for i, w in enumerate(weights) if mask >> i & 1) for mask in set(masks)), default=0.0) / total
 
 
-def confidence_of(units: Sequence[Unit], question: str, *, covered: float, similarity: float | None) -> float:
+def confidence_of(units: Sequence[Unit], question: str, *, covered: float) -> float:
     """Tell how sure an answer is to be about plain words, 0 to 1.
 
-    covered: see `covered_by`. similarity: of the nearest event; None where nothing has vectors, or for words that are
-    not put as a question: these are looked for as they stand.
+    covered: see `covered_by`.
     """
     if "\n" in question.strip():
         return CERTAIN if covered >= MIN_PASTED else 0.0
     if covered >= _ALL:
         return CERTAIN
-    model = _WORDS_ONLY if similarity is None else _WITH_VECTORS
-    words = min(sum(not unit.part_of for unit in units), _MOST_WORDS)
-    logit = model.bias + model.covered * covered + model.similarity * (similarity or 0.0) + model.word * words
+    whole = [unit for unit in units if not unit.part_of]
+    absent = [unit for unit in whole if unit.is_absent]
+    share = sum(unit.idf for unit in absent) / (sum(unit.idf for unit in whole) or 1.0)
+    logit = (
+        _MODEL.bias
+        + _MODEL.covered * covered
+        + _MODEL.word * min(len(whole), _MOST_WORDS)
+        + _MODEL.absent_word * len(absent)
+        + _MODEL.absent * share
+    )
     return 1 / (1 + math.exp(-logit))
 
 

@@ -28,14 +28,10 @@ NO_ENTRY_VECTORS = "some documents and notes have no vectors yet: found by their
 
 class Nearness(NamedTuple):
     """What is near to a question. keys: of events, then of parts of entries, each best first. notes: what could not be
-    looked at, and why.
-
-    session: the number of the session nearest as a whole.
-    """
+    looked at, and why."""
 
     keys: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
-    session: int | None = None
 
 
 NOTHING_NEAR = Nearness()
@@ -68,14 +64,14 @@ class Meaning:
             return near
         limit = NEAREST_AMONG_EVENTS if has_events else NEAREST
         entries = self._near_entries(text, kinds, wanted, limit=limit)
-        return Nearness((*near.keys, *entries.keys), tuple(dict.fromkeys((*near.notes, *entries.notes))), near.session)
+        return Nearness((*near.keys, *entries.keys), tuple(dict.fromkeys((*near.notes, *entries.notes))))
 
     def _near_events(self, text: str, wanted: Wanted) -> Nearness:
         try:
             vectors = self._vectors()
             if vectors is None:
                 return NOTHING_NEAR
-            found = vectors.near(text, limit=NEAREST, sessions=wanted.confinement.sessions)
+            found = vectors.nearest(text, limit=NEAREST, sessions=wanted.confinement.sessions)
             coverage = vectors.coverage()
         except (IndexUnavailable, EmbeddingUnavailable) as error:
             return Nearness((), (f"searched by words only: {error}",))
@@ -85,7 +81,7 @@ class Meaning:
         if coverage.is_stale:
             missing = coverage.total - coverage.covered
             notes = (f"{missing:,} of {coverage.total:,} messages have no vectors yet: found by their words only",)
-        return Nearness(tuple(near.key for near in found.events), notes, found.session)
+        return Nearness(tuple(near.key for near in found), notes)
 
     def _near_entries(self, text: str, kinds: Sequence[str], wanted: Wanted, *, limit: int) -> Nearness:
         try:

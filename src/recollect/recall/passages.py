@@ -40,8 +40,10 @@ class Passages:
         self._total = sum(idf for idf, _ in self._words) or 1.0
 
     def shares(self, text: str) -> Iterator[tuple[Passage, float]]:
-        """Yield the passages of a text, about SHOWN_CHARS each and every one half over the next, with the share (0 to 1)
-        of the question's rareness that is in it."""
+        """Yield the passages of a text, about SHOWN_CHARS each and every one half over the next.
+
+        With each comes the share (0 to 1) of the question's rareness that is in it.
+        """
         text = text[:_SEARCHED_CHARS]
         lowered = text.lower()
         places = self._places(lowered if len(lowered) == len(text) else text)

@@ -18,7 +18,7 @@ from recollect.index.passages.cuts import Passage
 from recollect.index.query.filters import Confinement
 from recollect.index.query.grammar import Clause, Names, Question, as_written, parse
 from recollect.index.query.synonyms import alternatives_of
-from recollect.index.ranking import WEIGHTS, Masses, Ranked, Weights, is_question, rank, seated
+from recollect.index.ranking import WEIGHTS, Masses, Ranked, Weights, is_question, rank
 from recollect.index.text_index import Shard, TextIndex
 from recollect.index.units import Unit, UnitReader
 from recollect.model.sessions import gone_among
@@ -233,14 +233,12 @@ class Searcher:
             now_us=asked.now_us,
             weights=self._weights,
         )
+        confidence = _confidence(question, wanted, ranked)
         if asked.is_beside:
             ranked, confidence = sure_ones(ranked, wanted, question.text)
         elif not asks:
             # Words are looked for as they stand: what has none of them must be very near in meaning.
             ranked = [i for i in ranked if i.candidate.has or _is_near(i.candidate)]
-            confidence = _confidence(question, wanted, ranked, None)
-        else:
-            confidence = _confidence(question, wanted, ranked, _nearest(ranked))
         if not ranked:
             return _empty(question, [*asked.notes, _nothing_note((), wanted)], abstained=True)
         if confidence < UNSURE_BELOW and not asked.is_beside:
@@ -251,7 +249,7 @@ class Searcher:
             ranked, texts, shown, notes = self._look_again(ranked, wanted, keys, meant, is_unsure=asked.is_unsure)
             asked = asked._replace(notes=(*asked.notes, *notes))
         if not question.is_confined:
-            ranked = _in_rounds(seated(ranked, near.session), keys)
+            ranked = _in_rounds(ranked, keys)
         best = ranked[0].score
         found = _Found(keys, searched.certain, searched.unverified, asked, confidence, best, texts, shown)
         return self._assemble(question, wanted, ranked, found)
@@ -267,7 +265,8 @@ class Searcher:
         near = set(meant.keys)
         best = [item for at, item in enumerate(ranked) if at < LOOKED_AT or item.candidate.key in near]
         texts = self._store.texts([item.candidate.key for item in best])
-        compared, unread = Comparison(), ()
+        compared = Comparison()
+        unread: tuple[str, ...] = ()
         if self._contextual is not None and meant.vector is not None:
             compared = self._contextual.compare(meant.vector, texts)
             unread = unread_note(compared.unread, compared.unread + len(compared.near))
@@ -569,7 +568,7 @@ def _living_first(shown: Sequence[Verified]) -> list[Verified]:
     return [item for _, tie in ties for item in sorted(tie, key=lambda item: item.text.is_undone)]
 
 
-def _confidence(question: Question, wanted: Wanted, ranked: Sequence[Ranked], similarity: float | None) -> float:
+def _confidence(question: Question, wanted: Wanted, ranked: Sequence[Ranked]) -> float:
     """Tell how sure the answer is; what is required is there or not, so that a strict answer is certain."""
     if wanted.must:
         return CERTAIN
@@ -578,17 +577,12 @@ def _confidence(question: Question, wanted: Wanted, ranked: Sequence[Ranked], si
         number = item.candidate.session
         in_session[number] = in_session.get(number, 0) | item.candidate.has
     covered = covered_by(in_session.values(), wanted.all_units)
-    return confidence_of(wanted.units, question.text, covered=covered, similarity=similarity)
+    return confidence_of(wanted.units, question.text, covered=covered)
 
 
 def _is_near(candidate: Candidate) -> bool:
     """Documents and notes are few and about something: of events one is always near by accident."""
     return candidate.session >= ENTRY_BASE or (candidate.similarity or 0.0) >= MIN_NEAR
-
-
-def _nearest(ranked: Sequence[Ranked]) -> float | None:
-    known = (item.candidate.similarity for item in ranked)
-    return max((similarity for similarity in known if similarity is not None), default=None)
 
 
 def _unsure_note(wanted: Wanted) -> str:

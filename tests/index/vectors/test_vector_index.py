@@ -51,20 +51,6 @@ def test_sessions_confine_the_answer(tmp_path: Path) -> None:
     assert keys_near(tmp_path, 31, sessions=frozenset()) == []
 
 
-def test_the_nearest_session_is_near_with_several_events_and_not_by_its_length(tmp_path: Path) -> None:
-    single = {1 * SESSION: [50.0], **{1 * SESSION + n: [700.0 + n] for n in range(1, 5)}}
-    several = {2 * SESSION + n: [53.0 + n] for n in range(5)}
-    made.put(tmp_path, {**single, **several})
-    assert made.index(tmp_path).near("50", limit=1).session == 2
-    # A little nearer, but the nearest five of many: that is what length gives.
-    long = {3 * SESSION + n: [52.5 + n if n < 5 else 300.0 + n] for n in range(400)}
-    made.put(tmp_path, long)
-    index = made.index(tmp_path)
-    assert index.near("50", limit=1).session == 2
-    assert index.near("50", limit=1, sessions=frozenset({1, 3})).session == 3
-    assert index.near("50", limit=1, sessions=frozenset()).session is None
-
-
 def test_a_later_commit_is_seen_by_an_open_index(tmp_path: Path) -> None:
     made.put(tmp_path, {1: [10]})
     index = made.index(tmp_path)

@@ -1,42 +1,34 @@
-"""Of events about the same thing the one that answers comes first: late, at the end of a turn, in one passage."""
+"""The best events of a question are ordered by their passages: by words, meaning, session, place and kind together."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from recollect.index.candidates import Candidate, Wanted
+from recollect.index.candidates import Candidate
+from recollect.index.passages.cuts import Passage
 from recollect.index.query.grammar import Clause
-from recollect.index.ranking import WEIGHTS, Ranked
+from recollect.index.ranking import Ranked
 from recollect.index.units import Unit
-from recollect.recall.passages import PASSAGE_CHARS
-from recollect.recall.rerank.order import CLOSING, LATE, LATER_SESSION, LOOKED_AT, SCATTERED, look_again
+from recollect.recall.passages import Passages
+from recollect.recall.rerank.contextual import PassageMatch
+from recollect.recall.rerank.order import MOST_OF_EVENT, SHORT_CHARS, SHOWN_PASSAGES, Features, Valued, reorder, value
 from recollect.store.keys import ENTRY_BASE
 from recollect.store.ports import HitText, SessionKey
 from tests.recall.memories import MemoryOfTests
 
 FILLER = "something else entirely "
-FAR = " filler" * PASSAGE_CHARS
-
-
-class Store:
-    """Texts by key."""
-
-    def __init__(self, texts: Mapping[int, HitText]) -> None:
-        self._texts = texts
-        self.asked: list[list[int]] = []
-
-    def texts(self, keys: Sequence[int]) -> Mapping[int, HitText]:
-        self.asked.append(list(keys))
-        return {k: self._texts[k] for k in keys if k in self._texts}
+FAR = "filler words. " * 60
 
 
 def key_of(session: int, events: int = 100, root: int | None = None) -> SessionKey:
     return SessionKey(session, f"s{session}", f"s{root or session}", "claude", events, root is not None, None, None)
 
 
-def item(key: int, score: float, voice: str = "reply") -> Ranked:
+def item(key: int, score: float = 1.0, voice: str = "reply") -> Ranked:
     return Ranked(Candidate(key, key >> 24, score, voice), score, 1.0)
 
 
@@ -44,71 +36,114 @@ def text_of(key: int, text: str = "a reply", kind: str = "assistant_message") ->
     return HitText("e", 0, key & 0xFFFFFF, kind, None, "s", "", "", text, False)
 
 
-def scores(ranked: Sequence[Ranked], store: Store, wanted: Wanted | None = None) -> dict[int, float]:
-    sessions = {i.candidate.session: key_of(i.candidate.session) for i in ranked}
-    placed, _texts = look_again(ranked, wanted or Wanted(()), sessions, store)
-    found = [i.score for i in placed]
-    assert found == sorted(found, reverse=True)
-    return {i.candidate.key: i.score for i in placed}
+def word(label: str, idf: float = 1.0) -> Unit:
+    return Unit(Clause(label), label, terms=((label, 1.0),), frequency=2, idf=idf)
 
 
-def test_what_an_agent_said_late_gains_in_proportion_and_a_prompt_nothing() -> None:
-    first, middle, last, asked = (1 << 24 | n for n in (0, 50, 100, 99))
-    found = scores([item(first, 2.0), item(middle, 1.8), item(last, 1.7), item(asked, 1.6, "prompt")], Store({}))
-    assert found == pytest.approx({first: 2.0, middle: 1.8 + LATE, last: 1.7 + 2 * LATE, asked: 1.6})
+def features(
+    ranked: Sequence[Ranked],
+    texts: Mapping[int, HitText],
+    *,
+    near: Mapping[int, PassageMatch] | None = None,
+    sessions: Mapping[int, SessionKey] | None = None,
+    words: Sequence[Unit] = (),
+) -> dict[int, list[Features]]:
+    known = sessions or {one.candidate.session: key_of(one.candidate.session) for one in ranked}
+    found: dict[int, list[Features]] = {}
+    for one in value(ranked, texts, near or {}, known, Passages(words)):
+        found.setdefault(one.key, []).append(one.features)
+    return found
 
 
-def test_what_a_date_adds_makes_no_gain_larger() -> None:
-    early, late = 1 << 24, 1 << 24 | 100
-    ranked = [item(early, 1.0 + WEIGHTS.in_period), item(late, 0.9 + WEIGHTS.in_period)]
-    for one in ranked:
-        one.candidate.in_period = True
-    assert scores(ranked, Store({}))[late] == pytest.approx(0.9 + WEIGHTS.in_period + LATE)
+def test_what_an_agent_said_is_late_in_proportion_and_a_prompt_is_not() -> None:
+    keys = [1 << 24 | n for n in (0, 50, 100, 5000)]
+    asked, entry = 1 << 24 | 99, (ENTRY_BASE + 1) << 24 | 9
+    ranked = [*map(item, keys), item(asked, voice="prompt"), item(entry, voice="document")]
+    found = features(ranked, {key: text_of(key) for key in (*keys, asked, entry)})
+    assert [found[key][0].late for key in (*keys, asked, entry)] == [0.0, 0.5, 1.0, 1.0, 0.0, 0.5]
 
 
-def test_a_session_that_has_grown_since_gives_no_more_than_the_end() -> None:
-    beyond = 1 << 24 | 5000
-    assert scores([item(beyond, 1.0)], Store({})) == pytest.approx({beyond: 1 + LATE})
-
-
-def test_what_is_in_no_session_counts_as_the_middle() -> None:
-    entry = (ENTRY_BASE + 1) << 24 | 9
-    assert scores([item(entry, 1.0, "document")], Store({})) == pytest.approx({entry: 1 + LATE / 2})
-
-
-def test_a_reply_that_closes_a_turn_gains() -> None:
+def test_scores_are_shares_of_the_best() -> None:
     one, two = 1 << 24, 1 << 24 | 1
-    store = Store({one: text_of(one), two: text_of(two)._replace(is_closing=True)})
-    assert scores([item(one, 1.0), item(two, 0.95)], store)[two] == pytest.approx(0.95 + LATE / 100 + CLOSING)
+    found = features([item(one, 4.0), item(two, 1.0)], {one: text_of(one), two: text_of(two)})
+    assert (found[one][0].score, found[two][0].score) == (1.0, 0.25)
 
 
-def test_sessions_found_later_lose_and_a_subagent_is_of_its_root() -> None:
+def test_a_subagent_has_the_place_of_its_root_session() -> None:
     keys = [n << 24 for n in (1, 2, 3)]
-    ranked = [item(k, 1 - n / 10) for n, k in enumerate(keys)]
     sessions = {1: key_of(1), 2: key_of(2, root=1), 3: key_of(3)}
-    placed, _texts = look_again(ranked, Wanted(()), sessions, Store({}))
-    assert [i.score for i in placed] == pytest.approx([1, 0.9, 0.8 - LATER_SESSION * 0.6931472])
+    found = features([*map(item, keys)], {key: text_of(key) for key in keys}, sessions=sessions)
+    assert [found[key][0].later_session for key in keys] == pytest.approx([0, 0, 0.6931472])
 
 
-def test_what_is_scattered_over_a_text_loses() -> None:
-    units = tuple(Unit(Clause(w), w, terms=((w, 1.0),), frequency=2, idf=1.0) for w in ("zebra", "lock"))
-    one, two = 1 << 24, 1 << 24 | 1
-    store = Store({one: text_of(one, f"zebra{FAR} lock"), two: text_of(two, f"a zebra lock{FAR}")})
-    found = scores([item(one, 1.0), item(two, 0.9)], store, Wanted(units))
-    assert found == pytest.approx({one: 1 - SCATTERED / 2, two: 0.9 + LATE / 100})
+def test_the_kind_of_an_event_and_its_length_are_told() -> None:
+    texts = {
+        1 << 24: text_of(1 << 24, "x" * SHORT_CHARS, "thinking"),
+        1 << 24 | 1: text_of(1 << 24 | 1, "ok")._replace(is_closing=True),
+        1 << 24 | 2: text_of(1 << 24 | 2, "", "tool_call")._replace(summary="ls"),
+    }
+    found = [features([item(key)], texts)[key][0] for key in texts]
+    assert [(one.thinking, one.reply, one.short, one.closing) for one in found] == [
+        (1, 0, 0, 0), (0, 1, 1, 1), (0, 0, 1, 0),
+    ]  # fmt: skip
 
 
-def test_beyond_those_looked_at_nothing_moves_or_is_read() -> None:
-    ranked = [item(1 << 24 | n, 1 - n / 100) for n in range(2 * LOOKED_AT)]
-    store = Store({})
-    placed, _texts = look_again(ranked, Wanted(()), {1: key_of(1, 1_000_000)}, store)
-    assert placed[LOOKED_AT:] == ranked[LOOKED_AT:]
-    assert store.asked == [[i.candidate.key for i in ranked[:LOOKED_AT]]]
-    units = tuple(Unit(Clause(w), w, terms=((w, 1.0),), frequency=2, idf=1.0) for w in ("zebra", "lock"))
-    first = ranked[0].candidate.key
-    scattered = Store({first: text_of(first, f"zebra{FAR} lock")})
-    found = scores(ranked, scattered, Wanted(units))
-    assert found[first] >= ranked[LOOKED_AT].score
+def test_every_passage_has_the_share_of_words_that_it_holds() -> None:
+    one = 1 << 24
+    text = f"The zebra. {FAR} The lock. {FAR} Both the zebra and the lock."
+    found = features([item(one)], {one: text_of(one, text)}, words=[word("zebra", 3.0), word("lock", 1.0)])
+    shares = [passage.words for passage in found[one]]
+    assert shares[0] == 0.75
+    assert shares[-1] == 1.0
+    assert {0.0, 0.25} <= set(shares)
+
+
+def test_nearness_is_of_the_event_the_passage_and_the_session() -> None:
+    one, two, other, unknown = 1 << 24, 1 << 24 | 1, 2 << 24, 3 << 24
+    text = "first part. " * 50 + "second part. " * 50
+    near = {
+        one: PassageMatch(0.8, ((Passage(0, 600), 0.8), (Passage(600, len(text)), 0.2))),
+        two: PassageMatch(0.4, ((Passage(0, 7), 0.4),)),
+        other: PassageMatch(0.6, ((Passage(0, 7), 0.6),)),
+    }
+    texts = {key: text_of(key) for key in (two, other, unknown)} | {one: text_of(one, text)}
+    found = features([*map(item, (one, two, other, unknown))], texts, near=near)
+    assert found[one][0].nearer == 0.0
+    assert found[one][-1].nearer == pytest.approx(-0.6)
+    assert found[two][0].session_nearest == 0.8
+    assert found[two][0].session_near == pytest.approx((0.8 + 0.4 + 0.6) / 3)  # the mean of all stands for a third
+    assert (found[unknown][0].near, found[unknown][0].nearer) == (pytest.approx(0.6), 0.0)
+
+
+def valued(*passages: tuple[int, int, float]) -> list[Valued]:
+    return [Valued(key, Passage(start, start + 100), Features(words=words)) for key, start, words in passages]
+
+
+def test_an_event_comes_where_its_best_passage_puts_it_and_keeps_the_scores_in_order() -> None:
+    found = reorder(
+        valued((1, 0, 0.1), (1, 500, 0.9), (2, 0, 0.5)), [item(2, 3.0), item(1, 2.0), item(3, 1.0)], Features(words=1.0)
+    )
+    assert [(one.candidate.key, one.score) for one in found.ranked] == [(1, 3.0), (2, 2.0), (3, 1.0)]
+    assert found.shown[1] == [Passage(0, 100), Passage(500, 600)]
+
+
+def test_passages_that_touch_are_shown_as_one_and_those_far_down_only_where_they_are_the_best_of_their_event() -> None:
+    many = [(1, at * 100, 1.0 - at / 100) for at in range(SHOWN_PASSAGES + 5)]
+    found = reorder(valued(*many, (2, 0, 0.0), (2, 900, 0.01)), [item(1), item(2)], Features(words=1.0))
+    assert found.shown == {1: [Passage(0, MOST_OF_EVENT * 100)], 2: [Passage(900, 1000)]}
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 50), st.floats(-5, 5)), max_size=40),
+    st.lists(st.floats(0, 10), min_size=10, max_size=20),
+)
+def test_nothing_is_lost_and_scores_stay_in_order(some: list[tuple[int, int, float]], scores: list[float]) -> None:
+    before = [item(key, score) for key, score in enumerate(sorted(scores, reverse=True))]
+    found = reorder(valued(*some), before, Features(words=1.0))
+    assert sorted(one.candidate.key for one in found.ranked) == sorted(one.candidate.key for one in before)
+    assert set(found.shown) == {key for key, _, _ in some}
+    ranked = [one.score for one in found.ranked[: len(found.shown)]]
+    assert ranked == sorted(ranked, reverse=True)
 
 
 def answers(memory: MemoryOfTests, query: str) -> list[int]:
@@ -125,6 +160,15 @@ def test_asked_a_question_the_conclusion_comes_before_the_plan(memory: MemoryOfT
     memory.say(2, FILLER, kind="assistant_message")
     memory.closers.add(end)
     assert answers(memory, "What is the zebra cache emptied by?") == [end & 0xFFFFFF, plan & 0xFFFFFF]
+
+
+def test_a_long_text_is_shown_with_the_passage_that_answers(memory: MemoryOfTests) -> None:
+    memory.session(1)
+    memory.say(1, f"{FAR * 4}\n\nThe zebra cache is emptied by the hook.\n\n{FAR * 4}", kind="assistant_message")
+    (hit,) = memory.ask("What is the zebra cache emptied by?").hits
+    assert "emptied by the hook" in hit.passage
+    assert hit.passage.endswith("…")
+    assert len(hit.passage) < 2000
 
 
 def test_the_first_hit_keeps_the_score_of_the_answer(memory: MemoryOfTests) -> None:

@@ -56,7 +56,9 @@ class _Graph:
         self._constants.append(self._onnx.numpy_helper.from_array(np.ascontiguousarray(value), name))
         return name
 
-    def add(self, operation: str, given: list[str], result: str, *more: str, domain: str = "", **attributes: Any) -> str:
+    def add(
+        self, operation: str, given: list[str], result: str, *more: str, domain: str = "", **attributes: Any
+    ) -> str:
         made = self._onnx.helper.make_node(operation, given, [result, *more], domain=domain, **attributes)
         self._nodes.append(made)
         return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,18 +24,6 @@ BLOCK_ROWS = 1 << 13
 RESCORED = 4096
 """Rows whose exact similarity is computed after the scan of signs; see `benchmarks/vectors.py` for what it finds."""
 FAR = np.iinfo(np.uint16).max
-SESSION_EVENTS = 5
-"""How near a session is: the mean similarity of so many of its events, the nearest; what it has fewer counts as 0."""
-SESSION_LENGTH = 0.02
-"""Taken off that for each factor of e in the session's events: the most of many draws is larger by accident, and the
-longest sessions would be near to every question. .015 to .025 choose alike (docs/recall-tuning.md)."""
-
-
-class Nearest(NamedTuple):
-    """What is near to a vector. events: (key, similarity), best first. session: the number of the nearest session."""
-
-    events: list[tuple[int, float]]
-    session: int | None
 
 
 class Rows:
@@ -56,47 +44,23 @@ class Rows:
         self._order: Int64 | None = None
         self._dead: NDArray[np.bool_] | None = None
         self._runs: dict[int, list[tuple[int, int]]] | None = None
-        self._lengths: tuple[Int64, Int64] | None = None
 
     def nearest(
         self, vector: Float32, *, limit: int, sessions: frozenset[int] | None, classes: frozenset[int] | None = None
-    ) -> Nearest:
-        """Return the nearest events, each once with its best row, and the nearest session.
+    ) -> list[tuple[int, float]]:
+        """Return (key, similarity) of the nearest events, best first, each once with its best row.
 
         classes: of rows with marks, only those whose mark has one of these in its last MARK_CLASS_BITS.
         """
         rows = self._candidates(vector, max(RESCORED, 8 * limit), self._chosen(sessions, classes))
         if not len(rows):
-            return Nearest([], None)
+            return []
         similarity = self._similarity(vector, rows)
         order = np.argsort(-similarity, kind="stable")
         keys, similarity = self.keys[rows[order]], similarity[order]
         # Best first: of an event with several rows the first counts.
-        events, first = np.unique(keys, return_index=True)
-        session = self._nearest_session(events >> SEQ_BITS, similarity[first])
-        first = np.sort(first)[:limit]
-        return Nearest(list(zip(keys[first].tolist(), similarity[first].tolist(), strict=True)), session)
-
-    def _nearest_session(self, numbers: Int64, similarity: Float32) -> int:
-        """Return the session nearest by its nearest events. numbers: each event's session, in order."""
-        order = np.lexsort((-similarity, numbers))
-        sessions, first = np.unique(numbers, return_index=True)
-        place = np.arange(len(numbers)) - np.repeat(first, np.diff(np.append(first, len(numbers))))
-        counted = np.where(place < SESSION_EVENTS, np.maximum(similarity[order], 0), 0)
-        known, lengths = self._session_lengths()
-        long = np.log(lengths[np.searchsorted(known, sessions)])
-        near = np.add.reduceat(counted, first) / SESSION_EVENTS - SESSION_LENGTH * long
-        return int(sessions[np.argmax(near)])
-
-    def _session_lengths(self) -> tuple[Int64, Int64]:
-        """Return (numbers of sessions, in order; how many events of each have vectors)."""
-        with self._lock:
-            known = self._lengths
-        if known is None:
-            known = np.unique(self.live_keys() >> SEQ_BITS, return_counts=True)
-            with self._lock:
-                self._lengths = known
-        return known
+        first = np.sort(np.unique(keys, return_index=True)[1])[:limit]
+        return list(zip(keys[first].tolist(), similarity[first].tolist(), strict=True))
 
     def similarities(self, vector: Float32, keys: Iterable[int]) -> dict[int, float]:
         """Return the best similarity of each key that has rows."""

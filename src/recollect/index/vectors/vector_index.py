@@ -41,13 +41,6 @@ class Near(NamedTuple):
     similarity: float
 
 
-class Neighbourhood(NamedTuple):
-    """What is near to a question. events: best first. session: the number of the session nearest as a whole."""
-
-    events: list[Near]
-    session: int | None
-
-
 class VectorCoverage(NamedTuple):
     """How much of what should have vectors has them, in events. is_stale: some are missing or out of date."""
 
@@ -103,28 +96,23 @@ class VectorIndex:
         """
         return cls(folder, embedder, store)
 
-    def nearest(self, query: str, *, limit: int, sessions: frozenset[int] | None = None) -> list[Near]:
+    def nearest(
+        self, query: str, *, limit: int, sessions: frozenset[int] | None = None, classes: frozenset[int] | None = None
+    ) -> list[Near]:
         """Return the events nearest in meaning, best first, at most `limit`; with `sessions`, only of those numbers.
 
-        Nothing where nothing is made yet, or the question says nothing to the model.
+        Nothing where nothing is made yet, or the question says nothing to the model. classes: see `Rows.nearest`.
         Raises:
             IndexUnavailable: the files are damaged or of another model.
             EmbeddingUnavailable: the question cannot be embedded.
         """
-        return self.near(query, limit=limit, sessions=sessions).events
-
-    def near(
-        self, query: str, *, limit: int, sessions: frozenset[int] | None = None, classes: frozenset[int] | None = None
-    ) -> Neighbourhood:
-        """Return the nearest events and the nearest session. classes: see `Rows.nearest`; the rest as of `nearest`."""
         rows = self.rows()
         if rows is None or not rows.count or limit < 1:
-            return Neighbourhood([], None)
+            return []
         vector = self._embedded(query, rows)
         if not vector.any():
-            return Neighbourhood([], None)
-        found = rows.nearest(vector, limit=limit, sessions=sessions, classes=classes)
-        return Neighbourhood([Near(*event) for event in found.events], found.session)
+            return []
+        return [Near(*event) for event in rows.nearest(vector, limit=limit, sessions=sessions, classes=classes)]
 
     def similarities(self, query: str, keys: Iterable[int]) -> dict[int, float]:
         """Return the similarity of given events; those without vectors are left out. Raises as `nearest`."""

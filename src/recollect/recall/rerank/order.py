@@ -1,8 +1,8 @@
-"""The order of a question's best events once more, passage by passage: each passage is given the value of what tells that
-it holds the answer, and an event comes where its best passage puts it.
+"""The order of a question's best events once more, passage by passage: each passage is given the value of what tells
+that it holds the answer, and an event comes where its best passage puts it.
 
-One linear model. Its weights were fitted on the labelled questions for work by `python -m benchmarks rerank`, which also
-tells how well it does on questions that it was not fitted on.
+One linear model. Its weights were fitted on the labelled questions for work by `python -m benchmarks.rerank`, which
+also tells how well it does on questions that it was not fitted on.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from recollect.index.passages.cuts import Passage
+from recollect.index.ranking import WEIGHTS as RANKING
 from recollect.index.ranking import Ranked
 from recollect.recall.passages import Passages
 from recollect.recall.rerank.contextual import PassageMatch
@@ -21,19 +22,21 @@ from recollect.store.ports import SEQ_BITS, HitText, SessionKey
 LOOKED_AT = 60
 """So many of the best are looked at; 40 and 25 lose one and two questions of a hundred."""
 SHOWN_PASSAGES = 10
-"""An event is shown with those of its passages that are among so many best; 6 to 15 give the same."""
+"""An event is shown with its best passage and with others that are among so many best of all; 6 to 15 give the same."""
+MOST_OF_EVENT = 3
 SHORT_CHARS = 80
 _SEQ_MASK = (1 << SEQ_BITS) - 1
 
 
 class Features(NamedTuple):
-    """What is known of a passage and its event. Also, with the same names, how much each counts.
+    """What is known of a passage and its event; also, by the same names, how much each of it counts.
 
-    score: of the event, as a share of the best; near: cosine of its best passage; nearer: how much more that of this
-    one is; session_near, session_nearest: best and mean of the three best cosines of the session's events that are
-    looked at; words: share of the question's rareness in the passage; late: how far into its session an agent's event
-    stands, 0 to 1; closing: the reply that closes a turn of work; later_session: log of the place of its session; length: log of the
-    characters of its text; short: under SHORT_CHARS; thinking, reply: the kind.
+    score: of the event, as a share of the best. near: the cosine of its best passage. nearer: how much nearer this one
+    is. session_nearest, session_near: the best, and the mean of the three best, of the cosines of its session's events.
+    words: the share of the question's rareness that the passage holds. late: how far into its session an agent's event
+    stands, 0 to 1. closing: the reply that closes a turn of work. later_session: the log of its session's place.
+    length: the log of the characters of the whole text. short: it has less than SHORT_CHARS. thinking, reply: its kind.
+    in_period: it is of a date that the question names.
     """
 
     score: float = 0.0
@@ -49,6 +52,7 @@ class Features(NamedTuple):
     short: float = 0.0
     thinking: float = 0.0
     reply: float = 0.0
+    in_period: float = 0.0
 
     def times(self, weights: Features) -> float:
         """Return the sum of all, each times its weight."""
@@ -65,20 +69,22 @@ class Features(NamedTuple):
 
 
 WEIGHTS = Features(
-    score=3.35,
-    near=4.16,
-    nearer=6.74,
-    session_nearest=3.54,
-    session_near=3.38,
-    words=5.28,
-    late=1.17,
+    score=3.2,
+    near=3.8,
+    nearer=6.9,
+    session_nearest=3.8,
+    session_near=3.7,
+    words=5.6,
+    late=1.2,
     closing=1.0,
     later_session=-0.28,
     length=-0.82,
-    short=-2.63,
-    thinking=-1.47,
-    reply=-0.26,
+    short=-2.7,
+    thinking=-1.6,
+    reply=-0.36,
+    in_period=7.0,
 )
+"""Fitted, but for `in_period`: that a date prefers strongly is promised, and few questions name one."""
 UNSURE_MEANING = 2.0
 """What the contextual model says counts so many times where no session has the words of the question: what scores there
 are come of accidents."""
@@ -115,8 +121,9 @@ def reorder(valued: Sequence[Valued], ranked: Sequence[Ranked], weights: Feature
     order = sorted(((one.features.times(weights), -at, one) for at, one in enumerate(valued)), reverse=True)
     shown: dict[int, list[Passage]] = {}
     for at, (_, _, one) in enumerate(order):
-        if one.key not in shown or at < SHOWN_PASSAGES:
-            shown.setdefault(one.key, []).append(one.passage)
+        of_event = shown.setdefault(one.key, [])
+        if not of_event or (at < SHOWN_PASSAGES and len(of_event) < MOST_OF_EVENT):
+            of_event.append(one.passage)
     by_key = {item.candidate.key: item for item in ranked}
     first = [by_key[key] for key in shown]
     rest = [item for item in ranked if item.candidate.key not in shown]
@@ -136,12 +143,12 @@ def value(
 
     ranked: these, best first. near: how near they are in meaning, as far as it is known; others count as the mean.
     """
-    best = max((item.score for item in ranked), default=0.0) or 1.0
+    best = max((_undated(item) for item in ranked), default=0.0) or 1.0
     known = [match.cosine for match in near.values()]
     mean = sum(known) / len(known) if known else 0.0
     in_session: dict[int, list[float]] = {}
-    for key, match in near.items():
-        in_session.setdefault(key >> SEQ_BITS, []).append(match.cosine)
+    for key, found in near.items():
+        in_session.setdefault(key >> SEQ_BITS, []).append(found.cosine)
     session_near = {number: sorted(cosines, reverse=True) for number, cosines in in_session.items()}
     places: dict[str, int] = {}
     for item in ranked:
@@ -154,7 +161,7 @@ def value(
         match = near.get(candidate.key)
         nearest = [*session_near.get(candidate.session, ()), mean, mean, mean][:3]
         of_event = Features(
-            score=item.score / best,
+            score=_undated(item) / best,
             near=mean if match is None else match.cosine,
             session_nearest=nearest[0],
             session_near=sum(nearest) / len(nearest),
@@ -165,10 +172,16 @@ def value(
             short=float(len(text.text) < SHORT_CHARS),
             thinking=float(text.kind == "thinking"),
             reply=float(text.kind == "assistant_message"),
+            in_period=float(candidate.in_period),
         )
         for passage, words in passages.shares(text.text or text.summary):
             nearer = 0.0 if match is None else match.within(passage) - match.cosine
             yield Valued(candidate.key, passage, of_event._replace(words=words, nearer=nearer))
+
+
+def _undated(item: Ranked) -> float:
+    """Return a score without what a date adds to it."""
+    return item.score - (RANKING.in_period if item.candidate.in_period else 0.0)
 
 
 def _lateness(item: Ranked, session: SessionKey) -> float:

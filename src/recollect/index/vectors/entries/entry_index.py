@@ -36,7 +36,7 @@ class EntryVectorIndex(VectorIndex):
         """Return the keys of the nearest parts of entries of some kinds, best first. entries: only of these numbers,
         with ENTRY_BASE. Raises as `nearest`."""
         classes = frozenset(map(mark_class, kinds))
-        return [near.key for near in self.near(query, limit=limit, sessions=entries, classes=classes).events]
+        return [near.key for near in self.nearest(query, limit=limit, sessions=entries, classes=classes)]
 
     def coverage(self) -> VectorCoverage:
         """Return how many entries have vectors of what they say now, and how many should. Raises IndexUnavailable."""
