@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -47,8 +48,10 @@ class Passages:
         text = text[:_SEARCHED_CHARS]
         lowered = text.lower()
         places = self._places(lowered if len(lowered) == len(text) else text)
+        starts = [place for place, _ in places]
         for passage in windows(text):
-            inside = {number for place, number in places if passage.start <= place < passage.end}
+            first, last = bisect_left(starts, passage.start), bisect_left(starts, passage.end)
+            inside = {number for _, number in places[first:last]}
             yield passage, sum(self._words[number][0] for number in inside) / self._total
 
     def shown(self, text: str, *, size: int = SHOWN_CHARS, most: int = WHOLE_CHARS) -> Passage:

@@ -13,11 +13,11 @@ MIN_CHARS = 12
 """A shorter text ("ok", "done") says nothing that a question could be near to."""
 TEXT_CHARS = 65_536
 """So much of a text is cut: what a search reads of it."""
-CUTTING = 1
+CUTTING = 2
 """Number of these rules; vectors made by others are made anew."""
-MOST: dict[TextClass, int] = {"talk": 64, "thinking": 24, "tool_input": 12, "tool_output": 12}
+MOST: dict[TextClass, int] = {"talk": 64, "thinking": 16, "tool_input": 8, "tool_output": 8}
 """Passages of one text that have vectors, by class; a class that is missing has none."""
-_ENDS = 3
+_ENDS = 2
 """Of a long output, so many passages of its beginning and of its end; between them those that tell."""
 _TELLS = re.compile(
     r"\b(?:error|errors|exception|failed|failure|failing|fatal|panic|traceback|warning|denied|refused|cannot|can't"
