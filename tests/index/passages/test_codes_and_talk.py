@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from recollect.index.passages.codes import cosines, encode, signs, signs_of
 from recollect.index.passages.model import DIMENSIONS
@@ -23,11 +21,11 @@ def some_vectors(count: int, seed: int = 1) -> Any:
     return made / np.linalg.norm(made, axis=1, keepdims=True)
 
 
-@given(st.integers(0, 2**32 - 1))
-def test_a_cosine_of_codes_is_near_that_of_the_vectors(seed: int) -> None:
-    vectors = some_vectors(8, seed)
-    exact = vectors @ vectors[0]
-    assert np.abs(cosines(vectors[0], encode(vectors)) - exact).max() < 0.03
+def test_a_cosine_of_codes_is_near_that_of_the_vectors() -> None:
+    vectors = some_vectors(2000)
+    apart = np.abs(cosines(vectors[0], encode(vectors)) - vectors @ vectors[0])
+    assert apart.mean() < 0.008
+    assert np.quantile(apart, 0.99) < 0.03
 
 
 def test_signs_of_a_code_are_those_of_its_vector_but_where_a_number_is_next_to_nothing() -> None:

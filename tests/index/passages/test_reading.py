@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from recollect.errors import EmbeddingUnavailable
+from recollect.index.onnx import open_session
 from recollect.index.passages import client
 from recollect.index.passages.client import FILE_NAME, PassageReader, is_at_work
 from recollect.index.passages.model import DIMENSIONS, ContextualModel, weights_path
@@ -69,8 +70,21 @@ def test_any_text_has_a_vector_and_a_batch_changes_none() -> None:
     together = model.embed(texts)
     assert np.isfinite(together).all()
     for text, row in zip(texts, together, strict=True):
-        assert model.embed([text])[0] @ row == pytest.approx(1, abs=0.02)
+        assert np.array_equal(model.embed([text])[0], row)
     assert model.embed([]).shape == (0, DIMENSIONS)
+
+
+@needs_model
+def test_bytes_multiplied_give_nearly_the_vectors_that_the_packages_own_graph_gives() -> None:
+    model = ContextualModel()
+    path = weights_path()
+    assert path is not None
+    own = open_session(path, threads=1)
+    for text in ("The build broke because the disk was full.", "def cut(text: str) -> list[str]:\n    ...", "No space left on device."):
+        ids = np.array([model.tokens_of(text)], np.int64)
+        given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        mean = own.run(None, given)[0][0].mean(0)
+        assert model.embed([text])[0] @ mean / np.linalg.norm(mean) > 0.98
 
 
 @pytest.mark.parametrize("content", [None, b"", b"not the weights"])

@@ -72,11 +72,16 @@ class ContextualModel:
         """Return an array of shape (len(texts), DIMENSIONS), each row of unit length. Raises EmbeddingUnavailable."""
         import numpy as np
 
-        whole = [text.encode("utf-8", "replace").decode() for text in texts]  # half a surrogate pair is no text
         found = np.zeros((len(texts), DIMENSIONS), np.float32)
-        for at, encoded in enumerate(self._tokenizer.encode_batch(whole)):
-            found[at] = self._read(encoded.ids)
+        for at, text in enumerate(texts):
+            found[at] = self._read(self.tokens_of(text))
         return found
+
+    def tokens_of(self, text: str) -> list[int]:
+        """Return the numbers of a text's tokens, at most MAX_TOKENS."""
+        whole = text.encode("utf-8", "replace").decode()  # half a surrogate pair is no text
+        tokens: list[int] = self._tokenizer.encode(whole).ids
+        return tokens
 
     def _read(self, ids: list[int]) -> Vectors:
         import numpy as np
