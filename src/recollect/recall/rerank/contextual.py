@@ -42,6 +42,8 @@ class PassageMatch(NamedTuple):
 
     def within(self, stretch: Passage) -> float:
         """Return how near a stretch of the text is: the mean of the passages that it shares, by how much of each."""
+        if len(self.passages) == 1:
+            return self.cosine
         shared = [
             (min(stretch.end, passage.end) - max(stretch.start, passage.start), cosine)
             for passage, cosine in self.passages
