@@ -9,7 +9,7 @@ import pytest
 from recollect.index.passages.cuts import Passage
 from recollect.index.query.grammar import Clause
 from recollect.index.units import Unit
-from recollect.recall.passages import SHOWN_CHARS, WHOLE_CHARS, Passages
+from recollect.recall.passages import SHOWN_CHARS, WHOLE_CHARS, Passages, finished
 
 FAR = " filler" * SHOWN_CHARS
 
@@ -62,3 +62,14 @@ def test_what_is_shown_of_a_text_is_where_its_words_stand_closest_together() -> 
     text = f"zebra zebra zebra{FAR} lock cache{FAR} zebra cache lock{FAR}"
     shown = Passages([ZEBRA, CACHE, LOCK]).shown(text)
     assert "zebra cache lock" in text[shown.start : shown.end]
+
+
+def test_a_passage_that_announces_something_shows_the_beginning_of_it() -> None:
+    text = f"There are two reasons:\n\nIt is slow. It is wrong.\n\n{FAR}"
+    announced = Passage(0, text.index("It is slow"))
+    shown = finished(text, announced)
+    assert "It is wrong." in text[shown.start : shown.end]
+    assert len(text[shown.start : shown.end]) <= announced.end + SHOWN_CHARS // 2
+    whole = Passage(0, text.index("It is wrong"))
+    assert finished(text, whole) == whole
+    assert finished("so:", Passage(0, 3)) == Passage(0, 3)

@@ -101,6 +101,14 @@ class Passages:
         return best
 
 
+def finished(text: str, passage: Passage) -> Passage:
+    """Return a passage that does not stop where it announces something: after a colon the next half is shown too."""
+    if passage.end >= len(text) or not text[passage.start : passage.end].rstrip().endswith(":"):
+        return passage
+    end = passage.end + SHOWN_CHARS // 2
+    return Passage(passage.start, len(text) if end >= len(text) else _end(text, passage.end, end))
+
+
 def windows(text: str) -> list[Passage]:
     """Return the passages of a text: all of it, or pieces of about SHOWN_CHARS, every one half over the next."""
     if len(text) <= WHOLE_CHARS:

@@ -80,7 +80,11 @@ def test_bytes_multiplied_give_nearly_the_vectors_that_the_packages_own_graph_gi
     path = weights_path()
     assert path is not None
     own = open_session(path, threads=1)
-    for text in ("The build broke because the disk was full.", "def cut(text: str) -> list[str]:\n    ...", "No space left on device."):
+    for text in (
+        "The build broke because the disk was full.",
+        "def cut(text: str) -> list[str]:\n    ...",
+        "No space left on device.",
+    ):
         ids = np.array([model.tokens_of(text)], np.int64)
         given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         mean = own.run(None, given)[0][0].mean(0)

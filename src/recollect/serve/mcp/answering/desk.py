@@ -81,10 +81,20 @@ class Desk:
     # Searching
 
     def search(self, asked: SearchArguments) -> str:
-        """Return cited events."""
+        """Return cited events; those of everywhere where the caller named no place and its own has none."""
         confines = confines_of(self._memory, asked, self._caller)
-        start = self._cursors.read("search", asked, scope=confines.filters)
+        scope = confines.filters
+        start = self._cursors.read("search", asked, scope=scope)
         found = self._ask(asked, confines, MAX_HITS)
+        empty = ""
+        if confines.is_default and not found.hits and not found.learned:
+            wide = self._ask(asked, Confines(), MAX_HITS)
+            if wide.hits:
+                empty, found, confines = (
+                    f"Nothing found in {confines.words}; these are from elsewhere. ",
+                    wide,
+                    Confines(),
+                )
         cites = [f"{hit.session_uid}#{hit.seq}" for hit in found.hits]
         _check(start, cites)
         learned = [] if start.offset else learned_lines(found.learned)
@@ -99,7 +109,7 @@ class Desk:
             return self._nothing(asked, confines, found, learned)
         where = f" in {confines.words}" if confines.words else ""
         how = f"{found.match_level}, {found.by_meaning:,} by meaning alone" if found.by_meaning else found.match_level
-        heading = f"{plural(found.total, 'event matches', 'events match')} ({how}){where}{_from(start.offset)}."
+        heading = f"{empty}{plural(found.total, 'event matches', 'events match')} ({how}){where}{_from(start.offset)}."
         is_end = len(cites) == MAX_HITS and start.offset + len(shown) == MAX_HITS
         capped = f"only the best {MAX_HITS} are shown: use more telling words" if is_end else ""
         # Hits that are only near in meaning must not hide that the words stand elsewhere.
@@ -110,7 +120,7 @@ class Desk:
         text = whole([*_by_session(page.lines, shown), *learned], frame, max_bytes=asked.max_bytes)
         end = start.offset + page.shown
         go_on = Position(end, mark_of(*cites[:end])) if len(cites) > end else None
-        return self._with_next(text, "search", asked, go_on, scope=confines.filters)
+        return self._with_next(text, "search", asked, go_on, scope=scope)
 
     def conversations(self, asked: ConversationArguments) -> str:
         """Return ranked sessions with their best line each."""
