@@ -126,14 +126,25 @@ def test_the_repository_that_the_caller_works_in_is_the_default(small: Asked) ->
 
 def test_a_repository_with_nothing_says_so_and_how_to_widen(history: Machine) -> None:
     with history.memory() as memory:
-        nowhere = Asked(memory, history.folder("empty"))
-        listed, found = nowhere("list_sessions"), nowhere("search", query="checkout")
+        nowhere, blog = Asked(memory, history.folder("empty")), Asked(memory, history.folder("blog"))
+        listed, found = nowhere("list_sessions"), blog("search", query="checkout")
         assert "No sessions in repository empty. 3 elsewhere" in listed
-        assert "Nothing found in repository empty." in found
+        assert "Nothing found in repository blog." in found
         assert 'scope "all"' in listed
         assert 'scope "all"' in found
         assert re.search(r"\. (1 event matches|\d+ events match) elsewhere: repeat", found)
-        assert "Nothing elsewhere either" in nowhere("search", query="zyxwvut")
+        assert "Nothing elsewhere either" in blog("search", query="zyxwvut")
+
+
+def test_in_a_folder_of_which_nothing_is_stored_a_search_looks_everywhere_and_says_so(history: Machine) -> None:
+    with history.memory() as memory:
+        nowhere = Asked(memory, history.folder("empty"))
+        found = nowhere("search", query="checkout")
+        assert "Nothing is stored of repository empty: these are from elsewhere." in found
+        assert re.search(r"^claude:\S+#\d+ ", found, re.M)
+        pages = nowhere.pages("search", query="checkout", limit=1)
+        assert len(pages) > 1
+        assert "Nothing found" in nowhere("search", query="zyxwvut")
 
 
 def test_another_repository_with_a_longer_name_is_not_this_one(machine: Machine) -> None:
@@ -273,7 +284,7 @@ def test_the_repository_of_the_caller_may_be_new(history: Machine) -> None:
         asked = Asked(memory, new)
         for text in (asked("search", query="checkout"), asked("list_sessions"), asked("list_sessions", repo="bakery")):
             assert "called" not in text
-        assert "Nothing found in repository bakery." in asked("search", query="checkout")
+        assert "Nothing is stored of repository bakery" in asked("search", query="checkout")
 
 
 def test_a_collection_is_searched_alone_wherever_the_caller_works(history: Machine, tmp_path: Path) -> None:

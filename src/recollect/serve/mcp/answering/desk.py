@@ -81,20 +81,16 @@ class Desk:
     # Searching
 
     def search(self, asked: SearchArguments) -> str:
-        """Return cited events; those of everywhere where the caller named no place and its own has none."""
+        """Return cited events; of everywhere where the caller named no place and nothing is stored of its own."""
         confines = confines_of(self._memory, asked, self._caller)
         scope = confines.filters
         start = self._cursors.read("search", asked, scope=scope)
         found = self._ask(asked, confines, MAX_HITS)
         empty = ""
-        if confines.is_default and not found.hits and not found.learned:
-            wide = self._ask(asked, Confines(), MAX_HITS)
-            if wide.hits:
-                empty, found, confines = (
-                    f"Nothing found in {confines.words}; these are from elsewhere. ",
-                    wide,
-                    Confines(),
-                )
+        if confines.is_default and not found.hits and not self._has_sessions(confines):
+            empty = f"Nothing is stored of {confines.words}: these are from elsewhere. "
+            confines = Confines()
+            found = self._ask(asked, confines, MAX_HITS)
         cites = [f"{hit.session_uid}#{hit.seq}" for hit in found.hits]
         _check(start, cites)
         learned = [] if start.offset else learned_lines(found.learned)
@@ -203,6 +199,11 @@ class Desk:
         end = offset + shown.shown
         go_on = Position(end, mark_of(sessions[shown.shown - 1].session_uid)) if end < page.total else None
         return self._with_next(shown.text, "list_sessions", asked, go_on, scope=confines.filters)
+
+    def _has_sessions(self, confines: Confines) -> bool:
+        where, _after, _before = self._memory.recall.confined(confines.filters)
+        page = self._memory.sessions(where=where, limit=1, sync=False, folders=self._caller.folders)
+        return page.total > 0
 
     def _no_sessions(self, asked: Confining, confines: Confines) -> str:
         words = f" in {confines.words}" if confines.words else ""
