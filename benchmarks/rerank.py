@@ -22,7 +22,7 @@ from benchmarks.recall import Question, take_in
 from benchmarks.support import corpora
 from benchmarks.support.places import load_script, parser, places
 from recollect import Memory
-from recollect.recall import search
+from recollect.recall.rerank import order
 from recollect.recall.rerank.order import Features, Valued, value
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def label(memory: Memory, judge: ModuleType, questions: Sequence[Question]) -> I
         looked_at.append((found, texts))
         return found
 
-    with mock.patch.object(search, "value", recorded):
+    with mock.patch.object(order, "value", recorded):
         for question in questions:
             looked_at.clear()
             memory.search(question["question"], sync=False)
@@ -95,8 +95,8 @@ def fit(labelled: Sequence[Labelled], *, penalty: float = PENALTY) -> Features:
 
 def is_shown(one: Labelled, weights: Features) -> bool:
     """Return whether one of the first passages answers, of about as many as a page shows."""
-    order = np.argsort(-(one.features @ np.array(weights)), kind="stable")
-    return bool(one.is_answer[order[:_SHOWN]].any())
+    first = np.argsort(-(one.features @ np.array(weights)), kind="stable")[:_SHOWN]
+    return bool(one.is_answer[first].any())
 
 
 def parts_of(labelled: Sequence[Labelled]) -> dict[str, int]:

@@ -19,7 +19,7 @@ from recollect.index.passages.model import weights_path
 from recollect.testing.builders import ClaudeTranscript
 
 needs_model = pytest.mark.skipif(weights_path() is None, reason="the extra `models` is not installed")
-QUESTION = "how was the sluggish start cured?"
+QUESTION = "how was the delay before startup cured?"
 ANSWER = "Booting takes two seconds now: the cache is filled in advance."
 
 

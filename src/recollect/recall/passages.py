@@ -101,6 +101,14 @@ class Passages:
         return best
 
 
+def joined(text: str, shown: Sequence[Passage]) -> str:
+    """Return passages of a text, in its order, with a mark where something is left out."""
+    whole = [finished(text, passage) for passage in shown]
+    parts = [text[passage.start : passage.end].strip() for passage in whole]
+    before, after = ("…" if shown[0].start else "", "…" if whole[-1].end < len(text) else "") if shown else ("", "")
+    return before + "\n…\n".join(parts) + after
+
+
 def finished(text: str, passage: Passage) -> Passage:
     """Return a passage that does not stop where it announces something: after a colon the next half is shown too."""
     if passage.end >= len(text) or not text[passage.start : passage.end].rstrip().endswith(":"):

@@ -35,19 +35,11 @@ from recollect.recall.answers import Hit, MatchLevel, RelatedEvent, SearchAnswer
 from recollect.recall.copies import said_once
 from recollect.recall.coverage import NOT_INDEXED, NOTHING, left_out_parts, partly
 from recollect.recall.meaning import NOTHING_NEAR, Meaning
-from recollect.recall.passages import Passages, finished
+from recollect.recall.passages import Passages, joined
 from recollect.recall.picked import Picked, Verified, has_checks, is_open, sequence_pattern
 from recollect.recall.related import BESIDE_POOL, MAX_BESIDE, beside, parts_for, sure_ones
+from recollect.recall.rerank import order
 from recollect.recall.rerank.contextual import Comparison, Contextual, Meant, unread_note
-from recollect.recall.rerank.order import (
-    LOOKED_AT,
-    UNSURE_MEANING,
-    Features,
-    TextStore,
-    reorder,
-    value,
-)
-from recollect.recall.rerank.order import WEIGHTS as ORDER
 from recollect.recall.snippets import snippet
 from recollect.store.entries import NOTE_SHARD
 from recollect.store.keys import ENTRY_BASE
@@ -77,7 +69,7 @@ ASKED_CHARS = 90
 _MIN_BATCH = 8
 
 
-class SearchStore(TextStore, Protocol):
+class SearchStore(order.TextStore, Protocol):
     """What search asks of the store. Unknown keys and numbers are left out of the answers."""
 
     def session_keys(self, numbers: Sequence[int]) -> Mapping[int, SessionKey]:
@@ -108,7 +100,7 @@ class Searcher:
         meaning: Meaning | None = None,
         contextual: Contextual | None = None,
         weights: Weights = WEIGHTS,
-        order: Features = ORDER,
+        passage_weights: order.Features = order.ORDER,
         glossary: Callable[[int], Mapping[str, tuple[str, ...]]] = lambda _now_us: {},
         unsearched: Callable[[Collection[str], Collection[str]], tuple[str, ...]] = left_out_parts,
     ) -> None:
@@ -117,7 +109,7 @@ class Searcher:
         self._meaning = meaning
         self._contextual = contextual
         self._weights = weights
-        self._order = order
+        self._passage_weights = passage_weights
         self._glossary = glossary
         self._unsearched = unsearched
 
@@ -263,17 +255,18 @@ class Searcher:
         Returns the ranked, the texts that were read and the passages to show, both by key, and notes.
         """
         near = set(meant.keys)
-        best = [item for at, item in enumerate(ranked) if at < LOOKED_AT or item.candidate.key in near]
+        best = [item for at, item in enumerate(ranked) if at < order.LOOKED_AT or item.candidate.key in near]
         texts = self._store.texts([item.candidate.key for item in best])
         compared = Comparison()
         unread: tuple[str, ...] = ()
         if self._contextual is not None and meant.vector is not None:
             compared = self._contextual.compare(meant.vector, texts)
             unread = unread_note(compared.unread, compared.unread + len(compared.near))
-        valued = list(value(best, texts, compared.near, sessions, Passages(wanted.all_units)))
-        weights = self._order.meaning_times(UNSURE_MEANING) if is_unsure else self._order
-        found = reorder(valued, ranked, weights)
-        return found.ranked, texts, found.shown, (*compared.notes, *unread)
+        valued = list(order.value(best, texts, compared.near, sessions, Passages(wanted.all_units)))
+        weights = self._passage_weights.meaning_times(order.UNSURE_MEANING if is_unsure else 1.0)
+        found = order.reorder(valued, ranked, weights)
+        ranked = order.seated(found.ranked, next(iter(meant.keys), None))
+        return ranked, texts, found.shown, (*compared.notes, *unread)
 
     # Understanding.
 
@@ -400,10 +393,9 @@ class Searcher:
             status=text.status,
             state=text.state,
             is_undone=text.is_undone,
-            passage=_passages(
+            passage=joined(
                 text.text or text.summary,
-                [finished(text.text, passage) for passage in found.shown.get(candidate.key, ())]
-                or [Passages(wanted.all_units).shown(text.text or text.summary)],
+                found.shown.get(candidate.key) or [Passages(wanted.all_units).shown(text.text or text.summary)],
             ),
         )
 
@@ -422,18 +414,10 @@ class Searcher:
                     said.add(place)
                     size = ASKED_CHARS if label == "asked" else RELATED_CHARS
                     words = text.text or text.summary
-                    words = _passages(words, [passages.shown(words, size=size, most=size)])
+                    words = joined(words, [passages.shown(words, size=size, most=size)])
                     parts.append(RelatedEvent(label, text.seq, words))
             told.append(msgspec.structs.replace(hit, related=tuple(parts)))
         return (*told, *hits[len(told) :])
-
-
-def _passages(text: str, shown: Sequence[Passage]) -> str:
-    """Return passages of a text, in its order, with a mark where something is left out."""
-    parts = []
-    for at, passage in enumerate(shown):
-        parts.append(f"{'…' if passage.start and not at else ''}{text[passage.start : passage.end].strip()}")
-    return "\n…\n".join(parts) + ("…" if shown and shown[-1].end < len(text) else "")
 
 
 class _Asked(NamedTuple):

@@ -15,7 +15,17 @@ from recollect.index.ranking import Ranked
 from recollect.index.units import Unit
 from recollect.recall.passages import Passages
 from recollect.recall.rerank.contextual import PassageMatch
-from recollect.recall.rerank.order import MOST_OF_EVENT, SHORT_CHARS, SHOWN_PASSAGES, Features, Valued, reorder, value
+from recollect.recall.rerank.order import (
+    MOST_OF_EVENT,
+    SEAT,
+    SHORT_CHARS,
+    SHOWN_PASSAGES,
+    Features,
+    Valued,
+    reorder,
+    seated,
+    value,
+)
 from recollect.store.keys import ENTRY_BASE
 from recollect.store.ports import HitText, SessionKey
 from tests.recall.memories import MemoryOfTests
@@ -144,6 +154,17 @@ def test_nothing_is_lost_and_scores_stay_in_order(some: list[tuple[int, int, flo
     assert set(found.shown) == {key for key, _, _ in some}
     ranked = [one.score for one in found.ranked[: len(found.shown)]]
     assert ranked == sorted(ranked, reverse=True)
+
+
+@given(st.integers(1, 12), st.integers(0, 14))
+def test_the_nearest_talk_has_a_seat_and_the_others_keep_their_order(count: int, key: int) -> None:
+    ranked = [item(number, 1 / (number + 1)) for number in range(count)]
+    placed = seated(ranked, key)
+    keys = [one.candidate.key for one in placed]
+    assert [one for one in keys if one != key] == [one for one in range(count) if one != key]
+    assert key >= count or keys.index(key) == min(key, SEAT)
+    assert [one.score for one in placed] == sorted((one.score for one in placed), reverse=True)
+    assert seated(ranked, None) == ranked
 
 
 def answers(memory: MemoryOfTests, query: str) -> list[int]:

@@ -16,7 +16,7 @@ from tests.serve.mcp.poison import FORGED, MARK, OBEY, poisoned
 _CURSOR = re.compile(
     r'(?:More|The rest of it|Its events in order): repeat this call with cursor "[A-Za-z0-9_-]{20,80}"'
 )
-_CITED = re.compile(r"([a-z]+:[A-Za-z0-9._:/%-]+)#(\d+) · (?:\d{4}-\d\d-\d\d \d\d:\d\dZ|undated|edited)")
+_CITED = re.compile(r"([a-z]+:[A-Za-z0-9._:/%-]+|)#(\d+) · (?:\d{4}-\d\d-\d\d \d\d:\d\dZ|undated|edited)")
 _QUOTED_NAME = re.compile(r'"[^"]*"')
 
 
@@ -31,13 +31,15 @@ def wrong_in(text: str, known: set[str]) -> list[str]:
     wrong = [f"commands: {found!r}" for found in commanding("\n".join(lines[1:-1]))]
     if not heading.startswith("Quoted, dated history") or any(said in heading for said in SPOKEN):
         wrong.append(f"heading: {heading}")
+    uid = ""  # of the session whose hits stand together; the later ones have their number alone
     for line in body:
         cited = _CITED.match(line)
         if line.startswith(CONTINUED):
             continue
         if cited is not None:
             outside = _QUOTED_NAME.sub("", line)
-            if cited[1] not in known or FORGED in outside or any(said in outside for said in SPOKEN):
+            uid = cited[1] or uid
+            if uid not in known or FORGED in outside or any(said in outside for said in SPOKEN):
                 wrong.append(f"cites or says what it may not: {line}")
         elif not (line.startswith("(") and line.endswith(")")) or OBEY in line:
             wrong.append(f"a line that is neither ours nor quoted: {line}")

@@ -10,9 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 GRAPH = 2
@@ -48,11 +47,15 @@ class _Graph:
 
     def codes(self, *names: str) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
         """Return matrices side by side in int8, and their scales."""
+        import numpy as np
+
         codes = [self._given[f"{name}_q"] for name in names]
         scales = [self._given[f"{name}_scale"] for name in names]
         return np.concatenate(codes, 1), np.concatenate(scales, 1).astype(np.float32)
 
     def constant(self, name: str, value: NDArray[Any]) -> str:
+        import numpy as np
+
         self._constants.append(self._onnx.numpy_helper.from_array(np.ascontiguousarray(value), name))
         return name
 
@@ -65,6 +68,8 @@ class _Graph:
 
     def product(self, given: str, matrices: list[str], biases: list[str], result: str) -> str:
         """Multiply with matrices side by side in int8, and add their biases."""
+        import numpy as np
+
         codes, scales = self.codes(*matrices)
         bias = np.concatenate([self.weights(name) for name in biases]).astype(np.float32)
         operands = [
@@ -101,6 +106,8 @@ def graph_of(path: Path) -> bytes:
 
     Raises ImportError without onnx; KeyError, ValueError for a file of another model.
     """
+    import numpy as np
+
     graph = _Graph(path)
     if len(graph.products) != 6 * _LAYERS:
         raise ValueError(f"{path.name} has {len(graph.products)} matrices, not {6 * _LAYERS}")
@@ -113,6 +120,8 @@ def graph_of(path: Path) -> bytes:
 
 def _embedded(graph: _Graph) -> str:
     """Add what makes states of ids: words, places, and the first type of token. The table of words stays in int8."""
+    import numpy as np
+
     codes, scales = graph.codes(_WORDS)
     graph.add("Gather", [graph.constant("word_codes", codes), IDS], "words_int8")
     graph.add("Cast", ["words_int8"], "words_float", to=1)

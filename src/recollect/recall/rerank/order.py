@@ -24,6 +24,8 @@ LOOKED_AT = 40
 SHOWN_PASSAGES = 10
 """An event is shown with its best passage and with others that are among so many best of all; 6 to 15 give the same."""
 MOST_OF_EVENT = 3
+SEAT = 5
+"""The talk nearest in meaning comes after at most so many others: it may share no word with the question."""
 SHORT_CHARS = 80
 _SEQ_MASK = (1 << SEQ_BITS) - 1
 
@@ -68,7 +70,7 @@ class Features(NamedTuple):
         )
 
 
-WEIGHTS = Features(
+ORDER = Features(
     score=3.2,
     near=3.8,
     nearer=6.9,
@@ -106,14 +108,14 @@ class Valued(NamedTuple):
     features: Features
 
 
-class Reordered(NamedTuple):
+class PassageOrder(NamedTuple):
     """ranked: in the final order. shown: of the best, by key, the passages to show, in the order of the text."""
 
     ranked: list[Ranked]
     shown: Mapping[int, list[Passage]]
 
 
-def reorder(valued: Sequence[Valued], ranked: Sequence[Ranked], weights: Features = WEIGHTS) -> Reordered:
+def reorder(valued: Sequence[Valued], ranked: Sequence[Ranked], weights: Features = ORDER) -> PassageOrder:
     """Return the ranked with the events of `valued` first, by their best passage, and what to show of them.
 
     The scores stay, in order: how sure an answer is does not change.
@@ -129,7 +131,16 @@ def reorder(valued: Sequence[Valued], ranked: Sequence[Ranked], weights: Feature
     rest = [item for item in ranked if item.candidate.key not in shown]
     scores = sorted((item.score for item in first), reverse=True)
     placed = [item._replace(score=score) for item, score in zip(first, scores, strict=True)]
-    return Reordered(placed + rest, {key: _merged(passages) for key, passages in shown.items()})
+    return PassageOrder(placed + rest, {key: _merged(passages) for key, passages in shown.items()})
+
+
+def seated(ranked: list[Ranked], key: int | None) -> list[Ranked]:
+    """Return the ranked with an event in place SEAT at the latest, with the score of what stood there."""
+    at = next((i for i, item in enumerate(ranked) if item.candidate.key == key), 0)
+    if at <= SEAT:
+        return ranked
+    item = ranked[at]._replace(score=ranked[SEAT].score)
+    return [*ranked[:SEAT], item, *ranked[SEAT:at], *ranked[at + 1 :]]
 
 
 def value(
