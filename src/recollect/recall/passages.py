@@ -103,9 +103,8 @@ class Passages:
 
 def joined(text: str, shown: Sequence[Passage]) -> str:
     """Return passages of a text, in its order, with a mark where something is left out."""
-    whole = [finished(text, passage) for passage in shown]
-    parts = [text[passage.start : passage.end].strip() for passage in whole]
-    before, after = ("…" if shown[0].start else "", "…" if whole[-1].end < len(text) else "") if shown else ("", "")
+    parts = [text[passage.start : passage.end].strip() for passage in shown]
+    before, after = ("…" if shown[0].start else "", "…" if shown[-1].end < len(text) else "") if shown else ("", "")
     return before + "\n…\n".join(parts) + after
 
 

@@ -35,7 +35,7 @@ from recollect.recall.answers import Hit, MatchLevel, RelatedEvent, SearchAnswer
 from recollect.recall.copies import said_once
 from recollect.recall.coverage import NOT_INDEXED, NOTHING, left_out_parts, partly
 from recollect.recall.meaning import NOTHING_NEAR, Meaning
-from recollect.recall.passages import Passages, joined
+from recollect.recall.passages import Passages, finished, joined
 from recollect.recall.picked import Picked, Verified, has_checks, is_open, sequence_pattern
 from recollect.recall.related import BESIDE_POOL, MAX_BESIDE, beside, parts_for, sure_ones
 from recollect.recall.rerank import order
@@ -395,7 +395,8 @@ class Searcher:
             is_undone=text.is_undone,
             passage=joined(
                 text.text or text.summary,
-                found.shown.get(candidate.key) or [Passages(wanted.all_units).shown(text.text or text.summary)],
+                [finished(text.text, passage) for passage in found.shown.get(candidate.key, ())]
+                or [Passages(wanted.all_units).shown(text.text or text.summary)],
             ),
         )
 
