@@ -50,12 +50,12 @@ def sets_of(at: Places) -> dict[str, list[Question]]:
     memory nor the floor has them."""
     real = set(corpora.real_paths(at, only_real=True, folders=()))
     found = {
+        "held-2": _QUESTIONS / "held-2.jsonl",
+        "held": _QUESTIONS / "held.jsonl",
         "dev": at.shared / "bench" / "recall-dev.jsonl",
         "study": at.shared / "bench" / "recall-study" / "questions.jsonl",
         "work": _QUESTIONS / "work.jsonl",
         "work-2": _QUESTIONS / "work-2.jsonl",
-        "held": _QUESTIONS / "held.jsonl",
-        "held-2": _QUESTIONS / "held-2.jsonl",
     }
     return {
         name: [
