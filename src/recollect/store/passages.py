@@ -184,13 +184,11 @@ class PassageStore:
                 db = _connect(self._path)
             except (apsw.NotADBError, apsw.CorruptError):  # made anew by the next run
                 return None
-            try:
-                is_ours = db.pragma("user_version") == FORMAT and _meta(db, "model") == self._model
-            except (apsw.NotADBError, apsw.CorruptError):
-                is_ours = False
-            except BaseException:
-                db.close()
-                raise
+            with _closed_if_it_fails(db):
+                try:
+                    is_ours = db.pragma("user_version") == FORMAT and _meta(db, "model") == self._model
+                except (apsw.NotADBError, apsw.CorruptError):
+                    is_ours = False
             if not is_ours:
                 db.close()
                 return None
@@ -208,7 +206,7 @@ class PassageStore:
         remove_passages(self._path.parent)
         os.close(os.open(self._path, os.O_CREAT | os.O_WRONLY, 0o600))
         db = _connect(self._path)
-        with db:
+        with _closed_if_it_fails(db), db:
             for statement in _STATEMENTS:
                 db.execute(statement)
             db.executemany(
@@ -304,11 +302,22 @@ def _sweep(db: apsw.Connection) -> int:
 
 def _connect(path: Path) -> apsw.Connection:
     db = apsw.Connection(str(path))
-    db.set_busy_timeout(BUSY_TIMEOUT_MS)
-    db.pragma("journal_mode", "wal")
-    db.pragma("synchronous", "NORMAL")
-    db.pragma("secure_delete", True)
+    with _closed_if_it_fails(db):
+        db.set_busy_timeout(BUSY_TIMEOUT_MS)
+        db.pragma("journal_mode", "wal")
+        db.pragma("synchronous", "NORMAL")
+        db.pragma("secure_delete", True)
     return db
+
+
+@contextmanager
+def _closed_if_it_fails(db: apsw.Connection) -> Iterator[None]:
+    """Close a connection that cannot be used: one that is only dropped fails once more, where nothing catches it."""
+    try:
+        yield
+    except BaseException:
+        db.close(True)  # whatever closing raises is ignored
+        raise
 
 
 def _meta(db: apsw.Connection, name: str) -> object:
