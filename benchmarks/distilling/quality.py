@@ -96,15 +96,34 @@ def decide(stream: SessionEvents) -> list[Decision]:
 def written(labels: Iterable[dict[str, Any]]) -> Iterator[Labelled]:
     """Yield the labels that carry their text, each as a session of one or two messages."""
     for label in labels:
-        said = [("assistant", label["before"])] if label.get("before") else []
-        events = [_event(label["id"], i, *s) for i, s in enumerate([*said, (label["speaker"], label["text"])])]
+        events = events_of(label)
         stream = SessionEvents(events)
         found = [d for d in decide(stream) if d.evidence[-1].event_id == events[-1].event_id]
         yield Labelled(label, label["text"], tuple(found))
 
 
+def events_of(label: dict[str, Any]) -> list[Event]:
+    """Return a label that carries its text as a session: what the other side said before, if anything, and its text."""
+    other = "assistant" if label["speaker"] == "human" else "human"
+    said = [(other, label["before"])] if label.get("before") else []
+    return [_event(label["id"], i, *s) for i, s in enumerate([*said, (label["speaker"], label["text"])])]
+
+
 def of_corpus(labels: Iterable[dict[str, Any]], corpus: Path) -> Iterator[Labelled]:
     """Yield the labels that name a record of the shared transcripts, each in its whole session."""
+    for label, event, stream in events_of_corpus(labels, corpus):
+        if event is None:
+            yield Labelled(label, "", ())
+            continue
+        key = (event.event_id, event.part)
+        found = [d for d in stream.once(decide) if (d.evidence[-1].event_id, d.evidence[-1].part) == key]
+        yield Labelled(label, _text_of(event), tuple(found))
+
+
+def events_of_corpus(
+    labels: Iterable[dict[str, Any]], corpus: Path
+) -> Iterator[tuple[dict[str, Any], Event | None, SessionEvents]]:
+    """Yield labels with the event of their record and part that holds their words, and the session that it is of."""
     by_file: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for label in labels:
         by_file[label["file"]].append(label)
@@ -114,10 +133,21 @@ def of_corpus(labels: Iterable[dict[str, Any]], corpus: Path) -> Iterator[Labell
             sessions[event.session_uid].append(event)
         for session in dict.fromkeys(label["session_uid"] for label in of_file):
             stream = SessionEvents(sessions[session])
-            decisions = decide(stream)
             for label in of_file:
                 if label["session_uid"] == session:
-                    yield _in_session(label, stream, decisions)
+                    yield label, _event_of(label, stream), stream
+
+
+def _event_of(label: dict[str, Any], stream: SessionEvents) -> Event | None:
+    for event in stream.talk():
+        is_it = event.location.record_sha256 == label["sha256"] and event.part == label["part"]
+        if is_it and label["quote"][:40] in _text_of(event):
+            return event
+    return None
+
+
+def _text_of(event: Event) -> str:
+    return str(getattr(event.payload, "text", ""))
 
 
 def judged_twice(labels: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -136,18 +166,6 @@ def natural(labels: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def _as_label(label: dict[str, Any], decisions: list[dict[str, Any]], none: str) -> dict[str, Any]:
     return {**label, "is_decision": bool(decisions), "decisions": decisions, "class": none or "decision"}
-
-
-def _in_session(label: dict[str, Any], stream: SessionEvents, decisions: list[Decision]) -> Labelled:
-    """Return a label with what was found at its event: that of its record and part that holds its words."""
-    for event in stream.talk():
-        text = str(getattr(event.payload, "text", ""))
-        is_it = event.location.record_sha256 == label["sha256"] and event.part == label["part"]
-        if is_it and label["quote"][:40] in text:
-            key = (event.event_id, event.part)
-            found = [d for d in decisions if (d.evidence[-1].event_id, d.evidence[-1].part) == key]
-            return Labelled(label, text, tuple(found))
-    return Labelled(label, "", ())
 
 
 def _event(label: str, number: int, speaker: str, text: str) -> Event:

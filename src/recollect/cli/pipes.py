@@ -58,6 +58,12 @@ def meant_options(command: Command) -> Command:
     return command
 
 
+def ranked_option(command: Command) -> Command:
+    """Add `--ranked`."""
+    text = "With --nodes: also decisions that learned weights find, and what rests on them. Marked `ranked`."
+    return click.option("--ranked", "is_ranked", is_flag=True, help=text)(command)
+
+
 class Lines:
     """Standard output as a sink: one JSON line an item, sent at once. A pipe remembers nothing."""
 

@@ -246,6 +246,13 @@ class DistillConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "what was found stays, and nothing is added."
         ),
     ] = True
+    ranked: Annotated[
+        bool,
+        Meta(
+            description="Whether learned weights find decisions that no rule finds. They are marked `ranked`. Off: "
+            "those found are revoked when their sessions are analysed again."
+        ),
+    ] = True
     idle_seconds: Annotated[
         int,
         Meta(

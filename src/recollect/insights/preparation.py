@@ -13,7 +13,7 @@ from recollect.insights.stages import Gated, GateRule, Lineage, Relations, Stage
 from recollect.insights.stream import Load, SessionEvents, by_session
 from recollect.model.events import Event
 from recollect.model.insights.digests import Digest
-from recollect.model.insights.nodes import Conversation, Decision, Episode, Node, Speaker
+from recollect.model.insights.nodes import Binding, Conversation, Decision, Episode, Node, Speaker
 from recollect.model.insights.signals import Signal
 from recollect.model.payloads import UserMessage
 from recollect.model.sessions import Session
@@ -30,8 +30,11 @@ class Analysis(NamedTuple):
     digest: Digest
 
 
-def default_stages(rules: Sequence[GateRule] = ()) -> Stages:
-    """Return the stages that ship. rules: of the configuration. Raises ConfigError for a rule that cannot be used."""
+def default_stages(rules: Sequence[GateRule] = (), *, is_ranked: bool = False) -> Stages:
+    """Return the stages that ship. rules: of the configuration. is_ranked: learned weights find decisions too.
+
+    Raises ConfigError for a rule that cannot be used.
+    """
     from recollect.insights.decisions import ClauseDecider
     from recollect.insights.decisions.bindings import PathAndTimeBinder
     from recollect.insights.decisions.gate import RuleGate
@@ -40,9 +43,14 @@ def default_stages(rules: Sequence[GateRule] = ()) -> Stages:
     from recollect.insights.episodes import EditGrouper
     from recollect.insights.signals import RuleObserver
 
+    ranker = None
+    if is_ranked:
+        from recollect.insights.decisions.scorer import SentenceScorer
+
+        ranker = SentenceScorer()
     return Stages(
         RuleObserver(), RuleGate(rules), TurnSegmenter(), ClauseDecider(), EditGrouper(), PathAndTimeBinder(),
-        SubjectRelator(),
+        SubjectRelator(), ranker,
     )  # fmt: skip
 
 
@@ -64,8 +72,10 @@ def analyse(
     gated = gate(kept, stages)
     conversations = stages.segmenter.conversations(kept, gated)
     decisions = stages.decider.decisions(kept, conversations)
+    if stages.ranker is not None:
+        decisions = in_order(kept, [*decisions, *stages.ranker.decisions(kept, decisions)])
     episodes = stages.grouper.episodes(kept, signals)
-    bindings = stages.binder.bindings(kept, conversations, decisions, episodes)
+    bindings = _as_sure(stages.binder.bindings(kept, conversations, decisions, episodes), decisions)
     digest = digest_of(stream, about, signals, gated, patterns=task_patterns or None)
     if kept is not stream:
         left = _left_behind(stream, stages)
@@ -73,6 +83,25 @@ def analyse(
         decisions += left.decisions
         episodes += left.episodes
     return Analysis(about, signals, [*conversations, *decisions, *episodes, *bindings], digest)
+
+
+def _as_sure(bindings: Sequence[Binding], decisions: Sequence[Decision]) -> list[Binding]:
+    """Return bindings, those of ranked decisions as ranked: nothing that rests on them is surer."""
+    ranked = {decision.id for decision in decisions if decision.status == "ranked"}
+    return [
+        msgspec.structs.replace(binding, status="ranked") if binding.source in ranked else binding
+        for binding in bindings
+    ]
+
+
+def in_order(session: SessionEvents, decisions: Iterable[Decision]) -> list[Decision]:
+    """Return decisions by the place of the words that decide."""
+
+    def place(decision: Decision) -> tuple[int, int]:
+        last = decision.evidence[-1]
+        return session.positions[last.event_id, last.part], last.start
+
+    return sorted(decisions, key=place)
 
 
 class _LeftBehind(NamedTuple):
@@ -129,6 +158,6 @@ def relate(analyses: Sequence[Analysis], stages: Stages) -> Relations:
         for a in analyses
     }
     nodes = [node for analysis in analyses for node in analysis.nodes]
-    decisions = [node for node in nodes if isinstance(node, Decision)]
+    decisions = [node for node in nodes if isinstance(node, Decision) and node.status != "ranked"]
     episodes = [node for node in nodes if isinstance(node, Episode)]
     return stages.relator.relate(decisions, episodes, lineage)

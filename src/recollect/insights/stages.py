@@ -90,6 +90,14 @@ class Decider(Protocol):
         ...
 
 
+class Ranker(Protocol):
+    """Finds decisions that no rule finds."""
+
+    def decisions(self, session: SessionEvents, known: Sequence[Decision]) -> list[Decision]:
+        """Return decisions with the status `ranked`, in order, none of which says again what a known one says."""
+        ...
+
+
 class Grouper(Protocol):
     """Puts edits together."""
 
@@ -133,3 +141,5 @@ class Stages(NamedTuple):
     grouper: Grouper
     binder: Binder
     relator: Relator
+    ranker: Ranker | None = None
+    """None: what rules establish is all."""

@@ -17,7 +17,7 @@ from recollect.insights.episodes.shell_edits import edits_of_script
 from recollect.insights.stream import SessionEvents
 from recollect.insights.subjects import ends_with_path
 from recollect.model.events import Event
-from recollect.model.insights.nodes import Polarity
+from recollect.model.insights.nodes import Polarity, Status
 from recollect.model.payloads import FileEdit, ToolCall
 
 MAX_EDITS = 2_000
@@ -52,6 +52,8 @@ class BoundDecision(msgspec.Struct, frozen=True):
     chosen: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()
     """The options; a statement such as "yes" names none."""
+    status: Status = "derived"
+    """Of the decision: `ranked` where only learned weights tell it."""
 
 
 class EditHistory(Protocol):

@@ -25,7 +25,8 @@ class DecisionQuestion(msgspec.Struct, frozen=True):
     repos: as in `EventFilter`. path: of a file or folder that the decision names, or that its episodes changed. at:
     what had been decided by then; known_at: as far as the memory had seen it by then (both UTC microseconds, None:
     now). session: its exact uid. words: each must stand in it, in any case; the id of a decision, or a beginning of it
-    (`decision:5f0c`), stands for that decision, whatever its state.
+    (`decision:5f0c`), stands for that decision, whatever its state. is_sure: without those that only learned weights
+    tell (`ranked`).
     """
 
     repos: tuple[str, ...] = ()
@@ -35,6 +36,7 @@ class DecisionQuestion(msgspec.Struct, frozen=True):
     states: tuple[DecisionState, ...] = ()
     session: str = ""
     words: tuple[str, ...] = ()
+    is_sure: bool = False
 
 
 class DecisionView(msgspec.Struct, frozen=True):
@@ -89,6 +91,8 @@ def ask_decisions(
             continue
         view = _view(item, question, times)
         wanted = view.state in question.states if question.states else view.state not in GONE
+        if question.is_sure and view.decision.status == "ranked" and not ids:
+            continue
         if wanted or ids:
             found.append(view)
         else:

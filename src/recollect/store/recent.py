@@ -11,6 +11,7 @@ from typing import Protocol
 
 import msgspec
 
+from recollect.model.insights.nodes import Status
 from recollect.model.payloads import Payload
 from recollect.model.text import summary_of
 
@@ -92,6 +93,7 @@ class RecentDecision(msgspec.Struct, frozen=True):
     citation: str
     ts: int | None
     confidence: float
+    status: Status = "derived"
 
 
 class RecentLearning(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, TypedDict, Unpack, get_args
 
 import click
 
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from recollect.memory import DecisionsAnswer
 
 _STATES: tuple[DecisionState, ...] = get_args(DecisionState)
+
+
+class Times(TypedDict):
+    """When it had been decided (`--at`), and when the memory knew it (`--known-at`); "": now."""
+
+    at: str
+    known_at: str
 
 
 @noun(default="list")
@@ -51,15 +58,17 @@ def command() -> None:
     "--state", "named_states", multiple=True, type=click.Choice([*_STATES, "all"]), default=("holds", "contradicted"),
     show_default=True, help="What became of it (repeatable).",
 )  # fmt: skip
+@click.option("--sure", "is_sure", is_flag=True, help="Only what a rule establishes or a person added, no `maybe`.")
 @limit_option(50, "decisions")
 @json_option
 def list_decisions(
-    words: tuple[str, ...], repo: str, path: str, session: str, at: str, *, known_at: str,
-    named_states: tuple[str, ...], limit: int, as_json: bool,
+    words: tuple[str, ...], repo: str, path: str, session: str, *, named_states: tuple[str, ...], is_sure: bool,
+    limit: int, as_json: bool, **times: Unpack[Times],
 ) -> int:  # fmt: skip
     """List decisions, the newest first.
 
-    QUERY: words that must all stand in a decision, or the id of one (`decision:…`).
+    QUERY: words that must all stand in a decision, or the id of one (`decision:…`). `maybe`: no rule establishes it;
+    weights learned from labelled turns do, and they err more often (docs/distill.md).
 
     \b
     Examples:
@@ -73,11 +82,12 @@ def list_decisions(
         question = DecisionQuestion(
             repos=(repo,) if repo else (),
             path=path,
-            at=facet.instant(at, name="--at") if at else None,
-            known_at=facet.instant(known_at, name="--known-at") if known_at else None,
+            at=facet.instant(times["at"], name="--at") if times["at"] else None,
+            known_at=facet.instant(times["known_at"], name="--known-at") if times["known_at"] else None,
             states=_STATES if "all" in named_states else tuple(state for state in _STATES if state in named_states),
             session=session,
             words=tuple(word for text in words for word in text.split()),
+            is_sure=is_sure,
         )
         answer = facet.find(question, limit=limit)
     return _show(answer, as_json=as_json)

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from recollect.cli.options import NamedPath, as_option, json_option, sink_option
-from recollect.cli.pipes import Meant, config_of_user, input_path, meant_options, print_lines, told_on_stderr, writing
+from recollect.cli.pipes import (
+    Meant,
+    config_of_user,
+    input_path,
+    meant_options,
+    print_lines,
+    ranked_option,
+    told_on_stderr,
+    writing,
+)
 
 if TYPE_CHECKING:
     from recollect.memory import Item, Reading
@@ -18,12 +27,14 @@ if TYPE_CHECKING:
 @click.argument("file", metavar="FILE|-", type=NamedPath())
 @as_option
 @meant_options
+@ranked_option
 @click.option("--explain", is_flag=True, help="Give every message with the rules that fired on it, and where.")
 @sink_option
 @json_option
 def command(
-    file: str, agent: str | None, explain: bool, sink: str | None, as_json: bool, **meant: Unpack[Meant]
-) -> int:
+    file: str, agent: str | None, explain: bool, is_ranked: bool, *, sink: str | None, as_json: bool,
+    **meant: Unpack[Meant],
+) -> int:  # fmt: skip
     """Turn a transcript into events, or what they mean.
 
     NDJSON, one item a line, without a memory. FILE: a transcript of any agent, a folder, a database or an export; -
@@ -44,7 +55,7 @@ def command(
 
         config = config_of_user()
         reading = read_path(path, agent=agent, config=config, told=told_on_stderr)
-        stages = stages_of(config)
+        stages = stages_of(config, is_ranked=is_ranked)
         found = is_plain and bool(reading.events)
         if explain:
             found = print_lines(explained(reading.events, stages=stages))

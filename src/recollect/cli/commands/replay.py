@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from recollect.cli.options import NamedPath
-from recollect.cli.pipes import Piped, config_of_user, input_path, piped_options, told_on_stderr, writing
+from recollect.cli.pipes import Piped, config_of_user, input_path, piped_options, ranked_option, told_on_stderr, writing
 
 if TYPE_CHECKING:
     from recollect.memory import Item
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
               help="At most so many moments, evenly spread over the turns.")  # fmt: skip
 @click.option("--signals", is_flag=True, help="Give signals besides nodes.")
 @click.option("--digest", "digests", is_flag=True, help="Give digests besides nodes.")
-def command(file: str, steps: int, signals: bool, digests: bool, **piped: Unpack[Piped]) -> int:
+@ranked_option
+def command(file: str, steps: int, signals: bool, digests: bool, *, is_ranked: bool, **piped: Unpack[Piped]) -> int:
     """Play a transcript back as it grew.
 
     Gives the nodes that a watcher would have been given, in order, as NDJSON. What changed since the step before is
@@ -45,9 +46,8 @@ def command(file: str, steps: int, signals: bool, digests: bool, **piped: Unpack
             return 0
         kept: list[Item] = []
         given = out.given()
-        for items in play(
-            reading.events, steps=steps, stages=stages_of(config), signals=signals, digests=digests, given=given
-        ):
+        stages = stages_of(config, is_ranked=is_ranked)
+        for items in play(reading.events, steps=steps, stages=stages, signals=signals, digests=digests, given=given):
             found = found or bool(items)
             if is_sunk:
                 kept += items

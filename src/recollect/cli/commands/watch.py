@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from recollect.cli.options import NamedPath, when_option
-from recollect.cli.pipes import MeantAndPiped, config_of_user, meant_options, piped_options, writing
+from recollect.cli.pipes import MeantAndPiped, config_of_user, meant_options, piped_options, ranked_option, writing
 from recollect.cli.terminal import safe_line
 from recollect.errors import SourceUnavailable, UsageError
 
@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 @click.argument("paths", metavar="[FILE|DIR|-]...", type=NamedPath(), nargs=-1)
 @piped_options
 @meant_options
+@ranked_option
 @click.option("--new", "only_new", is_flag=True, help="Leave out what is there already.")
 @click.option("--once", is_flag=True, help="Give what is there and end.")
 @when_option("--since", "Of the memory: begin with what happened from then on.")
 @click.option("--idle", "idle_s", type=click.FloatRange(min=0), default=2.0, show_default=True, metavar="SECONDS",
               help="How long a file must be quiet before it is distilled.")  # fmt: skip
 def command(
-    paths: tuple[str, ...], only_new: bool, once: bool, since: int | None, idle_s: float,
+    paths: tuple[str, ...], only_new: bool, once: bool, since: int | None, idle_s: float, *, is_ranked: bool,
     **options: Unpack[MeantAndPiped],
 ) -> int:  # fmt: skip
     """Follow the memory, or transcripts, as they grow.
@@ -51,7 +52,7 @@ def command(
     if not paths:
         from recollect.cli.live.following import follow_memory
 
-        return follow_memory(options, since=since, once=once)
+        return follow_memory(options, since=since, once=once, is_ranked=is_ranked)
     if since is not None:
         raise UsageError("--since is for the memory: leave the paths out", hint="recollect watch --since today")
     from recollect.memory import Followed, Pace, Wanted, Watcher, as_growing_file, stages_of
@@ -68,10 +69,10 @@ def command(
             followed.append(copy)
             is_ended = ended.is_set if len(paths) == 1 else never
         out = stack.enter_context(writing(options["sink"]))
-        wanted = Wanted(False, options["nodes"], options["signals"], options["digests"])
+        wanted = Wanted(False, options["nodes"], options["signals"], options["digests"], is_ranked)
         watcher = Watcher(
             Followed(tuple(followed), options["agent"], config), wanted=wanted if any(wanted) else Wanted(),
-            stages=stages_of(config), before=out, pace=Pace(idle_s, not only_new), unread=_unread,
+            stages=stages_of(config, is_ranked=is_ranked), before=out, pace=Pace(idle_s, not only_new), unread=_unread,
         )  # fmt: skip
         return 0 if _follow(watcher, out, once=once, is_ended=is_ended) else 1
 

@@ -15,13 +15,13 @@ LOOK_S = 2.0
 """How often this process looks for changes where no daemon does: one that runs for hours must cost little."""
 
 
-def follow_memory(options: MeantAndPiped, *, since: int | None, once: bool) -> int:
+def follow_memory(options: MeantAndPiped, *, since: int | None, once: bool, is_ranked: bool = False) -> int:
     """Give what is new until Ctrl-C, with once what there is now; return 1 where there was nothing."""
     from recollect.memory import Following, Wanted
 
     if options["agent"] is not None:
         raise UsageError("--as is for transcripts: the memory knows whose each event is", hint="leave it out")
-    meant = Wanted(False, options["nodes"], options["signals"], options["digests"])
+    meant = Wanted(False, options["nodes"], options["signals"], options["digests"], is_ranked)
     found = False
     with open_memory() as memory, writing(options["sink"]) as out:
         following = Following(memory, wanted=meant if any(meant) else Wanted(), since=since, before=out)

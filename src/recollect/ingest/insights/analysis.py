@@ -20,7 +20,7 @@ from recollect.store.insights import AnalysisDraft, OfSession, SessionFeed
 if TYPE_CHECKING:
     from recollect.insights.stages import GateRule, Stages
 
-SCHEME = 12
+SCHEME = 13
 """Raised whenever the same events would give another digest, other signals or other nodes."""
 
 
@@ -47,7 +47,7 @@ class Analyst:
         if self._stages is None:
             from recollect.insights.preparation import default_stages
 
-            self._stages = default_stages(rules_of(self._config))
+            self._stages = default_stages(rules_of(self._config), is_ranked=self._config.distill.ranked)
         return self._stages
 
     def analyse(self, uid: str) -> Analysed:
@@ -90,8 +90,8 @@ def draft_of(source: OfSession, stages: Stages, *, scheme: int, task_patterns: S
 
 def scheme_of(config: Config) -> int:
     """Return the scheme that a configuration gives: with rules and patterns of its own another one."""
-    own = (config.gate.rules, config.distill.task_patterns)
-    return SCHEME if own == ((), ()) else SCHEME << 32 | zlib.crc32(msgspec.json.encode(own))
+    own = (config.gate.rules, config.distill.task_patterns, config.distill.ranked)
+    return SCHEME if own == ((), (), True) else SCHEME << 32 | zlib.crc32(msgspec.json.encode(own))
 
 
 def rules_of(config: Config) -> list[GateRule]:

@@ -22,7 +22,8 @@ def overruled(learnings: Iterable[Learning], decisions: Iterable[Decision]) -> s
     "Never use threads in the importer" and "let's use threads in the importer after all"; "we use requests for the
     HTTP client" and "replace requests with httpx for the HTTP client".
     """
-    stances = [s for d in decisions if d.speaker == "human" and d.ts is not None and (s := stance_of(d)).places]
+    settled = (d for d in decisions if d.speaker == "human" and d.ts is not None and d.status != "ranked")
+    stances = [stance for decision in settled if (stance := stance_of(decision)).places]
     found: set[str] = set()
     for learning in learnings if stances else ():
         said = max((e.ts for e in learning.evidence if e.ts is not None), default=None)

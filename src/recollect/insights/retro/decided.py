@@ -29,7 +29,8 @@ class DecisionFacts(NamedTuple):
 
 def decided_in(decisions: Sequence[DecisionFacts], since: int, until: int, listing: Listing) -> Decided:
     """Return what was decided in [since, until), each once, the newest first. decisions: of all times, for what was
-    changed."""
+    changed. Ranked ones are too uncertain to be counted."""
+    decisions = [facts for facts in decisions if facts.decision.status != "ranked"]
     made = [
         d for d in decisions if d.state != "undone" and d.decision.ts is not None and since <= d.decision.ts < until
     ]

@@ -151,8 +151,8 @@ class StoredEdits:
                     self._citations[node.id] = f"{where.session_uid}#{where.seq}" if where is not None else uid
                     sure = certain[node.id].confidence
                     options = (tuple(node.chosen), tuple(node.rejected))
-                    found.append(BoundDecision(node.id, node.statement, node.polarity, sure, *options))
-        return sorted(found, key=lambda bound: (-bound.confidence, bound.id))
+                    found.append(BoundDecision(node.id, node.statement, node.polarity, sure, *options, node.status))
+        return sorted(found, key=lambda bound: (bound.status == "ranked", -bound.confidence, bound.id))
 
     def cited(self, decision_id: str) -> str:
         """Return where a decision that `decisions` gave stands."""

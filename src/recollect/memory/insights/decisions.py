@@ -85,7 +85,17 @@ class DecisionsFacet:
         reader = self._memory.reader()
         keys = reader.session_keys(reader.session_numbers(EventFilter(sessions=uids))) if uids else {}
         gone = gone_among([key.evicted_at for key in keys.values()])
-        return msgspec.structs.replace(answer, notes=(gone,)) if gone else answer
+        notes = tuple(note for note in (gone, self._without_weights()) if note)
+        return msgspec.structs.replace(answer, notes=notes) if notes else answer
+
+    def _without_weights(self) -> str:
+        """Return why only rules find decisions though learned weights should; "" where they can."""
+        if not self._memory.config.distill.ranked:
+            return ""
+        from recollect.insights.decisions.scorer.weights import weights
+
+        missing = weights().missing
+        return f"{missing}; decisions are found by rules alone. Install Recollect again" if missing else ""
 
     def instant(self, text: str, *, name: str) -> int:
         """Return what "at" a time means, see `model.time`. Raises UsageError, which calls it by `name`."""

@@ -76,7 +76,7 @@ class SeedingFacet:
         return SeedReport(batch if added else None, *sources, added, len(facts) - added - ended, ended, len(stale))
 
     def _decided(self, repo: str) -> list[Decided]:
-        question = DecisionQuestion(repos=(f"={repo}",) if repo else (), states=_STOOD)
+        question = DecisionQuestion(repos=(f"={repo}",) if repo else (), states=_STOOD, is_sure=True)
         views = ask_decisions(self._noting.memory.distilled(), question, each=True).decisions
         return [Decided(v.decision, v.repo, v.recorded_at, _ended_at(v)) for v in reversed(views)]
 

@@ -138,6 +138,8 @@ class Following:
         if wanted.nodes:
             before = self._known_before.pop(uid, 0)
             for kept in distilled.nodes(only):
+                if kept.node.status == "ranked" and not wanted.ranked:
+                    continue
                 items.append(kept.node)
                 if kept.recorded_at < before:
                     known.add(id_of_item(kept.node))

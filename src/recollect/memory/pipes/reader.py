@@ -136,9 +136,13 @@ def events_of(
         yield from parse_file(path, agent=agent, formats=formats, privacy=config.privacy, told=told)
 
 
-def stages_of(config: Config) -> Stages:
-    """Return the stages with the rules of a configuration. Raises ConfigError for a rule that cannot be used."""
-    return default_stages([msgspec.convert(msgspec.to_builtins(rule), GateRule) for rule in config.gate.rules])
+def stages_of(config: Config, *, is_ranked: bool = False) -> Stages:
+    """Return the stages with the rules of a configuration. is_ranked: with what learned weights find.
+
+    Raises ConfigError for a rule that cannot be used.
+    """
+    rules = [msgspec.convert(msgspec.to_builtins(rule), GateRule) for rule in config.gate.rules]
+    return default_stages(rules, is_ranked=is_ranked)
 
 
 def read_pieces(

@@ -29,6 +29,8 @@ class Wanted(NamedTuple):
     nodes: bool = False
     signals: bool = False
     digests: bool = False
+    ranked: bool = False
+    """Of nodes, also those that learned weights find."""
 
     @property
     def groups(self) -> frozenset[Group]:

@@ -13,6 +13,8 @@ REASON_CHARS = 120
 SURE = 0.6
 """Confidence from which on what an assistant said is told, where it gives a reason or turns something down: "now I'll
 fix the tests" decides nothing. A person's words are told at any."""
+SURE_RANKED = 0.8
+"""Confidence from which on a person's words are told of which only learned weights say that they decide."""
 _NAMES = 6
 
 
@@ -37,7 +39,7 @@ class DecidedHere:
             for decision in asked.reader.decisions_in(asked.folder, [s.session_uid for s in asked.sessions[0]])
             if decision.citation.partition("#")[0] != asked.session
             and decision.citation
-            and (decision.speaker == "human" or _is_sure(decision))
+            and _is_sure(decision)
             and not says_again(decision.statement, learned)
             and not _is_told(decision, told)
         ]
@@ -47,6 +49,8 @@ class DecidedHere:
 
 
 def _is_sure(decision: RecentDecision) -> bool:
+    if decision.speaker == "human":
+        return decision.status != "ranked" or decision.confidence >= SURE_RANKED
     return decision.confidence >= SURE and bool(decision.rejected or decision.rationale)
 
 
@@ -61,6 +65,7 @@ def _is_told(decision: RecentDecision, told: set[str]) -> bool:
 
 def _line(decision: RecentDecision, worth: float) -> Candidate:
     who = "decided" if decision.speaker == "human" else "the agent decided"
+    who = f"maybe {who}" if decision.status == "ranked" else who
     text = f"{who}: “{one_line(without_own_blocks(decision.statement), STATEMENT_CHARS)}”"
     if decision.rationale and decision.rationale not in decision.statement:
         text += f" ({one_line(decision.rationale, REASON_CHARS)})"

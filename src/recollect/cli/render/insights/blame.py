@@ -40,7 +40,8 @@ def print_blame(out: Console, answer: BlameAnswer, *, number: int | None, now_us
         said = bound.statement.casefold()
         unsaid = [option for option in bound.chosen or bound.rejected if option.casefold() not in said]
         what = f": {', '.join(unsaid)}" if unsaid else ""  # "yes" alone says nothing of what was decided
-        _line(out, f"decision: {bound.statement}{what}{sure}", "", f"  {citation}", "cyan")
+        maybe = "maybe " if bound.status == "ranked" else ""
+        _line(out, f"{maybe}decision: {bound.statement}{what}{sure}", "", f"  {citation}", "cyan")
     if not found.decisions:
         _line(out, "no decision is bound to this edit", "dim")
     _line(out, f"proof: {asked.reason}; {asked.looked_at:,} looked at", "dim")

@@ -38,7 +38,10 @@ def print_decisions(out: Console, answer: DecisionsAnswer) -> None:
 def print_decision(out: Console, view: DecisionView) -> None:
     """Print one decision: its words, its options and reason, what became of it, its citation."""
     decision = view.decision
-    head = Text.assemble((view.state, _STYLES.get(view.state, "dim")), "  ", (safe_line(decision.statement), "bold"))
+    is_ranked = decision.status == "ranked"
+    maybe = ("maybe  ", "yellow") if is_ranked else ("", "")
+    state = (view.state, _STYLES.get(view.state, "dim"))
+    head = Text.assemble(state, "  ", maybe, (safe_line(decision.statement), "bold"))
     out.print(head, soft_wrap=True)
     parts = [
         ("chosen: ", ", ".join(decision.chosen)),
@@ -60,7 +63,8 @@ def print_decision(out: Console, view: DecisionView) -> None:
         rest = f" and {more:,} more" if more > 0 else ""
         said = f"said {count(len(view.repeats) + 1)} times, before in {', '.join(view.repeats[:_CITED])}{rest}"
         out.print(Text(f"    {safe_line(said)}"), soft_wrap=True)
-    facts = (stamp(decision.ts), view.repo, decision.speaker, decision.polarity, decision.id)
+    sure = f"confidence {decision.confidence:.2f}" if is_ranked else ""
+    facts = (stamp(decision.ts), view.repo, decision.speaker, decision.polarity, sure, decision.id)
     line = Text("    " + " · ".join(safe_line(fact) for fact in facts if fact), style="dim")
     if view.citation:
         line.append("  ").append(safe_line(view.citation), "cyan")

@@ -73,4 +73,5 @@ def _told(decision: Decision, ts: int | None) -> RecentDecision:
     return RecentDecision(
         decision.statement, decision.polarity, decision.speaker, decision.chosen, decision.rejected,
         decision.rationale, decision.paths, citation, ts, decision.confidence,
+        decision.status,
     )  # fmt: skip
