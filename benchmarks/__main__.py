@@ -22,7 +22,7 @@ from benchmarks import (
     usage,
     vectors,
 )
-from benchmarks.distilling import bindings, outcomes, quality, speed
+from benchmarks.distilling import bindings, outcomes, quality, scored, speed
 from benchmarks.learning import quality as learned_quality
 from benchmarks.serving import live
 from benchmarks.support.places import parser, places
@@ -44,6 +44,7 @@ SCRIPTS = {
     "live": live.measure,
     "distill_outcomes": outcomes.measure,
     "distill_quality": quality.measure,
+    "distill_scored": scored.measure,
     "distill_bindings": bindings.measure,
     "distill_speed": speed.measure,
     "learning_quality": learned_quality.measure,

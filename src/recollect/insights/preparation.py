@@ -72,10 +72,12 @@ def analyse(
     gated = gate(kept, stages)
     conversations = stages.segmenter.conversations(kept, gated)
     decisions = stages.decider.decisions(kept, conversations)
-    if stages.ranker is not None:
-        decisions = in_order(kept, [*decisions, *stages.ranker.decisions(kept, decisions)])
     episodes = stages.grouper.episodes(kept, signals)
-    bindings = _as_sure(stages.binder.bindings(kept, conversations, decisions, episodes), decisions)
+    bindings = stages.binder.bindings(kept, conversations, decisions, episodes)
+    if stages.ranker is not None:
+        ranked = stages.ranker.decisions(kept, decisions)
+        bindings += _of_ranked(stages.binder.bindings(kept, [], ranked, episodes), bindings)
+        decisions = in_order(kept, [*decisions, *ranked])
     digest = digest_of(stream, about, signals, gated, patterns=task_patterns or None)
     if kept is not stream:
         left = _left_behind(stream, stages)
@@ -85,12 +87,11 @@ def analyse(
     return Analysis(about, signals, [*conversations, *decisions, *episodes, *bindings], digest)
 
 
-def _as_sure(bindings: Sequence[Binding], decisions: Sequence[Decision]) -> list[Binding]:
-    """Return bindings, those of ranked decisions as ranked: nothing that rests on them is surer."""
-    ranked = {decision.id for decision in decisions if decision.status == "ranked"}
+def _of_ranked(bindings: Sequence[Binding], settled: Sequence[Binding]) -> list[Binding]:
+    """Return bindings of ranked decisions, as ranked, to episodes of which nothing surer tells where they come from."""
+    explained = {binding.episode for binding in settled}
     return [
-        msgspec.structs.replace(binding, status="ranked") if binding.source in ranked else binding
-        for binding in bindings
+        msgspec.structs.replace(binding, status="ranked") for binding in bindings if binding.episode not in explained
     ]
 
 

@@ -9,13 +9,17 @@ from recollect.insights.decisions.scorer.features import Turn, features_of
 from recollect.insights.decisions.scorer.tokens import TokenSentence
 from recollect.insights.decisions.scorer.turns import TurnOfEvent, turns_of
 from recollect.insights.decisions.scorer.weights import BIAS, Weights, confidence_of, weights
+from recollect.insights.language.projection import lower
 from recollect.insights.language.reader import languages, words_of
+from recollect.insights.language.substance import names_something
 from recollect.insights.stream import SessionEvents, evidence_of
 from recollect.model.insights.nodes import Decision, Polarity, node_id
 from recollect.privacy.sentences import tells_credential
 
 OF_A_TURN: Final = 3
 """Decisions of a message, at most: the likeliest."""
+LEAST_NAMES: Final = 2
+"""Words that name something, at least, in a statement."""
 
 
 class ScoredSentence(NamedTuple):
@@ -80,12 +84,15 @@ def _overlaps(sentence: TokenSentence, ranges: Sequence[tuple[int, int]]) -> boo
 
 
 def _decision(one: TurnOfEvent, scored: ScoredSentence) -> Decision | None:
-    """Return a sentence as a decision, without options: nothing tells them surely. None where it tells a credential."""
+    """Return a sentence as a decision, without options: nothing tells them surely.
+
+    None where it tells a credential, or names too little to be understood by itself ("yes, go on").
+    """
     event, (_, start, end) = one.event, scored.sentence
     statement = one.turn.text[start:end].strip()
-    if tells_credential(statement):
+    language = next(iter(languages(lower(statement))), "en")
+    if tells_credential(statement) or names_something(statement, words_of(language)) < LEAST_NAMES:
         return None
-    language = next(iter(languages(statement.lower())), "")
     polarity = _polarity(statement, language)
     confidence = confidence_of(scored.score) / 100
     evidence = evidence_of(event, "statement", start, end)
@@ -107,7 +114,6 @@ def _decision(one: TurnOfEvent, scored: ScoredSentence) -> Decision | None:
 
 
 def _polarity(statement: str, language: str) -> Polarity:
-    """Return "reject" where the sentence begins its thought with a negator or holds one, else "adopt"."""
-    low = statement.lower()
-    negated = language and words_of(language).has("negators", low, 0, len(low))
-    return "reject" if negated else "adopt"
+    """Return "reject" where the sentence holds a negator, else "adopt"."""
+    low = lower(statement)
+    return "reject" if words_of(language).has("negators", low, 0, len(low)) else "adopt"
