@@ -1,52 +1,60 @@
-"""Makes the weights of the scorer (`recollect.insights.decisions.scorer`) from labelled turns, and measures them.
+"""Makes the weights of the scorer (`recollect.insights.scorer`) from labelled turns, and measures them.
 
-A logistic model over the places of `features_of`, one row a sentence: does it decide something? Labels of a session,
-and of a written turn, stay together, in five parts: a figure is of weights that did not see the part. What the figures
-of `distill_quality` call unseen is left out: the sessions of `judged-2.ndjson` and the turns of `natural-2.ndjson`
-whose split is `test`. `--write` writes the table; BIAS, LEVELS and SHA256 of `weights.py` are printed, to be copied.
+A logistic model over the places of `features_of` for each subject, one row a sentence: does it decide something, is it
+worth keeping, is it left to do? And of what is worth keeping: is it a preference, a correction, a fact? Labels of a
+session, and of a written turn, stay together, in five parts: a figure is of weights that did not see the part. What
+the figures of `distill_scored` call unseen is left out: the sessions of `judged-2.ndjson` and the turns of
+`natural-2.ndjson` and `kept.ndjson` whose split is `test`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.distilling import quality
 from benchmarks.support.places import REPOSITORY, Places, parser, places
-from recollect.insights.decisions.scorer.features import PLACES, TurnFeatures, features_of
-from recollect.insights.decisions.scorer.turns import turns_of
-from recollect.insights.decisions.scorer.weights import FILE_NAME
+from recollect.insights.scorer.features import PLACES, Turn, TurnFeatures, features_of
+from recollect.insights.scorer.turns import turns_of
+from recollect.insights.scorer.weights import ABOUT_FILE, TABLES_FILE, Subject
 from recollect.insights.stream import SessionEvents
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FILE = REPOSITORY / "src" / "recollect" / "insights" / "decisions" / "scorer" / FILE_NAME
+FOLDER = REPOSITORY / "src" / "recollect" / "insights" / "scorer"
 PARTS = 5
 PENALTY = 10.0
 """Of the squared weights, against the sum of the losses; 5 to 20 give the same."""
-COUNTS = {"judged.ndjson": 1.5, "judged-2.ndjson": 1.5, "natural.ndjson": 2.0, "natural-2.ndjson": 2.0}
+COUNTS = {
+    "judged.ndjson": 1.5, "judged-2.ndjson": 1.5, "natural.ndjson": 2.0, "natural-2.ndjson": 2.0, "kept.ndjson": 3.0,
+}  # fmt: skip
 """How much a turn of a file counts: labels of later files say what a decision is as `labels/README.md` now does."""
+LEAST_PRECISION: Mapping[Subject, float] = {"decision": 0.77, "learning": 0.85, "action": 0.90}
+"""A sentence counts from the lowest score on from which so many written turns are right, out of fold."""
+KINDS: tuple[Subject, ...] = ("preference", "correction", "fact")
+CONSENT = -2.0
+"""Score as a learning below which a sentence is none, even if a rule says so: 4 of 25 such turns were right."""
 _STEPS = 250
 _RATE = 0.05
 _MANY = 3
 """A turn of more sentences that decides nothing counts as much as one of so many."""
-_EDGES = (0.0, 0.5, 1.0, 1.5)
-"""Scores at which a level begins."""
+_GRID = 0.25
+_LEVELS = 4
 
 
 class Example(NamedTuple):
-    """A labelled turn. is_deciding: of each sentence; None where only the turn is labelled."""
+    """A labelled turn. is_it: whether it holds the subject; of_sentences: which of them do, None where nobody says."""
 
     group: str
     file: str
     features: TurnFeatures
-    decides: bool
-    is_deciding: NDArray[np.bool_] | None
+    is_it: bool
+    of_sentences: NDArray[np.bool_] | None
 
 
 class Fitted(NamedTuple):
@@ -61,33 +69,43 @@ class Fitted(NamedTuple):
         return np.bincount(rows, self.weights[columns], len(features.sentences)) + self.bias
 
 
+class LabelledTurn(NamedTuple):
+    """A label of a file, and its message as the scorer reads it."""
+
+    label: dict[str, Any]
+    file: str
+    turn: Turn
+    features: TurnFeatures
+
+
 def once(features: TurnFeatures) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return sentence and place of every feature, each once."""
     found = np.unique(features.owners << 32 | features.places)
     return found >> 32, found & 0xFFFFFFFF
 
 
-def examples(at: Places) -> Iterator[Example]:
+def labelled(at: Places) -> Iterator[LabelledTurn]:
     """Yield every labelled turn that may be learned from. Without the shared corpus, the written ones."""
-    for name in (*quality.WRITTEN, "natural.ndjson", "natural-2.ndjson"):
-        labels = quality.read(quality.LABELS / name)
-        if name == "natural-2.ndjson":
-            labels = [label for label in labels if label["split"] == "dev"]
-        for label in labels:
-            events = quality.events_of(label)
-            turn = list(turns_of(SessionEvents(events)))[-1].turn
-            yield _example(label, name, features_of(turn), label["id"], turn.text)
+    for name in (*quality.WRITTEN, "natural.ndjson", "natural-2.ndjson", "kept.ndjson"):
+        for label in quality.read(quality.LABELS / name):
+            if name in ("natural-2.ndjson", "kept.ndjson") and label["split"] == "test":
+                continue
+            turn = list(turns_of(SessionEvents(quality.events_of(label))))[-1].turn
+            yield LabelledTurn(label, name, turn, features_of(turn))
     if (at.real_corpus / "index.json").is_file():
         yield from _of_corpus(at)
 
 
-def _of_corpus(at: Places) -> Iterator[Example]:
+def _of_corpus(at: Places) -> Iterator[LabelledTurn]:
     judged = [
-        {**label, "decisions": [one for judge in label["judges"] for one in judge["decisions"]], "in": name}
+        {
+            **label, "in": name, "learnings": label["judges"][0]["learnings"], "actions": label["judges"][0]["actions"],
+            "decisions": [one for judge in label["judges"] for one in judge["decisions"]],
+        }
         for name in ("judged.ndjson", "judged-2.ndjson")
         for label in quality.read(quality.LABELS / name)
         if len({bool(judge["decisions"]) for judge in label["judges"]}) == 1
-    ]
+    ]  # fmt: skip
     unseen = {label["session_uid"] for label in judged if label["in"] == "judged-2.ndjson" and label["split"] == "test"}
     labels = [
         *({**label, "in": "decisions.ndjson"} for label in quality.read(quality.LABELS / "decisions.ndjson")),
@@ -96,15 +114,38 @@ def _of_corpus(at: Places) -> Iterator[Example]:
     kept = [label for label in labels if label["session_uid"] not in unseen]
     for label, event, stream in quality.events_of_corpus(kept, at.real_corpus):
         turn = next(one.turn for one in turns_of(stream) if one.event is event)
-        yield _example(label, label["in"], features_of(turn), label["session_uid"], turn.text)
+        yield LabelledTurn(label, label["in"], turn, features_of(turn))
 
 
-def _example(label: dict[str, Any], file: str, features: TurnFeatures, group: str, text: str) -> Example:
-    decisions = label["decisions"]
-    quotes = [one["quote"] for one in decisions if one.get("quote")]
-    deciding = np.array([any(_is_in(text, quote, one) for quote in quotes) for one in features.sentences], bool)
-    is_known = not decisions or bool(deciding.any())
-    return Example(group, file, features, bool(decisions), deciding if is_known else None)
+def examples(turns: Sequence[LabelledTurn], subject: Subject) -> list[Example]:
+    """Return what can be learned of a subject. Of learnings and actions, only what people say teaches."""
+    if subject == "decision":
+        found = [turn for turn in turns if turn.file != "kept.ndjson"]
+        return [_example(turn, turn.label["decisions"], turn.features) for turn in found]
+    said = [turn for turn in turns if turn.turn.speaker == "human" and "learnings" in turn.label]
+    if subject == "action":
+        return [_example(one, [{"quote": quote} for quote in one.label["actions"]], _plain(one)) for one in said]
+    if subject == "learning":
+        return [_example(turn, turn.label["learnings"], _plain(turn)) for turn in said]
+    return [_example(turn, _of_kind(turn, subject), _plain(turn)) for turn in said if turn.label["learnings"]]
+
+
+def _of_kind(turn: LabelledTurn, kind: Subject) -> list[dict[str, Any]]:
+    return [one for one in turn.label["learnings"] if one["kind"] == kind]
+
+
+def _plain(turn: LabelledTurn) -> TurnFeatures:
+    """Return the features of a turn as who extracts learnings reads it: what comes after doesn't count."""
+    return features_of(turn.turn._replace(after="", is_edited=False))
+
+
+def _example(turn: LabelledTurn, said: Sequence[dict[str, Any]], features: TurnFeatures) -> Example:
+    quotes = [one["quote"] for one in said if one.get("quote")]
+    text = turn.turn.text
+    of_sentences = np.array([any(_is_in(text, quote, one) for quote in quotes) for one in features.sentences], bool)
+    group = turn.label.get("session_uid") or turn.label["id"]
+    is_known = not said or bool(of_sentences.any())
+    return Example(group, turn.file, features, bool(said), of_sentences if is_known else None)
 
 
 def _is_in(text: str, quote: str, sentence: Any) -> bool:
@@ -116,7 +157,7 @@ def _is_in(text: str, quote: str, sentence: Any) -> bool:
 def fit(found: Sequence[Example]) -> Fitted:
     """Return the weights. Where nobody says which sentence decides, the likeliest counts in a second round."""
     first = _fit(found, None)
-    return _fit(found, first) if any(one.is_deciding is None for one in found) else first
+    return _fit(found, first) if any(one.of_sentences is None for one in found) else first
 
 
 def _fit(found: Sequence[Example], before: Fitted | None) -> Fitted:
@@ -144,10 +185,10 @@ def _wanted(one: Example, before: Fitted | None) -> tuple[NDArray[np.float64], N
     if not count:
         return None
     share = min(1.0, _MANY / count)
-    if not one.decides:
+    if not one.is_it:
         return np.zeros(count), np.full(count, share)
-    if one.is_deciding is not None:
-        return one.is_deciding.astype(float), np.where(one.is_deciding, 1.0, share / 2)
+    if one.of_sentences is not None:
+        return one.of_sentences.astype(float), np.where(one.of_sentences, 1.0, share / 2)
     if count == 1:
         return np.ones(1), np.ones(1)
     if before is None:
@@ -182,38 +223,101 @@ def out_of_fold(found: Sequence[Example]) -> list[float]:
     return [max(fitted[part[one.group]].scores(one.features), default=-99.0) for one in found]
 
 
-def main() -> None:
-    """Fit and print; `--write` writes the table of weights too."""
-    made = parser(__doc__)
-    made.add_argument("--write", action="store_true", help=f"write {FILE.name}")
-    options = made.parse_args()
-    found = list(examples(places(options)))
+class Table(NamedTuple):
+    """A table as it ships: whole weights, and what goes with it."""
+
+    weights: NDArray[np.int8]
+    bias: int
+    levels: list[tuple[int, int]]
+    scale: float
+
+
+def table_of(found: Sequence[Example], subject: Subject) -> Table:
+    """Return the weights of a subject as whole numbers, and from which scores on they count; prints their figures."""
+    fitted = fit(found)
+    scale = float(127 / np.abs(fitted.weights).max())
+    whole = np.round(fitted.weights * scale).astype(np.int8)
+    bias = round(fitted.bias * scale)
+    if subject in KINDS:
+        return Table(whole, bias, [], scale)
     best = np.array(out_of_fold(found))
-    decides = np.array([one.decides for one in found])
+    is_it = np.array([one.is_it for one in found])
+    written = "natural" if subject == "decision" else "kept"
+    spoken = np.array([one.file.startswith(written) for one in found])
+    edges = _edges(best[spoken], is_it[spoken], LEAST_PRECISION[subject])
     for name in sorted({one.file for one in found}):
         mine = np.array([one.file == name for one in found])
-        _tell(name, best[mine], decides[mine])
-    fitted = fit(found)
-    scale = 127 / np.abs(fitted.weights).max()
-    table = np.round(fitted.weights * scale).astype(np.int8)
-    spoken = np.array([one.file.startswith("natural") for one in found])
-    levels = [
-        (round(low * scale), round(100 * float(decides[mine].mean())))
-        for low, high in zip(_EDGES, (*_EDGES[1:], np.inf), strict=True)
-        if (mine := spoken & (best >= low) & (best < high)).any()
+        _tell(f"{subject} {name}", best[mine], is_it[mine], edges)
+    levels: list[tuple[int, int]] = []
+    for low, high in zip(edges, (*edges[1:], np.inf), strict=True):
+        mine = spoken & (best >= low) & (best < high)
+        share = round(100 * float(is_it[mine].mean())) if mine.any() else 0
+        if not levels or share > levels[-1][1]:
+            levels.append((round(low * scale), share))
+    return Table(whole, bias, levels, scale)
+
+
+def _edges(best: NDArray[np.float64], is_it: NDArray[np.bool_], precision: float) -> list[float]:
+    """Return scores at which a level begins: the lowest from which on so many are right, and higher ones."""
+    least = next(edge for edge in np.arange(-3, 3, _GRID) if is_it[best >= edge].mean() >= precision)
+    return [float(least) + 2 * _GRID * step for step in range(_LEVELS)]
+
+
+def kinds_right(found: Mapping[Subject, Sequence[Example]]) -> tuple[int, int]:
+    """Return how many sentences worth keeping are told to be of their kind, out of fold, and how many there are."""
+    some = found[KINDS[0]]
+    groups = sorted({one.group for one in some})
+    random.Random(0).shuffle(groups)
+    part = {group: at % PARTS for at, group in enumerate(groups)}
+    right = total = 0
+    for fold in range(PARTS):
+        fitted = {kind: fit([one for one in found[kind] if part[one.group] != fold]) for kind in KINDS}
+        for row in zip(*(found[kind] for kind in KINDS), strict=True):
+            if part[row[0].group] != fold:
+                continue
+            scores = np.array([fitted[kind].scores(row[0].features) for kind in KINDS])
+            for number in range(scores.shape[1]):
+                said = [one.of_sentences is not None and bool(one.of_sentences[number]) for one in row]
+                total += any(said)
+                right += any(said) and said[int(scores[:, number].argmax())]
+    return right, total
+
+
+def main() -> None:
+    """Fit and print; `--write` writes the weights too."""
+    made = parser(__doc__)
+    made.add_argument("--write", action="store_true", help=f"write {TABLES_FILE} and {ABOUT_FILE}")
+    options = made.parse_args()
+    turns = list(labelled(places(options)))
+    subjects: tuple[Subject, ...] = ("decision", "learning", "action", *KINDS)
+    found = {subject: examples(turns, subject) for subject in subjects}
+    tables = {subject: table_of(found[subject], subject) for subject in subjects}
+    right, total = kinds_right(found)
+    print(f"kind of what is worth keeping: {right} of {total} right")
+    data = b"".join(table.weights.tobytes() for table in tables.values())
+    about = [
+        "# Made by `python -m benchmarks.distilling.train --write`, and described in weights.py.",
+        f'sha256 = "{hashlib.sha256(data).hexdigest()}"',
+        f"consent = {round(CONSENT * tables['learning'].scale)}",
     ]
-    print(f"BIAS: Final = {round(fitted.bias * scale)}\nLEVELS: Final = {tuple(levels)}")
-    print(f'SHA256: Final = "{hashlib.sha256(table.tobytes()).hexdigest()}"')
+    for subject, table in tables.items():
+        about += ["", f"[tables.{subject}]", f"bias = {table.bias}"]
+        about += [f"levels = {[list(level) for level in table.levels]}"] if table.levels else []
+    text = "\n".join(about) + "\n"
+    print(text)
     if options.write:
-        FILE.write_bytes(table.tobytes())
+        (FOLDER / TABLES_FILE).write_bytes(data)
+        (FOLDER / ABOUT_FILE).write_text(text, "utf-8")
 
 
-def _tell(name: str, best: NDArray[np.float64], decides: NDArray[np.bool_]) -> None:
-    row = [f"{name}: {len(best)} turns, {int(decides.sum())} decide"]
-    for edge in _EDGES:
+def _tell(name: str, best: NDArray[np.float64], is_it: NDArray[np.bool_], edges: Sequence[float]) -> None:
+    row = [f"{name}: {len(best)} turns, {int(is_it.sum())} positive"]
+    for edge in edges:
         is_found = best >= edge
-        right = int((is_found & decides).sum())
-        row.append(f"from {edge}: precision {right / max(1, is_found.sum()):.2f}, recall {right / decides.sum():.2f}")
+        right = int((is_found & is_it).sum())
+        row.append(
+            f"from {edge}: precision {right / max(1, is_found.sum()):.2f}, recall {right / max(1, is_it.sum()):.2f}"
+        )
     print("; ".join(row))
 
 

@@ -1,8 +1,11 @@
-"""Turns of real transcripts that two people judged apart, and turns written as people talk: `labels/judged.ndjson` and
-`labels/natural.ndjson`, described in `labels/README.md`."""
+"""Turns of real transcripts that one or two people judged, each alone, and turns written as people talk.
+
+`labels/judged.ndjson`, `labels/natural.ndjson` and their second parts, described in `labels/README.md`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -11,8 +14,9 @@ import msgspec
 from tests.quality.judged import Language
 from tests.quality.labelled import Polarity, Split
 
-JUDGED = Path(__file__).with_name("labels") / "judged.ndjson"
-NATURAL = JUDGED.with_name("natural.ndjson")
+LABELS = Path(__file__).with_name("labels")
+JUDGED = (LABELS / "judged.ndjson", LABELS / "judged-2.ndjson")
+NATURAL = (LABELS / "natural.ndjson", LABELS / "natural-2.ndjson")
 
 
 class EditOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,8 +53,11 @@ class Judgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     none: str
 
 
-class TwiceJudgedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One message of a transcript below the shared corpus. quote: how it begins, at most 100 characters."""
+class JudgedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One message of a transcript below the shared corpus. quote: how it begins, at most 100 characters.
+
+    judges: two; one, for a turn of `judged-2.ndjson` that weights may be learned from.
+    """
 
     id: str
     file: str
@@ -60,7 +67,7 @@ class TwiceJudgedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     session_uid: str
     speaker: Literal["human", "assistant"]
     quote: str
-    judges: tuple[Judgement, Judgement]
+    judges: tuple[Judgement, ...]
     split: Split
 
 
@@ -79,11 +86,11 @@ class NaturalTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     split: Split
 
 
-def read_judged(path: Path = JUDGED) -> list[TwiceJudgedTurn]:
-    """Return all turns of the file, in its order. Raises msgspec.ValidationError."""
-    return [msgspec.json.decode(line, type=TwiceJudgedTurn) for line in path.read_bytes().splitlines()]
+def read_judged(paths: Sequence[Path] = JUDGED) -> list[JudgedTurn]:
+    """Return all turns of the files, in their order. Raises msgspec.ValidationError."""
+    return [msgspec.json.decode(line, type=JudgedTurn) for path in paths for line in path.read_bytes().splitlines()]
 
 
-def read_natural(path: Path = NATURAL) -> list[NaturalTurn]:
-    """Return all turns of the file, in its order. Raises msgspec.ValidationError."""
-    return [msgspec.json.decode(line, type=NaturalTurn) for line in path.read_bytes().splitlines()]
+def read_natural(paths: Sequence[Path] = NATURAL) -> list[NaturalTurn]:
+    """Return all turns of the files, in their order. Raises msgspec.ValidationError."""
+    return [msgspec.json.decode(line, type=NaturalTurn) for path in paths for line in path.read_bytes().splitlines()]

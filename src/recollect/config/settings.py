@@ -249,8 +249,8 @@ class DistillConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ranked: Annotated[
         bool,
         Meta(
-            description="Whether learned weights find decisions that no rule finds. They are marked `ranked`. Off: "
-            "those found are revoked when their sessions are analysed again."
+            description="Whether learned weights find decisions and learnings that no rule finds, marked `ranked`, and "
+            "refuse learnings that a rule misunderstands. Off: rules alone; sessions are read again."
         ),
     ] = True
     idle_seconds: Annotated[

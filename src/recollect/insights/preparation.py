@@ -45,9 +45,9 @@ def default_stages(rules: Sequence[GateRule] = (), *, is_ranked: bool = False) -
 
     ranker = None
     if is_ranked:
-        from recollect.insights.decisions.scorer import SentenceScorer
+        from recollect.insights.decisions.ranked import DecisionRanker
 
-        ranker = SentenceScorer()
+        ranker = DecisionRanker()
     return Stages(
         RuleObserver(), RuleGate(rules), TurnSegmenter(), ClauseDecider(), EditGrouper(), PathAndTimeBinder(),
         SubjectRelator(), ranker,

@@ -14,11 +14,14 @@ from recollect.store.insights import OfSession
 class RuleExtractor:
     """Implements `ingest.learnings.extract.Extractor`."""
 
-    version = EXTRACTOR
+    def __init__(self, *, is_ranked: bool = True) -> None:
+        """is_ranked: learned weights find and refuse learnings too."""
+        self._is_ranked = is_ranked
+        self.version = EXTRACTOR if is_ranked else f"{EXTRACTOR} alone"
 
     def extract(self, of_session: OfSession) -> Sequence[Learning]:
         """Return what a session gives, with evidence."""
-        return extract_session(of_session).learnings
+        return extract_session(of_session, is_ranked=self._is_ranked).learnings
 
     def closed(self, of_session: OfSession, pending: Iterable[Learning]) -> Sequence[Learning]:
         """Return those of the pending actions that the session shows to be done, with `done_at`."""

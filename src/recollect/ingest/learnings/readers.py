@@ -11,6 +11,7 @@ from recollect.insights.decisions.gate import RuleGate
 from recollect.insights.language.projection import project
 from recollect.insights.language.sentences import sentences
 from recollect.insights.learnings.extraction import Extracted, Observed, Reading, SimpleCommand, extract
+from recollect.insights.scorer import SentenceScorer
 from recollect.insights.signals.calls import Ending, Tried, is_denial, is_expected, is_interruption
 from recollect.insights.signals.errors import telling_line
 from recollect.insights.signals.runs import run_of
@@ -77,6 +78,16 @@ def reading() -> Reading:
     return DistillReading()
 
 
-def extract_session(of_session: Observed, *, home_repo: str = "") -> Extracted:
-    """Return what the rules learn of a session as the store gives it (`store.insights.OfSession`)."""
-    return extract(of_session, reading(), home_repo=home_repo)
+@cache
+def scorer() -> SentenceScorer:
+    """Return the one scorer of a process."""
+    return SentenceScorer()
+
+
+def extract_session(of_session: Observed, *, home_repo: str = "", is_ranked: bool = True) -> Extracted:
+    """Return what is learned of a session as the store gives it (`store.insights.OfSession`).
+
+    is_ranked: with learned weights, where they are there; else by rules alone.
+    """
+    known = scorer() if is_ranked and not scorer().missing else None
+    return extract(of_session, reading(), home_repo=home_repo, scorer=known)

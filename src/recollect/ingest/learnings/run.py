@@ -115,7 +115,7 @@ def learn(memory: WritableHome, opened: Opened, wanted: Wanted, *, now_us: Calla
         )  # fmt: skip
         run = Extracting(
             sides,
-            wanted.extractor or shipped_extractor(),
+            wanted.extractor or shipped_extractor(is_ranked=memory.config.distill.ranked),
             keeping,
             now_us=now_us,
             should_stop=wanted.should_stop,
@@ -160,11 +160,11 @@ def learn_after(memory: WritableHome, opened: Opened, request: SyncRequest, repo
         report.state = "interrupted"
 
 
-def shipped_extractor() -> Extractor:
-    """Return the rules that ship; loading them takes a moment."""
+def shipped_extractor(*, is_ranked: bool) -> Extractor:
+    """Return the rules that ship, with learned weights where wanted; loading them takes a moment."""
     from recollect.ingest.learnings.extractor import RuleExtractor
 
-    return RuleExtractor()
+    return RuleExtractor(is_ranked=is_ranked)
 
 
 def want_older(memory: AskingHome, after: int | None, before: int | None, *, now_us: Callable[[], int]) -> int:

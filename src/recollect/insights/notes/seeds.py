@@ -90,7 +90,7 @@ def fact_of_learning(learning: Learning) -> NewFact | None:
         repo=learning.repo,
         source="learning",
         reference=f"learning:{learning.id}",
-        status="hypothesis" if learning.status == "hypothesis" else "derived",
+        status=learning.status if learning.status in ("hypothesis", "ranked") else "derived",
         confidence=learning.confidence,
     )
 

@@ -92,9 +92,9 @@ class DecisionsFacet:
         """Return why only rules find decisions though learned weights should; "" where they can."""
         if not self._memory.config.distill.ranked:
             return ""
-        from recollect.insights.decisions.scorer.weights import weights
+        from recollect.insights.scorer import SentenceScorer
 
-        missing = weights().missing
+        missing = SentenceScorer().missing
         return f"{missing}; decisions are found by rules alone. Install Recollect again" if missing else ""
 
     def instant(self, text: str, *, name: str) -> int:

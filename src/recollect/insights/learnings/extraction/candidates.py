@@ -11,6 +11,7 @@ from recollect.insights.learnings.extraction.observed import EXTRACTOR
 from recollect.insights.learnings.identity import bounded, confidence_of, learning_id
 from recollect.insights.learnings.safety import STEERING, judged, may_become
 from recollect.model.events import Event
+from recollect.model.insights.nodes import Status
 from recollect.model.learnings.learnings import Author, Learning, LearningEvidence, LearningKind, Priority, Scope
 from recollect.model.sessions import Session
 
@@ -37,6 +38,7 @@ class Draft(NamedTuple):
     evidence: Sequence[LearningEvidence]
     features: Mapping[str, float]
     priority: Priority = ""
+    status: Status = "derived"
     quoted: str = ""
     """What a tool printed and the text quotes: judged as a tool's words."""
 
@@ -65,6 +67,7 @@ def learning_of(draft: Draft, session: Session, home_repo: str) -> Learning | No
         scope=scope,
         repo=repo,
         path=path if scope == "path" else "",
+        status=draft.status,
         state="quarantined" if judgement.held_back else "active",
         confidence=confidence_of(features),
         features=features,

@@ -14,8 +14,10 @@ from recollect.insights.learnings.extraction.names import names_of_tests
 from recollect.insights.learnings.extraction.observed import Extracted, Observed, Reading, kept_of
 from recollect.insights.learnings.extraction.pending import left_to_do
 from recollect.insights.learnings.extraction.places import named_path, root_of
+from recollect.insights.learnings.extraction.scored import ScoredMessage, Worth
 from recollect.insights.learnings.extraction.spoken import Said, priority_of, statement_in, things_said
 from recollect.insights.learnings.extraction.versions import versions
+from recollect.insights.scorer import SentenceScorer
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import Author, Learning, LearningEvidence, LearningKind, Priority
 from recollect.model.own import INTERNAL_ORIGINATOR, without_own_blocks
@@ -26,29 +28,32 @@ _OF_PEOPLE: Final = ("human", "queued")
 _AUTHORS: Final[tuple[Author, Author]] = ("user", "assistant")
 
 
-def extract(observed: Observed, reading: Reading, *, home_repo: str = "") -> Extracted:
-    """Return what a session teaches by rules alone. Pure and deterministic: same events, same learnings.
+def extract(
+    observed: Observed, reading: Reading, *, home_repo: str = "", scorer: SentenceScorer | None = None
+) -> Extracted:
+    """Return what a session teaches, without a model. Pure and deterministic: same events, same learnings.
 
     observed: `store.insights.OfSession`, or anything like it. reading: how prose and commands are read
-    (`ingest.learnings.readers`). home_repo: the repository of a session that names none. Events of subagents, injected
+    (`ingest.learnings.readers`). home_repo: the repository of a session that names none. scorer: finds what no rule
+    understands, and refuses what rules misunderstand; None: rules alone. Events of subagents, injected
     messages and sessions of our own teach nothing that somebody said. What only branches teach that rewinds left behind
     has the state "undone".
     """
     if observed.session.originator == INTERNAL_ORIGINATOR:
         return Extracted([], len(observed.events))
     kept = kept_of(observed)
-    found = _extracted(kept, reading, home_repo)
+    found = _extracted(kept, reading, home_repo, scorer)
     if kept is not observed:
         known = {one.id for one in found}
-        left = (one for one in _extracted(observed, reading, home_repo) if one.id not in known)
+        left = (one for one in _extracted(observed, reading, home_repo, scorer) if one.id not in known)
         found += [msgspec.structs.replace(one, state="undone") if one.state == "active" else one for one in left]
     return Extracted(found, len(observed.events))
 
 
-def _extracted(observed: Observed, reading: Reading, home_repo: str) -> list[Learning]:
+def _extracted(observed: Observed, reading: Reading, home_repo: str, scorer: SentenceScorer | None) -> list[Learning]:
     attempts = Attempts(observed, reading)
     drafts = [
-        *_spoken(observed, reading),
+        *_spoken(observed, reading, scorer),
         *attempts.works(),
         *attempts.repairs(),
         *versions(observed, attempts),
@@ -59,18 +64,24 @@ def _extracted(observed: Observed, reading: Reading, home_repo: str) -> list[Lea
     return merged(one for one in made if one is not None)
 
 
-def _spoken(observed: Observed, reading: Reading) -> Iterator[Draft]:
+def _spoken(observed: Observed, reading: Reading, scorer: SentenceScorer | None) -> Iterator[Draft]:
     if observed.session.parent_session:
         return  # an agent wrote its prompts
     root = root_of(observed)
     before: Event | None = None
     asked: Event | None = None
+    answered = ""
     for event in observed.events:
         payload = event.payload
         if isinstance(payload, UserMessage):
             if payload.origin in _OF_PEOPLE and payload.text and not event.is_sidechain:
                 text = without_own_blocks(payload.text)
-                for said in things_said(text, reading, after_work=before is not None):
+                heard = things_said(text, reading, after_work=before is not None)
+                if scorer is not None:
+                    scored = ScoredMessage(scorer, text, answered)
+                    heard = [said for said in heard if scored.agrees(said)]
+                    yield from (_draft_of_worth(worth, text, event, root) for worth in scored.worth_keeping(heard))
+                for said in heard:
                     if said.text:
                         yield _draft_of(said, event, before, root)
                     elif (meant := _meant(said, event, (asked, before), reading)) is not None:
@@ -80,6 +91,17 @@ def _spoken(observed: Observed, reading: Reading) -> Iterator[Draft]:
             (isinstance(payload, AssistantMessage) and payload.text) or isinstance(payload, ToolCall)
         ) and not event.is_sidechain:
             before = event
+            answered = payload.text if isinstance(payload, AssistantMessage) else answered
+
+
+def _draft_of_worth(worth: Worth, text: str, event: Event, root: str) -> Draft:
+    said = text[worth.start : worth.end].strip()
+    path = named_path(said, root)
+    place = Place("path", path) if path and worth.kind != "action" else Place("repo")
+    if worth.kind == "preference" and not path and worth.is_for_all:
+        place = Place("user")
+    evidence = [evidence_of(event, "user", said)]
+    return Draft(worth.kind, said, place, "user", evidence, {"scorer": worth.confidence}, status="ranked")
 
 
 def _meant(said: Said, event: Event, earlier: tuple[Event | None, Event | None], reading: Reading) -> Draft | None:

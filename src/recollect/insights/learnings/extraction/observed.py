@@ -10,7 +10,7 @@ from recollect.model.insights.nodes import Marker
 from recollect.model.learnings.learnings import Learning
 from recollect.model.sessions import Session
 
-EXTRACTOR = "rules@3"
+EXTRACTOR = "rules@4"
 """Name and version of these rules; raised whenever the same events would give other learnings."""
 
 Ending = Literal["passed", "failed", "unknown"]

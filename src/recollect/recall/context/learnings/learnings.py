@@ -158,7 +158,7 @@ def _said_by(learning: RecentLearning) -> str:
         return ""
     if learning.authors and not learning.authors & _OWN_WORDS:
         return "a web page said: " if learning.authors == {"web"} else "a tool said: "
-    return "maybe: " if learning.status == "hypothesis" else ""
+    return "maybe: " if learning.status in ("hypothesis", "ranked") else ""
 
 
 def sections(here: LearnedHere) -> Sequence[LearnedKind]:

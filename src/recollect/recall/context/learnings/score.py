@@ -50,7 +50,7 @@ def _score(learning: RecentLearning, newest: int, words: frozenset[str]) -> floa
     relevance = SCOPES[learning.scope] * (1 + WORD * min(MOST_WORDS, shared))
     sure = learning.confidence * (CONFIRMED if learning.state == "confirmed" else 1.0)
     useful = USEFUL if _is_useful(learning) else 1.0
-    return relevance * recency * sure * useful * (HYPOTHESIS if learning.status == "hypothesis" else 1.0)
+    return relevance * recency * sure * useful * (HYPOTHESIS if learning.status in ("hypothesis", "ranked") else 1.0)
 
 
 def _is_useful(learning: RecentLearning) -> bool:

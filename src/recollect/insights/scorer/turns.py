@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from recollect.insights.decisions.scorer.features import Turn
+from recollect.insights.scorer.features import Turn
 from recollect.insights.stream import SessionEvents
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Speaker

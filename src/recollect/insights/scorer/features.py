@@ -11,8 +11,8 @@ import zlib
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from recollect.insights.decisions.scorer.tokens import TokenSentence, sentences_of, tokens_of
 from recollect.insights.language.projection import OPAQUE
+from recollect.insights.scorer.tokens import TokenSentence, sentences_of, tokens_of
 from recollect.model.insights.nodes import Speaker
 
 if TYPE_CHECKING:

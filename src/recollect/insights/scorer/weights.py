@@ -1,0 +1,79 @@
+"""The weights that ship with the program: a table for each thing that a sentence can be, one byte a place.
+
+`python -m benchmarks.distilling.train --write` makes both files: the tables, and what goes with each.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import msgspec
+
+from recollect.insights.scorer.features import PLACES
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+TABLES_FILE: Final = "weights.bin"
+ABOUT_FILE: Final = "weights.toml"
+
+Subject = Literal["decision", "learning", "action", "preference", "correction", "fact"]
+"""What a sentence can be: a decision; worth keeping, or left to do; and, of what is worth keeping, its kind."""
+
+
+class AboutTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What goes with a table of weights.
+
+    bias: added to the sum of a sentence's weights. levels: from such a sum on, so many in a hundred of the labelled
+    sentences were what it is about, out of fold; ascending.
+    """
+
+    bias: int
+    levels: tuple[tuple[int, int], ...] = ()
+
+
+class About(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the tables are, in the order of the file. consent: the least sum of "learning" that a sentence needs which a
+    rule takes for a preference or correction."""
+
+    sha256: str
+    consent: int
+    tables: dict[Subject, AboutTable]
+
+
+class Weights(NamedTuple):
+    """The tables and what goes with them; none, and why."""
+
+    tables: dict[Subject, NDArray[np.int8]]
+    about: About | None = None
+    missing: str = ""
+
+
+@cache
+def weights() -> Weights:
+    """Return the weights that ship; none where a file is missing or is not the one that is known."""
+    folder = files(__package__)
+    try:
+        about, tables = folder.joinpath(ABOUT_FILE).read_bytes(), folder.joinpath(TABLES_FILE).read_bytes()
+    except OSError as error:
+        return Weights({}, missing=f"the weights of the scorer cannot be read: {error.strerror}")
+    return checked(about, tables)
+
+
+def checked(about: bytes, tables: bytes) -> Weights:
+    """Return the weights in the bytes of both files; none where these don't belong together."""
+    import numpy as np
+
+    try:
+        known = msgspec.convert(tomllib.loads(about.decode()), About, strict=False)
+    except ValueError:
+        return Weights({}, missing="the weights of the scorer are damaged")
+    if hashlib.sha256(tables).hexdigest() != known.sha256 or len(tables) != PLACES * len(known.tables):
+        return Weights({}, missing="the weights of the scorer are damaged")
+    apart = np.frombuffer(tables, np.int8).reshape(-1, PLACES)
+    return Weights(dict(zip(known.tables, apart, strict=True)), known)

@@ -1,0 +1,113 @@
+"""Decisions that learned weights find beside the rules: marked, bounded, the same everywhere."""
+
+from __future__ import annotations
+
+import zlib
+from importlib.resources import files
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.insights import analyse, default_stages
+from recollect.insights.decisions.ranked import OF_A_TURN, DecisionRanker
+from recollect.insights.scorer import SentenceScorer
+from recollect.insights.scorer.features import Turn, features_of
+from recollect.insights.scorer.tokens import SENTENCES
+from recollect.insights.scorer.weights import ABOUT_FILE, TABLES_FILE, checked, weights
+from recollect.model.events import Event
+from recollect.model.insights.nodes import Binding, Decision
+from tests.insights.decisions.stories import said
+from tests.insights.decisions.test_laws import SPEAKERS, TEXTS
+from tests.insights.test_invariants import encode, sessions
+
+WITH = default_stages(is_ranked=True)
+WITHOUT = default_stages()
+TALK = "nah, drop the retry helper, one attempt is enough for the nightly import"
+PROPOSAL = "I could add a retry helper around the client. Shall I?"
+
+
+def ranked(*messages: tuple[str, str]) -> list[Decision]:
+    found = analyse(said(*messages).events, stages=WITH).nodes  # type: ignore[arg-type]
+    return [node for node in found if isinstance(node, Decision) and node.status == "ranked"]
+
+
+def test_plain_talk_that_no_rule_understands_is_a_decision_and_says_how_it_is_known() -> None:
+    (found,) = ranked(("human", "make the import robust"), ("assistant", PROPOSAL), ("human", TALK))
+    assert found.statement == TALK
+    assert found.features == {"scorer": found.confidence}
+    assert 0.5 < found.confidence < 1
+    assert (found.options, found.conversation) == ((), "")  # nobody knows them surely
+
+
+def test_narration_thanks_and_questions_are_none() -> None:
+    assert ranked(("human", "thanks, looks good"), ("assistant", "Now I'll run the tests.")) == []
+    assert ranked(("human", "can you look at why the login fails?")) == []
+    assert ranked(("human", "how should we do it"), ("assistant", PROPOSAL), ("human", "yes, go on")) == []
+
+
+def test_what_a_rule_finds_is_not_found_again() -> None:
+    (found,) = analyse(said(("human", "Use Postgres instead of MySQL.")).events, stages=WITH).nodes[1:]
+    assert isinstance(found, Decision)
+    assert found.status == "derived"
+
+
+def test_a_sentence_that_tells_a_credential_is_kept_nowhere() -> None:
+    secret = "nah, drop the helper, the staging password is hunter2-hunter2 and that is enough for the import"
+    assert ranked(("human", "make it robust"), ("assistant", PROPOSAL), ("human", secret)) == []
+
+
+def test_weights_that_are_damaged_are_not_used() -> None:
+    shipped = weights()
+    assert shipped.missing == ""
+    assert shipped.about is not None
+    about, tables = (
+        files("recollect.insights.scorer").joinpath(name).read_bytes() for name in (ABOUT_FILE, TABLES_FILE)
+    )
+    assert len(tables) <= 2_000_000
+    assert checked(about, tables).missing == ""
+    for changed in (bytes(len(tables)), tables[:-1], b""):
+        assert checked(about, changed).missing == "the weights of the scorer are damaged"
+    for changed in (b"", about[:40], b"\xff", b"sha256 = 1"):
+        damaged = checked(changed, tables)
+        assert damaged.missing == "the weights of the scorer are damaged"
+    scorer = SentenceScorer(damaged)
+    assert scorer.scores(Turn(TALK, "human"), ("decision",)) == []
+    assert DecisionRanker(scorer).decisions(said(("human", TALK)), []) == []
+
+
+def test_the_places_of_features_are_the_same_on_every_machine() -> None:
+    """Whoever changes them trains new weights: `python -m benchmarks.distilling.train --write`."""
+    turn = Turn("Nimm lieber SQLite. 用 Redis! See `a.py` …\n- keep it", "human", "Which one?", "Done.", is_edited=True)
+    features = features_of(turn)
+    told = ",".join(f"{owner}:{place}" for owner, place in zip(features.owners, features.places, strict=True))
+    assert zlib.crc32(told.encode()) == 0
+
+
+@given(TEXTS, SPEAKERS, TEXTS, TEXTS)
+def test_a_score_is_the_sum_of_whole_weights_for_any_text(text: str, speaker: str, before: str, after: str) -> None:
+    turn = Turn(text, speaker, before, after)  # type: ignore[arg-type]
+    known, features = weights(), features_of(turn)
+    assert known.about is not None
+    found = SentenceScorer().scores(turn, ("decision", "fact"))
+    assert len(found) <= SENTENCES
+    for number, (sentence, scores) in enumerate(found):
+        assert 0 <= sentence.start < sentence.end <= len(text)
+        own = {int(place) for owner, place in zip(features.owners, features.places, strict=True) if owner == number}
+        for subject, score in scores.items():
+            assert score == known.about.tables[subject].bias + sum(int(known.tables[subject][place]) for place in own)
+
+
+@settings(max_examples=100)
+@given(sessions())
+def test_nothing_that_rules_establish_changes_and_what_rests_on_weights_is_marked(events: list[Event]) -> None:
+    alone, both = analyse(events, stages=WITHOUT), analyse(events, stages=WITH)
+    assert encode([node for node in both.nodes if node.status != "ranked"]) == encode(alone.nodes)
+    found = {node.id for node in both.nodes if isinstance(node, Decision) and node.status == "ranked"}
+    for node in both.nodes:
+        assert not isinstance(node, Binding) or (node.source in found) == (node.status == "ranked")
+    assert encode(analyse(events, stages=WITH).nodes) == encode(both.nodes)
+
+
+@given(st.lists(st.sampled_from([TALK, "unit tests are enough here", "Now I'll run them."]), min_size=1, max_size=30))
+def test_of_a_message_few_are_told(sentences: list[str]) -> None:
+    assert len(ranked(("assistant", PROPOSAL), ("human", ". ".join(sentences)))) <= OF_A_TURN
