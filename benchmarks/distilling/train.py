@@ -1,7 +1,7 @@
 """Makes the weights of the scorer (`recollect.insights.scorer`) from labelled turns, and measures them.
 
 A logistic model over the places of `features_of` for each subject, one row a sentence: does it decide something, is it
-worth keeping, is it left to do? And of what is worth keeping: is it a preference, a correction, a fact? Labels of a
+worth keeping, is it left to do? Labels of a
 session, and of a written turn, stay together, in five parts: a figure is of weights that did not see the part. What
 the figures of `distill_scored` call unseen is left out: the sessions of `judged-2.ndjson` and the turns of
 `natural-2.ndjson` and `kept.ndjson` whose split is `test`.
@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -22,21 +22,25 @@ from recollect.insights.scorer.features import PLACES, Turn, TurnFeatures, featu
 from recollect.insights.scorer.turns import turns_of
 from recollect.insights.scorer.weights import ABOUT_FILE, TABLES_FILE, Subject
 from recollect.insights.stream import SessionEvents
+from tests.quality.judged import read_written
+from tests.quality.learned import Wanted, read_messages, read_turns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FOLDER = REPOSITORY / "src" / "recollect" / "insights" / "scorer"
+DONE = "Done."
+"""What the agent said before a turn that was judged as one after it has worked."""
 PARTS = 5
 PENALTY = 10.0
 """Of the squared weights, against the sum of the losses; 5 to 20 give the same."""
 COUNTS = {
     "judged.ndjson": 1.5, "judged-2.ndjson": 1.5, "natural.ndjson": 2.0, "natural-2.ndjson": 2.0, "kept.ndjson": 3.0,
+    "learnings.ndjson": 2.0, "learned_turns.ndjson": 2.0,
 }  # fmt: skip
 """How much a turn of a file counts: labels of later files say what a decision is as `labels/README.md` now does."""
-LEAST_PRECISION: Mapping[Subject, float] = {"decision": 0.77, "learning": 0.85, "action": 0.90}
+LEAST_PRECISION: Mapping[Subject, float] = {"decision": 0.77, "learning": 0.90, "action": 0.90}
 """A sentence counts from the lowest score on from which so many written turns are right, out of fold."""
-KINDS: tuple[Subject, ...] = ("preference", "correction", "fact")
 CONSENT = -2.0
 """Score as a learning below which a sentence is none, even if a rule says so: 4 of 25 such turns were right."""
 _STEPS = 250
@@ -92,8 +96,35 @@ def labelled(at: Places) -> Iterator[LabelledTurn]:
                 continue
             turn = list(turns_of(SessionEvents(quality.events_of(label))))[-1].turn
             yield LabelledTurn(label, name, turn, features_of(turn))
+    for name, label in _judged_learnings():
+        turn = list(turns_of(SessionEvents(quality.events_of(label))))[-1].turn
+        yield LabelledTurn(label, name, turn, features_of(turn))
     if (at.real_corpus / "index.json").is_file():
         yield from _of_corpus(at)
+
+
+def _judged_learnings() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the written turns that were judged for learnings alone, with their file, as labels."""
+    texts = {turn.id: turn for turn in read_written()}
+    for message in read_messages():
+        if message.source == "written" and message.split == "dev":
+            turn = texts[message.id]
+            yield (
+                "learnings.ndjson",
+                _as_label(f"learn-{turn.id}", turn.language, turn.text, turn.before, message.learns),
+            )
+    for own in read_turns():
+        if own.split == "dev":
+            yield "learned_turns.ndjson", _as_label(f"own-{own.id}", own.language, own.text, DONE, own.learns)
+
+
+def _as_label(name: str, language: str, text: str, before: str, learns: Sequence[Wanted]) -> dict[str, Any]:
+    said = [{"kind": one.kind, "quote": one.quote} for one in learns]
+    return {
+        "id": name, "language": language, "speaker": "human", "text": text, "before": before,
+        "learnings": [one for one in said if one["kind"] != "action"],
+        "actions": [one["quote"] for one in said if one["kind"] == "action"],
+    }  # fmt: skip
 
 
 def _of_corpus(at: Places) -> Iterator[LabelledTurn]:
@@ -120,18 +151,12 @@ def _of_corpus(at: Places) -> Iterator[LabelledTurn]:
 def examples(turns: Sequence[LabelledTurn], subject: Subject) -> list[Example]:
     """Return what can be learned of a subject. Of learnings and actions, only what people say teaches."""
     if subject == "decision":
-        found = [turn for turn in turns if turn.file != "kept.ndjson"]
+        found = [turn for turn in turns if "decisions" in turn.label and turn.file != "kept.ndjson"]
         return [_example(turn, turn.label["decisions"], turn.features) for turn in found]
     said = [turn for turn in turns if turn.turn.speaker == "human" and "learnings" in turn.label]
     if subject == "action":
         return [_example(one, [{"quote": quote} for quote in one.label["actions"]], _plain(one)) for one in said]
-    if subject == "learning":
-        return [_example(turn, turn.label["learnings"], _plain(turn)) for turn in said]
-    return [_example(turn, _of_kind(turn, subject), _plain(turn)) for turn in said if turn.label["learnings"]]
-
-
-def _of_kind(turn: LabelledTurn, kind: Subject) -> list[dict[str, Any]]:
-    return [one for one in turn.label["learnings"] if one["kind"] == kind]
+    return [_example(turn, turn.label["learnings"], _plain(turn)) for turn in said]
 
 
 def _plain(turn: LabelledTurn) -> TurnFeatures:
@@ -238,11 +263,9 @@ def table_of(found: Sequence[Example], subject: Subject) -> Table:
     scale = float(127 / np.abs(fitted.weights).max())
     whole = np.round(fitted.weights * scale).astype(np.int8)
     bias = round(fitted.bias * scale)
-    if subject in KINDS:
-        return Table(whole, bias, [], scale)
     best = np.array(out_of_fold(found))
     is_it = np.array([one.is_it for one in found])
-    written = "natural" if subject == "decision" else "kept"
+    written = ("natural",) if subject == "decision" else ("kept", "learn")
     spoken = np.array([one.file.startswith(written) for one in found])
     edges = _edges(best[spoken], is_it[spoken], LEAST_PRECISION[subject])
     for name in sorted({one.file for one in found}):
@@ -263,37 +286,14 @@ def _edges(best: NDArray[np.float64], is_it: NDArray[np.bool_], precision: float
     return [float(least) + 2 * _GRID * step for step in range(_LEVELS)]
 
 
-def kinds_right(found: Mapping[Subject, Sequence[Example]]) -> tuple[int, int]:
-    """Return how many sentences worth keeping are told to be of their kind, out of fold, and how many there are."""
-    some = found[KINDS[0]]
-    groups = sorted({one.group for one in some})
-    random.Random(0).shuffle(groups)
-    part = {group: at % PARTS for at, group in enumerate(groups)}
-    right = total = 0
-    for fold in range(PARTS):
-        fitted = {kind: fit([one for one in found[kind] if part[one.group] != fold]) for kind in KINDS}
-        for row in zip(*(found[kind] for kind in KINDS), strict=True):
-            if part[row[0].group] != fold:
-                continue
-            scores = np.array([fitted[kind].scores(row[0].features) for kind in KINDS])
-            for number in range(scores.shape[1]):
-                said = [one.of_sentences is not None and bool(one.of_sentences[number]) for one in row]
-                total += any(said)
-                right += any(said) and said[int(scores[:, number].argmax())]
-    return right, total
-
-
 def main() -> None:
     """Fit and print; `--write` writes the weights too."""
     made = parser(__doc__)
     made.add_argument("--write", action="store_true", help=f"write {TABLES_FILE} and {ABOUT_FILE}")
     options = made.parse_args()
     turns = list(labelled(places(options)))
-    subjects: tuple[Subject, ...] = ("decision", "learning", "action", *KINDS)
-    found = {subject: examples(turns, subject) for subject in subjects}
-    tables = {subject: table_of(found[subject], subject) for subject in subjects}
-    right, total = kinds_right(found)
-    print(f"kind of what is worth keeping: {right} of {total} right")
+    subjects: tuple[Subject, ...] = get_args(Subject)
+    tables = {subject: table_of(examples(turns, subject), subject) for subject in subjects}
     data = b"".join(table.weights.tobytes() for table in tables.values())
     about = [
         "# Made by `python -m benchmarks.distilling.train --write`, and described in weights.py.",
@@ -301,8 +301,8 @@ def main() -> None:
         f"consent = {round(CONSENT * tables['learning'].scale)}",
     ]
     for subject, table in tables.items():
-        about += ["", f"[tables.{subject}]", f"bias = {table.bias}"]
-        about += [f"levels = {[list(level) for level in table.levels]}"] if table.levels else []
+        levels = [list(level) for level in table.levels]
+        about += ["", f"[tables.{subject}]", f"bias = {table.bias}", f"levels = {levels}"]
     text = "\n".join(about) + "\n"
     print(text)
     if options.write:

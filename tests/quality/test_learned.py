@@ -55,12 +55,13 @@ def test_findings_are_judged_once_with_a_reason_and_in_their_half() -> None:
     assert [one.id for one in found if not one.reason or one.split != split_of(one.session_uid)] == []
 
 
-def test_what_is_dangerous_is_learned_and_held_back() -> None:
+def test_what_is_dangerous_is_never_given_to_agents() -> None:
     for turn in read_turns():
         if turn.is_held_back:
+            alone = [one.state for one in extract_session(session_saying(turn.text), is_ranked=False).learnings]
             states = [one.state for one in extract_session(session_saying(turn.text)).learnings]
-            assert states, turn.id
-            assert not set(states) & set(GIVEN_STATES), turn.id
+            assert alone, turn.id
+            assert not {*alone, *states} & set(GIVEN_STATES), turn.id
     for run in read_runs():
         if run.is_held_back:
             assert {one.state for one in extract_session(session_doing(run.steps)).learnings} == {"quarantined"}

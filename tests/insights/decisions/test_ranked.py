@@ -22,8 +22,8 @@ from tests.insights.test_invariants import encode, sessions
 
 WITH = default_stages(is_ranked=True)
 WITHOUT = default_stages()
-TALK = "nah, drop the retry helper, one attempt is enough for the nightly import"
-PROPOSAL = "I could add a retry helper around the client. Shall I?"
+TALK = "we had that once and the deploy hung"
+PROPOSAL = "I could put it behind a queue."
 
 
 def ranked(*messages: tuple[str, str]) -> list[Decision]:
@@ -52,7 +52,7 @@ def test_what_a_rule_finds_is_not_found_again() -> None:
 
 
 def test_a_sentence_that_tells_a_credential_is_kept_nowhere() -> None:
-    secret = "nah, drop the helper, the staging password is hunter2-hunter2 and that is enough for the import"
+    secret = "we had that once with the staging password hunter2-hunter2 and the deploy hung"
     assert ranked(("human", "make it robust"), ("assistant", PROPOSAL), ("human", secret)) == []
 
 
@@ -80,7 +80,7 @@ def test_the_places_of_features_are_the_same_on_every_machine() -> None:
     turn = Turn("Nimm lieber SQLite. 用 Redis! See `a.py` …\n- keep it", "human", "Which one?", "Done.", is_edited=True)
     features = features_of(turn)
     told = ",".join(f"{owner}:{place}" for owner, place in zip(features.owners, features.places, strict=True))
-    assert zlib.crc32(told.encode()) == 0
+    assert zlib.crc32(told.encode()) == 1297300969
 
 
 @given(TEXTS, SPEAKERS, TEXTS, TEXTS)
@@ -88,7 +88,7 @@ def test_a_score_is_the_sum_of_whole_weights_for_any_text(text: str, speaker: st
     turn = Turn(text, speaker, before, after)  # type: ignore[arg-type]
     known, features = weights(), features_of(turn)
     assert known.about is not None
-    found = SentenceScorer().scores(turn, ("decision", "fact"))
+    found = SentenceScorer().scores(turn, ("decision", "action"))
     assert len(found) <= SENTENCES
     for number, (sentence, scores) in enumerate(found):
         assert 0 <= sentence.start < sentence.end <= len(text)
@@ -108,6 +108,12 @@ def test_nothing_that_rules_establish_changes_and_what_rests_on_weights_is_marke
     assert encode(analyse(events, stages=WITH).nodes) == encode(both.nodes)
 
 
-@given(st.lists(st.sampled_from([TALK, "unit tests are enough here", "Now I'll run them."]), min_size=1, max_size=30))
+@given(
+    st.lists(
+        st.sampled_from([TALK, "no need for a cache here, the list has twelve entries", "Now I'll run them."]),
+        min_size=1,
+        max_size=30,
+    )
+)
 def test_of_a_message_few_are_told(sentences: list[str]) -> None:
     assert len(ranked(("assistant", PROPOSAL), ("human", ". ".join(sentences)))) <= OF_A_TURN

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from recollect.insights.scorer.features import Turn, features_of
 from recollect.insights.scorer.tokens import TokenSentence
-from recollect.insights.scorer.weights import Subject, Weights, weights
+from recollect.insights.scorer.weights import Subject, WeightTables, weights
 
 
 class ScoredSentence(NamedTuple):
@@ -20,7 +20,7 @@ class ScoredSentence(NamedTuple):
 class SentenceScorer:
     """Adds up learned weights. Immutable, safe from threads."""
 
-    def __init__(self, known: Weights | None = None) -> None:
+    def __init__(self, known: WeightTables | None = None) -> None:
         """known: by default the weights that ship."""
         self._weights = known if known is not None else weights()
 

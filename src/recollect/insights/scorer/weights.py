@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 TABLES_FILE: Final = "weights.bin"
 ABOUT_FILE: Final = "weights.toml"
 
-Subject = Literal["decision", "learning", "action", "preference", "correction", "fact"]
-"""What a sentence can be: a decision; worth keeping, or left to do; and, of what is worth keeping, its kind."""
+Subject = Literal["decision", "learning", "action"]
+"""What a sentence can be: a decision, worth keeping, left to do."""
 
 
 class AboutTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,7 +34,7 @@ class AboutTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     bias: int
-    levels: tuple[tuple[int, int], ...] = ()
+    levels: tuple[tuple[int, int], ...]
 
 
 class About(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,7 +46,7 @@ class About(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tables: dict[Subject, AboutTable]
 
 
-class Weights(NamedTuple):
+class WeightTables(NamedTuple):
     """The tables and what goes with them; none, and why."""
 
     tables: dict[Subject, NDArray[np.int8]]
@@ -55,25 +55,25 @@ class Weights(NamedTuple):
 
 
 @cache
-def weights() -> Weights:
+def weights() -> WeightTables:
     """Return the weights that ship; none where a file is missing or is not the one that is known."""
     folder = files(__package__)
     try:
         about, tables = folder.joinpath(ABOUT_FILE).read_bytes(), folder.joinpath(TABLES_FILE).read_bytes()
     except OSError as error:
-        return Weights({}, missing=f"the weights of the scorer cannot be read: {error.strerror}")
+        return WeightTables({}, missing=f"the weights of the scorer cannot be read: {error.strerror}")
     return checked(about, tables)
 
 
-def checked(about: bytes, tables: bytes) -> Weights:
+def checked(about: bytes, tables: bytes) -> WeightTables:
     """Return the weights in the bytes of both files; none where these don't belong together."""
     import numpy as np
 
     try:
         known = msgspec.convert(tomllib.loads(about.decode()), About, strict=False)
     except ValueError:
-        return Weights({}, missing="the weights of the scorer are damaged")
+        return WeightTables({}, missing="the weights of the scorer are damaged")
     if hashlib.sha256(tables).hexdigest() != known.sha256 or len(tables) != PLACES * len(known.tables):
-        return Weights({}, missing="the weights of the scorer are damaged")
+        return WeightTables({}, missing="the weights of the scorer are damaged")
     apart = np.frombuffer(tables, np.int8).reshape(-1, PLACES)
-    return Weights(dict(zip(known.tables, apart, strict=True)), known)
+    return WeightTables(dict(zip(known.tables, apart, strict=True)), known)

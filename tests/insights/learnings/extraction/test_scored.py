@@ -1,8 +1,7 @@
-"""What learned weights make of what people say: learnings that no rule understands, and a rule that is refused."""
+"""What learned weights make of what people say: actions that no rule understands, and a rule that is refused."""
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +9,7 @@ from recollect.ingest.learnings.readers import extract_session
 from recollect.model.learnings.learnings import Learning
 from tests.quality.learned import session_saying
 
+LATER = "the old importer can go once the partners are off it, some time after the release"
 DONE = "Done. I've added docstrings to every function in the module."
 
 
@@ -17,20 +17,16 @@ def learned(text: str, before: str = "", *, is_ranked: bool = True) -> list[Lear
     return extract_session(session_saying(text, before), is_ranked=is_ranked).learnings
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["this repo uses tabs btw", "prod is still on python 3.9 so no match statements"],
-)
-def test_what_is_told_in_passing_is_kept_and_says_how_it_is_known(text: str) -> None:
-    (found,) = learned(text)
-    assert (found.text, found.status, found.scope) == (text, "ranked", "repo")
+def test_what_is_left_for_later_in_plain_words_is_an_action_and_says_how_it_is_known() -> None:
+    (found,) = learned(LATER)
+    assert (found.kind, found.text, found.status) == ("action", LATER, "ranked")
     assert found.features == {"scorer": found.confidence}
     assert found.confidence <= 0.6  # until other sessions, or a person, bear it out
-    assert learned(text, is_ranked=False) == []
+    assert learned(LATER, is_ranked=False) == []
 
 
 def test_a_rule_that_misunderstands_is_refused() -> None:
-    text = "never mind the last message, I was in the wrong tmux pane"
+    text = "Wow ok that actually worked, I take back what I said about you this morning"
     assert [one.status for one in learned(text, DONE, is_ranked=False)] == ["derived"]
     assert learned(text, DONE) == []
 
@@ -41,7 +37,7 @@ def test_what_a_person_asks_to_remember_needs_no_consent() -> None:
 
 
 def test_a_credential_is_never_learned() -> None:
-    assert learned("the staging password is hunter2-hunter2 btw, this repo uses it everywhere") == []
+    assert learned("the staging password hunter2-hunter2 should be rotated next week, after the release") == []
 
 
 @given(st.text(max_size=300), st.text(max_size=100))

@@ -1,39 +1,27 @@
-"""What people say that is worth keeping and that no rule understands: learned weights tell it from other talk."""
+"""What learned weights make of what a person says: they refuse rules that misunderstand, and find actions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from recollect.insights.language.substance import is_for_all_in_any, makes_sense
-from recollect.insights.learnings.extraction.spoken import Said
+from recollect.insights.language.substance import makes_sense
+from recollect.insights.learnings.extraction.spoken import MARKED, Said, is_scripted, is_stated
 from recollect.insights.scorer import SentenceScorer, Turn
-from recollect.insights.scorer.scorer import ScoredSentence
-from recollect.insights.scorer.weights import Subject
-from recollect.model.learnings.learnings import LearningKind
 from recollect.privacy.sentences import tells_credential
 
 OF_A_MESSAGE: Final = 2
-"""Learnings of a message, at most: the likeliest."""
+"""Actions of a message, at most: the likeliest."""
 MOST_CONFIDENCE: Final = 0.6
 """As of what a model says: other sessions, or a person, bear it out."""
-_KINDS: Final[tuple[tuple[Subject, LearningKind], ...]] = (
-    ("preference", "preference"), ("correction", "correction"), ("fact", "fact"),
-)  # fmt: skip
-_SUBJECTS: Final[tuple[Subject, ...]] = ("learning", "action", *(subject for subject, _ in _KINDS))
-_JUDGED: Final = ("rule", "correction")
-"""What a rule finds of these meanings needs consent: it also fires where somebody only talks."""
 
 
-class Worth(NamedTuple):
-    """A sentence worth keeping: characters of the message, what it is, how sure that is, and whether it holds
-    everywhere."""
+class LeftToDo(NamedTuple):
+    """A sentence that leaves something for later: characters of the message, and how sure that is."""
 
     start: int
     end: int
-    kind: LearningKind
     confidence: float
-    is_for_all: bool
 
 
 class ScoredMessage:
@@ -42,12 +30,12 @@ class ScoredMessage:
     def __init__(self, scorer: SentenceScorer, text: str, before: str) -> None:
         self._scorer = scorer
         self._text = text
-        self._found: Sequence[ScoredSentence] = scorer.scores(Turn(text, "human", before), _SUBJECTS)
+        self._found = scorer.scores(Turn(text, "human", before), ("learning", "action"))
 
     def agrees(self, said: Said) -> bool:
         """Tell whether what a rule found may be a learning: the weights don't speak against it."""
-        if said.rule.meaning not in _JUDGED:
-            return True
+        if said.rule.meaning != "correction" and not said.rule.id.startswith(MARKED):
+            return True  # "always …", "remember …": who says that means it
         scores = [
             one.scores["learning"]
             for one in self._found
@@ -55,25 +43,17 @@ class ScoredMessage:
         ]
         return not scores or max(scores) >= self._scorer.consent
 
-    def worth_keeping(self, said: Sequence[Said]) -> list[Worth]:
-        """Return what is worth keeping beside what rules found, in order."""
-        likely: list[tuple[int, Worth]] = []
-        for one in self._found:
-            start, end = one.sentence.start, one.sentence.end
+    def left_to_do(self, said: Sequence[Said]) -> list[LeftToDo]:
+        """Return what is left for later beside what rules found, in order."""
+        if is_scripted(self._text):
+            return []
+        likely: list[tuple[int, LeftToDo]] = []
+        for (_, start, end), scores in self._found:
             text = self._text[start:end]
-            kind, score, hundredths = self._kind_of(one)
+            hundredths = self._scorer.confidence("action", scores["action"])
             is_known = any(other.start < end and start < other.end for other in said)
-            if not hundredths or is_known or not makes_sense(text) or tells_credential(text):
+            if not hundredths or is_known or not is_stated(text) or not makes_sense(text) or tells_credential(text):
                 continue
-            sure = min(MOST_CONFIDENCE, hundredths / 100)
-            likely.append((score, Worth(start, end, kind, sure, is_for_all_in_any(text))))
+            likely.append((scores["action"], LeftToDo(start, end, min(MOST_CONFIDENCE, hundredths / 100))))
         best = sorted(likely, key=lambda scored: -scored[0])[:OF_A_MESSAGE]
-        return sorted(worth for _, worth in best)
-
-    def _kind_of(self, one: ScoredSentence) -> tuple[LearningKind, int, int]:
-        """Return what a sentence is, its score and confidence in hundredths; 0: nothing."""
-        action = self._scorer.confidence("action", one.scores["action"])
-        if action:
-            return "action", one.scores["action"], action
-        kind = max(_KINDS, key=lambda named: one.scores[named[0]])[1]
-        return kind, one.scores["learning"], self._scorer.confidence("learning", one.scores["learning"])
+        return sorted(action for _, action in best)

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from ahocorasick_rs import AhoCorasick, Implementation
 
 from recollect.insights.language.introduced import is_said_by_others
-from recollect.insights.language.reader import words_of
+from recollect.insights.language.reader import languages, words_of
 from recollect.insights.language.substance import is_for_all, names_something, points_outside
 from recollect.insights.learnings.extraction.languages import LANGUAGES, Language, Meaning, SpokenRule
 from recollect.insights.learnings.extraction.observed import Reading
@@ -104,8 +104,10 @@ _MEANINGS: Final[dict[str, Meaning]] = {
     "ban": "correction",
     "reversal": "correction",
 }
+MARKED: Final = "marked as "
+"""Begins the names of the rules that stand for markers of the language packs."""
 _RULES_OF_MARKERS: Final = {
-    category: SpokenRule(f"marked as {category}", meaning, 0.55, (), "") for category, meaning in _MEANINGS.items()
+    category: SpokenRule(f"{MARKED}{category}", meaning, 0.55, (), "") for category, meaning in _MEANINGS.items()
 }
 _WEAK: Final = (".none", ".none_of")
 """Markers of a plain "no X", which mostly says what there is."""
@@ -126,9 +128,9 @@ def things_said(text: str, reading: Reading, *, after_work: bool) -> list[Said]:
     text = text[:CAP]
     low = _lower(text)
     cues = _cues_in(low)
-    languages = [language for language in LANGUAGES if not cues.isdisjoint(language.cues)]
+    heard = [language for language in LANGUAGES if not cues.isdisjoint(language.cues)]
     has_markers = len(low) <= _LONGEST_MARKED and _may_have_markers(low)
-    if not (languages or has_markers) or _SCRIPTED.match(text):
+    if not (heard or has_markers) or is_scripted(text):
         return []
     prose = _with_local_addresses(_lower(reading.prose(text, of_human=True)), low)
     ranges = [_Sentence(start, end, prose[start:end]) for start, end in reading.sentences(prose)]
@@ -138,13 +140,34 @@ def things_said(text: str, reading: Reading, *, after_work: bool) -> list[Said]:
         wanted.add("correction")
     found: list[Said] = []
     for place in range(len(ranges)):
-        said = _said_at(text, ranges, place, languages, wanted)
+        said = _said_at(text, ranges, place, heard, wanted)
         if said is not None and not any(one.start < said.end and said.start < one.end for one in found):
             found.append(said)
     if has_markers and not is_long:
         found += _marked(text, ranges, reading, found, wanted)
     found = [said for said in found if not any(tells_credential(words) for words in _sentences_of(said, text, ranges))]
     return sorted(found, key=lambda said: said.start)[:MOST_OF_A_MESSAGE]
+
+
+def is_scripted(text: str) -> bool:
+    """Tell whether a program or a template wrote a message, by how it begins."""
+    return _SCRIPTED.match(text) is not None
+
+
+def is_stated(sentence: str) -> bool:
+    """Tell whether a person states something: asks nothing, doubts nothing, and repeats nobody else's words."""
+    low = _lower(sentence)
+    code = next(iter(languages(low)), "en")
+    language = _BY_CODE.get(code)
+    if low.rstrip(" .!)\"'").endswith(_QUESTION) or is_said_by_others(
+        low, (0, len(low)), (0, len(low)), words_of(code)
+    ):
+        return False
+    if language is None:
+        return True
+    words = low[_after_lead_ins(low, language) :]
+    around = (_read(language.doubtful).search(low), _read(language.reported).search(low))
+    return not any(around) and _read(language.questions).match(words) is None
 
 
 def _sentences_of(said: Said, text: str, ranges: Sequence[_Sentence]) -> Iterator[str]:
@@ -223,11 +246,11 @@ def _lower(text: str) -> str:
 
 
 def _said_at(
-    text: str, ranges: Sequence[_Sentence], place: int, languages: Sequence[Language], wanted: set[Meaning]
+    text: str, ranges: Sequence[_Sentence], place: int, heard: Sequence[Language], wanted: set[Meaning]
 ) -> Said | None:
     one = ranges[place]
     cues = _cues_in(one.low)
-    for language in languages:
+    for language in heard:
         is_refused = place > 0 and _read(language.refusal).fullmatch(ranges[place - 1].low.strip()) is not None
         if not is_refused and cues.isdisjoint(language.cues):
             continue
