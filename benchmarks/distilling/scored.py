@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from benchmarks.distilling import quality
+from benchmarks.learning.quality import of_written, score
 from benchmarks.support.places import Places, parser, places
 from benchmarks.support.results import Section, publish
 from recollect.ingest.learnings.readers import extract_session
@@ -177,9 +178,22 @@ def learnings() -> Section:
             *rows,
             "",
             f"Of {kinds} learnings rightly found, {kinds_right} are of the right kind.",
+            "",
+            *_orders(figures),
         )
     )
     return Section("learning_scored", "Learnings: unseen turns, by rules and with the scorer", figures, text)
+
+
+def _orders(figures: dict[str, Any]) -> list[str]:
+    """Return how well both do on messages that mostly give orders: there, little is worth keeping."""
+    rows = ["| messages that mostly give orders | right | wrong | missed |", "|---|--:|--:|--:|"]
+    for is_ranked in (False, True):
+        counts = score(one for one in of_written(is_ranked=is_ranked) if one.split == "test")
+        name = "both" if is_ranked else "rules"
+        rows.append(f"| {name} | {counts.right} | {counts.wrong} | {counts.missed} |")
+        figures[f"orders/{name}"] = counts._asdict()
+    return rows
 
 
 def _learned(label: dict[str, Any], *, is_ranked: bool) -> list[str]:

@@ -80,24 +80,27 @@ class Score(NamedTuple):
         return self.right / (self.right + self.missed) if self.right + self.missed else None
 
 
-def of_written() -> Iterator[Judged]:
-    """Yield the messages that carry their text: those written for decisions, and those written for learnings."""
+def of_written(*, is_ranked: bool = False) -> Iterator[Judged]:
+    """Yield the messages that carry their text: those written for decisions, and those written for learnings.
+
+    is_ranked: with what learned weights find, and without what they refuse.
+    """
     texts: dict[str, WrittenTurn] = {turn.id: turn for turn in read_written()}
     for message in read_messages():
         if message.source == "written":
             turn = texts[message.id]
-            found = said_in(session_saying(turn.text, turn.before))
+            found = said_in(session_saying(turn.text, turn.before), is_ranked=is_ranked)
             yield Judged(message.id, message.split, turn.language, turn.text, message.learns, found)
     for own in read_turns():
-        found = said_in(session_saying(own.text))
+        found = said_in(session_saying(own.text), is_ranked=is_ranked)
         wanted = () if own.is_held_back else own.learns
         yield Judged(f"own-{own.id}", own.split, own.language, own.text, wanted, found)
 
 
-def said_in(session: WrittenSession) -> tuple[Learning, ...]:
-    """Return what is given to agents of the last message of a session."""
+def said_in(session: WrittenSession, *, is_ranked: bool = False) -> tuple[Learning, ...]:
+    """Return what is given to agents of the last message of a session. is_ranked: with learned weights."""
     last = session.events[-1].event_id
-    found = extract_session(session).learnings
+    found = extract_session(session, is_ranked=is_ranked).learnings
     return tuple(one for one in found if one.state in GIVEN_STATES and one.evidence[0].event_id == last)
 
 
@@ -112,7 +115,7 @@ def of_transcripts(corpus: Path) -> Iterator[Judged]:
         sessions = by_session(parse_file(corpus / file))
         for uid in dict.fromkeys(turn.session_uid for turn in turns):
             events = [event for event in sessions[uid] if event.replaced_by is None]
-            learnings = extract_session(WrittenSession(session_of(events), events)).learnings
+            learnings = extract_session(WrittenSession(session_of(events), events), is_ranked=False).learnings
             for turn in turns:
                 if turn.session_uid != uid:
                     continue
@@ -140,7 +143,9 @@ def _event_of(turn: LabelledTurn, events: Iterable[Event]) -> Event | None:
 def of_runs() -> Iterator[Judged]:
     """Yield the written sessions; what is wanted is a part of a learning's text."""
     for run in read_runs():
-        found = [x for x in extract_session(session_doing(run.steps)).learnings if x.state in GIVEN_STATES]
+        found = [
+            x for x in extract_session(session_doing(run.steps), is_ranked=False).learnings if x.state in GIVEN_STATES
+        ]
         wanted = tuple(Wanted(one.kind, one.text) for one in run.learns) if not run.is_held_back else ()
         yield Judged(run.id, run.split, "en", "", wanted, tuple(found), is_exact=True)
 
@@ -154,7 +159,7 @@ def of_findings(corpus: Path) -> tuple[dict[str, Score], int]:
     for file in files:
         for uid, events in by_session(parse_file(corpus / file)).items():
             visible = [event for event in events if event.replaced_by is None]
-            for one in extract_session(WrittenSession(session_of(visible), visible)).learnings:
+            for one in extract_session(WrittenSession(session_of(visible), visible), is_ranked=False).learnings:
                 if one.evidence[0].author == "user":
                     continue
                 label = judged.get((uid, one.id))

@@ -250,7 +250,7 @@ class DistillConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         bool,
         Meta(
             description="Whether learned weights find decisions and learnings that no rule finds, marked `ranked`, and "
-            "refuse learnings that a rule misunderstands. Off: rules alone; sessions are read again."
+            "refuse corrections that a rule misunderstands. Off: rules alone; sessions are read again."
         ),
     ] = True
     idle_seconds: Annotated[

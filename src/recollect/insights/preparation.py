@@ -75,7 +75,7 @@ def analyse(
     episodes = stages.grouper.episodes(kept, signals)
     bindings = stages.binder.bindings(kept, conversations, decisions, episodes)
     if stages.ranker is not None:
-        ranked = stages.ranker.decisions(kept, decisions)
+        ranked = [one for one in stages.ranker.decisions(kept, decisions) if not _is_of_agent(one, about)]
         bindings += _of_ranked(stages.binder.bindings(kept, [], ranked, episodes), bindings)
         decisions = in_order(kept, [*decisions, *ranked])
     digest = digest_of(stream, about, signals, gated, patterns=task_patterns or None)
@@ -85,6 +85,11 @@ def analyse(
         decisions += left.decisions
         episodes += left.episodes
     return Analysis(about, signals, [*conversations, *decisions, *episodes, *bindings], digest)
+
+
+def _is_of_agent(decision: Decision, about: Session) -> bool:
+    """Tell whether an agent wrote what stands as a person's words: the prompt that it gave to its subagent."""
+    return bool(about.parent_session) and decision.speaker == "human"
 
 
 def _of_ranked(bindings: Sequence[Binding], settled: Sequence[Binding]) -> list[Binding]:

@@ -107,6 +107,26 @@ def test_decisions_are_told_with_their_citation_and_what_became_of_them(world: W
     assert run(world, "decisions", "--chosen", "x").returncode == 2
 
 
+def test_what_only_learned_weights_tell_is_marked_and_can_be_left_out_or_switched_off(world: World) -> None:
+    talk = world.claude("talk")
+    talk.user("make the import robust")
+    talk.assistant("I could put it behind a queue.")
+    talk.user("we had that once and the deploy hung")
+    talk.assistant("Then I leave it as it is.")
+    assert run(world, "sync").returncode == 0
+    shown = run(world, "decisions").stdout
+    assert "maybe  we had that once and the deploy hung" in shown
+    (view,) = json.loads(run(world, "decisions", "hung", "--json").stdout)["decisions"]
+    assert (view["decision"]["status"], view["citation"]) == ("ranked", f"{talk.uid}#4")
+    assert run(world, "decisions", "hung", "--sure").returncode == 1
+    file = str(talk.path)
+    assert '"ranked"' not in run(world, "parse", file, "--nodes").stdout
+    assert '"status":"ranked"' in run(world, "parse", file, "--nodes", "--ranked").stdout
+    (world.root / "memory" / "config.toml").write_text("[distill]\nranked = false\n", "utf-8")
+    assert run(world, "sync").returncode == 0
+    assert run(world, "decisions", "hung").returncode == 1
+
+
 def test_a_decision_can_be_added_and_is_found(world: World, one: ClaudeTranscript) -> None:
     assert run(world, "sync").returncode == 0
     done = run(

@@ -9,7 +9,7 @@ import hashlib
 import tomllib
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 TABLES_FILE: Final = "weights.bin"
 ABOUT_FILE: Final = "weights.toml"
 
-Subject = Literal["decision", "learning", "action"]
-"""What a sentence can be: a decision, worth keeping, left to do."""
+Kind = Literal["preference", "correction", "fact"]
+Subject = Literal["decision", "learning", "action", "preference", "correction", "fact"]
+"""What a sentence can be: a decision; worth keeping, or left to do; and, of what is worth keeping, its kind."""
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 
 class AboutTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,7 +36,7 @@ class AboutTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     bias: int
-    levels: tuple[tuple[int, int], ...]
+    levels: tuple[tuple[int, int], ...] = ()
 
 
 class About(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

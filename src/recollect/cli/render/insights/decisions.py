@@ -63,8 +63,8 @@ def print_decision(out: Console, view: DecisionView) -> None:
         rest = f" and {more:,} more" if more > 0 else ""
         said = f"said {count(len(view.repeats) + 1)} times, before in {', '.join(view.repeats[:_CITED])}{rest}"
         out.print(Text(f"    {safe_line(said)}"), soft_wrap=True)
-    sure = f"confidence {decision.confidence:.2f}" if is_ranked else ""
-    facts = (stamp(decision.ts), view.repo, decision.speaker, decision.polarity, sure, decision.id)
+    how = f"confidence {decision.confidence:.2f}" if is_ranked else decision.polarity
+    facts = (stamp(decision.ts), view.repo, decision.speaker, how, decision.id)
     line = Text("    " + " · ".join(safe_line(fact) for fact in facts if fact), style="dim")
     if view.citation:
         line.append("  ").append(safe_line(view.citation), "cyan")

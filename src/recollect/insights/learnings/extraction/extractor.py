@@ -14,7 +14,7 @@ from recollect.insights.learnings.extraction.names import names_of_tests
 from recollect.insights.learnings.extraction.observed import Extracted, Observed, Reading, kept_of
 from recollect.insights.learnings.extraction.pending import left_to_do
 from recollect.insights.learnings.extraction.places import named_path, root_of
-from recollect.insights.learnings.extraction.scored import LeftToDo, ScoredMessage
+from recollect.insights.learnings.extraction.scored import ScoredMessage, WorthKeeping
 from recollect.insights.learnings.extraction.spoken import Said, priority_of, statement_in, things_said
 from recollect.insights.learnings.extraction.versions import versions
 from recollect.insights.scorer import SentenceScorer
@@ -80,7 +80,7 @@ def _spoken(observed: Observed, reading: Reading, scorer: SentenceScorer | None)
                 if scorer is not None:
                     scored = ScoredMessage(scorer, text, answered)
                     heard = [said for said in heard if scored.agrees(said)]
-                    yield from (_draft_of_action(action, text, event) for action in scored.left_to_do(heard))
+                    yield from (_draft_of_worth(worth, text, event, root) for worth in scored.worth_keeping(heard))
                 for said in heard:
                     if said.text:
                         yield _draft_of(said, event, before, root)
@@ -94,10 +94,14 @@ def _spoken(observed: Observed, reading: Reading, scorer: SentenceScorer | None)
             answered = payload.text if isinstance(payload, AssistantMessage) else answered
 
 
-def _draft_of_action(action: LeftToDo, text: str, event: Event) -> Draft:
-    said = text[action.start : action.end].strip()
+def _draft_of_worth(worth: WorthKeeping, text: str, event: Event, root: str) -> Draft:
+    said = text[worth.start : worth.end].strip()
+    path = named_path(said, root)
+    place = Place("path", path) if path and worth.kind != "action" else Place("repo")
+    if worth.kind == "preference" and not path and worth.is_for_all:
+        place = Place("user")
     evidence = [evidence_of(event, "user", said)]
-    return Draft("action", said, Place("repo"), "user", evidence, {"scorer": action.confidence}, status="ranked")
+    return Draft(worth.kind, said, place, "user", evidence, {"scorer": worth.confidence}, status="ranked")
 
 
 def _meant(said: Said, event: Event, earlier: tuple[Event | None, Event | None], reading: Reading) -> Draft | None:

@@ -1,27 +1,32 @@
-"""What learned weights make of what a person says: they refuse rules that misunderstand, and find actions."""
+"""What learned weights make of what a person says: they find what is worth keeping, and refuse what rules mistake."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from recollect.insights.language.substance import makes_sense
+from recollect.insights.language.substance import is_for_all_in_any, makes_sense
 from recollect.insights.learnings.extraction.spoken import MARKED, Said, is_scripted, is_stated
 from recollect.insights.scorer import SentenceScorer, Turn
+from recollect.insights.scorer.scorer import ScoredSentence
+from recollect.insights.scorer.weights import KINDS
+from recollect.model.learnings.learnings import LearningKind
 from recollect.privacy.sentences import tells_credential
 
 OF_A_MESSAGE: Final = 2
-"""Actions of a message, at most: the likeliest."""
-MOST_CONFIDENCE: Final = 0.6
-"""As of what a model says: other sessions, or a person, bear it out."""
+"""Learnings of a message, at most: the likeliest."""
+MOST_CONFIDENCE: Final = 0.5
+"""Less than of what a rule finds: other sessions, or a person, bear it out."""
 
 
-class LeftToDo(NamedTuple):
-    """A sentence that leaves something for later: characters of the message, and how sure that is."""
+class WorthKeeping(NamedTuple):
+    """A sentence worth keeping: characters of the message, what it is, how sure that is, if it holds everywhere."""
 
     start: int
     end: int
+    kind: LearningKind
     confidence: float
+    is_for_all: bool
 
 
 class ScoredMessage:
@@ -30,7 +35,7 @@ class ScoredMessage:
     def __init__(self, scorer: SentenceScorer, text: str, before: str) -> None:
         self._scorer = scorer
         self._text = text
-        self._found = scorer.scores(Turn(text, "human", before), ("learning", "action"))
+        self._found = scorer.scores(Turn(text, "human", before), ("learning", "action", *KINDS))
 
     def agrees(self, said: Said) -> bool:
         """Tell whether what a rule found may be a learning: the weights don't speak against it."""
@@ -43,17 +48,27 @@ class ScoredMessage:
         ]
         return not scores or max(scores) >= self._scorer.consent
 
-    def left_to_do(self, said: Sequence[Said]) -> list[LeftToDo]:
-        """Return what is left for later beside what rules found, in order."""
+    def worth_keeping(self, said: Sequence[Said]) -> list[WorthKeeping]:
+        """Return what is worth keeping beside what rules found, in order."""
         if is_scripted(self._text):
             return []
-        likely: list[tuple[int, LeftToDo]] = []
-        for (_, start, end), scores in self._found:
+        likely: list[tuple[int, WorthKeeping]] = []
+        for one in self._found:
+            _, start, end = one.sentence
             text = self._text[start:end]
-            hundredths = self._scorer.confidence("action", scores["action"])
+            kind, hundredths = self._kind_of(one)
             is_known = any(other.start < end and start < other.end for other in said)
             if not hundredths or is_known or not is_stated(text) or not makes_sense(text) or tells_credential(text):
                 continue
-            likely.append((scores["action"], LeftToDo(start, end, min(MOST_CONFIDENCE, hundredths / 100))))
+            sure = min(MOST_CONFIDENCE, hundredths / 100)
+            likely.append((hundredths, WorthKeeping(start, end, kind, sure, is_for_all_in_any(text))))
         best = sorted(likely, key=lambda scored: -scored[0])[:OF_A_MESSAGE]
-        return sorted(action for _, action in best)
+        return sorted(worth for _, worth in best)
+
+    def _kind_of(self, one: ScoredSentence) -> tuple[LearningKind, int]:
+        """Return what a sentence is, and its confidence in hundredths; 0: nothing worth keeping."""
+        action = self._scorer.confidence("action", one.scores["action"])
+        if action:
+            return "action", action
+        kind = max(KINDS, key=lambda kind: one.scores[kind])
+        return kind, self._scorer.confidence("learning", one.scores["learning"])
