@@ -138,6 +138,22 @@ def test_filters_confine(memory: MemoryOfTests) -> None:
         assert [hit.session_uid for hit in memory.ask(query).hits] == uids, query
 
 
+def test_where_a_named_session_has_none_of_the_words_it_is_said_how_many_events_elsewhere_have(
+    memory: MemoryOfTests,
+) -> None:
+    fill(memory)
+    memory.session(1)
+    for number in range(5):
+        memory.say(1, f"the kubernetes ingress of service {number} is deployed")
+    memory.session(2)
+    memory.say(2, "the transfer test passes")
+    nowhere = memory.ask("kubernetes ingress session:claude:2")
+    assert (nowhere.hits, nowhere.elsewhere) == ((), 5)
+    assert memory.ask("kubernetes ingress session:claude:1").elsewhere == 0
+    assert memory.ask("transfer session:claude:2").elsewhere == 0
+    assert memory.ask("zyxwvut session:claude:2").elsewhere == 0
+
+
 def test_instructions_are_found_only_when_asked_for(memory: MemoryOfTests) -> None:
     fill(memory)
     memory.session(1)

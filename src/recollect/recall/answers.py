@@ -74,7 +74,8 @@ class SearchAnswer(msgspec.Struct, frozen=True):
     total: events that match (capped counts are said in notes); by_meaning: those of them that share no word with the
     query. left_out: matching events not shown, for
     whatever reason. abstained: nothing stored is about this; `hits` is empty and notes say why. is_unsure: the hits
-    are the closest, and probably none of them answers; a note says so.
+    are the closest, and probably none of them answers; a note says so. elsewhere: where the query names sessions or
+    repositories and nothing there has its words, how many events have them in others.
     """
 
     query: str
@@ -90,6 +91,12 @@ class SearchAnswer(msgspec.Struct, frozen=True):
     none where the query names a kind."""
     is_unsure: bool = False
     by_meaning: int = 0
+    elsewhere: int = 0
+
+    @property
+    def with_words(self) -> int:
+        """How many of the events that match share a word with the query."""
+        return self.total - self.by_meaning if self.hits and self.match_level != "semantic" else 0
 
 
 class SessionPage(msgspec.Struct, frozen=True):

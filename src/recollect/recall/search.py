@@ -139,6 +139,8 @@ class Searcher:
             answer = msgspec.structs.replace(answer, abstained=False, notes=(*question.notes, _ONLY_LEARNED))
         searched = [shard.name for shard in self._index.shards()]
         answer = partly(answer, self._unsearched(searched, self._index.damaged))
+        wide = self._answer(question.unconfined, 1, now_us) if question.is_confined and not answer.with_words else None
+        answer = msgspec.structs.replace(answer, elsewhere=wide.with_words if wide else 0)
         learned = said_once(learned, answer.hits)
         return msgspec.structs.replace(answer, learned=learned, took_ms=round(_clock_ms() - started, 3))
 

@@ -40,6 +40,9 @@ def print_answer(out: Console | Plain, answer: SearchAnswer, *, now_us: int) -> 
     if not answer.hits and not any(note.startswith(("nothing found", "nothing was searched")) for note in answer.notes):
         out.print("nothing found")
     print_notes(out, answer.notes)
+    if answer.elsewhere:
+        many = plural(answer.elsewhere, "event has", "events have")
+        out.print(f"{many} the words elsewhere: leave the repository or session out")
     put(out, (footer(answer), "dim"))
 
 

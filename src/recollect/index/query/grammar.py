@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
+
+import msgspec
 
 from recollect.errors import UnknownName
 from recollect.index.query.dates import said_in_passing
@@ -108,6 +110,11 @@ class Question:
     def is_confined(self) -> bool:
         """True when confined to named sessions or repositories: then hits are not thinned per session."""
         return bool(self.where.sessions or self.where.repos)
+
+    @property
+    def unconfined(self) -> Question:
+        """The question asked of every session and repository; other filters stay."""
+        return replace(self, where=msgspec.structs.replace(self.where, sessions=(), repos=()), lost="")
 
 
 def as_written(field: str, name: str) -> str:

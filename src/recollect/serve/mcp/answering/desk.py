@@ -109,7 +109,7 @@ class Desk:
         is_end = len(cites) == MAX_HITS and start.offset + len(shown) == MAX_HITS
         capped = f"only the best {MAX_HITS} are shown: use more telling words" if is_end else ""
         # Hits that are only near in meaning must not hide that the words stand elsewhere.
-        elsewhere = self._elsewhere(asked) if found.match_level == "semantic" and confines.filters else ""
+        elsewhere = _elsewhere(asked, found) if found.elsewhere else ""
         notes = (elsewhere, *found.notes, *self._notes, capped, _WIDEN if confines.is_default else "")
         frame = Frame(heading, notes)
         page = fit(lines, frame, max_bytes=asked.max_bytes - sum(size(line) + 8 for line in learned))
@@ -156,18 +156,10 @@ class Desk:
         learned: Sequence[str] = (),
     ) -> str:
         where = f" in {confines.words}" if confines.words else ""
-        elsewhere = self._elsewhere(asked) if confines.filters else ""
+        elsewhere = _elsewhere(asked, found) if confines.filters else ""
         searched = "" if found.abstained else " in what was searched"
         frame = Frame(f"Nothing found{searched}{where}. {elsewhere}", (*found.notes, *self._notes))
         return whole(learned, frame, max_bytes=asked.max_bytes)
-
-    def _elsewhere(self, asked: SearchArguments | ConversationArguments) -> str:
-        """Say what a search without its confines finds."""
-        wide = self._ask(asked, Confines(), 1)
-        if not wide.hits:
-            return "Nothing elsewhere either." if wide.abstained else "Nothing elsewhere in what was searched."
-        many = plural(wide.total, "event matches", "events match")
-        return f'{many} elsewhere: repeat with scope "all"{" and no repo" if asked.repo else ""}.'
 
     # Sessions
 
@@ -325,6 +317,14 @@ class Desk:
         if position is None:
             return text
         return with_cursor(text, self._cursors.write(tool, asked, position, scope=scope), what)
+
+
+def _elsewhere(asked: SearchArguments | ConversationArguments, found: SearchAnswer) -> str:
+    """Say what a search without its confines finds."""
+    if not found.elsewhere:
+        return "Nothing elsewhere either."
+    many = plural(found.elsewhere, "event matches", "events match")
+    return f'{many} elsewhere: repeat with scope "all"{" and no repo" if asked.repo else ""}.'
 
 
 def _check(start: Position, shown: Sequence[str]) -> None:
