@@ -195,6 +195,20 @@ def test_no_session_in_range_is_exit_code_1(filled: Path, recollect: Recollect) 
     assert recollect("sessions", "--after", "2030-01-01").code == 1
 
 
+@pytest.mark.parametrize("verb", [("sessions",), ("timeline",), ("usage",), ("search", "webhook")])
+def test_a_span_has_the_same_names_everywhere(verb: tuple[str, ...], filled: Path, recollect: Recollect) -> None:
+    def found(*span: str) -> object:
+        data = recollect(*verb, *span, "--json").data
+        data.pop("took_ms", None)
+        return data
+
+    assert found("--since", "2026-09-02") == found("--after", "2026-09-02")
+    assert found("--until", "2026-09-04") == found("--before", "2026-09-05")  # until: the day is included
+    both = recollect(*verb, "--until", "2026-09-04", "--before", "2026-09-05")
+    assert both.code == 2
+    assert "give --before or --until, not both" in both.err
+
+
 def test_a_session_is_shown_by_a_prefix_of_its_uid(uid: str, recollect: Recollect) -> None:
     done = recollect("show", uid[:12])
     assert done.code == 0

@@ -65,10 +65,45 @@ class TimeRange(TypedDict):
 
 
 def range_options(command: Command) -> Command:
-    """Add `--after` and `--before`."""
-    command = click.option("--before", metavar="WHEN", callback=_when, help="Only before this time begins.")(command)
+    """Add `--after` (`--since`), `--before` and `--until`."""
+    until = "Only up to this time, which is included."
+    command = _end_options("before", "Only before this time begins.", until)(command)
     text = f"Only from this time on: {TIME_FORMS}."
-    return click.option("--after", metavar="WHEN", callback=_when, help=text)(command)
+    return click.option("--after", "--since", metavar="WHEN", callback=_when, help=text)(command)
+
+
+def span_options(default: str) -> Callable[[Command], Command]:
+    """Return what adds `--since` (`--after`), `--until` and `--before` of a report."""
+
+    def add(command: Command) -> Command:
+        until = "End with this time, which is included; by default now."
+        command = _end_options("until", "End before this time begins.", until)(command)
+        return when_option("--since", "Begin with this time.", default=default, also="--after")(command)
+
+    return add
+
+
+def _end_options(wanted: str, before: str, until: str) -> Callable[[Command], Command]:
+    """Return what adds `--before` and `--until`, which both give the parameter `wanted`: one that is not both."""
+
+    def other(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+        found = _when(ctx, param, value)
+        if found is not None and ctx.params.get(wanted) is not None:
+            raise click.UsageError("give --before or --until, not both", ctx=ctx)
+        if found is not None:
+            ctx.params[wanted] = found
+
+    def add(command: Command) -> Command:
+        for name, text in (("until", until), ("before", before)):
+            # The wanted one is read first: what the other one gives must not be written over.
+            is_wanted = name == wanted
+            command = click.option(
+                f"--{name}", metavar="WHEN", callback=_when if is_wanted else other, expose_value=is_wanted,
+                is_eager=is_wanted, help=text,
+            )(command)  # fmt: skip
+        return command
+
+    return add
 
 
 def when_option(name: str, text: str, *, default: str | None = None, also: str = "") -> Callable[[Command], Command]:

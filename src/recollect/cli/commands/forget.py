@@ -32,7 +32,7 @@ EXIT_CODES = {"planned": 0, "done": 0, "nothing": 1, "busy": 3}
 @click.command()
 @click.option("--session", default="", metavar="UID", help="This session, with its subagents.")
 @click.option("--repo", default="", metavar="NAME|PATTERN", help="A repository, by name or by a pattern of its path.")
-@when_option("--since", "What was from this time on.")
+@when_option("--since", "What was from this time on.", also="--after")
 @when_option("--before", "What was before this time begins.", also="--until")
 @click.option("--path", default="", metavar="PATH", help="What is about this file or folder.")
 @click.option("--pattern", default="", metavar="REGEX", help="Every record that has this text.")

@@ -32,7 +32,7 @@ class Wanted(TypedDict):
 @click.command()
 @click.argument("paths", nargs=-1, type=NamedPath(path_type=Path), metavar="[PATH]...")
 @click.option("--as", "agent", metavar="SLUG", help="Whose the files are, where their content doesn't tell.")
-@when_option("--since", f"Only sessions whose last message is of this time or later: {TIME_FORMS}.")
+@when_option("--since", f"Only sessions whose last message is of this time or later: {TIME_FORMS}.", also="--after")
 @click.option(
     "--min-messages",
     "least",

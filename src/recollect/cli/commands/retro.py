@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from recollect.cli.local_time import LOCAL
-from recollect.cli.options import json_option, no_sync_option, open_memory, repo_option, when_option
+from recollect.cli.options import json_option, no_sync_option, open_memory, repo_option, span_options
 from recollect.cli.terminal import write_bytes, write_json
 from recollect.clock import now_us
 from recollect.errors import UsageError
@@ -17,8 +17,7 @@ _SUFFIXES = (".md", ".html")
 
 
 @click.command()
-@when_option("--since", "Begin with this time.", default="7d")
-@when_option("--until", "End with this time, which is included; by default now.")
+@span_options("7d")
 @repo_option
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE.md|FILE.html", help="Write it to a file.")
 @no_sync_option

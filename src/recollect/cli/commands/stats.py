@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.cli.groups import noun, replaced_option
-from recollect.cli.options import json_option, no_sync_option, open_memory, repo_option, when_option
+from recollect.cli.options import json_option, no_sync_option, open_memory, repo_option, span_options
 from recollect.cli.terminal import console, write_json
 from recollect.clock import now_us
 
@@ -91,8 +91,7 @@ def storage(as_json: bool) -> int:
 
 
 @command.command()
-@when_option("--since", "Begin with this time.", default="7d")
-@when_option("--until", "End with this time, which is included; by default now.")
+@span_options("7d")
 @repo_option
 @no_sync_option
 @json_option

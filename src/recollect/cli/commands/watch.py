@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @ranked_option
 @click.option("--new", "only_new", is_flag=True, help="Leave out what is there already.")
 @click.option("--once", is_flag=True, help="Give what is there and end.")
-@when_option("--since", "Of the memory: begin with what happened from then on.")
+@when_option("--since", "Of the memory: begin with what happened from then on.", also="--after")
 @click.option("--idle", "idle_s", type=click.FloatRange(min=0), default=2.0, show_default=True, metavar="SECONDS",
               help="How long a file must be quiet before it is distilled.")  # fmt: skip
 def command(
