@@ -164,6 +164,6 @@ def relate(analyses: Sequence[Analysis], stages: Stages) -> Relations:
         for a in analyses
     }
     nodes = [node for analysis in analyses for node in analysis.nodes]
-    decisions = [node for node in nodes if isinstance(node, Decision) and node.status != "ranked"]
+    decisions = [node for node in nodes if isinstance(node, Decision)]
     episodes = [node for node in nodes if isinstance(node, Episode)]
     return stages.relator.relate(decisions, episodes, lineage)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from importlib.resources import files
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from recollect.insights.scorer import SentenceScorer
 from recollect.insights.scorer.features import Turn, features_of
 from recollect.insights.scorer.tokens import SENTENCES
 from recollect.insights.scorer.weights import ABOUT_FILE, TABLES_FILE, checked, weights
+from recollect.insights.stages import Lineage
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Binding, Decision
 from tests.insights.decisions.stories import said
@@ -49,6 +51,21 @@ def test_what_a_rule_finds_is_not_found_again() -> None:
     (found,) = analyse(said(("human", "Use Postgres instead of MySQL.")).events, stages=WITH).nodes[1:]
     assert isinstance(found, Decision)
     assert found.status == "derived"
+
+
+def test_it_holds_no_longer_where_a_later_decision_turns_down_what_its_words_name() -> None:
+    (found,) = ranked(("human", "make the import robust"), ("assistant", PROPOSAL), ("human", TALK))
+    unsure = msgspec.structs.replace(found, statement="We use requests for the HTTP client.")
+    later = said(("human", "Replace requests with httpx for the HTTP client.")).events
+    other = [msgspec.structs.replace(e, session_uid="made:later", event_id="later", ts=1_000) for e in later]
+    (sure,) = [node for node in analyse(other, stages=WITH).nodes if isinstance(node, Decision)]
+    assert sure.status == "derived"
+    lineage = {uid: Lineage("", "", "shop") for uid in (unsure.session_uid, sure.session_uid)}
+    for both in ([unsure, sure], [sure, unsure]):
+        (link,) = WITH.relator.relate(both, [], lineage).links
+        assert (link.newer, link.older, link.relation) == (sure.id, unsure.id, "supersedes")
+    earlier = msgspec.structs.replace(sure, ts=-1)
+    assert WITH.relator.relate([unsure, earlier], [], lineage).links == []
 
 
 def test_a_sentence_that_tells_a_credential_is_kept_nowhere() -> None:

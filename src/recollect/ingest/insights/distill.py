@@ -181,8 +181,7 @@ class Distilling:
 
         found = self._reader.repo_nodes(repo)
         lineage = {uid: Lineage(parent, root, repo) for uid, (parent, root) in found.lineage.items()}
-        settled = [decision for decision in found.decisions if decision.status != "ranked"]
-        relations = self._analyst.prepare().relator.relate(settled, found.episodes, lineage)
+        relations = self._analyst.prepare().relator.relate(found.decisions, found.episodes, lineage)
         seen = found.recorded_at
         recorded_at = {b.id: max(seen.get(b.source, 0), seen.get(b.episode, 0)) for b in relations.bindings} | seen
         with self._writer.transaction():

@@ -27,7 +27,7 @@ def overruled(learnings: Iterable[Learning], decisions: Iterable[Decision]) -> s
     found: set[str] = set()
     for learning in learnings if stances else ():
         said = max((e.ts for e in learning.evidence if e.ts is not None), default=None)
-        if learning.kind not in _ASKING or said is None:
+        if said is None or (learning.kind not in _ASKING and learning.status != "ranked"):
             continue
         words, places = set(words_in(learning.text)), places_in(learning.text)
         is_ban = _REFUSING.match(learning.text) is not None

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from recollect.insights.decisions.relations.conflicts import conflicts
 from recollect.insights.decisions.relations.lineage import lineage_bindings
+from recollect.insights.decisions.relations.outdated import outdated
 from recollect.insights.decisions.relations.stances import Stance, stance_of
 from recollect.insights.stages import Lineage, Relations
 from recollect.model.insights.nodes import Decision, DecisionState, Episode, Link
@@ -20,19 +21,28 @@ class SubjectRelator:
         """Return how decisions of one repository follow each other, and bindings over subagents.
 
         Decisions of scope "user" meet those of every repository. A session without a repository stands with its root
-        session. What was undone relates to nothing: what it superseded holds. The same for any order of what is given.
+        session. What was undone relates to nothing: what it superseded holds. A ranked decision can
+        only be superseded. The same for any order of what is given.
         """
-        given = [decision for decision in decisions if not decision.is_undone]
+        kept = [decision for decision in decisions if not decision.is_undone]
+        given = [decision for decision in kept if decision.status != "ranked"]
         roots = {uid: about.root or uid for uid, about in lineage.items()}
         of_user = [stance_of(d) for d in given if d.scope == "user"]
         groups: dict[str, list[Stance]] = {}
         for decision in given:
             if decision.scope != "user":
                 groups.setdefault(_group(decision, lineage), []).append(stance_of(decision))
+        ranked: dict[str, list[Decision]] = {}
+        for decision in kept:
+            if decision.status == "ranked":
+                ranked.setdefault(_group(decision, lineage), []).append(decision)
         found: dict[tuple[str, str], Link] = {}
         for group in [*groups.values(), []]:
             for link in conflicts([*group, *of_user], roots):
                 found.setdefault((link.newer, link.older), link)
+        for name, unsure in ranked.items():
+            for link in outdated(unsure, [*groups.get(name, ()), *of_user]):
+                found[link.newer, link.older] = link
         bindings = lineage_bindings(given, (e for e in episodes if not e.is_undone), lineage)
         return Relations([found[key] for key in sorted(found)], bindings)
 
