@@ -17,7 +17,7 @@ from recollect.insights.scorer.tokens import SENTENCES
 from recollect.insights.scorer.weights import ABOUT_FILE, TABLES_FILE, checked, weights
 from recollect.insights.stages import Lineage
 from recollect.model.events import Event
-from recollect.model.insights.nodes import Binding, Decision
+from recollect.model.insights.nodes import Binding, Decision, Speaker
 from tests.insights.decisions.stories import said
 from tests.insights.decisions.test_laws import SPEAKERS, TEXTS
 from tests.insights.test_invariants import encode, sessions
@@ -28,8 +28,8 @@ TALK = "we had that once and the deploy hung"
 PROPOSAL = "I could put it behind a queue."
 
 
-def ranked(*messages: tuple[str, str]) -> list[Decision]:
-    found = analyse(said(*messages).events, stages=WITH).nodes  # type: ignore[arg-type]
+def ranked(*messages: tuple[Speaker, str]) -> list[Decision]:
+    found = analyse(said(*messages).events, stages=WITH).nodes
     return [node for node in found if isinstance(node, Decision) and node.status == "ranked"]
 
 
@@ -101,8 +101,8 @@ def test_the_places_of_features_are_the_same_on_every_machine() -> None:
 
 
 @given(TEXTS, SPEAKERS, TEXTS, TEXTS)
-def test_a_score_is_the_sum_of_whole_weights_for_any_text(text: str, speaker: str, before: str, after: str) -> None:
-    turn = Turn(text, speaker, before, after)  # type: ignore[arg-type]
+def test_a_score_is_the_sum_of_whole_weights_for_any_text(text: str, speaker: Speaker, before: str, after: str) -> None:
+    turn = Turn(text, speaker, before, after)
     known, features = weights(), features_of(turn)
     assert known.about is not None
     found = SentenceScorer().scores(turn, ("decision", "action"))
