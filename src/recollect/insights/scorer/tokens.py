@@ -47,8 +47,10 @@ def sentences_of(text: str, speaker: Speaker) -> list[TokenSentence]:
         if word[0] == "\n" or word in _STOPS or (word == _STOP and not low[end : end + 1].strip()):
             _close(found, tokens, start, end)
             tokens = []
+            if len(found) == SENTENCES:
+                break
     _close(found, tokens, start, end)
-    return found[:SENTENCES]
+    return found
 
 
 def tokens_of(text: str) -> tuple[str, ...]:
