@@ -1,4 +1,4 @@
-"""Ranked decisions that hold no longer: a later one turns down what their words name, or changes what they are for.
+"""Ranked decisions that hold no longer: a later decision turns down what their words name.
 
 A ranked decision has no options, only words. So it takes no part in conflicts, and supersedes nothing.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from recollect.insights.decisions.relations.stances import Stance, is_before, places_in
+from recollect.insights.decisions.relations.stances import Stance, is_before
 from recollect.insights.subjects import words_in
 from recollect.model.insights.nodes import Decision, Link
 
@@ -17,19 +17,14 @@ CONFIDENCE: Final = 0.75
 
 def outdated(ranked: Iterable[Decision], stances: Iterable[Stance]) -> Iterator[Link]:
     """Yield a link from the first later decision that speaks against each ranked one. Stances: of the same place."""
-    ordered = sorted(stances, key=lambda stance: (stance.decision.ts or 0, stance.decision.id))
     by_word: dict[str, list[tuple[frozenset[str], Stance]]] = {}
-    by_place: dict[str, list[Stance]] = {}
-    for stance in ordered:
+    for stance in stances:
         for name in stance.against:
             words = frozenset(name.split())
             by_word.setdefault(min(words), []).append((words, stance))
-        for place in stance.places if stance.is_change else ():
-            by_place.setdefault(place, []).append(stance)
     for decision in ranked:
         said = set(words_in(decision.statement))
         against = [stance for word in sorted(said) for words, stance in by_word.get(word, ()) if words <= said]
-        against += [stance for place in places_in(decision.statement) for stance in by_place.get(place, ())]
         later = [stance for stance in against if _speaks_against(stance, decision, said)]
         if later:
             newer = min(later, key=lambda stance: (stance.decision.ts or 0, stance.decision.id)).decision
