@@ -21,11 +21,10 @@ from benchmarks.support.results import Section, publish
 from recollect.agents.base import Adapter
 from recollect.agents.registry import adapters
 from recollect.capture.discover import FoundSource, RootDir, discover
-from recollect.capture.documents import open_found
 from recollect.capture.expand import expand
-from recollect.capture.files import read_head
 from recollect.capture.folders import sort_out
 from recollect.capture.replay import replay
+from recollect.capture.sources import open_found, read_head
 from recollect.errors import SourceError
 from recollect.model.records import Record, SourceInfo
 from recollect.testing.fixtures import fixtures_in, lay_out

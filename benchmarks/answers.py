@@ -25,9 +25,8 @@ from benchmarks.support.places import Places, load_script, parser, places
 from benchmarks.support.results import Section, publish
 from recollect import Memory
 from recollect.config import Config, EmbeddingConfig
-from recollect.serve.mcp.answering.cursors import Cursors
-from recollect.serve.mcp.answering.desk import Desk
-from recollect.serve.mcp.answering.scopes import Caller
+from recollect.serve.mcp.handler import ToolHandler
+from recollect.serve.mcp.pages import Caller, Cursors
 
 BARS = {"answer": 0.75, "hit@1": 0.42, "hit@5": 0.65, "hit@10": 0.75}
 DEPTH = 20
@@ -72,7 +71,7 @@ def ask(
     memory: Memory, judge: Judge, questions: Sequence[Question], holds: Callable[[str, Question], bool]
 ) -> list[Asked]:
     """Ask every question once over MCP, and once for its events."""
-    desk = Desk(memory, Cursors(b"benchmark".ljust(32)), Caller())
+    desk = ToolHandler(memory, Cursors(b"benchmark".ljust(32)), Caller())
     asked = []
     for question in questions:
         text = desk.answer("search", {"query": question["question"]})

@@ -100,7 +100,7 @@ def measure(at: Places, *, is_quick: bool = False) -> Section:
 
 def _costs(memory: Memory, asking: Asking, *, limit: int | None) -> Iterator[SessionCost]:
     """Yield what each session of a memory costs, in order of uid."""
-    from recollect.privacy.configured import redactor_of
+    from recollect.privacy.redact import redactor_of
 
     uids = sorted(s.session_uid for s in memory.sessions(limit=1_000_000, sync=False).sessions)
     with memory.writing() as (_writer, archive, keys):

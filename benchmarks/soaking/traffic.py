@@ -8,7 +8,7 @@ import threading
 import time
 from pathlib import Path
 
-from recollect.hook.drops import keep
+from recollect.hook.event_file import keep
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 
 AGENTS = 10

@@ -25,6 +25,7 @@ def __getattr__(name: str) -> object:
 
 _OLD_NAMES = (
     "recollect.distill", "recollect.model.distilled", "recollect.model.learned", "recollect.model.timestamps",
+    "recollect.testing.runner", "recollect.testing.saves", "recollect.testing.shapes",
 )  # fmt: skip
 
 

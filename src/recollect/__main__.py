@@ -14,7 +14,7 @@ def main() -> int:
 
         return close_session(options_of(sys.argv[3:]))
     if sys.argv[1:2] == ["hook"] and not {"-h", "--help", "--json"}.intersection(sys.argv[2:]):
-        from recollect.hook.handling import main as hook
+        from recollect.hook.handle import main as hook
 
         return hook(sys.argv[2:])
     if sys.argv[1:2] == ["context"] and "--hook" in sys.argv:
@@ -33,7 +33,7 @@ def main() -> int:
 def _serve() -> int:
     """`recollect mcp` as agents start it: without the command line, but what goes wrong is told as by any verb."""
     try:
-        from recollect.serve.mcp.running import serve_stdio
+        from recollect.serve.mcp.start import serve_stdio
 
         serve_stdio()
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - handed to the outermost frame

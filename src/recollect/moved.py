@@ -19,6 +19,9 @@ RENAMED = {
     "recollect.model.learned": "recollect.model.learnings",
     "recollect.model.learned.naming": "recollect.model.learnings.names",
     "recollect.model.timestamps": "recollect.model.time",
+    "recollect.testing.runner": "recollect.testing.suite",
+    "recollect.testing.saves": "recollect.testing.fixtures",
+    "recollect.testing.shapes": "recollect.testing.suite",
 }
 """Old name to new name, of modules and packages; what is below a package keeps its own name."""
 

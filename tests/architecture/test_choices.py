@@ -17,8 +17,8 @@ from recollect.erasure.retention.choice import Reason
 from recollect.insights.decisions import confirmed
 from recollect.insights.language import answers
 from recollect.insights.learnings.queue.pause import PauseReason
-from recollect.maintenance.doctor import learnings as learned
-from recollect.maintenance.service.discovery import live_of, plan_for
+from recollect.maintenance import doctor as learned
+from recollect.maintenance.service.service import live_of, plan_for
 from recollect.memory import (
     AgentReport,
     CollectionReport,

@@ -19,12 +19,12 @@ IN_PLACE = {
     "ingest/background.py": "a log of lines",
     "erasure/spool.py": "lines are blanked where they stand, and a receiver may append meanwhile",
     "ingest/spooled_events/files.py": "what hooks told is appended",
-    "serve/daemon/detaching.py": "the output of a process that starts",
+    "serve/daemon_control.py": "the output of a process that starts",
     "store/sinks/lines.py": "items are appended",
     "store/sqlite/snapshots/snapshot.py": "SQLite wrote the file",
-    "testing/saves.py": "copies of fixtures",
+    "testing/fixtures.py": "copies of fixtures",
     "maintenance/backup/copy.py": "a backup's files are no one's before its manifest",
-    "maintenance/backup/tar.py": "a stream into the staging folder, moved once it was read again",
+    "maintenance/backup/create.py": "a stream into the staging folder, moved once it was read again",
 }
 """Modules that sync or truncate a file themselves, each with the reason. May only shrink."""
 
@@ -33,7 +33,7 @@ MAY_BE_LOST = {
     "cli/demo.py": "the demo is laid out again",
     "cli/failures.py": "a log",
     "hook/at_once.py": "an agent waits, and a log entry is no memory",
-    "hook/drops.py": "an agent waits, and its own transcript has what a crash of the machine loses",
+    "hook/event_file.py": "an agent waits, and its own transcript has what a crash of the machine loses",
     "index/engine.py": "a shard that is set aside again, a format that is written again",
     "index/passages/process.py": "says where the process listens now",
     "index/vocabulary.py": "made again from the shard",
@@ -42,8 +42,8 @@ MAY_BE_LOST = {
     "erasure/shards.py": "a missing shard is made by the next sync",
     "ingest/spooled_events/rejects.py": "a drop that comes back is put aside again",
     "recall/context/ready.py": "a cache of blocks",
-    "serve/daemon/logs.py": "a log",
-    "maintenance/backup/swap.py": "every step can be repeated until the one sync at its end",
+    "serve/daemon_control.py": "a log",
+    "maintenance/backup/staging.py": "every step can be repeated until the one sync at its end",
 }
 """Modules with a write that is not synced, each with the reason. May only shrink."""
 

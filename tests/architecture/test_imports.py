@@ -21,7 +21,7 @@ PLANTED = {
     "apart": ("insights/notes/facts.py", "import recollect.insights.learnings.safety"),
     "forgetful": ("recall/answers.py", "import recollect.agents.registry"),
     "thin": ("cli/main.py", "import recollect.store.ports"),
-    "quick": ("hook/drops.py", "import msgspec"),
+    "quick": ("hook/event_file.py", "import msgspec"),
     "house-sqlite": ("recall/answers.py", "import apsw"),
     "house-index": ("recall/answers.py", "import tantivy"),
     "house-onnx": ("index/vectors/local.py", "import onnxruntime"),
@@ -32,7 +32,7 @@ PLANTED = {
     "house-keyring": ("recall/answers.py", "import keyring"),
     "house-watching": ("capture/changes.py", "import watchfiles"),
     "house-pages": ("serve/loopback.py", "import jinja2"),
-    "acyclic": ("privacy/views.py", "import recollect.privacy.matcher"),
+    "acyclic": ("privacy/findings.py", "import recollect.privacy.matcher"),
 }
 """By rule: a module and an import that the rule forbids."""
 

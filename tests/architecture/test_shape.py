@@ -9,7 +9,7 @@ import ast
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -22,6 +22,13 @@ OLD_WORDS = (
     "mend", "sides", "stranger", "strangers", "taking", "told", "upkeep", "wish",
 )  # fmt: skip
 """Words that the field does not use for what they named here: a spooled event was a drop, a tool handler a desk."""
+FAMILIES = ("agents/", "capture/containers/", "cli/commands/")
+"""Folders of one part for each agent, each container, each command: they may be small, deep and named alike."""
+LEAST_MODULES = 4
+MOST_LEVELS = 3
+MOST_OF_ONE_NAME = 3
+IMPLEMENTED_OUTSIDE = {"FolderEntry": "os.DirEntry"}
+"""Protocols of which another library has an implementation."""
 NOUNS = (
     "embedding",
     "keyring",
@@ -72,6 +79,66 @@ def single_modules(sources: Sources) -> Iterator[str]:
     return (parent for parent, names in inside.items() if len(names - {"__init__.py"}) == 1)
 
 
+def small_folders(sources: Sources) -> Iterator[str]:
+    """A folder gathers enough to be worth a level; a few modules are modules of the folder above it."""
+    inside = Counter(parent for path in sources for parent in parents_of(path))
+    yield from (parent for parent, number in inside.items() if parent and number < LEAST_MODULES)
+
+
+def parents_of(path: str) -> Iterator[str]:
+    """Yield the folder that a module, or the package that an `__init__` makes, counts for; none in a family."""
+    part = path.removesuffix("/__init__.py")
+    if not path.startswith(FAMILIES):
+        yield part.rpartition("/")[0]
+
+
+def deep_folders(sources: Sources) -> Iterator[str]:
+    """Nothing lies more than three levels down."""
+    folders = {path.rpartition("/")[0] for path in sources if not path.startswith(FAMILIES)}
+    return (folder for folder in folders if folder.count("/") + 2 > MOST_LEVELS)
+
+
+def repeated_module_names(sources: Sources) -> Iterator[str]:
+    """The name of a module says which it is."""
+    names = Counter(path.rpartition("/")[2] for path in sources if not path.startswith(FAMILIES))
+    return (name for name, times in names.items() if times > MOST_OF_ONE_NAME and not name.startswith("__"))
+
+
+def lone_protocols(sources: Sources) -> Iterator[str]:
+    """A Protocol stands for two implementations at least; where there is one, that is what is meant."""
+    bodies = {node.name: node for tree in sources.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    have = {name: frozenset(members_of(node, bodies)) for name, node in bodies.items() if not is_protocol(node)}
+    for path, tree in sources.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and is_protocol(node):
+                wanted = set(members_of(node, bodies))
+                found = sum(wanted <= names for names in have.values()) + (node.name in IMPLEMENTED_OUTSIDE)
+                if found < 2 and wanted - {"__call__"}:
+                    yield f"{path}::{node.name}"
+
+
+def is_protocol(node: ast.ClassDef) -> bool:
+    return "Protocol" in names_of(node.bases)
+
+
+def names_of(nodes: Iterable[ast.expr]) -> set[str]:
+    plain = (node.value if isinstance(node, ast.Subscript) else node for node in nodes)
+    return {node.id for node in plain if isinstance(node, ast.Name)}
+
+
+def members_of(node: ast.ClassDef, bodies: Mapping[str, ast.ClassDef]) -> Iterator[str]:
+    """Yield the names that a class has: methods, fields, what methods set, and what its bases have."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield inner.name
+        elif isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name):
+            yield inner.target.id
+        elif isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store):
+            yield inner.attr
+    for base in names_of(node.bases) & bodies.keys() - {node.name}:
+        yield from members_of(bodies[base], bodies)
+
+
 def backend_imports(sources: Sources) -> Iterator[str]:
     """Only the store knows what it is stored in."""
     for path, tree in sources.items():
@@ -113,8 +180,8 @@ def classes(tree: ast.Module) -> Iterator[str]:
 RULES: dict[str, Callable[[Sources], Iterator[str]]] = {
     rule.__name__: rule
     for rule in (
-        gerunds, old_words, repeated_class_names, single_modules, backend_imports, packages_without_a_sentence,
-        long_modules, long_functions,
+        gerunds, old_words, repeated_class_names, repeated_module_names, single_modules, small_folders, deep_folders,
+        lone_protocols, backend_imports, packages_without_a_sentence, long_modules, long_functions,
     )
 }  # fmt: skip
 
@@ -156,6 +223,16 @@ PLANTED = {
     "old_words": ({"serve/desk.py": "class ImportWish: ..."}, "serve/desk.py::ImportWish"),
     "repeated_class_names": ({"a.py": "class Place: ...", "b.py": "class Place: ..."}, "Place"),
     "single_modules": ({"a/__init__.py": "", "a/b.py": ""}, "a"),
+    "small_folders": ({"a/__init__.py": "", "a/b.py": "", "a/c.py": "", "a/d.py": ""}, "a"),
+    "deep_folders": ({"a/b/c/d.py": ""}, "a/b/c"),
+    "repeated_module_names": ({f"{folder}/reports.py": "" for folder in "abcd"}, "reports.py"),
+    "lone_protocols": (
+        {
+            "a.py": "class Home(Protocol):\n    def reader(self): ...\n",
+            "b.py": "class Memory:\n    def reader(self): ...",
+        },
+        "a.py::Home",
+    ),
     "backend_imports": ({"recall/search.py": "from recollect.store.sqlite.reader import x"}, "recall/search.py"),
     "packages_without_a_sentence": ({"a/__init__.py": '"""TODO."""'}, "a/__init__.py"),
     "long_modules": ({"a.py": "x = 1\n" * 601}, "a.py"),

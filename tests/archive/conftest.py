@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect.archive.archive import Archive
-from recollect.archive.keys import HomeKeys, home_keys
-from recollect.archive.sealing import Sealer
+from recollect.archive.keys import HomeKeys, Sealer, home_keys
 
 
 @pytest.fixture(scope="session")

@@ -23,9 +23,8 @@ from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace, SealedChunk
 from recollect.archive.files import AppendFile
 from recollect.archive.journal import JournalEntry
-from recollect.archive.keys import HomeKeys, load_or_create_keys
+from recollect.archive.keys import HomeKeys, Sealer, load_or_create_keys
 from recollect.archive.packs import PackReader, pack_path
-from recollect.archive.sealing import Sealer
 from recollect.archive.tail import OpenTail, cut_slice
 from recollect.errors import ArchiveCorrupt, ArchiveError, DiskFull
 
@@ -231,7 +230,7 @@ from pathlib import Path
 from recollect.archive.archive import Archive
 from recollect.archive.journal import JournalEntry
 from recollect.archive.keys import load_keys
-from recollect.archive.sealing import Sealer
+from recollect.archive.keys import Sealer
 keys = load_keys(Path(sys.argv[1]) / "keys")
 archive, sealer = Archive.open(Path(sys.argv[1]) / "archive", keys), Sealer(keys)
 for n in itertools.count():

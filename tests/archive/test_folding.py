@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.archive.folding import fold, fold_sizes
-from recollect.archive.journal import JournalEntry, Tombstone
+from recollect.archive.journal import JournalEntry, JournalTombstone
+from recollect.archive.revisions import fold, fold_sizes
 
 
 @st.composite
@@ -30,7 +30,7 @@ def entries(draw: st.DrawFn) -> JournalEntry:
         keep_chunks=0,
         chunks=[],
         is_dropped=kind == "dropped",
-        tombstones=[Tombstone(b"id", "source", 0)] if kind == "tombstones" else [],
+        tombstones=[JournalTombstone(b"id", "source", 0)] if kind == "tombstones" else [],
     )
 
 

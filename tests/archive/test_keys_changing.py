@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from recollect.archive.keys import load_keys, load_or_create_keys
-from recollect.archive.wrapping.changing import change_wrapping, copy_keys, finish_change, key_status
+from recollect.archive.rewrap import change_wrapping, copy_keys, finish_change, key_status
 from recollect.errors import DiskFull, KeyUnavailable
 from tests.archive.keyrings import Keyrings
 
@@ -185,8 +185,8 @@ _KILLED = """
 import os, shutil, sys
 from pathlib import Path
 from recollect.archive.keys import load_keys
-from recollect.archive.wrapping.changing import change_wrapping, finish_change
-from recollect.archive.wrapping.envelope import read_envelope
+from recollect.archive.rewrap import change_wrapping, finish_change
+from recollect.archive.envelope import read_envelope
 
 start, kept, keyring = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
 made, before = load_keys(start), keyring.read_text()

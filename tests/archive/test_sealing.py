@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.archive.keys import HomeKeys
-from recollect.archive.sealing import Sealer
+from recollect.archive.keys import HomeKeys, Sealer
 from recollect.errors import ArchiveCorrupt
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from recollect.agents.registry import adapter
 from recollect.capture.discover import Discovery, RootDir, discover, roots_of
-from recollect.capture.files import read_head
+from recollect.capture.sources import read_head
 from recollect.config import AgentConfig, Config
 
 LINE = b'{"type":"user","uuid":"u-1","sessionId":"5f0c","cwd":"/w","timestamp":"2026-08-01T09:00:00.000Z",'

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.capture.changes import compare, marks_at, whole_marks
-from recollect.capture.files import open_source, read_head
 from recollect.capture.replay import replay
+from recollect.capture.sources import open_source, read_head
 from recollect.errors import SourceChanged, SourceRefused, SourceUnavailable
 
 

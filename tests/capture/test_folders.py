@@ -13,8 +13,8 @@ import zstandard
 
 from recollect.agents.registry import adapters
 from recollect.capture import folders
-from recollect.capture.files import read_head
 from recollect.capture.folders import Sorted, sort_out
+from recollect.capture.sources import read_head
 from recollect.testing.fixtures import Fixture, fixtures_in, lay_out
 
 FIXTURES = Path(__file__).resolve().parents[1] / "conformance/fixtures"

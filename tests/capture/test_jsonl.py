@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.capture.containers.jsonl import split_lines
-from recollect.capture.containers.snapshot import split_snapshot
-from recollect.capture.containers.text import split_text
+from recollect.capture.containers.snapshot import split_snapshot, split_text
 
 
 def records(data: bytes) -> list[tuple[int, bytes]]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.capture.replay import Gap, replay
+from recollect.capture.replay import ReplayGap, replay
 
 LINES = (
     b'{"a":1}', b"// c", b'{"x":{"y":[1,2]}}', b"", b'{"a":1}{"b":2}', b'{"broken": ', b'[{"s":"\xc3\xa4"}]',
@@ -19,7 +19,7 @@ Record = tuple[int, int, bytes, str]
 """Ordinal, offset, bytes, where it stands in its document."""
 
 
-def records_of(pieces: Sequence[bytes | Gap], container: str) -> list[Record]:
+def records_of(pieces: Sequence[bytes | ReplayGap], container: str) -> list[Record]:
     found: list[Record] = []
     index = 0
     for batch in replay(pieces, container):
@@ -31,14 +31,14 @@ def records_of(pieces: Sequence[bytes | Gap], container: str) -> list[Record]:
     return found
 
 
-def with_gaps(data: bytes, gone: list[tuple[int, int, int]], step: int) -> Iterator[bytes | Gap]:
+def with_gaps(data: bytes, gone: list[tuple[int, int, int]], step: int) -> Iterator[bytes | ReplayGap]:
     """Yield data in pieces, with a gap for each (start, stop, records)."""
     position = 0
     for start, stop, records in [*gone, (len(data), len(data), 0)]:
         for at in range(position, start, step):
             yield data[at : min(at + step, start)]
         if stop > start:
-            yield Gap(stop - start, records)
+            yield ReplayGap(stop - start, records)
         position = stop
 
 
@@ -85,9 +85,8 @@ def test_of_documents(
 
 @pytest.mark.parametrize("container", ["jsonl", "snapshot:messages", "snapshot", "text", "sqlite", "patchlog"])
 def test_of_nothing_at_all(container: str) -> None:
-    (batch,) = replay([Gap(5_000_000_000, 7)], container) if container in ("jsonl", "sqlite", "patchlog") else replay(
-        [Gap(5_000_000, 7)], container
-    )  # fmt: skip
+    length = 5_000_000_000 if container in ("jsonl", "sqlite", "patchlog") else 5_000_000
+    (batch,) = replay([ReplayGap(length, 7)], container)
     assert batch.gap is not None
     assert batch.gap.records == 7
     assert list(batch.lines) == []
@@ -95,12 +94,12 @@ def test_of_nothing_at_all(container: str) -> None:
 
 def test_a_giant_document_that_is_gone_is_no_giant_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.capture.replay.MAX_RECORD_BYTES", 1000)
-    assert [b.giant for b in replay([Gap(5000, 1)], "snapshot")] == [None]
+    assert [b.giant for b in replay([ReplayGap(5000, 1)], "snapshot")] == [None]
 
 
 def test_a_giant_record_before_a_gap_ends_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.capture.replay.MAX_RECORD_BYTES", 1000)
     giant = b'{"x":"' + b"y" * 5000 + b'"}'
-    found = list(replay([b'{"a":1}\n' + giant, Gap(10, 1), b'\n{"b":2}\n'], "jsonl"))
+    found = list(replay([b'{"a":1}\n' + giant, ReplayGap(10, 1), b'\n{"b":2}\n'], "jsonl"))
     assert [(b.giant.start, b.giant.end) for b in found if b.giant] == [(8, 8 + len(giant))]
     assert [line.raw for b in found for line in b.lines] == [b'{"a":1}', b'{"b":2}']

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from recollect.capture import files, unpack
+from recollect.capture import sources, unpack
 from recollect.capture.unpack import is_zip, unpacked
 from recollect.errors import SourceRefused, SourceUnavailable
 from tests.capture.conftest import Desk
@@ -122,7 +122,7 @@ def test_an_archive_is_told_by_its_beginning_not_by_its_name(tmp_path: Path) -> 
 def test_a_compressed_file_that_gives_far_too_much_is_refused_alone(
     unit: bytes, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "MAX_DECOMPRESSED_BYTES", 6_000_000)
+    monkeypatch.setattr(sources, "MAX_DECOMPRESSED_BYTES", 6_000_000)
     bomb = zstandard.compress(unit * (9_000_000 // len(unit)))
     assert len(bomb) < 100_000
     desk.put("lines/bomb.jsonl.zst", bomb)

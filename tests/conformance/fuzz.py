@@ -18,11 +18,9 @@ from typing import Any, NamedTuple
 from recollect.agents.registry import adapters
 from recollect.capture.containers.jsonl import split_lines
 from recollect.capture.discover import RootDir, discover
-from recollect.capture.documents import open_found
 from recollect.capture.expand import expand
-from recollect.capture.files import read_head
-from recollect.capture.records import LineReader, is_rows, is_whole
-from recollect.capture.replay import split_whole
+from recollect.capture.replay import LineReader, is_rows, is_whole, split_whole
+from recollect.capture.sources import open_found, read_head
 from recollect.model.records import Record, SourceInfo
 from recollect.testing.fixtures import Fixture, fixtures_in, lay_out
 

@@ -6,8 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from recollect.testing.fixtures import Fixture
-from recollect.testing.saves import Cut
+from recollect.testing.fixtures import Cut, Fixture
 
 _SAID = {
     b"Which files are here?": b"We use Postgres instead of MySQL. Which files are here?",

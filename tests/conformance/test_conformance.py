@@ -12,8 +12,7 @@ import pytest
 
 from recollect.agents.registry import adapters
 from recollect.testing.fixtures import Fixture, fixtures_in
-from recollect.testing.shapes import SHAPES
-from recollect.testing.suite import Outcome, check_fixture, check_growth, check_rebuild, check_twice
+from recollect.testing.suite import SHAPES, FixtureOutcome, check_fixture, check_growth, check_rebuild, check_twice
 from tests.conformance.growth import CUTS, telling
 from tests.conformance.meaning import meaning_of
 from tests.examples import IS_CI
@@ -37,7 +36,7 @@ def named(fixtures: list[Fixture]) -> pytest.MarkDecorator:
 
 
 @cache
-def _outcomes() -> dict[str, Outcome]:
+def _outcomes() -> dict[str, FixtureOutcome]:
     return {}
 
 
@@ -90,7 +89,7 @@ def is_golden(fixture: Fixture, content: str) -> bool:
     return path.is_file() and path.read_text("utf-8") == content
 
 
-def _written(outcome: Outcome) -> str:
+def _written(outcome: FixtureOutcome) -> str:
     """Return the events as lines to be read: a session, then what happened in it."""
     lines: list[str] = []
     for session in sorted(outcome.sessions, key=lambda s: s.session_uid):

@@ -11,11 +11,20 @@ from typing import Any
 import pytest
 
 from recollect.config import LearningConfig, parse_config
-from recollect.endpoints.chat import ChatAnswer, ChatClient, fingerprint, target_of
-from recollect.endpoints.chat.client import MAX_ANSWER_BYTES
-from recollect.endpoints.chat.messages import Messages
-from recollect.endpoints.chat.target import ANTHROPIC_MODEL, ANTHROPIC_URL, OLLAMA_URL, OPENAI_MODEL, OPENAI_URL
-from recollect.endpoints.posting import Manner, Poster
+from recollect.endpoints.anthropic import AnthropicMessages
+from recollect.endpoints.chat import (
+    ANTHROPIC_MODEL,
+    ANTHROPIC_URL,
+    MAX_ANSWER_BYTES,
+    OLLAMA_URL,
+    OPENAI_MODEL,
+    OPENAI_URL,
+    ChatClient,
+    fingerprint,
+    target_of,
+)
+from recollect.endpoints.chat_interface import ChatAnswer
+from recollect.endpoints.http import Poster, PostOptions
 from recollect.errors import ConfigError, EndpointError, EndpointRefused, EndpointUnavailable, EndpointUnusable
 from recollect.units import size
 from tests.docs.pages import blocks
@@ -211,8 +220,10 @@ def test_a_server_that_never_answers_is_too_slow() -> None:
     gate = threading.Event()
     with serving(server.slow(speaking(one), gate)) as found:
         client = client_of(found.url)
-        poster = Poster(found.url, timeout_s=0.05, manner=Manner(section="learning", attempts=1))
-        hanging = ChatClient(poster, Messages("m"), target=client.target, pricing=client.pricing, now_us=lambda: AT_US)
+        poster = Poster(found.url, timeout_s=0.05, manner=PostOptions(section="learning", attempts=1))
+        hanging = ChatClient(
+            poster, AnthropicMessages("m"), target=client.target, pricing=client.pricing, now_us=lambda: AT_US
+        )
         with pytest.raises(EndpointUnavailable, match="longer than") as caught:
             hanging.complete("system", "user", schema=SCHEMA, max_output_tokens=9)
         assert (caught.value.kind, "[learning]" in caught.value.hint) == ("slow", True)

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from recollect.endpoints.failing import BUSY
-from recollect.endpoints.posting import ATTEMPTS, MAX_DELAY_S, Clock, Manner, Poster
+from recollect.endpoints.http import ATTEMPTS, BUSY, MAX_DELAY_S, Poster, PostOptions, RetryClock
 from recollect.errors import EndpointRefused, EndpointUnavailable, EndpointUnusable
 from tests.endpoints.served import Answer, Asked, Behaviour, serving
 
@@ -23,11 +22,14 @@ def waits() -> Waits:
 
 
 def post(
-    behaviour: Behaviour, waits: Waits, *, timeout_s: float = 5.0, manner: Manner | None = None, **clock: Any
+    behaviour: Behaviour, waits: Waits, *, timeout_s: float = 5.0, manner: PostOptions | None = None, **clock: Any
 ) -> dict[str, Any]:
     with serving(behaviour) as server:
         poster = Poster(
-            server.url, timeout_s=timeout_s, manner=manner, clock=Clock(sleep=waits.append, jitter=lambda: 1.0, **clock)
+            server.url,
+            timeout_s=timeout_s,
+            manner=manner,
+            clock=RetryClock(sleep=waits.append, jitter=lambda: 1.0, **clock),
         )
         try:
             return poster.post("/x", {"q": 1}, dict)
@@ -102,7 +104,7 @@ def test_nobody_listens(waits: Waits) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    poster = Poster(f"http://127.0.0.1:{port}", timeout_s=2, clock=Clock(sleep=waits.append, jitter=lambda: 1.0))
+    poster = Poster(f"http://127.0.0.1:{port}", timeout_s=2, clock=RetryClock(sleep=waits.append, jitter=lambda: 1.0))
     with pytest.raises(EndpointUnavailable, match="cannot be reached"):
         poster.post("/x", {}, dict)
     poster.close()
@@ -131,7 +133,7 @@ def test_an_answer_that_breaks_off_is_asked_for_again(waits: Waits) -> None:
 
 def test_an_answer_without_end_is_cut_off(waits: Waits) -> None:
     with pytest.raises(EndpointUnusable, match="more than 10 KiB"):
-        post(always(Answer(body=b" " * 50_000)), waits, manner=Manner(max_answer_bytes=10 * 1024))
+        post(always(Answer(body=b" " * 50_000)), waits, manner=PostOptions(max_answer_bytes=10 * 1024))
     assert waits == []
 
 

@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from recollect.cli.main import run
-from recollect.hook.drops import keep
+from recollect.hook.event_file import keep
 from recollect.memory import DiaryQuestion, ForgetSelection, Memory, NewEntry
 from tests.faults.support.damages import DAMAGES, OLDER, Promise, promises, settle
 from tests.faults.support.worlds import World, copy_home, make_world, opened, prepare_home

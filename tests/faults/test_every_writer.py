@@ -15,17 +15,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from recollect.archive import envelope
 from recollect.archive.chunks import ChunkPlace
 from recollect.archive.condition import Condition
-from recollect.archive.wrapping import envelope
 from recollect.errors import RecollectError
 from recollect.index.engine import note_making
 from recollect.index.vectors.files import Files, Generation, Identity
 from recollect.ingest.spooled_events.files import write_taking
 from recollect.ingest.spooled_events.rejects import Aside
-from recollect.maintenance.backup.last_backup import LastBackup, remember
-from recollect.maintenance.backup.manifest import BackupManifest, write_manifest
-from recollect.maintenance.setup.files import read_settings, replace_settings
+from recollect.maintenance.backup.manifest import BackupManifest, LastBackup, remember, write_manifest
+from recollect.maintenance.setup.settings import read_settings, replace_settings
 from recollect.recall.context.learnings.block import begin
 from recollect.recall.context.learnings.person_files import PersonFile
 from recollect.serve.token import home_token
@@ -61,8 +60,8 @@ def _write_lines(folder: Path) -> None:
 
 WRITERS: dict[str, Callable[[Path], object]] = {
     "archive/condition.py": lambda folder: Condition(folder).set_damaged(add=[ChunkPlace(b"x", 1, 0, 1, 1)]),
-    "archive/wrapping/envelope.py": lambda folder: envelope.replace(folder / "data.key", _Value()),
-    "archive/wrapping/envelope.py, new": lambda folder: envelope.publish_once(folder / "wrapping.key", _Value()),
+    "archive/envelope.py": lambda folder: envelope.replace(folder / "data.key", _Value()),
+    "archive/envelope.py, new": lambda folder: envelope.publish_once(folder / "wrapping.key", _Value()),
     "index/engine.py": lambda folder: note_making(folder, ["2026-01"]),
     "index/vectors/files.py": _enforce,
     "ingest/spooled_events/rejects.py": _put_aside,
@@ -70,11 +69,13 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "recall/context/learnings/block.py": lambda folder: begin([PersonFile("soul.md", str(folder / "soul.md"))]),
     "serve/token.py": home_token,
     "store/sinks/lines.py": _write_lines,
-    "maintenance/backup/last_backup.py": lambda folder: remember(folder, LastBackup("b", 1)),
+    "maintenance/backup/manifest.py, last": lambda folder: remember(folder, LastBackup("b", 1)),
     "maintenance/backup/manifest.py": lambda folder: write_manifest(
         folder, BackupManifest(1, "1", 1, "h", 1, "included", True, 0, 0, 0, 0, ())
     ),
-    "maintenance/setup/files.py": lambda folder: replace_settings(read_settings(str(folder / "settings.json")), b"new"),
+    "maintenance/setup/settings.py": lambda folder: replace_settings(
+        read_settings(str(folder / "settings.json")), b"new"
+    ),
 }
 """What must last: by module, how one of its files is written in a folder."""
 

@@ -12,9 +12,8 @@ import pytest
 
 from recollect.archive.archive import Archive
 from recollect.archive.journal import JournalEntry
-from recollect.archive.keys import HomeKeys, home_keys
+from recollect.archive.keys import HomeKeys, Sealer, home_keys
 from recollect.archive.packs import scan
-from recollect.archive.sealing import Sealer
 from recollect.store.sqlite import open_writer
 from tests.formats.goldens import FOLDER, is_golden
 

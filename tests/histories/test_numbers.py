@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from recollect.errors import RecollectError
 from recollect.ingest.rebuild import rebuild
-from recollect.maintenance.deep_verify.events import compare_events
+from recollect.maintenance.deep_verify import compare_events
 from recollect.memory import ForgetSelection
 from tests.examples import tried
 from tests.ingest.test_hook_spool import START_S, UID, Desk, a_desk, called, days, deliveries, prompted

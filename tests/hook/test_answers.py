@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.agents.registry import adapters
-from recollect.hook.answers import FORMS, answer_with, empty_answer, is_valid, shortened, takes_context
-from recollect.hook.request import request
+from recollect.hook.answer import request
+from recollect.hook.forms import FORMS, answer_with, empty_answer, is_valid, shortened, takes_context
 
 EVENTS = ("start", "compact", "prompt", "flush", "end")
 PAIRS = [(agent, event) for agent in FORMS for event in EVENTS]

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.hook.answers import FORMS, is_valid
-from recollect.hook.handling import main
+from recollect.hook.forms import FORMS, is_valid
+from recollect.hook.handle import main
 from recollect.wire import INTERNAL_VARIABLE, MAX_EVENT_BYTES
 from tests.hook.processes import HOOK, command, drops, environment, run
 
@@ -244,8 +244,8 @@ def test_it_imports_the_standard_library_only(tmp_path: Path) -> None:
     }
     roots = {name.partition(".")[0] for name in names} - {"imported package"}
     assert {n for n in names if n.startswith("recollect.")} <= {
-        "recollect.hook", "recollect.hook.handling", "recollect.hook.drops", "recollect.hook.answering",
-        "recollect.hook.answers", "recollect.hook.request", "recollect.wire", "recollect.files", "recollect.hook.child",
+        "recollect.hook", "recollect.hook.handle", "recollect.hook.event_file", "recollect.hook.answer",
+        "recollect.hook.forms", "recollect.wire", "recollect.files", "recollect.hook.child",
         "recollect.paths", "recollect.hook.at_once", "recollect.processes", "recollect.ready", "recollect.clock",
         "recollect.agent_names",
     }  # fmt: skip
@@ -256,10 +256,10 @@ def test_main_never_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(_arguments: object) -> bytes:
         raise MemoryError
 
-    monkeypatch.setattr("recollect.hook.handling._arm", lambda: None)
-    monkeypatch.setattr("recollect.hook.handling._disarm", lambda: None)
-    monkeypatch.setattr("recollect.hook.handling._handle", broken)
-    monkeypatch.setattr("recollect.hook.handling._print", lambda said: None)
+    monkeypatch.setattr("recollect.hook.handle._arm", lambda: None)
+    monkeypatch.setattr("recollect.hook.handle._disarm", lambda: None)
+    monkeypatch.setattr("recollect.hook.handle._handle", broken)
+    monkeypatch.setattr("recollect.hook.handle._print", lambda said: None)
     assert main(["claude", "start"]) == 0
 
 
@@ -267,18 +267,18 @@ def test_time_that_ends_where_nothing_can_be_raised_is_not_printed(tmp_path: Pat
     """Python prints what a callback raises, that of a weak reference, as imports have them, too."""
     script = """
 import sys, weakref
-from recollect.hook import drops, handling
+from recollect.hook import event_file, handle
 class Loaded: pass
 def stop(_gone):
     print("stopped", file=sys.__stdout__)
-    raise handling.Stop
+    raise handle.Stop
 def read():
     loaded = Loaded()
     held = weakref.ref(loaded, stop)
     del loaded
     return b"{}"
-drops.read_input = read
-handling.main(["gemini", "spool", sys.argv[1]])
+event_file.read_input = read
+handle.main(["gemini", "spool", sys.argv[1]])
 print("told", file=sys.stderr)
 """
     done = subprocess.run(

@@ -257,7 +257,7 @@ def test_a_file_that_shrinks_between_planning_and_reading_is_left_for_the_next_s
 def test_a_source_that_cannot_be_read_makes_the_sync_degraded_and_says_how_many(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from recollect.capture import files
+    from recollect.capture import sources
 
     one, two = world.claude("one"), world.claude("two")
     one.user("cannot be read")
@@ -269,7 +269,7 @@ def test_a_source_that_cannot_be_read_makes_the_sync_degraded_and_says_how_many(
             raise PermissionError(13, "Permission denied")
         return real_open(path, *args, **kwargs)
 
-    monkeypatch.setattr(files.os, "open", refuse)
+    monkeypatch.setattr(sources.os, "open", refuse)
     report = world.memory.sync()
     assert report.state == "degraded"
     assert any("1 source could not be read" in note for note in report.notes)

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.capture.confined.scope import Scope
+from recollect.capture.scope import Scope
 from recollect.memory import Memory, SyncReport
 from recollect.testing.builders import ClaudeTranscript
 from tests.ingest.conftest import World, texts

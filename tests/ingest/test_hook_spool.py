@@ -18,8 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.archive.keys import load_keys
-from recollect.archive.sealing import NAME_BYTES, Sealer
+from recollect.archive.keys import NAME_BYTES, Sealer, load_keys
 from recollect.capture.hook_spool import put_aside
 from recollect.config import Config
 from recollect.erasure.retention.clock_check import DAY_US

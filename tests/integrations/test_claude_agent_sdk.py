@@ -111,7 +111,7 @@ def test_fifty_callbacks_at_once_are_fifty_drops(home: Path) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="a Unix pipe stands for a disk that hangs")
 def test_a_disk_that_hangs_holds_nothing_up(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reading, writing = os.pipe()
-    monkeypatch.setattr("recollect.hook.drops.keep", lambda *_: os.read(reading, 1))
+    monkeypatch.setattr("recollect.hook.event_file.keep", lambda *_: os.read(reading, 1))
     assert call(make_callback(home=home, timeout_s=0.2), event("UserPromptSubmit")) == {}
     os.close(writing)  # lets the thread go
 

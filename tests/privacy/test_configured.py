@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.config import PrivacyConfig, SecretPatternConfig
-from recollect.privacy.configured import detectors_in_force, redactor_of
+from recollect.privacy.redact import detectors_in_force, redactor_of
 from tests.privacy.planted_secrets import PLANTED
 
 KEY = b"a key for tests"

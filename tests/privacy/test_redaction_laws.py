@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from recollect.model.marker import PRIVATE_MARKER, marker_of
 from recollect.privacy import Redactor
-from recollect.privacy.views import SEAM, views_of
+from recollect.privacy.matcher import SEAM, views_of
 from tests.examples import tried
 from tests.privacy.planted_secrets import PLANTED, SURROUNDINGS
 

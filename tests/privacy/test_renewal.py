@@ -14,7 +14,7 @@ import zstandard
 from recollect.config import Config, PrivacyConfig, RetentionConfig, SecretPatternConfig
 from recollect.memory import Memory
 from recollect.model.insights.signals import SIGNAL_KINDS
-from recollect.privacy import configured
+from recollect.privacy import redact
 from recollect.privacy.detectors import DEFAULT
 from recollect.store.insights import NodeFilter
 from recollect.store.sqlite.erasure.redaction import SqliteRedacting
@@ -129,12 +129,12 @@ def test_better_detectors_find_what_older_ones_missed(home: Home, monkeypatch: p
     written, secret = PLANTED["discord"]
     home.one.user(f"the bot has {written}")
     with monkeypatch.context() as before:
-        before.setattr(configured, "DEFAULT", tuple(d for d in DEFAULT if d.kind != "discord_token"))
-        before.setattr(configured, "DETECTOR_VERSION", 1)
-        configured.redactor_of.cache_clear()
+        before.setattr(redact, "DEFAULT", tuple(d for d in DEFAULT if d.kind != "discord_token"))
+        before.setattr(redact, "DETECTOR_VERSION", 1)
+        redact.redactor_of.cache_clear()
         home.take_in(PrivacyConfig())
         assert secret in home.said(PrivacyConfig())
-    configured.redactor_of.cache_clear()
+    redact.redactor_of.cache_clear()
     home.take_in(PrivacyConfig())
     assert home.holding(secret) == []
     assert "discord_token" in kinds_in(home.said(PrivacyConfig()))

@@ -17,9 +17,9 @@ from recollect.clock import now_us
 from recollect.config import Config, PrivacyConfig
 from recollect.erasure.retention.sweep import limits_of
 from recollect.ingest.keeper.instance import Card, Place
-from recollect.maintenance.backup.last_backup import LastBackup, remember
-from recollect.maintenance.doctor import home as health
-from recollect.maintenance.doctor import recent as lately
+from recollect.maintenance import home_checks as health
+from recollect.maintenance import home_checks as lately
+from recollect.maintenance.backup.manifest import LastBackup, remember
 from recollect.memory import Check
 from recollect.store.sqlite.audit import add_audit
 from tests.ingest import conftest as homes

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from recollect.agents.installing.catalogue import installs
-from recollect.maintenance.service.discovery import job_for
+from recollect.maintenance.service.service import job_for
 from recollect.maintenance.setup.discovery import find_agent, given_for, this_machine
 from recollect.processes import own_command
 from recollect.testing.builders import ClaudeTranscript

@@ -13,13 +13,12 @@ from recollect.agents.installing.catalogue import installs
 from recollect.agents.installing.commands import Program
 from recollect.agents.installing.contract import ConfigFile, Hooks, Mcp, OwnFile
 from recollect.maintenance.setup.discovery import Machine, file_path, find_agent, folder_path
-from recollect.maintenance.setup.execution import Carrier
 from recollect.maintenance.setup.manifest import Manifest, load_manifest
-from recollect.maintenance.setup.planner import AgentPlan, Planner, Wish
-from recollect.maintenance.setup.plans import Step
+from recollect.maintenance.setup.planner import AgentPlan, SetupOptions, SetupPlanner, Step
+from recollect.maintenance.setup.setup import Carrier
 
-BOTH = Wish("both")
-OUT = Wish(None)
+BOTH = SetupOptions("both")
+OUT = SetupOptions(None)
 
 SERVER = [sys.executable, "-I", "-m", "recollect", "mcp"]
 """What agents start as our server."""
@@ -66,15 +65,15 @@ class Desk:
         path.chmod(0o755)
         return log
 
-    def planner(self, slug: str) -> Planner:
+    def planner(self, slug: str) -> SetupPlanner:
         """Return the planner of an agent as it is on the disk now."""
-        return Planner(self.memory, self.machine, find_agent(installs()[slug], self.machine))
+        return SetupPlanner(self.memory, self.machine, find_agent(installs()[slug], self.machine))
 
-    def plan(self, slug: str, wish: Wish = BOTH) -> AgentPlan:
+    def plan(self, slug: str, wish: SetupOptions = BOTH) -> AgentPlan:
         """Return what would be done."""
         return self.planner(slug).plan(wish)
 
-    def do(self, slug: str, wish: Wish = BOTH) -> tuple[Step, ...]:
+    def do(self, slug: str, wish: SetupOptions = BOTH) -> tuple[Step, ...]:
         """Plan and carry out, and return the steps as they went."""
         planner = self.planner(slug)
         return Carrier(self.memory, planner, self.machine.env).carry_out(planner.plan(wish), wish)

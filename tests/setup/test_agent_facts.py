@@ -15,9 +15,9 @@ from recollect.agents.installing.catalogue import installs
 from recollect.agents.installing.contract import ConfigFile, Folder, Given, Hooks, Mcp, OwnFile, Platform
 from recollect.agents.installing.editing.documents import apply_edits, load, new_document
 from recollect.agents.opencode.install import is_second
+from recollect.maintenance import agent_checks
 from recollect.maintenance.reports import Check
-from recollect.maintenance.setup import checks
-from recollect.maintenance.setup.planner import Wish
+from recollect.maintenance.setup.planner import SetupOptions
 from tests.setup.configurations import CONFIGURATIONS
 from tests.setup.desk import BOTH, OUT, SERVER, Desk, done
 from tests.setup.shims import given_for
@@ -52,8 +52,8 @@ def hooks_of(slug: str, given: Given) -> dict[str, Any]:
 
 def problems(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return what `doctor` says of each agent that is set up; its server answers."""
-    monkeypatch.setattr(checks, "probe_server", lambda _launch, _env: Check("MCP server", "ok", ""))
-    return [check.state for check in checks.setup_checks(desk.memory, desk.machine)]
+    monkeypatch.setattr(agent_checks, "probe_server", lambda _launch, _env: Check("MCP server", "ok", ""))
+    return [check.state for check in agent_checks.setup_checks(desk.memory, desk.machine)]
 
 
 # What every declaration has
@@ -266,7 +266,7 @@ def test_hermes_tells_which_hooks_were_allowed(desk: Desk) -> None:
 def test_hermes_keeps_the_rest_of_its_configuration(desk: Desk) -> None:
     desk.write(CONFIGURATIONS["hermes"])
     before = load((desk.home / ".hermes/config.yaml").read_text(), "yaml")
-    desk.do("hermes", Wish("both", turns_native_memory_off=True))
+    desk.do("hermes", SetupOptions("both", turns_native_memory_off=True))
     text = (desk.home / ".hermes/config.yaml").read_text()
     after = load(text, "yaml")
     assert "# What it remembers" in text
@@ -280,7 +280,7 @@ def test_hermes_keeps_the_rest_of_its_configuration(desk: Desk) -> None:
 def test_goose_is_not_given_half_an_extension(desk: Desk) -> None:
     """An extension of `enabled` alone has no type; goose could not read it."""
     desk.write({".config/goose/config.yaml": "GOOSE_MODEL: x\n"})
-    desk.do("goose", Wish("both", turns_native_memory_off=True))
+    desk.do("goose", SetupOptions("both", turns_native_memory_off=True))
     extensions = load((desk.home / ".config/goose/config.yaml").read_text(), "yaml")["extensions"]
     assert set(extensions) == {"recollect"}
     assert {"type", "name", "cmd", "args", "enabled", "timeout"} <= set(extensions["recollect"])
@@ -309,7 +309,7 @@ def test_zed_keeps_its_comments(desk: Desk) -> None:
 def test_an_agent_without_hooks_says_so(desk: Desk) -> None:
     for slug in ("zed", "codewhale"):
         desk.make_folders(slug)
-        (step,) = desk.do(slug, Wish("push"))
+        (step,) = desk.do(slug, SetupOptions("push"))
         assert (step.kind, step.action) == ("hooks", "unsupported")
         assert step.detail
 

@@ -13,17 +13,17 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import SettingsChanged, SettingsError
-from recollect.maintenance.setup.execution import BACKUPS, Carrier
-from recollect.maintenance.setup.files import read_settings, replace_settings
-from recollect.maintenance.setup.planner import Wish
+from recollect.maintenance.setup.planner import SetupOptions
+from recollect.maintenance.setup.settings import read_settings, replace_settings
+from recollect.maintenance.setup.setup import BACKUPS, Carrier
 from tests.setup.configurations import CONFIGURATIONS
 from tests.setup.desk import BOTH, OUT, Desk
 
-OFF = Wish("both", turns_native_memory_off=True)
+OFF = SetupOptions("both", turns_native_memory_off=True)
 CHILD = """
 import os, signal, sys
 from pathlib import Path
-from recollect.maintenance.setup.planner import Wish
+from recollect.maintenance.setup.planner import SetupOptions
 from tests.setup.desk import Desk
 
 folder, slug, mode, kill_at = sys.argv[1:]
@@ -41,7 +41,7 @@ def counted(real):
 desk = Desk(Path(folder))
 for name in ("replace", "unlink", "mkdir", "rmdir", "fsync"):
     setattr(os, name, counted(getattr(os, name)))
-desk.do(slug, Wish(mode or None, turns_native_memory_off=bool(mode)))
+desk.do(slug, SetupOptions(mode or None, turns_native_memory_off=bool(mode)))
 """
 
 
@@ -53,7 +53,7 @@ def desk(tmp_path: Path) -> Desk:
     return made
 
 
-def kill_at(desk: Desk, repository: Path, slug: str, wish: Wish, moment: int) -> bool:
+def kill_at(desk: Desk, repository: Path, slug: str, wish: SetupOptions, moment: int) -> bool:
     """Carry out in a process that kills itself before its n-th change of the disk; tell whether it was killed."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(repository), str(repository / "src")))}
     argv = [sys.executable, "-c", CHILD, str(desk.home.parent), slug, wish.mode or "", str(moment)]
@@ -129,7 +129,7 @@ def test_mode_bits_stay_and_a_new_file_is_private(desk: Desk) -> None:
 def test_the_first_bytes_are_kept_until_they_are_back(desk: Desk) -> None:
     first = (desk.home / ".claude.json").read_bytes()
     desk.do("claude")
-    desk.do("claude", Wish("pull"))
+    desk.do("claude", SetupOptions("pull"))
     backups = desk.memory / BACKUPS
     kept = {path.name.partition("-")[2]: path for path in backups.iterdir()}
     assert kept[".claude.json"].read_bytes() == first

@@ -8,7 +8,7 @@ import pytest
 
 from recollect.agents.installing.catalogue import installs
 from recollect.agents.installing.contract import ConfigFile, OwnFile, Unsupported
-from recollect.maintenance.setup.planner import Wish
+from recollect.maintenance.setup.planner import SetupOptions
 from tests.setup.configurations import CONFIGURATIONS
 from tests.setup.desk import BOTH, OUT, Desk, done
 
@@ -76,7 +76,7 @@ def test_twice_changes_nothing(desk: Desk, slug: str) -> None:
 def test_taken_out_it_is_byte_for_byte_what_it_was(desk: Desk, slug: str, way: tuple[str, ...]) -> None:
     before = desk.tree()
     for mode in way:
-        desk.do(slug, Wish(mode))  # type: ignore[arg-type]
+        desk.do(slug, SetupOptions(mode))  # type: ignore[arg-type]
     desk.do(slug, OUT)
     assert desk.tree() == before
     assert not desk.manifest().agents
@@ -84,15 +84,15 @@ def test_taken_out_it_is_byte_for_byte_what_it_was(desk: Desk, slug: str, way: t
 
 @every_agent
 def test_the_last_choice_alone_counts(desk: Desk, slug: str, tmp_path: Path) -> None:
-    desk.do(slug, Wish("both"))
-    desk.do(slug, Wish("pull"))
+    desk.do(slug, SetupOptions("both"))
+    desk.do(slug, SetupOptions("pull"))
     (tmp_path / "straight").mkdir()
     other = Desk(tmp_path / "straight")
     other.write(CONFIGURATIONS[slug])
     other.make_folders(slug)
     other.machine = other.machine._replace(program=desk.machine.program, env={**other.machine.env})
-    other.do(slug, Wish("pull"))
-    names = {kind for kind, _ in done(desk.do(slug, Wish("pull")))}
+    other.do(slug, SetupOptions("pull"))
+    names = {kind for kind, _ in done(desk.do(slug, SetupOptions("pull")))}
     assert "hooks" not in names
     assert {name: entry[0] for name, entry in desk.tree().items() if "recollect" not in name} == {
         name: entry[0].replace(str(other.memory).encode(), str(desk.memory).encode())
@@ -117,7 +117,7 @@ def test_other_entries_stay_where_one_of_ours_was_changed_by_hand(desk: Desk, sl
     path, part = desk.files_of(slug)["mcp"]
     assert isinstance(part, ConfigFile)
     before = path.read_text()
-    desk.do(slug, Wish("pull"))
+    desk.do(slug, SetupOptions("pull"))
     path.write_bytes(path.read_bytes().replace(b'"-m"', b'"-x"').replace(b"- -m", b"- -x"))
     desk.do(slug, OUT)
     assert path.read_text().rstrip() == before.rstrip()
@@ -183,8 +183,8 @@ def test_a_file_of_our_own_that_was_changed_by_hand_stays(desk: Desk, slug: str)
 @pytest.mark.parametrize("slug", MEMORIES)
 def test_its_own_memory_is_turned_off_and_on_again(desk: Desk, slug: str) -> None:
     before = desk.tree()
-    desk.do(slug, Wish("both", turns_native_memory_off=True))
-    assert not desk.plan(slug, Wish("both", turns_native_memory_off=True)).changes
+    desk.do(slug, SetupOptions("both", turns_native_memory_off=True))
+    assert not desk.plan(slug, SetupOptions("both", turns_native_memory_off=True)).changes
     assert not desk.plan(slug).changes
     desk.do(slug, OUT)
     assert desk.tree() == before

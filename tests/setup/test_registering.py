@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from recollect.maintenance.setup.planner import Wish
+from recollect.maintenance.setup.planner import SetupOptions
 from recollect.paths import home_dir
 from tests.setup.configurations import CONFIGURATIONS
 from tests.setup.desk import OUT, SERVER, Desk, done
@@ -116,7 +116,7 @@ def test_its_own_command_registers_and_removes(desk: Desk, slug: str) -> None:
     others = CONFIGURATIONS[slug][FILES[slug]]
     assert ("mcp", "run") in done(desk.plan(slug).steps)
     assert calls(desk, slug) == []
-    desk.do(slug, Wish("pull"))
+    desk.do(slug, SetupOptions("pull"))
     entry = servers(desk, slug)["recollect"]
     assert [entry["command"], *entry["args"]] == SERVER
     assert entry["env"] == {"RECOLLECT_HOME": str(desk.memory)}
@@ -134,7 +134,7 @@ def test_a_memory_in_its_usual_place_needs_no_variable(desk: Desk, slug: str) ->
     desk.memory = home_dir(env)
     desk.memory.mkdir(parents=True)
     desk.machine = desk.machine._replace(env=env, home=desk.memory)
-    desk.do(slug, Wish("pull"))
+    desk.do(slug, SetupOptions("pull"))
     assert "env" not in servers(desk, slug)["recollect"]
 
 
@@ -144,10 +144,10 @@ def test_twice_runs_it_once_and_other_parts_come_and_go(desk: Desk, slug: str) -
     desk.do(slug)
     assert len(calls(desk, slug)) == 1
     assert not desk.plan(slug).changes
-    desk.do(slug, Wish("push"))
+    desk.do(slug, SetupOptions("push"))
     assert "recollect" not in servers(desk, slug)
     assert len(calls(desk, slug)) == 2
-    desk.do(slug, Wish("both"))
+    desk.do(slug, SetupOptions("both"))
     assert "recollect" in servers(desk, slug)
     desk.do(slug, OUT)
     assert "recollect" not in (desk.home / FILES[slug]).read_text()
@@ -178,19 +178,19 @@ def test_where_its_program_is_gone_the_entry_is_taken_out_of_the_file(desk: Desk
 
 @every_program
 def test_a_moved_program_is_registered_anew(desk: Desk, slug: str) -> None:
-    desk.do(slug, Wish("pull"))
+    desk.do(slug, SetupOptions("pull"))
     desk.machine = desk.machine._replace(program=desk.machine.program._replace(python="/new/python"))
-    desk.do(slug, Wish("pull"))
+    desk.do(slug, SetupOptions("pull"))
     assert [words[1] for words in calls(desk, slug)[1:]] == ["remove", calls(desk, slug)[0][1]]
     assert servers(desk, slug)["recollect"]["command"] == "/new/python"
 
 
 @every_program
 def test_an_entry_that_the_person_made_is_left_alone(desk: Desk, slug: str) -> None:
-    desk.do(slug, Wish("pull"))
+    desk.do(slug, SetupOptions("pull"))
     (desk.memory / "setup.json").unlink()
     before = (desk.home / FILES[slug]).read_bytes()
-    assert ("mcp", "none") in done(desk.do(slug, Wish("pull")))
+    assert ("mcp", "none") in done(desk.do(slug, SetupOptions("pull")))
     desk.do(slug, OUT)
     assert (desk.home / FILES[slug]).read_bytes() == before
     assert len(calls(desk, slug)) == 1

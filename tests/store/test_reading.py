@@ -11,8 +11,7 @@ import msgspec
 import pytest
 
 from recollect.archive.archive import Archive
-from recollect.archive.keys import home_keys
-from recollect.archive.sealing import Sealer
+from recollect.archive.keys import Sealer, home_keys
 from recollect.privacy.redact import Redactor
 from recollect.store.ports import EventFilter
 from recollect.store.sqlite import SqliteReader, SqliteWriter, open_reader

@@ -23,7 +23,7 @@ from recollect.model.events import Draft
 from recollect.model.payloads import Lifecycle, SessionStart, TokenUsage, Unknown
 from recollect.model.records import Parsed, Record, SourceInfo
 from recollect.store.sqlite import SqliteReader
-from recollect.testing.runner import ALL, run_all
+from recollect.testing.suite import ALL, run_all
 from tests.cli.conftest import recollect
 from tests.surfaces.strangers import program
 

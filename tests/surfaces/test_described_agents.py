@@ -16,7 +16,7 @@ from recollect.config import AgentConfig, Config, FormatConfig, config_toml
 from recollect.errors import ConfigError, UnknownName
 from recollect.ingest.worker import pool
 from recollect.memory import EventFilter, Memory
-from recollect.testing.runner import run_all
+from recollect.testing.suite import run_all
 from tests.cli.conftest import recollect
 
 __all__ = ["recollect"]

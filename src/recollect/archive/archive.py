@@ -14,14 +14,13 @@ from itertools import accumulate
 from pathlib import Path
 
 from recollect.archive.chunks import ChunkPlace, SealedChunk
+from recollect.archive.compaction import CompactionPlan, PackCompaction, Progress, sorted_out
 from recollect.archive.condition import JOURNAL, Condition
-from recollect.archive.erasure.compaction import Compaction, Plan, Progress, sorted_out
 from recollect.archive.files import make_private_folder
-from recollect.archive.folding import ArchivedRevision, fold, fold_sizes
-from recollect.archive.journal import Journal, JournalEntry, Tombstone
-from recollect.archive.keys import HomeKeys
+from recollect.archive.journal import Journal, JournalEntry, JournalTombstone
+from recollect.archive.keys import HomeKeys, Sealer
 from recollect.archive.packs import PackReader, PackWriter, pack_numbers, pack_path
-from recollect.archive.sealing import Sealer
+from recollect.archive.revisions import ArchivedRevision, fold, fold_sizes
 from recollect.errors import ArchiveCorrupt, ArchiveError, RawGone
 
 CACHE_BYTES = 16 << 20
@@ -37,7 +36,7 @@ class Archive:
         self._reader = PackReader(self.packs_folder)
         self._writer = PackWriter(self.packs_folder)
         self.journal = Journal(folder / "journal.log", keys)
-        self._compaction = Compaction(folder, keys)
+        self._compaction = PackCompaction(folder, keys)
         self.condition = Condition(folder)
         """What is known of damage in this archive."""
         self._written: set[int] = set()
@@ -122,7 +121,7 @@ class Archive:
         """Return the bytes that the journal tells of, by source and revision; as `revisions`, in far less memory."""
         return fold_sizes(self.entries(skip_damaged=True))
 
-    def tombstones(self) -> list[Tombstone]:
+    def tombstones(self) -> list[JournalTombstone]:
         """Return what the journal says must not come back, each once. Raises ArchiveError."""
         found = {t.id: t for entry in self.entries(skip_damaged=True) for t in entry.tombstones}
         return list(found.values())
@@ -201,7 +200,7 @@ class Archive:
 
     def compact(
         self, live: Sequence[ChunkPlace], *, least_dead_share: float = 0.0, progress: Progress | None = None
-    ) -> Plan | None:
+    ) -> CompactionPlan | None:
         """Write the packs anew that have dead bytes, at least this share of theirs, and the journal; None: there are
         none, and nothing is forgotten.
 
@@ -229,7 +228,7 @@ class Archive:
         self._compaction.put_journal()
         return plan
 
-    def unfinished_compaction(self) -> Plan | None:
+    def unfinished_compaction(self) -> CompactionPlan | None:
         """Return what a compaction that a crash interrupted left to be done; None where there is nothing."""
         plan = self._compaction.plan()
         if plan is not None:
@@ -238,7 +237,7 @@ class Archive:
             self._compaction.put_journal()
         return plan
 
-    def end_compaction(self, plan: Plan) -> int:
+    def end_compaction(self, plan: CompactionPlan) -> int:
         """Remove the packs that were written anew, once the database knows; return how many are gone."""
         gone = self._compaction.end(plan)
         moved = dict(plan.moves)

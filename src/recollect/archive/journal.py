@@ -61,7 +61,7 @@ class Removal(msgspec.Struct, frozen=True, array_like=True):
     trail: bytes = b""
 
 
-class Tombstone(NamedTuple):
+class JournalTombstone(NamedTuple):
     """What must not come back: a keyed hash that tells nothing of it, its kind, and when it was forgotten."""
 
     id: bytes
@@ -106,7 +106,7 @@ class JournalEntry(msgspec.Struct, frozen=True, array_like=True):
     marks: bytes = b""
     removal: Removal | None = None
     is_dropped: bool = False
-    tombstones: list[Tombstone] = []
+    tombstones: list[JournalTombstone] = []
 
     @property
     def is_observation(self) -> bool:
@@ -114,7 +114,7 @@ class JournalEntry(msgspec.Struct, frozen=True, array_like=True):
         return bool(self.source_id) and self.removal is None and not self.is_dropped
 
 
-def burying(tombstones: Sequence[Tombstone]) -> JournalEntry:
+def burying(tombstones: Sequence[JournalTombstone]) -> JournalEntry:
     """Return the entry that keeps tombstones."""
     return JournalEntry(
         source_id="", agent="", role="", key="", path="", container="", session="", revision=0, observed_at=0,

@@ -6,14 +6,14 @@ import hashlib
 from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
-from recollect.capture.files import ReadableSource
+from recollect.capture.sources import ReadableSource
 
 PROBE_BYTES = 4096
 _STEP_BYTES = 1024 * 1024
 Change = Literal["unchanged", "appended", "rewritten"]
 
 
-class Marks(NamedTuple):
+class SourceMarks(NamedTuple):
     """How a source looked at its committed end: hashes of its first and last 4 KiB before that end."""
 
     committed_bytes: int
@@ -21,12 +21,12 @@ class Marks(NamedTuple):
     tail_sha: bytes
 
 
-def marks_at(source: ReadableSource, committed_bytes: int) -> Marks:
+def marks_at(source: ReadableSource, committed_bytes: int) -> SourceMarks:
     """Return the marks of the bytes before `committed_bytes`."""
     return marks_of(source.read_at, (), committed_bytes, is_whole=False)
 
 
-def compare(source: ReadableSource, marks: Marks, *, bytes_seen: int) -> Change:
+def compare(source: ReadableSource, marks: SourceMarks, *, bytes_seen: int) -> Change:
     """Compare a source with how it was. bytes_seen: end of all bytes taken, an open tail included.
 
     An append leaves everything before the committed end as it was; the head and the end are compared. An
@@ -42,7 +42,7 @@ def compare(source: ReadableSource, marks: Marks, *, bytes_seen: int) -> Change:
     return "appended" if len(rest) > bytes_seen - marks.committed_bytes else "unchanged"
 
 
-def whole_marks(source: ReadableSource, limit: int | None = None) -> Marks:
+def whole_marks(source: ReadableSource, limit: int | None = None) -> SourceMarks:
     """Return the marks of a source that is rewritten as a whole: its size and a hash of all its bytes.
 
     limit: of its first so many bytes only.
@@ -53,12 +53,12 @@ def whole_marks(source: ReadableSource, limit: int | None = None) -> Marks:
         sha.update(step)
         size += len(step)
     digest = sha.digest()[:16]
-    return Marks(size, digest, digest)
+    return SourceMarks(size, digest, digest)
 
 
 def marks_of(
     read_range: Callable[[int, int], bytes], pieces: Iterable[bytes], committed_bytes: int, *, is_whole: bool
-) -> Marks:
+) -> SourceMarks:
     """Return the marks of archived bytes, the same as of the file they came from.
 
     read_range: (offset, length) of the revision; pieces: all of it, read only for a whole-file source.
@@ -69,11 +69,11 @@ def marks_of(
         for piece in pieces:
             sha.update(piece)
             size += len(piece)
-        return Marks(size, sha.digest()[:16], sha.digest()[:16])
+        return SourceMarks(size, sha.digest()[:16], sha.digest()[:16])
     probe = min(PROBE_BYTES, committed_bytes)
     head = read_range(0, probe)
     tail = head if committed_bytes <= PROBE_BYTES else read_range(committed_bytes - probe, probe)
-    return Marks(committed_bytes, _sha(head), _sha(tail))
+    return SourceMarks(committed_bytes, _sha(head), _sha(tail))
 
 
 def _sha(data: bytes) -> bytes:

@@ -19,10 +19,9 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.agents.base import Adapter
-from recollect.capture.confined.entries import Entry, named_entries
-from recollect.capture.confined.scope import Scope
 from recollect.capture.containers.directory import glob_of
-from recollect.capture.documents import DocumentPlace
+from recollect.capture.scope import FolderEntry, Scope, named_entries
+from recollect.capture.sources import DocumentPlace
 from recollect.config import Config
 from recollect.model.capabilities import Place
 from recollect.model.records import ZSTD_SUFFIXES
@@ -72,7 +71,7 @@ class FoundSource(msgspec.Struct, frozen=True):
     """About how many bytes of a database belong to the document; -1: `size` says it."""
 
 
-class Refused(NamedTuple):
+class RefusedPath(NamedTuple):
     """A path that was not taken, and why. is_failure: it should have been readable."""
 
     path: str
@@ -80,12 +79,12 @@ class Refused(NamedTuple):
     is_failure: bool = False
 
 
-def misnamed(path: str) -> Refused | None:
+def misnamed(path: str) -> RefusedPath | None:
     """Return why a path that is not UTF-8 is not taken: it could neither be stored nor told."""
     try:
         path.encode()
     except UnicodeEncodeError:
-        return Refused(path.encode("utf-8", "replace").decode(), "has a name that is not UTF-8")
+        return RefusedPath(path.encode("utf-8", "replace").decode(), "has a name that is not UTF-8")
     return None
 
 
@@ -94,7 +93,7 @@ class Discovery(msgspec.Struct):
 
     roots: list[str]
     sources: list[FoundSource]
-    refused: list[Refused]
+    refused: list[RefusedPath]
     absent_roots: list[str]
 
 
@@ -173,11 +172,11 @@ def discover(
     return out
 
 
-def _safe_head(read_head: Callable[[str], bytes], path: str, refused: list[Refused]) -> bytes:
+def _safe_head(read_head: Callable[[str], bytes], path: str, refused: list[RefusedPath]) -> bytes:
     try:
         return read_head(path)
     except OSError as error:
-        refused.append(Refused(path, error.strerror or type(error).__name__))
+        refused.append(RefusedPath(path, error.strerror or type(error).__name__))
         return b""
 
 
@@ -225,7 +224,7 @@ _State = tuple[_Rule, int]
 class _Walk:
     """Walks one root, keeping only the folders that some pattern can still match."""
 
-    def __init__(self, adapter: Adapter, root: RootDir, refused: list[Refused], scope: Scope | None = None) -> None:
+    def __init__(self, adapter: Adapter, root: RootDir, refused: list[RefusedPath], scope: Scope | None = None) -> None:
         self._root = root.path
         self._scope = scope
         self._real_root = os.path.realpath(root.path)
@@ -259,13 +258,13 @@ class _Walk:
                     if deeper:
                         stack.append((entry.path, relative + "/", deeper))
                     if files:
-                        self._refused.append(Refused(entry.path, "is a folder, not a file"))
+                        self._refused.append(RefusedPath(entry.path, "is a folder, not a file"))
                     continue
                 for rule in files:
                     if any(e.fullmatch(relative) for e in rule.exclude):
                         continue
                     if not stat.S_ISREG(info.st_mode):
-                        self._refused.append(Refused(entry.path, "is not a regular file"))
+                        self._refused.append(RefusedPath(entry.path, "is not a regular file"))
                     else:
                         yield entry.path, relative, rule.place, info
                         if rule.place.container == "sqlite":
@@ -295,7 +294,7 @@ class _Walk:
                 elif stat.S_ISREG(info.st_mode):
                     yield entry.path, prefix + entry.name, info
 
-    def _entries(self, folder: str) -> Sequence[Entry]:
+    def _entries(self, folder: str) -> Sequence[FolderEntry]:
         names = None if self._scope is None else self._scope.names_in(folder)
         if names is not None:
             return named_entries(folder, names)
@@ -303,10 +302,10 @@ class _Walk:
             with os.scandir(folder) as found:
                 return sorted(found, key=lambda e: e.name)
         except OSError as error:
-            self._refused.append(Refused(folder, error.strerror or "cannot be listed"))
+            self._refused.append(RefusedPath(folder, error.strerror or "cannot be listed"))
             return []
 
-    def _stat(self, entry: Entry, *, is_file_wanted: bool) -> os.stat_result | None:
+    def _stat(self, entry: FolderEntry, *, is_file_wanted: bool) -> os.stat_result | None:
         """Return the stat of what an entry stands for, or None when a link leaves the root or dangles."""
         if (bad := misnamed(entry.path)) is not None:
             self._refused.append(bad)
@@ -315,14 +314,14 @@ class _Walk:
             if entry.is_symlink():
                 real = os.path.realpath(entry.path)
                 if real != self._real_root and not real.startswith(self._real_root + os.sep):
-                    self._refused.append(Refused(entry.path, "is a link that leaves the agent's folder"))
+                    self._refused.append(RefusedPath(entry.path, "is a link that leaves the agent's folder"))
                     return None
                 if os.path.isdir(real) and self._is_above(real, entry.path):
                     return None
             return entry.stat()
         except OSError as error:
             if is_file_wanted:
-                self._refused.append(Refused(entry.path, error.strerror or "cannot be read"))
+                self._refused.append(RefusedPath(entry.path, error.strerror or "cannot be read"))
             return None
 
     @staticmethod

@@ -11,8 +11,8 @@ from recollect.capture.containers.directory import documents_of
 from recollect.capture.containers.export import elements_of
 from recollect.capture.containers.otlp import mark_of_file
 from recollect.capture.containers.sqlite import FileState, open_database, state_of
-from recollect.capture.discover import FoundSource, Refused
-from recollect.capture.documents import DocumentPlace
+from recollect.capture.discover import FoundSource, RefusedPath
+from recollect.capture.sources import DocumentPlace
 from recollect.errors import SourceChanged, SourceError
 
 REQUESTS = "requests"
@@ -34,7 +34,7 @@ class Expanded(NamedTuple):
     """The sources with documents instead of databases and folders, and what could not be opened."""
 
     sources: list[FoundSource]
-    refused: list[Refused]
+    refused: list[RefusedPath]
 
 
 def expand(found: Sequence[FoundSource], known: Iterable[KnownDocument]) -> Expanded:
@@ -65,17 +65,17 @@ def expand(found: Sequence[FoundSource], known: Iterable[KnownDocument]) -> Expa
     return out
 
 
-def database_problems(found: Sequence[FoundSource]) -> list[Refused]:
+def database_problems(found: Sequence[FoundSource]) -> list[RefusedPath]:
     """Return the databases among the sources that cannot be read now or have none of the known tables, for `doctor`."""
-    problems: list[Refused] = []
+    problems: list[RefusedPath] = []
     for item in found:
         if item.place.container == "sqlite":
             try:
                 with open_database(item.path, item.place.tables) as database:
                     if not database.is_known:
-                        problems.append(Refused(item.path, NO_TABLES))
+                        problems.append(RefusedPath(item.path, NO_TABLES))
             except SourceError as error:
-                problems.append(Refused(item.path, str(error), is_failure=True))
+                problems.append(RefusedPath(item.path, str(error), is_failure=True))
     return problems
 
 
@@ -93,13 +93,13 @@ def _expand_database(item: FoundSource, known: list[KnownDocument], out: Expande
             return
         with open_database(item.path, item.place.tables) as database:
             if not database.is_known:  # perhaps in the midst of a migration
-                out.refused.append(Refused(item.path, NO_TABLES))
+                out.refused.append(RefusedPath(item.path, NO_TABLES))
                 out.sources.extend(_as_known(item, document, document.state) for document in known)
                 return
             marks = database.marks()
     except SourceError as error:
         is_failure = not isinstance(error, SourceChanged)
-        out.refused.append(Refused(item.path, str(error), is_failure=is_failure))
+        out.refused.append(RefusedPath(item.path, str(error), is_failure=is_failure))
         out.sources.extend(_as_known(item, document, document.state) for document in known)
         return
     share = state.size // max(1, len(marks))
@@ -112,7 +112,7 @@ def _expand_export(item: FoundSource, out: Expanded) -> None:
     try:
         elements = elements_of(item.path, item.place.document_keys)
     except SourceError as error:
-        out.refused.append(Refused(item.path, str(error), is_failure=True))
+        out.refused.append(RefusedPath(item.path, str(error), is_failure=True))
         return
     state = FileState(item.size, item.mtime_ns, item.inode)
     share = state.size // max(1, len(elements))

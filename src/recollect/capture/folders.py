@@ -20,7 +20,7 @@ import msgspec
 from recollect.agents.base import Adapter
 from recollect.capture.containers.directory import glob_of
 from recollect.capture.containers.sqlite import open_database
-from recollect.capture.discover import FoundSource, Refused, misnamed
+from recollect.capture.discover import FoundSource, RefusedPath, misnamed
 from recollect.errors import SourceError
 from recollect.model.capabilities import Place
 from recollect.model.records import ZSTD_SUFFIXES
@@ -47,7 +47,7 @@ class Sorted(NamedTuple):
     """What a folder holds: sources by agent, and the files that nobody knows."""
 
     sources: dict[str, list[FoundSource]]
-    untaken: list[Refused]
+    untaken: list[RefusedPath]
 
 
 class _File(NamedTuple):
@@ -88,7 +88,7 @@ def sort_out(
     layouts = _layouts(adapters, is_said=is_said)
     for file in _files(folder, out.untaken):
         if file.info.st_size == 0:
-            out.untaken.append(Refused(file.path, "is empty"))
+            out.untaken.append(RefusedPath(file.path, "is empty"))
             continue
         found = _told(file, adapters, layouts, known, read_head)
         if is_said and not isinstance(found, FoundSource):
@@ -96,7 +96,7 @@ def sort_out(
         if isinstance(found, FoundSource):
             out.sources.setdefault(found.agent, []).extend(_all_places(found, adapters[found.agent]))
         else:
-            out.untaken.append(found if isinstance(found, Refused) else Refused(file.path, found))
+            out.untaken.append(found if isinstance(found, RefusedPath) else RefusedPath(file.path, found))
     return out
 
 
@@ -114,7 +114,7 @@ def _told(
     layouts: Sequence[_Layout],
     known: Mapping[str, tuple[str, str]],
     read_head: Callable[[str], bytes],
-) -> FoundSource | Refused | str:
+) -> FoundSource | RefusedPath | str:
     """Return the source that a file is, or why it is none."""
     path = file.path.replace(os.sep, "/")
     fitting = [
@@ -132,7 +132,7 @@ def _told(
     try:
         head = read_head(file.path)
     except OSError as error:
-        return Refused(file.path, error.strerror or "cannot be read", is_failure=True)
+        return RefusedPath(file.path, error.strerror or "cannot be read", is_failure=True)
     is_database = head.startswith(_SQLITE)
     fitting = [(layout, i) for layout, i in fitting if is_database == (layout.place.container == "sqlite")]
     for layout, inside in fitting:
@@ -150,7 +150,7 @@ def _told(
     return _by_schema(file, adapters) if is_database else _UNKNOWN
 
 
-def _by_schema(file: _File, adapters: Mapping[str, Adapter]) -> FoundSource | Refused | str:
+def _by_schema(file: _File, adapters: Mapping[str, Adapter]) -> FoundSource | RefusedPath | str:
     """Return the source that a database of any name is, by its tables and columns; why it is none, where none or
     several agents write such."""
     found: dict[str, int] = {}
@@ -161,7 +161,7 @@ def _by_schema(file: _File, adapters: Mapping[str, Adapter]) -> FoundSource | Re
             with open_database(file.path, tables) as database:
                 found[slug] = database.familiar_columns
         except SourceError as error:
-            return Refused(file.path, str(error), is_failure=True)
+            return RefusedPath(file.path, str(error), is_failure=True)
     best = max(found.values(), default=0)
     slugs = [slug for slug, count in found.items() if count == best and count >= _FAMILIAR_COLUMNS]
     if not slugs:
@@ -273,12 +273,12 @@ def _whole(pattern: str) -> str:
     return "/".join(segments).replace("/.*/", "/(?:.*/)?")
 
 
-def _files(folder: str, untaken: list[Refused]) -> Iterator[_File]:
+def _files(folder: str, untaken: list[RefusedPath]) -> Iterator[_File]:
     """Yield every regular file below a folder, links left out; or the one file that was named."""
     try:
         info = os.stat(folder)
     except OSError as error:
-        untaken.append(Refused(folder, error.strerror or "cannot be read", is_failure=True))
+        untaken.append(RefusedPath(folder, error.strerror or "cannot be read", is_failure=True))
         return
     if stat.S_ISREG(info.st_mode):
         yield _File(folder, os.path.basename(folder), info)
@@ -291,7 +291,7 @@ def _files(folder: str, untaken: list[Refused]) -> Iterator[_File]:
             with os.scandir(here) as entries:
                 ordered = sorted(entries, key=lambda e: e.name)
         except OSError as error:
-            untaken.append(Refused(here, error.strerror or "cannot be listed", is_failure=True))
+            untaken.append(RefusedPath(here, error.strerror or "cannot be listed", is_failure=True))
             continue
         for entry in ordered:
             if (bad := misnamed(entry.path)) is not None:
@@ -303,7 +303,7 @@ def _files(folder: str, untaken: list[Refused]) -> Iterator[_File]:
                 count += 1
                 if count > _MANY:
                     untaken.append(
-                        Refused(folder, f"holds more than {_MANY:,} files; the rest was not looked at", True)
+                        RefusedPath(folder, f"holds more than {_MANY:,} files; the rest was not looked at", True)
                     )
                     return
                 yield _File(entry.path, prefix + entry.name, entry.stat(follow_symlinks=False))

@@ -1,4 +1,4 @@
-"""Splits archived bytes into records again: for `verify` and for a rebuild, in bounded memory."""
+"""From archived bytes to records again, for `verify` and for a rebuild, in bounded memory; and what a line means."""
 
 from __future__ import annotations
 
@@ -6,11 +6,70 @@ import hashlib
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from recollect.capture.containers.jsonl import Line, Lines, split_lines
-from recollect.capture.containers.snapshot import split_snapshot
-from recollect.capture.containers.text import split_text
+import msgspec
+
+from recollect.capture.containers.jsonl import Line, SplitRecords, split_lines
+from recollect.capture.containers.patchlog import PatchFold
+from recollect.capture.containers.snapshot import split_snapshot, split_text
 from recollect.capture.decode import MAX_RECORD_BYTES, UNREADABLE_TEXT_BYTES
-from recollect.capture.records import LineReader, is_whole, split_of
+from recollect.model.rows import decode_row
+
+_ROWS = frozenset(("sqlite", "directory", "export", "otlp"))
+_APPENDED = frozenset(("jsonl", "patchlog"))
+
+
+def is_rows(container: str) -> bool:
+    """Return True for sources whose bytes are made here, of rows or small files; they are compared as a whole."""
+    return container in _ROWS
+
+
+def is_appended(container: str) -> bool:
+    """Return True for files that are appended to, whose records never change once they are written."""
+    return container in _APPENDED
+
+
+def is_whole(container: str) -> bool:
+    """Return True for files that are read in one piece, because a rewrite may change any part of them."""
+    return container not in _ROWS and container not in _APPENDED
+
+
+def split_of(container: str) -> tuple[str, ...]:
+    """Return the arrays that a stored container name says are split: `snapshot:messages,journal.entries`."""
+    return tuple(filter(None, container.partition(":")[2].split(",")))
+
+
+class LineReader:
+    """Gives lines their meaning, in order from the first one of a revision. jsonl lines stay as they are."""
+
+    def __init__(self, container: str) -> None:
+        self._is_rows = is_rows(container)
+        self._fold = PatchFold() if container == "patchlog" else None
+
+    @property
+    def needs_history(self) -> bool:
+        """True where a line means something only after all lines before it."""
+        return self._fold is not None
+
+    def take(self, lines: Sequence[Line]) -> Sequence[Line]:
+        """Return the lines with what they mean: a row's table and columns, a patch's changed elements."""
+        if self._is_rows:
+            return [_as_row(line) for line in lines]
+        if self._fold is not None:
+            fold = self._fold
+            return [
+                msgspec.structs.replace(line, changed=fold.take(line.decoded.value)) if line.decoded.is_json else line
+                for line in lines
+            ]
+        return lines
+
+
+def _as_row(line: Line) -> Line:
+    row = decode_row(line.decoded.value) if line.decoded.is_json else None
+    if row is None:
+        return line
+    decoded = msgspec.structs.replace(line.decoded, value=row.value, code=line.decoded.code or row.defect)
+    return msgspec.structs.replace(line, decoded=decoded, at=row.at)
+
 
 _FILL_BYTES = 1 << 20
 
@@ -24,7 +83,7 @@ class GiantRecord(NamedTuple):
     head: bytes
 
 
-class Gap(NamedTuple):
+class ReplayGap(NamedTuple):
     """Bytes of a revision that are not there any more: whole records, so many, with what stands between them.
 
     turn: how many human turns the source had up to their end.
@@ -35,7 +94,7 @@ class Gap(NamedTuple):
     turn: int = 0
 
 
-class Batch(NamedTuple):
+class ReplayBatch(NamedTuple):
     """Some records of a revision. base: offset of `data`, in which the lines lie; giant, gap: instead of lines.
 
     base is the offset of the gap where there is one.
@@ -45,10 +104,10 @@ class Batch(NamedTuple):
     data: bytes
     lines: Sequence[Line]
     giant: GiantRecord | None = None
-    gap: Gap | None = None
+    gap: ReplayGap | None = None
 
 
-def replay(pieces: Iterable[bytes | Gap], container: str) -> Iterator[Batch]:
+def replay(pieces: Iterable[bytes | ReplayGap], container: str) -> Iterator[ReplayBatch]:
     """Yield the records of a revision, given its bytes in pieces; the same records that a sync took.
 
     What is left at the end without being a whole record is the open tail and is not yielded. Gaps come in their place;
@@ -59,10 +118,10 @@ def replay(pieces: Iterable[bytes | Gap], container: str) -> Iterator[Batch]:
         for batch in _replay_lines(pieces):
             yield batch._replace(lines=reader.take(batch.lines)) if batch.lines else batch
         return
-    gaps: list[tuple[int, Gap]] = []
+    gaps: list[tuple[int, ReplayGap]] = []
     data = _joined(_filled(pieces, gaps))
     if isinstance(data, GiantRecord) and not gaps:
-        yield Batch(0, b"", [], data)
+        yield ReplayBatch(0, b"", [], data)
         return
     if isinstance(data, GiantRecord) or sum(gap.length for _, gap in gaps) == len(data):
         data = b""
@@ -71,18 +130,18 @@ def replay(pieces: Iterable[bytes | Gap], container: str) -> Iterator[Batch]:
     for offset, gap in gaps:
         stop = start + sum(1 for line in lines[start:] if line.start < offset)
         if stop > start:
-            yield Batch(0, data, lines[start:stop])
-        yield Batch(offset, b"", [], gap=gap)
+            yield ReplayBatch(0, data, lines[start:stop])
+        yield ReplayBatch(offset, b"", [], gap=gap)
         start = stop
     if start < len(lines):  # `[]` has none
-        yield Batch(0, data, lines[start:])
+        yield ReplayBatch(0, data, lines[start:])
 
 
-def _filled(pieces: Iterable[bytes | Gap], gaps: list[tuple[int, Gap]]) -> Iterator[bytes]:
+def _filled(pieces: Iterable[bytes | ReplayGap], gaps: list[tuple[int, ReplayGap]]) -> Iterator[bytes]:
     """Yield the pieces of a document with blanks for what is gone: between elements and members they mean nothing."""
     position = 0
     for piece in pieces:
-        if isinstance(piece, Gap):
+        if isinstance(piece, ReplayGap):
             gaps.append((position, piece))
             position += piece.length
             for at in range(0, piece.length, _FILL_BYTES):
@@ -92,7 +151,7 @@ def _filled(pieces: Iterable[bytes | Gap], gaps: list[tuple[int, Gap]]) -> Itera
             yield piece
 
 
-def split_whole(data: bytes, container: str) -> Lines:
+def split_whole(data: bytes, container: str) -> SplitRecords:
     """Return the records of a file that is read in one piece."""
     return split_text(data) if container == "text" else split_snapshot(data, split_of(container))
 
@@ -112,7 +171,7 @@ def _joined(pieces: Iterable[bytes]) -> bytes | GiantRecord:
     return data
 
 
-def _replay_lines(pieces: Iterable[bytes | Gap]) -> Iterator[Batch]:
+def _replay_lines(pieces: Iterable[bytes | ReplayGap]) -> Iterator[ReplayBatch]:
     """Yield the records between two gaps as those of a file of their own: a gap ends a line."""
     stream = _Pushback(pieces)
     base = 0
@@ -122,11 +181,11 @@ def _replay_lines(pieces: Iterable[bytes | Gap]) -> Iterator[Batch]:
             return
         gap, stream.gap = stream.gap, None
         base = end
-        yield Batch(base, b"", [], gap=gap)
+        yield ReplayBatch(base, b"", [], gap=gap)
         base += gap.length
 
 
-def _replay_run(stream: _Pushback, base: int) -> Generator[Batch, None, int]:
+def _replay_run(stream: _Pushback, base: int) -> Generator[ReplayBatch, None, int]:
     """Yield the records up to the next gap or the end; return where that is."""
     pending = b""
     for piece in stream:
@@ -139,31 +198,31 @@ def _replay_run(stream: _Pushback, base: int) -> Generator[Batch, None, int]:
             consumed = lines[too_long].start
             lines = lines[:too_long]
         if lines:
-            yield Batch(base, pending, lines)
+            yield ReplayBatch(base, pending, lines)
         base += consumed
         pending = pending[consumed:]
         if too_long is not None or len(pending) > MAX_RECORD_BYTES:
             giant, rest, end = _giant(base, pending, stream)
             if giant is None:
                 return end
-            yield Batch(base, b"", [], giant)
+            yield ReplayBatch(base, b"", [], giant)
             base = giant.end
             stream.push(rest)
             pending = b""
     is_cut = stream.gap is not None
     found = split_lines(pending + b"\n" if is_cut else pending, is_end=True, is_start=base == 0)
     if found.lines:
-        yield Batch(base, pending, found.lines)
+        yield ReplayBatch(base, pending, found.lines)
     return base + len(pending)
 
 
 class _Pushback:
     """An iterator over the pieces before the next gap, which takes one piece back. gap: where it stopped for one."""
 
-    def __init__(self, pieces: Iterable[bytes | Gap]) -> None:
+    def __init__(self, pieces: Iterable[bytes | ReplayGap]) -> None:
         self._pieces = iter(pieces)
         self._pushed: list[bytes] = []
-        self.gap: Gap | None = None
+        self.gap: ReplayGap | None = None
 
     def __iter__(self) -> _Pushback:
         return self
@@ -174,7 +233,7 @@ class _Pushback:
         if self.gap is not None:
             raise StopIteration
         piece = next(self._pieces)
-        if isinstance(piece, Gap):
+        if isinstance(piece, ReplayGap):
             self.gap = piece
             raise StopIteration
         return piece

@@ -126,8 +126,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def _named_on_stdin() -> str:
     """Return the session's id in the hook's JSON; "" where somebody types or there is none."""
-    from recollect.hook.drops import read_input
-    from recollect.hook.request import request
+    from recollect.hook.answer import request
+    from recollect.hook.event_file import read_input
 
     if sys.stdin is None or sys.stdin.isatty():
         return ""

@@ -16,8 +16,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Literal, cast
 
 from recollect.agent_names import own_slug
-from recollect.hook.answers import answer_with, empty_answer, shortened, takes_context
-from recollect.hook.request import Request, request
+from recollect.hook.answer import Request, request
+from recollect.hook.forms import answer_with, empty_answer, shortened, takes_context
 
 if TYPE_CHECKING:
     from recollect.memory import ContextBlock, ContextFacet
@@ -186,7 +186,7 @@ def _block(
 
 def _within(block: ContextBlock, agent: str) -> ContextBlock:
     """Return a block as the agent will see it: what its answer's limit of characters cuts off is not logged."""
-    from recollect.hook.answers import form_of
+    from recollect.hook.forms import form_of
 
     if len(block.text) <= form_of(agent).max_chars:
         return block

@@ -4,10 +4,15 @@ Every field carries its own text, from which the reference (`config_reference`, 
 An unknown key or a wrong value is a `ConfigError` that names the key; nothing is silently ignored.
 """
 
-from recollect.config.daemon import DaemonConfig
-from recollect.config.learning import DocumentsConfig, LearningConfig, McpConfig
-from recollect.config.reading import load_config, parse_config
-from recollect.config.retention import NotifyConfig, RetentionConfig
+from recollect.config.load import load_config, parse_config
+from recollect.config.sections import (
+    DaemonConfig,
+    DocumentsConfig,
+    LearningConfig,
+    McpConfig,
+    NotifyConfig,
+    RetentionConfig,
+)
 from recollect.config.settings import (
     AgentConfig,
     Config,
@@ -24,7 +29,7 @@ from recollect.config.settings import (
     SearchConfig,
     SecretPatternConfig,
 )
-from recollect.config.writing import config_reference, config_toml
+from recollect.config.toml import config_reference, config_toml
 
 __all__ = [
     "AgentConfig",

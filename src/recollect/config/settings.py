@@ -7,9 +7,14 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from recollect.config.daemon import DaemonConfig
-from recollect.config.learning import DocumentsConfig, LearningConfig, McpConfig
-from recollect.config.retention import NotifyConfig, RetentionConfig
+from recollect.config.sections import (
+    DaemonConfig,
+    DocumentsConfig,
+    LearningConfig,
+    McpConfig,
+    NotifyConfig,
+    RetentionConfig,
+)
 
 KIB = 1024
 MIB = 1024 * KIB

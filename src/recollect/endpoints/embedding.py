@@ -9,8 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from recollect.config import EmbeddingConfig
-from recollect.endpoints.address import checked_address
-from recollect.endpoints.posting import Poster
+from recollect.endpoints.http import Poster, checked_address
 from recollect.errors import ConfigError, EndpointUnusable
 
 BATCH_TEXTS = 64

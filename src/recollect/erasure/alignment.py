@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace, Hole
-from recollect.archive.erasure.holes import Range
-from recollect.capture.records import is_whole
-from recollect.capture.replay import replay
+from recollect.archive.tail import Range
+from recollect.capture.replay import is_whole, replay
 from recollect.erasure.pieces import pieces_and_gaps
 from recollect.store.sqlite.erasure.holes import Revision
 

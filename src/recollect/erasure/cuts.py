@@ -16,10 +16,10 @@ import msgspec
 
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace, Hole, SealedChunk
-from recollect.archive.erasure.compaction import Plan
-from recollect.archive.erasure.holes import Range, punch
-from recollect.archive.folding import ArchivedRevision, cutting
+from recollect.archive.compaction import CompactionPlan
 from recollect.archive.journal import MARK_BYTES, JournalEntry, Removal, dropping
+from recollect.archive.revisions import ArchivedRevision, cutting
+from recollect.archive.tail import Range, punch
 from recollect.erasure.alignment import Aligned, align, without
 from recollect.errors import ArchiveCorrupt
 from recollect.store.sqlite.erasure.holes import Revision, WaitingCut
@@ -254,7 +254,7 @@ def compact(
     return _finish(archive, writer, plan)
 
 
-def _finish(archive: Archive, writer: SqliteWriter, plan: Plan) -> CompactReport:
+def _finish(archive: Archive, writer: SqliteWriter, plan: CompactionPlan) -> CompactReport:
     if plan.moves:
         with writer.transaction():
             writer.removing.holes.move(plan.moves)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import msgspec
 
 from recollect.capture.discover import FoundSource
-from recollect.capture.records import is_rows
+from recollect.capture.replay import is_rows
 from recollect.erasure.cuts import compact, make_promised
 from recollect.erasure.forget import Opened, Reasons, choosing_of, forget, resume
 from recollect.erasure.records import runs

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from recollect.agents.registry import adapters
 from recollect.archive.archive import Archive
-from recollect.archive.journal import Tombstone as ArchivedTombstone
+from recollect.archive.journal import JournalTombstone as ArchivedTombstone
 from recollect.archive.journal import burying
 from recollect.archive.keys import HomeKeys
 from recollect.capture.hook_spool import drop_aside

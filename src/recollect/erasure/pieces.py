@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace, Hole
-from recollect.capture.replay import Gap
+from recollect.capture.replay import ReplayGap
 from recollect.errors import ArchiveError
 
 _TRIES = 3
@@ -14,7 +14,7 @@ _TRIES = 3
 
 def pieces_and_gaps(
     archive: Archive, places_now: Callable[[], Sequence[ChunkPlace]], holes: Sequence[Hole]
-) -> Iterator[bytes | Gap]:
+) -> Iterator[bytes | ReplayGap]:
     """Yield a revision chunk by chunk, with a gap for every hole, for `capture.replay`.
 
     places_now: gives the chunks of the revision as the store knows them. holes: of the revision; one that nothing is
@@ -28,7 +28,7 @@ def pieces_and_gaps(
             position += len(piece)
         else:
             hole = known.get(position)
-            yield Gap(piece.plain, hole.records, hole.turn) if hole else Gap(piece.plain, 0)
+            yield ReplayGap(piece.plain, hole.records, hole.turn) if hole else ReplayGap(piece.plain, 0)
             position += piece.plain
 
 

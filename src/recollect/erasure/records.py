@@ -16,8 +16,7 @@ from recollect.agents.registry import adapters, for_role
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
 from recollect.capture.containers.jsonl import Line
-from recollect.capture.records import is_rows
-from recollect.capture.replay import Gap, replay
+from recollect.capture.replay import ReplayGap, is_rows, replay
 from recollect.erasure.tombstones import SHA_BYTES
 from recollect.model.ids import session_uid
 from recollect.model.records import Parsed, Record, SourceInfo
@@ -77,12 +76,12 @@ def records_of(
             number += 1
 
 
-def _pieces(archive: Archive, places: Sequence[ChunkPlace], holes: Sequence[Hole]) -> Iterator[bytes | Gap]:
+def _pieces(archive: Archive, places: Sequence[ChunkPlace], holes: Sequence[Hole]) -> Iterator[bytes | ReplayGap]:
     records = {hole.offset: hole.records for hole in holes}
     at = 0
     for place in places:
         if place.is_hole:
-            yield Gap(place.plain, records.get(at, 0))
+            yield ReplayGap(place.plain, records.get(at, 0))
         else:
             yield from archive.iter_bytes([place])
         at += place.plain

@@ -1,6 +1,6 @@
 """What agents run at their events, with `python -I -S`. See docs/hooks.md; `recollect hook` is the same.
 
-Arguments: as `recollect.hook.handling`. It is all there: Python compiles the file that it is given anew each time, and
+Arguments: as `recollect.hook.handle`. It is all there: Python compiles the file that it is given anew each time, and
 keeps only what is imported.
 """
 
@@ -15,7 +15,7 @@ def run() -> None:
     try:
         if _SOURCE not in sys.path:
             sys.path.append(_SOURCE)  # last, so that nothing there stands before the standard library
-        from recollect.hook.handling import main
+        from recollect.hook.handle import main
 
         main(sys.argv[1:])
     finally:

@@ -15,8 +15,8 @@ from recollect.agents.base import Adapter
 from recollect.agents.guard import raised_by
 from recollect.agents.registry import adapter as find_adapter
 from recollect.agents.registry import adapters_with
-from recollect.capture.files import SourceFile, open_source
-from recollect.capture.replay import Batch, replay
+from recollect.capture.replay import ReplayBatch, replay
+from recollect.capture.sources import SourceFile, open_source
 from recollect.config import PrivacyConfig
 from recollect.errors import SourceRefused
 from recollect.ingest.worker.derive import Deriver, Resume, hashes_of
@@ -26,8 +26,7 @@ from recollect.model.marker import replaced_by_markers
 from recollect.model.payloads import KINDS, Payload
 from recollect.model.records import ZSTD_SUFFIXES, Defect, SourceInfo
 from recollect.model.text import summary_of
-from recollect.privacy.configured import STRANGERS_KEY, redactor_of
-from recollect.privacy.redact import Redactor
+from recollect.privacy.redact import STRANGERS_KEY, Redactor, redactor_of
 from recollect.store.blocks import BlockEntry, decode_block
 from recollect.store.bodies import hydrate
 from recollect.store.ports import FLAG_SIDECHAIN, EventDraft, RecordPlace
@@ -134,7 +133,7 @@ class FileParser:
         self.replaced: dict[tuple[str, str, int], str] = {}
         """The events that a later one stands for, by (session, event id, part), and the id of that one."""
 
-    def take(self, batch: Batch) -> Iterator[Event]:
+    def take(self, batch: ReplayBatch) -> Iterator[Event]:
         """Yield the events of the next batch."""
         deriver = Deriver(
             self._adapter, self._info, self._redactor, Resume(self._state, self._turn), documents=False

@@ -13,14 +13,13 @@ import msgspec
 from recollect.agents.base import Adapter
 from recollect.agents.registry import for_role
 from recollect.archive.chunks import ChunkPlace, Hole
-from recollect.capture.changes import Marks, compare, whole_marks
-from recollect.capture.confined.scope import Scope
+from recollect.capture.changes import SourceMarks, compare, whole_marks
 from recollect.capture.containers.sqlite import FileState
 from recollect.capture.discover import FoundSource
-from recollect.capture.documents import open_found
 from recollect.capture.expand import KnownDocument, split_path
-from recollect.capture.files import ReadableSource, open_source
-from recollect.capture.records import is_appended, is_rows
+from recollect.capture.replay import is_appended, is_rows
+from recollect.capture.scope import Scope
+from recollect.capture.sources import ReadableSource, open_found, open_source
 from recollect.errors import ArchiveError, RecollectError, SourceError, where_raised
 from recollect.ingest.rechecks import Calm, Compared, NamedChunks, Rechecks, compare_whole
 from recollect.ingest.report import AgentSync, Skipped
@@ -194,7 +193,7 @@ class Planner:
                     return msgspec.structs.replace(row, path=item.path, relative=item.relative)
                 continue
             with open_source(item.path, is_compressed=item.place.is_compressed) as source:
-                marks = Marks(row.committed_bytes, row.head_sha, row.tail_sha)
+                marks = SourceMarks(row.committed_bytes, row.head_sha, row.tail_sha)
                 if compare(source, marks, bytes_seen=row.committed_bytes) != "rewritten":
                     self._by_path.pop(row.path, None)
                     return msgspec.structs.replace(row, path=item.path, relative=item.relative)
@@ -245,7 +244,7 @@ class Planner:
         is_quick = self._is_compared_by_its_ends(row, item)
         with self._open(item) as source:
             if is_appended(row.container):
-                marks = Marks(row.committed_bytes, row.head_sha, row.tail_sha)
+                marks = SourceMarks(row.committed_bytes, row.head_sha, row.tail_sha)
                 change = compare(source, marks, bytes_seen=seen)
                 goes_on = self._goes_on if is_quick else self._is_as_archived
                 if change != "rewritten" and not goes_on(source, [p for p, _ in places], row.committed_bytes):
@@ -255,7 +254,7 @@ class Planner:
                 is_same = row.size >= 0 and whole_marks(source, seen).head_sha == row.head_sha
                 change = ("appended" if source.read_at(seen, 1) else "unchanged") if is_same else "rewritten"
             else:
-                was = Marks(seen, row.head_sha, row.tail_sha)
+                was = SourceMarks(seen, row.head_sha, row.tail_sha)
                 change = "unchanged" if whole_marks(source) == was else "rewritten"
         if change == "unchanged":
             self._report.unchanged += 1

@@ -16,7 +16,7 @@ import msgspec
 
 from recollect.archive.chunks import ChunkPlace
 from recollect.capture.discover import FoundSource
-from recollect.capture.files import ReadableSource
+from recollect.capture.sources import ReadableSource
 from recollect.store.ports import SourceRow
 from recollect.store.sqlite.erasure.policy import read_mark, write_mark
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.errors import DiskFull, IndexUnavailable
 from recollect.index.engine import give_back_memory
-from recollect.privacy.configured import detectors_in_force
+from recollect.privacy.redact import detectors_in_force
 from recollect.units import plural
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _derive_and_redact(sides: tuple[SqliteWriter, Reader, Archive, HomeKeys], wi
     from recollect.ingest.rebuild.rebuild import rederive_stale
     from recollect.ingest.report import AgentSync, SyncProgress, SyncReport
     from recollect.ingest.worker.timings import StageTimer
-    from recollect.privacy.configured import redactor_of
+    from recollect.privacy.redact import redactor_of
 
     writer, reader, archive, keys = sides
 

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.agents.base import Adapter
-from recollect.capture.confined.scope import Scope
-from recollect.capture.discover import Discovery, FoundSource, Refused, RootDir, discover, roots_of, shared_roots
+from recollect.capture.discover import Discovery, FoundSource, RefusedPath, RootDir, discover, roots_of, shared_roots
 from recollect.capture.expand import expand
-from recollect.capture.files import read_head
 from recollect.capture.folders import sort_out
-from recollect.capture.records import is_rows
+from recollect.capture.replay import is_rows
+from recollect.capture.scope import Scope
+from recollect.capture.sources import read_head
 from recollect.config import Config
 from recollect.ingest.plan import Planner
 from recollect.store.ports import EventFilter, Reader
@@ -70,7 +70,7 @@ class Finder:
         ]
 
     @property
-    def untaken(self) -> list[Refused]:
+    def untaken(self) -> list[RefusedPath]:
         """The files in the folders that no adapter knows, with the reason."""
         taken = {source.path for found in self._sorted for of_one in found.sources.values() for source in of_one}
         refused = {one.path: one for found in self._sorted for one in found.untaken}

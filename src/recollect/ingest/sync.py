@@ -18,8 +18,8 @@ from recollect.agents.registry import adapter as find_adapter
 from recollect.agents.registry import adapters, adapters_with, strangers
 from recollect.archive.archive import Archive
 from recollect.archive.keys import HomeKeys
-from recollect.capture.confined.scope import Scope
 from recollect.capture.discover import FoundSource
+from recollect.capture.scope import Scope
 from recollect.config import Config
 from recollect.erasure.exclusion import KeepingOut
 from recollect.erasure.forget import Opened
@@ -189,7 +189,7 @@ def _rederive_stale(
     if all(s.source_id not in rewound and (s.parser_version == versions[s.agent] or not s.records) for s in known):
         return
     from recollect.ingest.rebuild.rebuild import rederive_stale
-    from recollect.privacy.configured import redactor_of
+    from recollect.privacy.redact import redactor_of
 
     counts = SyncReport(agents={slug: AgentSync(agent=slug) for slug in versions}, seconds=0, bytes=0, stored_bytes=0)
     ingester = Ingester(sinks, counts, now_us=lambda: 0, timer=StageTimer(), record_journal=False)

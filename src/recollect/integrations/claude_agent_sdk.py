@@ -19,8 +19,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from recollect.hook import drops
-from recollect.hook.answering import Call, answer
+from recollect.hook import event_file
+from recollect.hook.answer import HookCall, answer
 from recollect.paths import SPOOL_FOLDER, home_dir
 from recollect.processes import own_command
 from recollect.wire import INTERNAL_VARIABLE, MAX_EVENT_BYTES
@@ -107,12 +107,12 @@ def _take(event: dict[str, Any], tool_use_id: str | None, home: str, seconds: fl
     payload = json.dumps(event, default=str).encode("utf-8", "surrogatepass")
     spool = os.path.join(home, SPOOL_FOLDER)
     if len(payload) > MAX_EVENT_BYTES:
-        drops.lose(spool, _AGENT)
+        event_file.lose(spool, _AGENT)
         return {}
-    drops.keep(spool, _AGENT, payload)
+    event_file.keep(spool, _AGENT, payload)
     if not seconds:
         return {}
-    call = Call(_AGENT, "start", payload, home=home, program=own_command(), is_alone=False)
+    call = HookCall(_AGENT, "start", payload, home=home, program=own_command(), is_alone=False)
     said = answer(call, seconds=seconds * 0.9)
     return _with_first_prompt(said)
 

@@ -20,8 +20,7 @@ from recollect.ingest.completeness import behind, untold
 from recollect.ingest.damage import Damage, begin_again, check, elsewhere, heal, known_damage, opens
 from recollect.ingest.repair.reconciliation import bring_in_step
 from recollect.ingest.report import SyncReport
-from recollect.maintenance.backup.staging import Staged, look_at, stage
-from recollect.maintenance.backup.swap import begin_staging, drop_staging
+from recollect.maintenance.backup.staging import Staged, begin_staging, drop_staging, look_at, stage
 from recollect.maintenance.reports import Fix
 from recollect.store.home import Home
 from recollect.store.ports import Reader
@@ -51,14 +50,6 @@ class OpenHome(Protocol):
     def close(self) -> None: ...
 
 
-class RepairWish(NamedTuple):
-    """What is asked for. source: a backup to take from what is in no other place. is_dry_run: only say it."""
-
-    source: Path | None = None
-    is_dry_run: bool = False
-    say: Say = lambda _: None
-
-
 class RepairReport(msgspec.Struct, frozen=True):
     """What was damaged, and whether it was repaired. ok: no damage that is known is left. left: what is still damaged.
 
@@ -70,15 +61,19 @@ class RepairReport(msgspec.Struct, frozen=True):
     left: Damage = Damage()
 
 
-def repair(memory: OpenHome, wish: RepairWish) -> RepairReport:
+def repair(
+    memory: OpenHome, *, source: Path | None = None, is_dry_run: bool = False, say: Say = lambda _: None
+) -> RepairReport:
     """Look at everything that could be damaged, one thing after the other, say what is, and put it right.
+
+    source: a backup to take from what is in no other place. is_dry_run: only say it.
 
     Every chunk of the archive is opened. What one step puts right the next one rests on. Nothing that is stored is
     dropped. Raises StoreLocked, BackupUnusable, SchemaTooNew.
     """
-    if wish.source is not None:
-        look_at(wish.source)
-    job = _Job(memory, wish)
+    if source is not None:
+        look_at(source)
+    job = _Job(memory, source)
     steps: list[Fix] = []
     try:
         for step in STEPS:
@@ -86,8 +81,8 @@ def repair(memory: OpenHome, wish: RepairWish) -> RepairReport:
             if not damage:
                 continue
             fix = Fix(step.id, f"{damage}: {step.does(job)}", "would")
-            wish.say(fix)
-            steps.append(fix if wish.is_dry_run else _done(step, job, fix))
+            say(fix)
+            steps.append(fix if is_dry_run else _done(step, job, fix))
             if steps[-1].state != "done" and step.is_needed:
                 break
     finally:
@@ -100,9 +95,9 @@ def repair(memory: OpenHome, wish: RepairWish) -> RepairReport:
 class _Job:
     """One repair. The backup is copied beside the memory, and checked, when something of it is first needed."""
 
-    def __init__(self, memory: OpenHome, wish: RepairWish) -> None:
+    def __init__(self, memory: OpenHome, source: Path | None) -> None:
         self.memory = memory
-        self.source = wish.source
+        self.source = source
         self.folders = Home(memory.home)
         self._staged: Staged | None = None
 
@@ -132,7 +127,7 @@ class _Job:
             drop_staging(self.memory.home)
 
 
-class Step(NamedTuple):
+class RepairStep(NamedTuple):
     """One kind of damage. find: says what is damaged, "" for nothing. is_needed: the next steps rest on it."""
 
     id: str
@@ -142,7 +137,7 @@ class Step(NamedTuple):
     is_needed: bool = True
 
 
-def _done(step: Step, job: _Job, fix: Fix) -> Fix:
+def _done(step: RepairStep, job: _Job, fix: Fix) -> Fix:
     try:
         return msgspec.structs.replace(fix, state="done", detail=step.do(job))
     except (RecollectError, OSError) as error:
@@ -297,11 +292,19 @@ def _archive_again(job: _Job) -> str:
     return "; ".join([back, *notes])
 
 
-STEPS: tuple[Step, ...] = (
-    Step("keys", _keys_damage, lambda job: "take them from the backup" if job.source else "a backup is needed for that",
-         _put_keys_back),
-    Step("database", _database_damage, _what_becomes_of_the_database, _derive_database),
-    Step("archive", _archive_damage, lambda _: "bring journal and database in step again", _bring_in_step),
-    Step("chunks", _chunk_damage, lambda _: "archive again what the packs, the agents' files or the backup still hold",
-         _archive_again, is_needed=False),
-)  # fmt: skip
+def _how_keys_return(job: _Job) -> str:
+    return "take them from the backup" if job.source else "a backup is needed for that"
+
+
+STEPS: tuple[RepairStep, ...] = (
+    RepairStep("keys", _keys_damage, _how_keys_return, _put_keys_back),
+    RepairStep("database", _database_damage, _what_becomes_of_the_database, _derive_database),
+    RepairStep("archive", _archive_damage, lambda _: "bring journal and database in step again", _bring_in_step),
+    RepairStep(
+        "chunks",
+        _chunk_damage,
+        lambda _: "archive again what the packs, the agents' files or the backup still hold",
+        _archive_again,
+        is_needed=False,
+    ),
+)

@@ -16,8 +16,7 @@ import msgspec
 
 from recollect.model.events import Event, SourceLocation
 from recollect.model.marker import SECRET_MARKER, parts_of_marker
-from recollect.privacy.findings import finding_of
-from recollect.privacy.private_spans import strip_private
+from recollect.privacy.findings import finding_of, strip_private
 from recollect.privacy.redact import Redactor
 from recollect.visible import complete
 

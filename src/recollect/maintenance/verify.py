@@ -12,7 +12,7 @@ from operator import attrgetter
 
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
-from recollect.capture.replay import Batch, replay
+from recollect.capture.replay import ReplayBatch, replay
 from recollect.erasure.pieces import holes_of, pieces_and_gaps
 from recollect.errors import ArchiveError
 from recollect.ingest.completeness import untold
@@ -213,7 +213,7 @@ class _SourceCheck:
             detail = f"{length} bytes are said to be gone, and are not"
             self._loss("hole_differs", detail, row, offset=offset)
 
-    def _gap(self, row: LedgerRow, places: dict[int, EventPlace], first: int, batch: Batch) -> None:
+    def _gap(self, row: LedgerRow, places: dict[int, EventPlace], first: int, batch: ReplayBatch) -> None:
         """Events may rest on records that are gone; these lie where the hole is."""
         gap = batch.gap
         if gap is None:

@@ -9,8 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recollect.archive.wrapping.changing import KeyChange, KeyStatus
-    from recollect.archive.wrapping.envelope import KeyPlace
+    from recollect.archive.envelope import KeyPlace
+    from recollect.archive.rewrap import KeyChange, KeyStatus
     from recollect.capture.otlp import Signal
     from recollect.erasure.reports import ForgetReport, ForgetSelection, ForgottenList, NoteToForget, SessionToForget
     from recollect.erasure.retention.reports import EvictReport, Pin, StorageLine, StorageReport
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from recollect.insights.notes.diary import NewEntry
     from recollect.insights.notes.facts import FactAdded, NewFact
     from recollect.insights.retro.report import DayLine, ErrorLine, GroupLine, PreviousPeriod, Retro
-    from recollect.maintenance.backup.reports import BackupReport, RestoreReport
+    from recollect.maintenance.backup.manifest import BackupReport, RestoreReport
     from recollect.maintenance.repair import RepairReport
     from recollect.maintenance.reports import (
         Check,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from recollect.maintenance.reveal import RevealedEvent
     from recollect.maintenance.service.job import FileStep, ManagerName, ServiceEvery, ServiceKind, ServiceReport
     from recollect.maintenance.setup.manifest import Mode
-    from recollect.maintenance.setup.plans import Step
+    from recollect.maintenance.setup.planner import Step
     from recollect.maintenance.setup.setup import AgentReport, SetupReport
     from recollect.memory.agents import AgentsFacet, AgentView
     from recollect.memory.context import ContextFacet
@@ -133,8 +133,8 @@ if TYPE_CHECKING:
     from recollect.store.sqlite.audit import AuditEntry
 
 _NAMES = {
-    "recollect.archive.wrapping.changing": "KeyChange KeyStatus",
-    "recollect.archive.wrapping.envelope": "KeyPlace",
+    "recollect.archive.rewrap": "KeyChange KeyStatus",
+    "recollect.archive.envelope": "KeyPlace",
     "recollect.capture.otlp": "Signal",
     "recollect.insights.correlation": "shell_lines",
     "recollect.insights.retro.report": "DayLine ErrorLine GroupLine PreviousPeriod Retro",
@@ -205,7 +205,7 @@ _NAMES = {
     "recollect.store.sinks.lines": "LinesSink",
     "recollect.store.sinks.database": "SqliteSink",
     "recollect.maintenance.repair": "RepairReport",
-    "recollect.maintenance.backup.reports": "BackupReport RestoreReport",
+    "recollect.maintenance.backup.manifest": "BackupReport RestoreReport",
     "recollect.erasure.reports": "ForgetReport ForgetSelection ForgottenList NoteToForget SessionToForget",
     "recollect.maintenance.reports": (
         "Check DeepPart DoctorReport Fix ExportFormat Exported SourceLedger VerifyReport"
@@ -215,7 +215,7 @@ _NAMES = {
     "recollect.maintenance.reveal": "RevealedEvent",
     "recollect.maintenance.service.job": "FileStep ManagerName ServiceEvery ServiceKind ServiceReport",
     "recollect.maintenance.setup.manifest": "Mode",
-    "recollect.maintenance.setup.plans": "Step",
+    "recollect.maintenance.setup.planner": "Step",
     "recollect.maintenance.setup.setup": "AgentReport SetupReport",
 }
 _PLACES = {name: module for module, names in _NAMES.items() for name in names.split()}

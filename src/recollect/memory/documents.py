@@ -22,7 +22,7 @@ from recollect.store.sqlite.documents.storage import SqliteDocuments
 
 if TYPE_CHECKING:
     from recollect.archive.keys import HomeKeys
-    from recollect.capture.confined.scope import Scope
+    from recollect.capture.scope import Scope
     from recollect.ingest.documents.refresh import DocumentDesk
     from recollect.ingest.documents.report import CollectionReport, DocumentProgressCallback
     from recollect.ingest.report import SyncReport
@@ -249,7 +249,7 @@ class DocumentsFacet:
 
     def _index(self) -> Iterable[str]:
         """Have what changed found at once; return a note where that must wait."""
-        from recollect.capture.confined.scope import Scope
+        from recollect.capture.scope import Scope
 
         try:
             report = self._memory.take_changes(Scope((), agents=()), should_stop=lambda: False)

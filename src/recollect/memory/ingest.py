@@ -28,7 +28,7 @@ from recollect.units import plural
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
-    from recollect.capture.confined.scope import Scope
+    from recollect.capture.scope import Scope
     from recollect.erasure.retention.reports import EvictReport
     from recollect.ingest.imports.options import ImportWish
     from recollect.ingest.rebuild.rebuild import Progress
@@ -322,7 +322,7 @@ class TakesIn(ABC):
             return []
         from recollect.archive.keys import load_keys
         from recollect.ingest.rebuild.rebuild import finish_swap, rebuild_all
-        from recollect.maintenance.backup.swap import finish_restore
+        from recollect.maintenance.backup.staging import finish_restore
         from recollect.store.sqlite.audit import add_audit
         from recollect.store.sqlite.connection import lost as error_of
 
@@ -355,7 +355,7 @@ class TakesIn(ABC):
         from recollect.archive.keys import load_keys, load_or_create_keys
         from recollect.erasure.cuts import settle
         from recollect.ingest.rebuild.rebuild import finish_swap
-        from recollect.maintenance.backup.swap import finish_restore
+        from recollect.maintenance.backup.staging import finish_restore
         from recollect.store.sqlite.connection import has_archive
 
         make_home(self.home)

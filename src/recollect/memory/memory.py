@@ -331,7 +331,7 @@ class Memory(HoldsLearned):
         """Finish a restore that was killed while it swapped folders: until then, key and archive need not fit."""
         if not (self.home / RESTORE_FOLDER / RESTORE_READY).exists():
             return
-        from recollect.maintenance.backup.swap import finish_restore
+        from recollect.maintenance.backup.staging import finish_restore
 
         with suppress(StoreLocked, OSError):  # another process is at it, or the home is read-only
             finish_restore(self.home)

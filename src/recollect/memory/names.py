@@ -31,7 +31,7 @@ class _Known(msgspec.Struct):
 
 def note_secret_names(home: Path, redactor: TextRedactor, privacy: PrivacyConfig) -> None:
     """Look for secrets in the names that came since, or in all after a change of detectors. Raises RecollectError."""
-    from recollect.privacy.configured import detectors_in_force
+    from recollect.privacy.redact import detectors_in_force
 
     known = _read(home)
     detectors = detectors_in_force(privacy)

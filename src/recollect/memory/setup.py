@@ -13,11 +13,10 @@ from recollect.agents.registry import adapters, slug_of
 from recollect.config import Config
 from recollect.errors import UnknownName, UsageError
 from recollect.maintenance.setup.discovery import Machine, find_agent, this_machine
-from recollect.maintenance.setup.files import replace_settings
 from recollect.maintenance.setup.manifest import Mode, load_manifest
-from recollect.maintenance.setup.planner import Wish
-from recollect.maintenance.setup.plans import Step, plan_config
-from recollect.maintenance.setup.setup import AgentReport, Work
+from recollect.maintenance.setup.planner import SetupOptions, Step, plan_config
+from recollect.maintenance.setup.settings import replace_settings
+from recollect.maintenance.setup.setup import AgentReport, AgentSetup
 
 
 class SetupFacet:
@@ -65,8 +64,8 @@ class SetupFacet:
 
     def prepare(self, slug: str, mode: Mode | None, *, turns_native_memory_off: bool = False) -> PreparedSetup:
         """Plan for one agent. mode None: take everything of ours out."""
-        wish = Wish(mode, turns_native_memory_off)
-        work = Work(self._home, self._machine, installs()[slug], adapters()[slug].facts.name, wish)
+        wish = SetupOptions(mode, turns_native_memory_off)
+        work = AgentSetup(self._home, self._machine, installs()[slug], adapters()[slug].facts.name, wish)
         return PreparedSetup(work, self._make_home)
 
 
@@ -89,7 +88,7 @@ class PreparedWriting:
 class PreparedSetup:
     """What would be done with one agent (`planned`), and doing it."""
 
-    def __init__(self, work: Work, make_home: Callable[[], None]) -> None:
+    def __init__(self, work: AgentSetup, make_home: Callable[[], None]) -> None:
         self._work = work
         self._make_home = make_home
         self.planned: AgentReport = work.planned

@@ -14,8 +14,8 @@ import re
 from typing import Final
 
 from recollect.model.marker import names_marker
+from recollect.privacy.detector import Detector, literals, text_pattern
 from recollect.privacy.plausibility import plausible_password, plausible_token, plausible_word, stands_for_itself
-from recollect.privacy.shapes import Detector, literals, text_pattern
 
 _COPULA: Final = (
     r"(?:is|are|was|were|will be|would be|should be|ist|sind|war|lautet|lauten|hei(?:ß|ss)t|est|sont|es|son|é|è|era|são"

@@ -20,12 +20,12 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from recollect.errors import UsageError
+from recollect.serve.token import ADDRESS
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
-ADDRESS = "127.0.0.1"
 GRACE_S = 1
 """How long requests under way may take after a signal; what they have stored by then stays."""
 KEEP_ALIVE_S = 30

@@ -8,6 +8,7 @@ from pathlib import Path
 from recollect.errors import StoreError
 from recollect.files import create_file
 
+ADDRESS = "127.0.0.1"
 NAME = "http-token"
 OTLP_NAME = "otlp-token"
 """Of the receiver, which only keeps what it is sent. An agent hands its exporter's headers on to every program that it

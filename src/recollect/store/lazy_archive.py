@@ -67,7 +67,7 @@ class LazyRedactor:
         with self._lock:
             if self._redactor is None:
                 from recollect.archive.keys import load_keys
-                from recollect.privacy.configured import redactor_of
+                from recollect.privacy.redact import redactor_of
 
                 self._redactor = redactor_of(load_keys(self._keys_folder).marker_key, self._privacy)
             return self._redactor.redact_text(text)

@@ -6,24 +6,36 @@ what it found is a sentence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
-from recollect.agents.guard import RAISED
+from recollect.agents.base import Adapter
+from recollect.agents.guard import RAISED, GuardedAdapter
 from recollect.agents.registry import adapter as find_adapter
+from recollect.agents.registry import adapters
 from recollect.config import AgentConfig, Config, DistillConfig, FormatConfig
 from recollect.memory import Memory
 from recollect.model.events import Event
-from recollect.model.payloads import AssistantMessage, Lifecycle, Rewind, Unknown, UserMessage
+from recollect.model.payloads import (
+    AssistantMessage,
+    Compaction,
+    FileEdit,
+    Lifecycle,
+    Rewind,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+    UserMessage,
+)
 from recollect.model.records import ZSTD_SUFFIXES
 from recollect.model.sessions import Session
 from recollect.model.text import flatten
-from recollect.testing.fixtures import Fixture, lay_out
-from recollect.testing.saves import WAYS, Cut, Saves
-from recollect.testing.shapes import differences, shape_of
+from recollect.testing.fixtures import WAYS, Cut, Fixture, Saves, fixtures_in, lay_out
 
 FUTURE_TYPE = "from_the_future"
 FUTURE_FIELD = "novelty"
@@ -33,7 +45,7 @@ _REWRITTEN = ("snapshot", "sqlite", "directory")
 _MANY = 1000
 
 
-class Outcome(msgspec.Struct):
+class FixtureOutcome(msgspec.Struct):
     """What a fixture gave and what is wrong with it. events: by session, in order."""
 
     fixture: str
@@ -55,7 +67,7 @@ class Outcome(msgspec.Struct):
         return self.events[told[-1].session_uid] if told else []
 
 
-def check_fixture(fixture: Fixture, work: Path) -> Outcome:
+def check_fixture(fixture: Fixture, work: Path) -> FixtureOutcome:
     """Take a fixture into a new memory below `work` and apply every rule; `Outcome.problems` is what broke."""
     root = work / "root"
     files = lay_out(fixture, root)
@@ -177,14 +189,14 @@ def _memory(agent: str, home: Path, *roots: Path) -> Iterator[Memory]:
         yield memory
 
 
-def _read(fixture: Fixture, memory: Memory) -> Outcome:
+def _read(fixture: Fixture, memory: Memory) -> FixtureOutcome:
     sessions = list(memory.sessions(limit=1000, sync=False).sessions)
     events = {s.session_uid: list(memory.events(s.session_uid)) for s in sessions}
     drift = [f"{d.kind} {d.name}" for d in memory.reader().stats().drift]
-    return Outcome(fixture.name, [], sessions, events, drift)
+    return FixtureOutcome(fixture.name, [], sessions, events, drift)
 
 
-def _named(outcome: Outcome) -> dict[str, object]:
+def _named(outcome: FixtureOutcome) -> dict[str, object]:
     """Return the events by uid, id and part: what must not depend on how the stream was cut.
 
     Turns are left out: an event that two sources hold has the turn of the one that came first.
@@ -223,7 +235,7 @@ def _inexact(memory: Memory, files: Sequence[Path]) -> Iterator[str]:
                 yield f"{path.name} is not given back byte for byte"
 
 
-def _falling(memory: Memory, outcome: Outcome) -> Iterator[str]:
+def _falling(memory: Memory, outcome: FixtureOutcome) -> Iterator[str]:
     """With every version shown, the seq of a session rises by one from 0: nothing is left out or renumbered."""
     for session in outcome.sessions:
         seqs = [e.seq for e in memory.reader().events(session.session_uid, limit=None, include_hidden=True)]
@@ -231,7 +243,7 @@ def _falling(memory: Memory, outcome: Outcome) -> Iterator[str]:
             yield f"{session.session_uid}: seq does not rise by one from 0"
 
 
-def _ids_and_order(outcome: Outcome) -> Iterator[str]:
+def _ids_and_order(outcome: FixtureOutcome) -> Iterator[str]:
     for uid, events in outcome.events.items():
         names = [(event.event_id, event.part) for event in events]
         if len(set(names)) != len(names):
@@ -269,7 +281,7 @@ def rewind_problems(events: Sequence[Event]) -> Iterator[str]:
         places[event.event_id] = position
 
 
-def _rewind_rule(outcome: Outcome, _responses: int) -> Iterator[str]:
+def _rewind_rule(outcome: FixtureOutcome, _responses: int) -> Iterator[str]:
     """What stands between the event that is kept and the rewind is the wrong turn and its answer, and no more."""
     events = outcome.main
     rewinds = [i for i, event in enumerate(events) if isinstance(event.payload, Rewind)]
@@ -302,7 +314,7 @@ def _said(event: Event) -> str:
     return payload.text.strip() if isinstance(payload, AssistantMessage) else ""
 
 
-def _unknown_rule(outcome: Outcome, _responses: int) -> Iterator[str]:
+def _unknown_rule(outcome: FixtureOutcome, _responses: int) -> Iterator[str]:
     kept = "\n".join(
         f"{e.payload.type}\n{e.payload.text}"
         for events in outcome.events.values()
@@ -317,7 +329,7 @@ def _unknown_rule(outcome: Outcome, _responses: int) -> Iterator[str]:
         yield f"the field {FUTURE_FIELD} is not counted as drift"
 
 
-def _subagent_rule(outcome: Outcome, _responses: int) -> Iterator[str]:
+def _subagent_rule(outcome: FixtureOutcome, _responses: int) -> Iterator[str]:
     children = [s for s in outcome.sessions if s.parent_session]
     if not children:
         yield "no session says whose subagent it is"
@@ -326,12 +338,12 @@ def _subagent_rule(outcome: Outcome, _responses: int) -> Iterator[str]:
         yield "the subagent's session does not hold what it said"
 
 
-def _fork_rule(outcome: Outcome, _responses: int) -> Iterator[str]:
+def _fork_rule(outcome: FixtureOutcome, _responses: int) -> Iterator[str]:
     if not any(s.forked_from or s.resumed_from for s in outcome.sessions):
         yield "no session says what it was forked from"
 
 
-def _interruption_rule(outcome: Outcome, _responses: int) -> Iterator[str]:
+def _interruption_rule(outcome: FixtureOutcome, _responses: int) -> Iterator[str]:
     events = [e for events in outcome.events.values() for e in events]
     told = any(isinstance(e.payload, Lifecycle) and e.payload.name in _INTERRUPTIONS for e in events)
     stopped = any(flatten(msgspec.to_builtins(e.payload)).find("abort") >= 0 for e in events)
@@ -339,14 +351,14 @@ def _interruption_rule(outcome: Outcome, _responses: int) -> Iterator[str]:
         yield "nothing says that the turn was interrupted"
 
 
-def _usage_rule(outcome: Outcome, responses: int) -> Iterator[str]:
+def _usage_rule(outcome: FixtureOutcome, responses: int) -> Iterator[str]:
     if "token_usage" not in outcome.kinds:
         yield "no token usage came"
     elif responses != 1:
         yield f"one response is counted {responses} times"
 
 
-_RULES: dict[str, Callable[[Outcome, int], Iterator[str]]] = {
+_RULES: dict[str, Callable[[FixtureOutcome, int], Iterator[str]]] = {
     "unknown_record": _unknown_rule,
     "subagent": _subagent_rule,
     "fork": _fork_rule,
@@ -355,3 +367,147 @@ _RULES: dict[str, Callable[[Outcome, int], Iterator[str]]] = {
     "rewind": _rewind_rule,
 }
 """What a scenario must show beside its shape, given what came and how many responses were counted."""
+
+Shape = tuple[str, ...]
+
+_DIALOGUE = ("user: Which files are here?", "assistant: There are two: a.py and b.py.")
+_TWO_TURNS = ("user: First.", "assistant: One.", "user: Second.", "assistant: Two.")
+
+SHAPES: dict[str, Shape] = {
+    "dialogue": _DIALOGUE,
+    "unknown_record": _DIALOGUE,
+    "half_written": _DIALOGUE,
+    "unicode": ("user: Grüße, 世界 👋", "assistant: Καλημέρα"),
+    "tool": ("user: Run the tests.", "call: shell", "result: ok", "assistant: All three pass."),
+    "failed_tool": ("user: Run the tests.", "call: shell", "result: failed", "assistant: One test fails."),
+    "edit": ("user: Rename the constant.", "call: edit", "edit: modify a.py", "result: ok", "assistant: Renamed."),
+    "thinking": ("user: Why is it slow?", "thinking: The loop is quadratic.", "assistant: Because of the loop."),
+    "compaction": (*_TWO_TURNS[:2], "compaction", *_TWO_TURNS[2:]),
+    "rewind": (*_TWO_TURNS[:2], "user: Wrong turn.", "assistant: Oops.", "rewind", *_TWO_TURNS[2:]),
+    "fork": _TWO_TURNS,
+    "subagent": ("user: Look it up.", "call: task", "result: ok", "assistant: It is forty-two."),
+}
+"""Of the main session: of `fork` the second one, of `subagent` the parent. Others have rules of their own."""
+
+
+class _Line(NamedTuple):
+    """A line of a shape. key: the call or the record it is joined by. is_bare: says that it happened, not what."""
+
+    text: str
+    key: str = ""
+    is_bare: bool = False
+
+
+def shape_of(events: Iterable[Event]) -> Shape:
+    """Return the shape of a session: who said what, which tools ran and how they ended, in order.
+
+    An edit stands behind its call, wherever the agent writes it; results of agents that do not say how it went count as
+    ok. A compaction, or a call's result, may be told by a mark and then by its text. A rewind that only the next turn's
+    own record shows stands before that turn. What agents tell beside the conversation (usage, titles, instructions) is
+    no part of it.
+    """
+    lines: list[_Line] = []
+    for event in events:
+        line = _line(event)
+        if line is not None:
+            _place(lines, line)
+    return tuple(line.text for line in lines)
+
+
+def differences(shape: Sequence[str], scenario: str) -> list[str]:
+    """Return how a shape differs from what its scenario should come to; nothing where they agree."""
+    wanted = SHAPES.get(scenario)
+    if wanted is None or tuple(shape) == wanted:
+        return []
+    return [f"the shape is {list(shape)}, it should be {list(wanted)}"]
+
+
+def _line(event: Event) -> _Line | None:
+    p = event.payload
+    match p:
+        case UserMessage(origin="injected") | AssistantMessage(text="") | Thinking(text=""):
+            return None
+        case UserMessage():
+            return _Line(f"user: {p.text.strip()}", event.event_id)
+        case AssistantMessage():
+            return _Line(f"assistant: {p.text.strip()}")
+        case Thinking():
+            return _Line(f"thinking: {p.text.strip()}")
+        case ToolCall():
+            return _Line(f"call: {p.canonical}", p.call_id)
+        case ToolResult():
+            said = bool(p.text or p.parts or p.structured)
+            return _Line(f"result: {'failed' if p.ok is False else 'ok'}", p.call_id, is_bare=not said)
+        case FileEdit():
+            return _Line(f"edit: {p.operation} {p.path.rpartition('/')[2]}", p.call_id)
+        case Compaction():
+            return _Line("compaction", is_bare=not p.summary)
+        case Rewind():
+            return _Line("rewind", event.event_id)
+        case _:
+            return None
+
+
+def _place(lines: list[_Line], line: _Line) -> None:
+    last = lines[-1] if lines else _Line("")
+    if line.text.startswith("edit: "):
+        for at in range(len(lines) - 1, -1, -1):
+            if lines[at].text.startswith("call: ") and lines[at].key == line.key:
+                lines.insert(at + 1, line)
+                return
+    elif line.text == "rewind" and last.text.startswith("user: ") and last.key == line.key:
+        lines.insert(len(lines) - 1, line)
+        return
+    elif last.is_bare and not line.is_bare and last == line._replace(is_bare=True):
+        lines[-1] = line
+        return
+    lines.append(line)
+
+
+ALL = "(all fixtures)"
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What is wrong with one fixture; nothing where it keeps every rule."""
+
+    fixture: str
+    problems: tuple[str, ...]
+
+
+def run_all(adapter: Adapter | str, folder: Path, work: Path) -> list[Result]:
+    """Check every fixture of an adapter, given itself or by its slug. Raises UnknownName.
+
+    The last result is about all of them together: every kind that is declared must appear in some fixture.
+    """
+    if isinstance(adapter, str):
+        return _run_fixtures(find_adapter(adapter), folder, work)
+    known, slug = adapters(), adapter.facts.slug
+    before = known.get(slug)
+    known[slug] = adapter if adapter.facts.is_configured else GuardedAdapter(adapter)
+    try:
+        return _run_fixtures(known[slug], folder, work)
+    finally:
+        if before is None:
+            del known[slug]
+        else:
+            known[slug] = before
+
+
+def _run_fixtures(chosen: Adapter, folder: Path, work: Path) -> list[Result]:
+    results: list[Result] = []
+    seen: set[str] = set()
+    for number, fixture in enumerate(fixtures_in(folder, chosen.facts.slug)):
+        outcome = check_fixture(fixture, work / f"{number}")
+        seen |= outcome.kinds
+        results.append(Result(fixture.name, (*outcome.problems, *_further(fixture, work / f"{number}-more"))))
+    if results:
+        missing = sorted(set(chosen.facts.capabilities.kinds) - seen)
+        problems = tuple(f"the kind {kind} is declared, but no fixture shows it" for kind in missing)
+        results.append(Result(ALL, problems))
+    return results
+
+
+def _further(fixture: Fixture, work: Path) -> list[str]:
+    problems = check_growth(fixture, work / "growth")
+    problems += check_twice(fixture, work / "twice")
+    return problems + check_rebuild(fixture, work / "rebuild")

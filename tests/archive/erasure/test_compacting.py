@@ -13,16 +13,15 @@ import pytest
 from recollect.archive import files
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace, Hole
-from recollect.archive.folding import ArchivedRevision, cutting
-from recollect.archive.journal import JournalEntry, Removal, Tombstone, burying, dropping
-from recollect.archive.keys import home_keys
+from recollect.archive.journal import JournalEntry, JournalTombstone, Removal, burying, dropping
+from recollect.archive.keys import Sealer, home_keys
 from recollect.archive.packs import pack_numbers
-from recollect.archive.sealing import Sealer
+from recollect.archive.revisions import ArchivedRevision, cutting
 from recollect.errors import ArchiveCorrupt, ArchiveError, BrokenInvariant, DiskFull
 
 KEYS = home_keys(b"not a secret: the tests' data ke")
 SEALER = Sealer(KEYS)
-STONES = [Tombstone(b"\x01" * 16, "session", 5), Tombstone(b"\x02" * 16, "record", 6)]
+STONES = [JournalTombstone(b"\x01" * 16, "session", 5), JournalTombstone(b"\x02" * 16, "record", 6)]
 
 
 @pytest.fixture

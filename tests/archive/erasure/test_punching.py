@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace, SealedChunk
-from recollect.archive.erasure.holes import Punched, Range, punch
-from recollect.archive.keys import HomeKeys, home_keys
-from recollect.archive.sealing import Sealer
+from recollect.archive.keys import HomeKeys, Sealer, home_keys
+from recollect.archive.tail import Punched, Range, punch
 from recollect.errors import BrokenInvariant, RawGone
 
 KEYS: HomeKeys = home_keys(b"not a secret: the tests' data ke")

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.capture import documents
+from recollect.capture import sources
 from recollect.capture.containers.directory import DirectoryDocument, DirectoryFile, documents_of, glob_of, lines_of
-from recollect.capture.documents import DocumentSource
+from recollect.capture.sources import DocumentSource
 from recollect.errors import SourceChanged
 from recollect.model.capabilities import Member
 from tests.capture.conftest import Desk
@@ -209,7 +209,7 @@ def test_a_document_that_changes_between_two_slices_is_left_to_the_next_pass(
         return lines_of(files)
 
     with monkeypatch.context() as patch:
-        patch.setattr(documents, "lines_of", change_then_read)
+        patch.setattr(sources, "lines_of", change_then_read)
         line = desk.sync()
     assert [(s.reason.rpartition("0.json ")[2], s.is_failure) for s in line.skipped] == [
         ("changed while it was read", False)
@@ -240,8 +240,8 @@ def test_any_range_of_a_document_is_that_of_its_lines_whatever_is_kept(
     pieces: list[bytes], data: st.DataObject, keep_bytes: int
 ) -> None:
     whole = b"".join(pieces)
-    before = documents.KEEP_BYTES
-    documents.KEEP_BYTES = keep_bytes
+    before = sources.KEEP_BYTES
+    sources.KEEP_BYTES = keep_bytes
     try:
         source = DocumentSource(lambda: iter(pieces))
         for _ in range(6):
@@ -249,7 +249,7 @@ def test_any_range_of_a_document_is_that_of_its_lines_whatever_is_kept(
             length = data.draw(st.integers(0, len(whole) + 3))
             assert source.read_at(offset, length) == whole[offset : offset + length]
     finally:
-        documents.KEEP_BYTES = before
+        sources.KEEP_BYTES = before
 
 
 def test_a_document_that_goes_on_behind_what_was_read_has_changed() -> None:

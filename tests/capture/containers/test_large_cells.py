@@ -12,7 +12,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.capture.containers import cells
+from recollect.capture.containers import sqlite_cells
 from recollect.capture.containers.directory import DirectoryFile, lines_of
 from recollect.capture.containers.sqlite import open_database
 from recollect.model.capabilities import Table
@@ -76,9 +76,9 @@ def test_rows_and_marks_are_the_same_however_cells_are_read(
             return b"".join(database.lines("b1")), database.marks()
 
     whole = read()
-    monkeypatch.setattr(cells, "INLINE_BYTES", 10)
-    monkeypatch.setattr(cells, "PIECE_BYTES", 7)
-    monkeypatch.setattr(cells, "_LOADED_PIECE_BYTES", 7)
+    monkeypatch.setattr(sqlite_cells, "INLINE_BYTES", 10)
+    monkeypatch.setattr(sqlite_cells, "PIECE_BYTES", 7)
+    monkeypatch.setattr(sqlite_cells, "_LOADED_PIECE_BYTES", 7)
     assert read() == whole
 
 
@@ -87,7 +87,7 @@ def test_no_piece_of_a_large_cell_is_large(tmp_path: Path) -> None:
     with open_database(str(path), (NOTES,)) as database:
         sizes = [len(piece) for piece in database.lines("b1")]
         assert sum(sizes) > LARGE_BYTES
-        assert max(sizes) < 4 * cells.PIECE_BYTES
+        assert max(sizes) < 4 * sqlite_cells.PIECE_BYTES
         before = database.marks()
     db = sqlite3.connect(path)
     db.execute("UPDATE note SET body = replace(body, 'xxx\"}', 'xxz\"}') WHERE id = 'n2'")
@@ -110,7 +110,7 @@ def test_a_cell_of_40_megabytes_is_one_unknown_event_beside_the_others(desk: Des
     assert desk.is_whole()
 
 
-@pytest.mark.parametrize("size", [cells.INLINE_BYTES - 20, cells.INLINE_BYTES + 20, LARGE_BYTES])
+@pytest.mark.parametrize("size", [sqlite_cells.INLINE_BYTES - 20, sqlite_cells.INLINE_BYTES + 20, LARGE_BYTES])
 def test_a_file_of_any_size_is_read_in_pieces_and_encoded_as_in_one(size: int, tmp_path: Path) -> None:
     path = tmp_path / "n1.json"
     path.write_text(json.dumps({"say": "ä\n" * (size // 8)}))
@@ -118,7 +118,7 @@ def test_a_file_of_any_size_is_read_in_pieces_and_encoded_as_in_one(size: int, t
     file = DirectoryFile("note", "store/n1.json", str(path), info.st_size, info.st_mtime_ns)
     pieces = list(lines_of([file]))
     assert b"".join(pieces) == encode_file("note", "store/n1.json", path.read_bytes()) + b"\n"
-    assert max(map(len, pieces)) < 4 * cells.PIECE_BYTES
+    assert max(map(len, pieces)) < 4 * sqlite_cells.PIECE_BYTES
 
 
 def test_a_cell_that_unpacks_to_more_than_a_record_may_be_is_shown_by_its_beginning() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from recollect.capture.containers.jsonl import split_lines
 from recollect.capture.containers.patchlog import PatchFold
-from recollect.capture.records import LineReader
+from recollect.capture.replay import LineReader
 from recollect.model.records import Changed
 from tests.capture.conftest import Desk
 from tests.examples import tried

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.capture import files
-from recollect.capture.containers.jsonl import Lines
+from recollect.capture import sources
+from recollect.capture.containers.jsonl import SplitRecords
 from recollect.capture.containers.snapshot import split_snapshot
 from recollect.capture.decode import MAX_RECORD_BYTES, decode_record
 from recollect.model.text import flatten
@@ -45,7 +45,7 @@ def written(draw: st.DrawFn, value: Any) -> bytes:
     return draw(st.sampled_from((b"", BOM, b"\n", BOM + b"\r\n "))) + text.encode("utf-8", "surrogatepass") + b"\n"
 
 
-def restored(lines: Lines) -> Any:
+def restored(lines: SplitRecords) -> Any:
     """Put a document of one object together again from its records."""
     out: dict[str, Any] = {}
     for line in lines.lines:
@@ -76,7 +76,7 @@ def filled(value: Any, split: tuple[str, ...], prefix: str = "") -> Any:
     return out
 
 
-def check_places(data: bytes, found: Lines) -> None:
+def check_places(data: bytes, found: SplitRecords) -> None:
     """Every record is its own bytes of the file, in order, without overlap."""
     end = 0
     for line in found.lines:
@@ -216,16 +216,16 @@ def test_a_document_that_is_written_while_it_is_read_is_taken_when_it_is_stable(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = desk.put("pages/p.json", page("n1 one"))
-    read = files.SourceFile.read_at
+    read = sources.SourceFile.read_at
 
-    def read_then_write(source: files.SourceFile, offset: int, length: int) -> bytes:
+    def read_then_write(source: sources.SourceFile, offset: int, length: int) -> bytes:
         data = read(source, offset, length)
         if length > MAX_RECORD_BYTES:
             path.write_text(json.dumps(page("n1 one", "n2 two"))[:40])
         return data
 
     with monkeypatch.context() as patch:
-        patch.setattr(files.SourceFile, "read_at", read_then_write)
+        patch.setattr(sources.SourceFile, "read_at", read_then_write)
         line = desk.sync()
     assert [(s.reason.partition(" ")[2], s.is_failure) for s in line.skipped] == [("changed while it was read", False)]
     assert desk.memory.sessions(sync=False).total == 0

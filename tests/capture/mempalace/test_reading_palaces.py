@@ -7,9 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect.capture.mempalace.drawers import read_kept
-from recollect.capture.mempalace.graph import read_triples
-from recollect.capture.mempalace.places import find_palace
+from recollect.capture.mempalace import find_palace, read_kept, read_triples
 from recollect.errors import SourceRefused, SourceUnavailable
 from tests.capture.mempalace.palaces import PalaceBuilder
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.capture.project_documents.ignoring import IgnoreRules, IgnoreStack, lines_of
+from recollect.capture.gitignore import IgnoreRules, IgnoreStack, lines_of
 from tests.examples import tried
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="asks git")

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.capture.project_documents.headings import front_matter, headings
-from recollect.capture.project_documents.kinds import DocumentFormat
-from recollect.capture.project_documents.parts import LEAST_CHARS, PART_CHARS, cut
+from recollect.capture.document_folders import DocumentFormat
+from recollect.capture.document_text import LEAST_CHARS, PART_CHARS, cut, front_matter, headings
 from recollect.model.learnings.entries import ENTRY_PART_CHARS
 from tests.examples import tried
 

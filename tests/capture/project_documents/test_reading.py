@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect.capture.project_documents import reading
-from recollect.capture.project_documents.naming import as_name, is_name, project_name
-from recollect.capture.project_documents.reading import read_document, text_of
+from recollect.capture import document_text
+from recollect.capture.document_folders import as_name, is_name, project_name
+from recollect.capture.document_text import read_document, text_of
 from recollect.errors import SourceChanged, SourceRefused, SourceUnavailable
 
 MOST = 1 << 20
@@ -63,7 +63,7 @@ def test_a_file_that_changes_while_it_is_read_is_left_for_the_next_pass(
 ) -> None:
     file = tmp_path / "a.md"
     file.write_text("one\n")
-    whole = reading._read_whole
+    whole = document_text._read_whole
 
     def meanwhile(descriptor: int, size: int) -> bytes:
         data = whole(descriptor, size)
@@ -78,7 +78,7 @@ def test_a_file_that_changes_while_it_is_read_is_left_for_the_next_pass(
             file.unlink()
         return data
 
-    monkeypatch.setattr(reading, "_read_whole", meanwhile)
+    monkeypatch.setattr(document_text, "_read_whole", meanwhile)
     with pytest.raises(SourceChanged):
         read_document(str(tmp_path), "a.md", max_bytes=MOST)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.capture.project_documents.walking import Found, WalkRules, walk
+from recollect.capture.document_folders import FoundDocument, WalkRules, walk
 
 posix_only = pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 
@@ -29,7 +29,7 @@ def rules(
     return WalkRules(include=include, exclude=exclude, max_file_bytes=most, never=never)
 
 
-def found(top: Path, *, only: Collection[str] | None = None, by: WalkRules | None = None) -> dict[str, Found]:
+def found(top: Path, *, only: Collection[str] | None = None, by: WalkRules | None = None) -> dict[str, FoundDocument]:
     """Return what a walk finds but folders, by path."""
     return {one.path: one for one in walk(str(top), by or rules(), only=only) if one.kind != "folder"}
 

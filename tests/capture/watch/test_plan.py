@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from recollect.agents.registry import adapters
-from recollect.capture.confined.scope import Scope
 from recollect.capture.discover import discover, roots_of
-from recollect.capture.watch.plan import WatchPlan
+from recollect.capture.scope import Scope
+from recollect.capture.watch import WatchPlan
 from recollect.config import AgentConfig, Config, IngestConfig
 
 ADAPTERS = list(adapters().values())

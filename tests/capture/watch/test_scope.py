@@ -7,7 +7,7 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.capture.confined.scope import Scope
+from recollect.capture.scope import Scope
 
 NAMES = st.sampled_from(["a", "b", "c#", "d.jsonl", "e#x", "ä"])
 PATHS = st.lists(NAMES, min_size=1, max_size=4).map(lambda parts: os.sep + os.sep.join(parts))

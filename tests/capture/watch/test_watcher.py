@@ -9,11 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.capture.watch import watcher as watching
-from recollect.capture.watch.filesystems import FileSystems
-from recollect.capture.watch.notified import Notified
-from recollect.capture.watch.plan import Watched
-from recollect.capture.watch.watcher import Watcher
+from recollect.capture import watch as watching
+from recollect.capture.watch import FileSystems, FolderWatcher, Notified, Watched
 
 PATIENCE_S = 120.0
 
@@ -42,13 +39,13 @@ def told() -> Told:
 
 
 @pytest.fixture(params=[False, True], ids=["notified", "polled"])
-def watcher(told: Told, request: pytest.FixtureRequest) -> Iterator[Watcher]:
-    made = Watcher(told, is_polling=request.param)
+def watcher(told: Told, request: pytest.FixtureRequest) -> Iterator[FolderWatcher]:
+    made = FolderWatcher(told, is_polling=request.param)
     yield made
     made.close()
 
 
-def test_files_that_are_made_grow_move_and_go_are_told(watcher: Watcher, told: Told, tmp_path: Path) -> None:
+def test_files_that_are_made_grow_move_and_go_are_told(watcher: FolderWatcher, told: Told, tmp_path: Path) -> None:
     deep = tmp_path / "deep" / "below"
     deep.mkdir(parents=True)
     watcher.watch([Watched(str(tmp_path / "deep"), True)])
@@ -66,7 +63,7 @@ def test_files_that_are_made_grow_move_and_go_are_told(watcher: Watcher, told: T
 
 
 def test_a_folder_that_comes_later_and_one_that_is_replaced_are_told(
-    watcher: Watcher, told: Told, tmp_path: Path
+    watcher: FolderWatcher, told: Told, tmp_path: Path
 ) -> None:
     folder = tmp_path / "late"
     watcher.watch([Watched(str(folder), True)])
@@ -84,7 +81,7 @@ def test_a_folder_that_comes_later_and_one_that_is_replaced_are_told(
 
 
 def test_a_folder_that_is_gone_is_absent_and_nothing_in_it_is_told(
-    watcher: Watcher, told: Told, tmp_path: Path
+    watcher: FolderWatcher, told: Told, tmp_path: Path
 ) -> None:
     folder = tmp_path / "mounted"
     folder.mkdir()
@@ -97,7 +94,7 @@ def test_a_folder_that_is_gone_is_absent_and_nothing_in_it_is_told(
     assert str(folder / "x.jsonl") not in told.paths
 
 
-def test_a_link_is_told_as_it_is_named(watcher: Watcher, told: Told, tmp_path: Path) -> None:
+def test_a_link_is_told_as_it_is_named(watcher: FolderWatcher, told: Told, tmp_path: Path) -> None:
     real = tmp_path / "real"
     real.mkdir()
     link = tmp_path / "link"
@@ -123,7 +120,7 @@ def test_where_the_system_refuses_folders_are_polled_and_it_says_why(
     deep, shallow = tmp_path / "deep", tmp_path / "shallow"
     for folder in (deep, shallow):
         folder.mkdir()
-    made = Watcher(told)
+    made = FolderWatcher(told)
     try:
         made.watch([Watched(str(deep), True), Watched(str(shallow), False)])
         assert {Path(f.folder).name: f.how for f in made.folders()} == {"deep": "polled", "shallow": "notified"}
@@ -146,7 +143,7 @@ def test_network_file_systems_are_polled(told: Told, tmp_path: Path) -> None:
     folder.mkdir()
     place = str(folder).replace(" ", "\\040")
     mounts.write_text(f"1 0 8:1 / / rw - ext4 /dev/sda rw\n2 1 0:9 / {place} rw shared:1 - nfs4 host:/x rw\n", "utf-8")
-    made = Watcher(told, file_systems=lambda: FileSystems(str(mounts)))
+    made = FolderWatcher(told, file_systems=lambda: FileSystems(str(mounts)))
     try:
         made.watch([Watched(str(folder), True)])
         assert [f.how for f in made.folders()] == ["polled"]
@@ -169,7 +166,7 @@ def test_file_systems_are_told_by_their_kind(tmp_path: Path, kind: str, is_remot
 
 
 def test_nothing_is_told_after_the_end(told: Told, tmp_path: Path) -> None:
-    made = Watcher(told)
+    made = FolderWatcher(told)
     made.watch([Watched(str(tmp_path), True)])
     made.close()
     told.paths.clear()

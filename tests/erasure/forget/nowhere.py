@@ -9,9 +9,8 @@ from pathlib import Path
 
 import zstandard
 
-from recollect.archive.keys import load_keys
+from recollect.archive.keys import Sealer, load_keys
 from recollect.archive.packs import PackReader, pack_numbers, pack_path, scan
-from recollect.archive.sealing import Sealer
 from recollect.memory import Memory
 
 _FRAME = b"\x28\xb5\x2f\xfd"

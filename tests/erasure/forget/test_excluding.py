@@ -15,8 +15,8 @@ from recollect.config import Config, PrivacyConfig
 from recollect.erasure.repositories import is_of
 from recollect.memory import ForgetSelection, Memory
 from recollect.model.marker import PRIVATE_MARKER
-from recollect.privacy.configured import redactor_of
-from recollect.privacy.private_spans import strip_private
+from recollect.privacy.findings import strip_private
+from recollect.privacy.redact import redactor_of
 from tests.erasure.forget.nowhere import holding
 from tests.ingest.conftest import World, texts
 

@@ -14,9 +14,8 @@ from recollect.cli.main import run
 from recollect.ingest.insights import analysis as analysing
 from recollect.memory import Memory
 from recollect.model.payloads import ToolResult
-from recollect.serve.mcp.answering.cursors import Cursors
-from recollect.serve.mcp.answering.desk import Desk
-from recollect.serve.mcp.answering.scopes import Caller
+from recollect.serve.mcp.handler import ToolHandler
+from recollect.serve.mcp.pages import Caller, Cursors
 from recollect.store.sqlite.audit import read_audit
 from recollect.testing.builders import ClaudeTranscript
 from tests.erasure.retention.conftest import WORDS, Work, output
@@ -269,7 +268,7 @@ def test_an_agent_that_asks_is_told_that_raw_text_is_gone(work: Work) -> None:
     (session, *_rest) = work.write(1)
     with work.open(raw_soft_cap_bytes=0) as memory:
         memory.sync()
-        desk = Desk(memory, Cursors(b"k"), Caller(()))
+        desk = ToolHandler(memory, Cursors(b"k"), Caller(()))
         summary = desk.answer("get_session", {"session": session.uid})
         assert "its raw text was evicted on" in summary
         assert "The otter importer is slow." in summary

@@ -13,7 +13,7 @@ from typing import Any
 
 import apsw
 
-from recollect.hook.drops import keep
+from recollect.hook.event_file import keep
 from recollect.store.sqlite.migrations import MIGRATIONS
 from recollect.testing.builders import ClaudeTranscript
 from tests.capture.mempalace.palaces import PalaceBuilder

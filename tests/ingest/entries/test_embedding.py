@@ -20,7 +20,7 @@ from recollect.index.vectors.builtin import BuiltinEmbedder
 from recollect.index.vectors.entries import embed as module
 from recollect.index.vectors.rows import Rows
 from recollect.index.vectors.writer import VectorWriter
-from recollect.maintenance.deep_verify.run import verify_deep
+from recollect.maintenance.deep_verify import verify_deep
 from recollect.memory import ForgetSelection, Memory
 from recollect.model.learnings.entries import APART_KINDS, ENTRY_KINDS
 from recollect.recall.meaning import NO_ENTRY_VECTORS

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from recollect.index.writer import IndexWriterSet
-from recollect.maintenance.deep_verify.run import verify_deep
+from recollect.maintenance.deep_verify import verify_deep
 from recollect.memory import Memory
 from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD
 from recollect.store.keys import ENTRY_BASE

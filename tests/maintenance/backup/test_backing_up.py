@@ -12,13 +12,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from recollect.archive.keys import load_keys
-from recollect.archive.sealing import Sealer
+from recollect.archive.keys import Sealer, load_keys
 from recollect.errors import BackupUnusable, UsageError
-from recollect.maintenance.backup import contents as moments
-from recollect.maintenance.backup.check import Check, check_folder, places_by_pack
-from recollect.maintenance.backup.last_backup import last_backup
-from recollect.maintenance.backup.manifest import MANIFEST, PARTIAL, BackupManifest, read_manifest
+from recollect.maintenance.backup import copy as moments
+from recollect.maintenance.backup.copy import BackupCheck, check_folder, places_by_pack
+from recollect.maintenance.backup.manifest import MANIFEST, PARTIAL, BackupManifest, last_backup, read_manifest
 from recollect.memory import ForgetSelection, Memory
 from recollect.store.sqlite import IngestLock
 from recollect.store.sqlite.snapshots.snapshot import Snapshot, open_copy
@@ -30,7 +28,7 @@ def checked(folder: Path, home: Path) -> int:
     manifest = read_manifest(folder)
     assert manifest is not None
     with open_copy(folder / stored(manifest, "memory.db")) as copy:
-        check = Check(manifest, places_by_pack(copy.chunks()), Sealer(load_keys(home / "keys")))
+        check = BackupCheck(manifest, places_by_pack(copy.chunks()), Sealer(load_keys(home / "keys")))
     check_folder(folder, manifest, check)
     return check.chunks
 
@@ -133,7 +131,7 @@ def test_a_backup_goes_on_while_something_is_taken_in(machine: World, tmp_path: 
 def test_a_long_sync_that_keeps_the_lock_does_not_keep_a_backup_waiting(
     machine: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.maintenance.backup.contents.LOCK_WAIT_S", 0.0)
+    monkeypatch.setattr("recollect.maintenance.backup.copy.LOCK_WAIT_S", 0.0)
     lock = IngestLock(machine.home)
     try:
         with machine.memory() as memory:
@@ -198,7 +196,7 @@ def test_what_goes_wrong_while_writing_is_found_before_it_counts(
 
     real = backing_up.check_folder
 
-    def spoil_then_check(folder: Path, manifest: BackupManifest, check: Check) -> None:
+    def spoil_then_check(folder: Path, manifest: BackupManifest, check: BackupCheck) -> None:
         path = folder / stored(manifest, "archive/journal.log")
         path.write_bytes(path.read_bytes()[:-1] + b"?")
         real(folder, manifest, check)

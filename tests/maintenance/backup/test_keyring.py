@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.archive.wrapping import system_keyring
+from recollect.archive import system_keyring
 from recollect.errors import KeyUnavailable
 from recollect.memory import ForgetSelection
 from tests.archive.keyrings import Keyrings

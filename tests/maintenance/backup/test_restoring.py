@@ -188,8 +188,8 @@ def test_what_was_taken_in_during_the_backup_is_there_after_it(
     machine: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The journal was ahead of the database when they were copied, and the agent's file is gone since."""
-    monkeypatch.setattr("recollect.maintenance.backup.contents.LOCK_WAIT_S", 0.0)
-    import recollect.maintenance.backup.contents as moments
+    monkeypatch.setattr("recollect.maintenance.backup.copy.LOCK_WAIT_S", 0.0)
+    import recollect.maintenance.backup.copy as moments
 
     real = moments.take_snapshot
 
@@ -227,7 +227,7 @@ def test_killed_at_any_step_the_memory_is_the_one_of_before_or_the_restored_one(
         "from pathlib import Path\n"
         "from recollect.config import Config\n"
         "from recollect.memory import Memory\n"
-        "from recollect.maintenance.backup import swap as swapping\n"
+        "from recollect.maintenance.backup import staging as swapping\n"
         "left = [int(sys.argv[3])]\n"
         "def dying(real):\n"
         "    def call(*arguments, **named):\n"
@@ -242,7 +242,7 @@ def test_killed_at_any_step_the_memory_is_the_one_of_before_or_the_restored_one(
         "    os.replace, os.fsync = dying(os.replace), dying(os.fsync)\n"
         "    os.unlink = dying(os.unlink)\n"
         "    real(*arguments, **named)\n"
-        "import recollect.maintenance.backup.run as copying\n"
+        "import recollect.maintenance.backup.restore as copying\n"
         "copying.swap = swap\n"
         "memory.upkeep.restore(Path(sys.argv[2]), force=True)\n"
     )

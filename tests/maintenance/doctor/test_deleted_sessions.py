@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 
 from recollect.maintenance.reports import Check
-from recollect.maintenance.service.record import Record, save_record
+from recollect.maintenance.service.job import ServiceRecord, save_service
 from tests.agents.codewhale.documents import FIRST
 from tests.ingest.conftest import World, world
 
@@ -30,5 +30,5 @@ def test_codewhale_near_its_limit_is_a_warning_while_no_sync_is_scheduled(world:
     assert "recollect service install" in check.hint
     world.memory.sync()
     assert len(warnings(world)) == 1
-    save_record(world.memory.home, Record("cron", "recollect", "scheduled", "hourly", "/opt/recollect"))
+    save_service(world.memory.home, ServiceRecord("cron", "recollect", "scheduled", "hourly", "/opt/recollect"))
     assert warnings(world) == []

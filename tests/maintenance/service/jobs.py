@@ -8,15 +8,15 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from recollect.maintenance.service.job import Job, ServiceEvery, ServiceKind
+from recollect.maintenance.service.job import ServiceEvery, ServiceJob, ServiceKind
 
 ENV = {"RECOLLECT_HOME": "/home/dev/my memory", "CODEX_HOME": "/home/dev/100% codex"}
 
 
-def job(kind: ServiceKind = "scheduled", every: ServiceEvery = "hourly", env: Mapping[str, str] = ENV) -> Job:
+def job(kind: ServiceKind = "scheduled", every: ServiceEvery = "hourly", env: Mapping[str, str] = ENV) -> ServiceJob:
     """Return a job of a person with spaces and percent signs in their paths."""
     home = Path("/home/dev/my memory")
-    return Job(
+    return ServiceJob(
         name="recollect-1a2b3c4d",
         kind=kind,
         every=every,

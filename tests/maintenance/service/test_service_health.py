@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from recollect.maintenance.service.record import load_record, save_record
+from recollect.maintenance.service.job import load_service, save_service
 from recollect.memory import Check, Memory
 from tests.maintenance.service.test_service_work import Desk, cron_desk, desk
 
@@ -40,21 +40,21 @@ def stop(desk: Desk) -> None:
 
 
 def lose_the_program(desk: Desk) -> None:
-    record = load_record(desk.memory)
+    record = load_service(desk.memory)
     assert record is not None
-    save_record(desk.memory, msgspec.structs.replace(record, program="/gone/recollect"))
+    save_service(desk.memory, msgspec.structs.replace(record, program="/gone/recollect"))
 
 
 def be_of_another_version(desk: Desk) -> None:
     """Have the unit as a version wrote it that knew no `Nice=`."""
-    from recollect.maintenance.setup.files import sha256_of
+    from recollect.maintenance.setup.settings import sha256_of
 
-    record = load_record(desk.memory)
+    record = load_service(desk.memory)
     assert record is not None
     text = unit(desk).read_bytes().replace(b"Nice=10\n", b"")
     unit(desk).write_bytes(text)
     files = tuple(msgspec.structs.replace(one, sha256=(sha256_of(text),)) for one in record.files)
-    save_record(desk.memory, msgspec.structs.replace(record, files=files))
+    save_service(desk.memory, msgspec.structs.replace(record, files=files))
 
 
 def test_where_none_is_installed_nothing_is_said(desk: Desk) -> None:

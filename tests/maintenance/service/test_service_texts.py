@@ -13,7 +13,7 @@ import pytest
 
 from recollect.errors import UsageError
 from recollect.maintenance.service import cron, launchd, schtasks, systemd
-from recollect.maintenance.service.job import Plan, ServiceEvery, ServiceKind
+from recollect.maintenance.service.job import ServiceEvery, ServiceKind, ServicePlan
 from tests.formats.goldens import is_golden
 from tests.maintenance.service.jobs import job
 
@@ -31,7 +31,7 @@ PLANS = {
 }
 
 
-def text_of(plan: Plan) -> str:
+def text_of(plan: ServicePlan) -> str:
     """Return everything that a plan would write and run."""
     parts = [plan.crontab] if plan.crontab else []
     for one in plan.files:
@@ -50,7 +50,7 @@ def test_what_a_manager_is_told_is_reviewed(manager: str, kind: ServiceKind, eve
     assert is_golden(f"service/{manager}_{name}.txt", text_of(PLANS[manager](job(kind, every))))
 
 
-def what_systemd_says(folder: Path, plan: Plan) -> str:
+def what_systemd_says(folder: Path, plan: ServicePlan) -> str:
     """Return what systemd finds wrong in units; nothing else that is on this machine is looked at."""
     units = folder / "units"
     units.mkdir(exist_ok=True)

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from recollect import ready
 from recollect.config import Config, ContextConfig
 from recollect.errors import StoreError
-from recollect.hook.answers import FORMS, answer_with
 from recollect.hook.at_once import Ready, ready_block
+from recollect.hook.forms import FORMS, answer_with
 from recollect.memory import ContextFacet, Memory
 from recollect.recall.context import ready as keeping
 from recollect.store.sqlite import open_writer

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from recollect.serve.daemon import logs
-from recollect.serve.daemon.logs import KEPT, DaemonLog
+from recollect.serve import daemon_control
+from recollect.serve.daemon_control import KEPT, DaemonLog
 
 
 def test_it_turns_over_and_keeps_a_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logs, "MAX_BYTES", 2_000)
+    monkeypatch.setattr(daemon_control, "MAX_BYTES", 2_000)
     log = DaemonLog(tmp_path / "logs")
     for number in range(500):
         log(f"line {number} " + "x" * 50)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.serve.web.pages import plural
+from recollect.serve.web import plural
 from tests.serve.daemon.conftest import Daemon, Desk
 
 HOSTILE = "<script>alert(1)</script>"

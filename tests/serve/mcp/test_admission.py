@@ -8,7 +8,7 @@ from collections.abc import Callable
 import anyio
 import pytest
 
-from recollect.serve.mcp.admission import Admission, Busy, DeadlineExceeded
+from recollect.serve.mcp.server import Admission, Busy, DeadlineExceeded
 
 
 def test_what_is_too_much_is_refused_at_once_and_taken_again_later() -> None:

@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 
 from recollect.errors import UnknownName, UsageError
 from recollect.memory import Memory
-from recollect.serve.mcp.answering.cursors import Cursors
-from recollect.serve.mcp.answering.desk import Desk
-from recollect.serve.mcp.answering.pages import Frame, fit, size
-from recollect.serve.mcp.answering.scopes import Caller
+from recollect.serve.mcp.handler import ToolHandler
+from recollect.serve.mcp.pages import Caller, Cursors, PageFrame, fit, size
 from recollect.serve.mcp.tools import TOOLS
 from tests.serve.mcp.homes import Machine, with_history
 
@@ -45,7 +43,7 @@ class Asked:
 
     def __init__(self, memory: Memory, folder: Path | None, key: bytes = b"k") -> None:
         caller = Caller((str(folder),) if folder else ())
-        self._desk = Desk(memory, Cursors(key), caller, ["Coverage is partial: a note."])
+        self._desk = ToolHandler(memory, Cursors(key), caller, ["Coverage is partial: a note."])
 
     def __call__(self, name: str, /, **arguments: Any) -> str:
         return self._desk.answer(name, arguments)
@@ -366,7 +364,7 @@ def test_a_cursor_of_an_answer_that_has_changed_is_stale(machine: Machine) -> No
     lines=st.lists(st.text(st.characters(codec="utf-8"), max_size=400), max_size=12), max_bytes=st.integers(1000, 9000)
 )
 def test_any_lines_fit(lines: list[str], max_bytes: int) -> None:
-    page = fit(lines, Frame("What they are." * 50, ("a note", "時" * 500, "b", "x" * 900)), max_bytes=max_bytes)
+    page = fit(lines, PageFrame("What they are." * 50, ("a note", "時" * 500, "b", "x" * 900)), max_bytes=max_bytes)
     assert size(page.text) <= max_bytes
     assert page.shown >= min(1, len(lines))
 

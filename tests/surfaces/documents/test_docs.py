@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from recollect.capture.project_documents.walking import Found
+from recollect.capture.document_folders import FoundDocument
 from recollect.cli.commands.schema import result_types
 from recollect.cli.main import run
 from recollect.ingest.documents import refresh as refreshing
@@ -116,7 +116,7 @@ def test_a_collection_follows_the_name_of_its_wing(
     read: list[str] = []
     take = Taker.take
 
-    def counted(self: Taker, found: Found, *rest: Any, **named: Any) -> Any:
+    def counted(self: Taker, found: FoundDocument, *rest: Any, **named: Any) -> Any:
         read.append(found.path)
         return take(self, found, *rest, **named)
 

@@ -24,7 +24,7 @@ from recollect.insights.learnings.user_file import find_region
 from recollect.memory import ContextFacet, LearningNow, LiveStatus
 from recollect.recall.context.learnings.block import SOUL_TEXT
 from recollect.recall.context.learnings.person_files import fronts, person_files
-from recollect.serve.daemon.asking import DaemonAnswer
+from recollect.serve.daemon_control import DaemonAnswer
 from recollect.store.sqlite.learnings.writer import open_learning_store
 from tests.recall.context.conftest import Session, Shop
 from tests.recall.context.learned import keep, learned

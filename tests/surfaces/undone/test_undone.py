@@ -14,9 +14,8 @@ from recollect.memory import BlameQuestion, FactQuestion, LearningFilter, Memory
 from recollect.model.insights.nodes import Binding, Decision, Episode
 from recollect.model.learnings.learnings import GIVEN_STATES
 from recollect.model.undone import UNDONE
-from recollect.serve.mcp.answering.cursors import Cursors
-from recollect.serve.mcp.answering.desk import Desk
-from recollect.serve.mcp.answering.scopes import Caller
+from recollect.serve.mcp.handler import ToolHandler
+from recollect.serve.mcp.pages import Caller, Cursors
 from recollect.testing.builders import ClaudeTranscript, stable_uuid
 from tests.ingest.conftest import World
 from tests.surfaces.looking_back.desk import bash, edit
@@ -332,7 +331,7 @@ def exported_as(memory: Memory, uid: str, form: Any) -> str:
 
 def test_what_agents_ask_is_answered_with_the_mark(story: Story) -> None:
     session = abandoned(story)
-    desk = Desk(story.learned(), Cursors(b"k"), Caller((str(story.repo),)), [])
+    desk = ToolHandler(story.learned(), Cursors(b"k"), Caller((str(story.repo),)), [])
     assert "undone by a rewind" in desk.answer("search", {"query": "moved the cache to Redis"})
     summary = desk.answer("get_session", {"session": session.uid})
     assert "release branch is trunk" in summary

@@ -11,7 +11,7 @@ from typing import BinaryIO, NamedTuple
 
 import msgspec
 
-from recollect.capture.containers.cells import INLINE_BYTES, PIECE_BYTES
+from recollect.capture.containers.sqlite_cells import INLINE_BYTES, PIECE_BYTES
 from recollect.errors import SourceChanged
 from recollect.model.capabilities import Member
 from recollect.model.rows import LargeCell, encode_file, encode_large_file

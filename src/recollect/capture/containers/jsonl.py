@@ -31,14 +31,14 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     changed: tuple[Changed, ...] = ()
 
 
-class Lines(NamedTuple):
+class SplitRecords(NamedTuple):
     """The records of a piece of data. `consumed`: end of the last whole line or record taken."""
 
     lines: Sequence[Line]
     consumed: int
 
 
-def split_lines(data: bytes, *, is_end: bool, is_start: bool = False) -> Lines:
+def split_lines(data: bytes, *, is_end: bool, is_start: bool = False) -> SplitRecords:
     """Return the whole records in data, which begins at a record boundary.
 
     is_end: the source ends where data ends, so an unterminated but complete last value is a record.
@@ -57,7 +57,7 @@ def split_lines(data: bytes, *, is_end: bool, is_start: bool = False) -> Lines:
     consumed = position
     if is_end and position < size:
         consumed = _take_tail(data, position, lines)
-    return Lines(lines, consumed)
+    return SplitRecords(lines, consumed)
 
 
 def _take(data: bytes, start: int, end: int, lines: list[Line]) -> None:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import json
 
-from recollect.capture.containers.jsonl import Line, Lines
-from recollect.capture.decode import decode_members, decode_record
+from recollect.capture.containers.jsonl import Line, SplitRecords
+from recollect.capture.decode import Decoded, decode_members, decode_record
 
 _raw_decode = json.JSONDecoder(strict=False).raw_decode
 _BLANK = " \t\r\n"
 _BLANK_BYTES = b" \t\r\n"
 
 
-def split_snapshot(data: bytes, split: tuple[str, ...] = ()) -> Lines:
+def split_snapshot(data: bytes, split: tuple[str, ...] = ()) -> SplitRecords:
     """Return the records of a whole document. An unreadable document is one record that is not JSON.
 
     split: dotted paths of the arrays to split; without one, or where the document is an array, its elements.
@@ -27,12 +27,12 @@ def split_snapshot(data: bytes, split: tuple[str, ...] = ()) -> Lines:
     begin = len(data) - len(left)
     stripped = left.rstrip(_BLANK_BYTES)
     if not stripped:
-        return Lines([], len(data))
+        return SplitRecords([], len(data))
     if stripped[:1] == b"[" or (split and stripped[:1] == b"{"):
         found = _split(stripped, split)
         if found is not None:
-            return Lines([_line(stripped, begin, *piece) for piece in found], len(data))
-    return Lines([Line(begin, begin + len(stripped), stripped, decode_record(stripped))], len(data))
+            return SplitRecords([_line(stripped, begin, *piece) for piece in found], len(data))
+    return SplitRecords([Line(begin, begin + len(stripped), stripped, decode_record(stripped))], len(data))
 
 
 def _line(data: bytes, begin: int, start: int, end: int, at: str, is_member: bool) -> Line:
@@ -128,3 +128,14 @@ class _Walk:
         if run >= 0:
             start = self._byte_at(run)
             self.pieces.append((start, self._byte_at(end), prefix, True))
+
+
+def split_text(data: bytes) -> SplitRecords:
+    """Return the file as one record; bytes that are not UTF-8 are replaced and said (invalid_utf8)."""
+    if not data:
+        return SplitRecords([], 0)
+    try:
+        decoded = Decoded(data.decode("utf-8"), True)
+    except UnicodeDecodeError as error:
+        decoded = Decoded(data.decode("utf-8", "replace"), True, "invalid_utf8", str(error))
+    return SplitRecords([Line(0, len(data), data, decoded)], len(data))

@@ -24,7 +24,7 @@ from urllib.parse import quote
 
 import apsw
 
-from recollect.capture.containers.cells import ROWID, Cells, Identity, identity_of, inline_sql, quoted
+from recollect.capture.containers.sqlite_cells import ROWID, Cells, RowIdentity, identity_of, inline_sql, quoted
 from recollect.capture.decode import MAX_RECORD_BYTES
 from recollect.errors import SourceChanged, SourceRefused, SourceUnavailable
 from recollect.model.capabilities import Table
@@ -209,7 +209,7 @@ class _Readable:
         self.table = table
         self.columns = [c for c in columns if c not in table.exclude and (not table.only or c in table.only)]
         self._known = frozenset(columns)
-        self.identity = Identity()
+        self.identity = RowIdentity()
         prefixes = [key[:-1] for key in table.keys if key.endswith("*")]
         exact = [key for key in table.keys if not key.endswith("*")]
         self._exact, self._prefixes = exact, prefixes

@@ -33,7 +33,7 @@ def command(module: str, fixtures: Path, as_json: bool) -> int:
     Example:
       recollect conformance my_agent.adapter:Adapter tests/fixtures
     """
-    from recollect.testing.runner import run_all
+    from recollect.testing.suite import run_all
 
     adapter = _loaded(module) if ":" in module else _described(module)
     with tempfile.TemporaryDirectory(prefix="recollect-conformance-") as work:

@@ -49,7 +49,7 @@ def command(
         return close_session(ClosingOptions(**closing, as_json=as_json))
     if event is None:
         raise click.UsageError("Missing argument 'EVENT'.")
-    from recollect.hook.handling import answer_to, main
+    from recollect.hook.handle import answer_to, main
 
     arguments = [value for value in (agent, event, spool, program) if value]
     if not as_json:

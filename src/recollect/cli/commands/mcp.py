@@ -36,7 +36,7 @@ def command(over_http: bool, port: int | None, as_json: bool) -> int:
         return _over_http(DEFAULT_PORT if port is None else port, as_json=as_json)
     if port is not None or as_json:
         raise UsageError("--port and --json go with --http: standard output carries the protocol")
-    from recollect.serve.mcp.running import serve_stdio
+    from recollect.serve.mcp.start import serve_stdio
 
     serve_stdio()
     return 0
@@ -45,7 +45,7 @@ def command(over_http: bool, port: int | None, as_json: bool) -> int:
 def _over_http(port: int, *, as_json: bool) -> int:
     from recollect.cli.terminal import console, write_json
     from recollect.serve.loopback import listen
-    from recollect.serve.mcp.running import serve_http
+    from recollect.serve.mcp.start import serve_http
 
     def tell(url: str, token_file: str) -> None:
         if as_json:

@@ -77,7 +77,7 @@ def result_types() -> dict[str, Any]:
     from recollect.model.insights.signals import Signal
     from recollect.model.sessions import Session
     from recollect.model.usage import UsageReport
-    from recollect.serve.daemon.asking import DaemonAnswer
+    from recollect.serve.daemon_control import DaemonAnswer
 
     return {
         "agents": _list_of("agents", AgentView),

@@ -10,7 +10,7 @@ from recollect.cli.terminal import console, safe_line, write_json
 from recollect.units import duration
 
 if TYPE_CHECKING:
-    from recollect.serve.daemon.running import Started
+    from recollect.serve.daemon import Started
 
 NOT_RUNNING = 1
 
@@ -18,7 +18,7 @@ NOT_RUNNING = 1
 def run(port: int | None, *, as_json: bool) -> int:
     """Run the daemon in this process until a signal; return the exit code."""
     from recollect.memory import Memory
-    from recollect.serve.daemon.running import run_daemon
+    from recollect.serve.daemon import run_daemon
 
     def tell(started: Started) -> None:
         if as_json:
@@ -35,7 +35,7 @@ def run(port: int | None, *, as_json: bool) -> int:
 
 def detach(port: int | None, *, as_json: bool) -> int:
     """Start a daemon apart from this terminal; one that runs already is what was asked for."""
-    from recollect.serve.daemon.detaching import start_detached
+    from recollect.serve.daemon_control import start_detached
 
     with open_memory() as memory:
         card, is_new = start_detached(memory, ["--port", str(port)] if port is not None else [])
@@ -54,7 +54,7 @@ def detach(port: int | None, *, as_json: bool) -> int:
 
 def stop(*, as_json: bool) -> int:
     """Stop the daemon that runs; return 1 where none does."""
-    from recollect.serve.daemon.detaching import stop as stop_daemon
+    from recollect.serve.daemon_control import stop as stop_daemon
 
     with open_memory() as memory:
         stopped = stop_daemon(memory)
@@ -69,7 +69,7 @@ def stop(*, as_json: bool) -> int:
 
 def tell_status(*, as_json: bool) -> int:
     """Ask the daemon that runs how it is: 0 where it is well, 1 where none runs, 3 where something fails."""
-    from recollect.serve.daemon.asking import DaemonState, ask
+    from recollect.serve.daemon_control import DaemonState, ask
 
     with open_memory() as memory:
         answer = ask(memory)

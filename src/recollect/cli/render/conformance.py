@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from recollect.cli.terminal import safe_line
-from recollect.testing.runner import ALL, Result
+from recollect.testing.suite import ALL, Result
 from recollect.units import plural
 
 

@@ -9,7 +9,7 @@ from recollect.cli.render.figures import ago
 from recollect.cli.render.notes import print_notes
 from recollect.cli.terminal import safe_line
 from recollect.memory import LearningNow, LiveStatus
-from recollect.serve.daemon.asking import DaemonAnswer
+from recollect.serve.daemon_control import DaemonAnswer
 from recollect.units import count, plural, size
 
 _STYLES = {"running": "green", "failing": "red", "not answering": "red", "not running": "yellow"}

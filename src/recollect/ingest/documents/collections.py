@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from recollect.capture.project_documents.naming import MAX_NAME_CHARS, as_name, is_name, project_name
+from recollect.capture.document_folders import MAX_NAME_CHARS, as_name, is_name, project_name
 from recollect.errors import SourceUnavailable, UsageError
 from recollect.model.sessions import repo_name
 from recollect.paths import user_home

@@ -6,14 +6,12 @@ import hmac
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from recollect.capture.project_documents.kinds import format_of
-from recollect.capture.project_documents.parts import cut
-from recollect.capture.project_documents.reading import DocumentBytes, read_document, text_of
-from recollect.capture.project_documents.walking import Found
+from recollect.capture.document_folders import FoundDocument, format_of
+from recollect.capture.document_text import DocumentBytes, cut, read_document, text_of
 from recollect.config import Config
 from recollect.errors import SourceRefused
 from recollect.model.learnings.entries import EntryDraft
-from recollect.privacy.configured import detectors_in_force
+from recollect.privacy.redact import detectors_in_force
 from recollect.store.documents import Collection, StoredDocument, document_uid
 
 RULES_VERSION = "1"
@@ -51,7 +49,7 @@ class Taker:
         """Tell whether a document is to be taken again though its bytes are as they were."""
         return bool(known.parts) and known.rules != self._rules
 
-    def take(self, found: Found, known: StoredDocument | None, *, now_us: int) -> Taken:
+    def take(self, found: FoundDocument, known: StoredDocument | None, *, now_us: int) -> Taken:
         """Return what is to be kept of a file. Raises SourceUnavailable, SourceChanged."""
         try:
             read = read_document(self._collection.folder, found.path, max_bytes=self._max_bytes)
@@ -93,12 +91,12 @@ def rules_of(config: Config) -> str:
     return f"{RULES_VERSION}.{detectors_in_force(config.privacy)}"
 
 
-def listed_row(found: Found, reason: str, *, now_us: int) -> StoredDocument:
+def listed_row(found: FoundDocument, reason: str, *, now_us: int) -> StoredDocument:
     """Return the row of a file that is not read."""
     return StoredDocument(found.path, "listed", b"", found.size, found.mtime_ns, found.ctime_ns, now_us, reason=reason)
 
 
-def failed_row(found: Found, known: StoredDocument | None, reason: str, *, now_us: int) -> StoredDocument:
+def failed_row(found: FoundDocument, known: StoredDocument | None, reason: str, *, now_us: int) -> StoredDocument:
     """Return the row of a file that could not be read; what is known of its content stays."""
     if known is None or known.state == "listed":
         return StoredDocument(found.path, "failed", b"", found.size, -1, -1, now_us, reason=reason)

@@ -18,13 +18,13 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.archive.keys import HomeKeys
-from recollect.capture.project_documents.walking import Found, WalkRules, walk, walk_rules
+from recollect.capture.document_folders import FoundDocument, WalkRules, walk, walk_rules
 from recollect.config import Config
 from recollect.errors import SourceError, SourceUnavailable
 from recollect.ingest.documents.files import Taker, failed_row, listed_row, rules_of
 from recollect.ingest.documents.report import CollectionReport, DocumentProgress, DocumentProgressCallback
 from recollect.model.learnings.entries import EntryDraft
-from recollect.privacy.configured import redactor_of
+from recollect.privacy.redact import redactor_of
 from recollect.store.documents import Collection as DocumentCollection
 from recollect.store.documents import DocumentStore, StoredDocument, document_uid, path_mark
 from recollect.store.home import Home
@@ -173,7 +173,7 @@ class _Pass:
             if report.failed or self._unlisted:
                 report.state = "failed"
 
-    def _look(self, found: Found) -> bool:
+    def _look(self, found: FoundDocument) -> bool:
         """Take note of what the walk came by; False where a bound is reached."""
         if found.kind == "folder":
             return True
@@ -205,19 +205,19 @@ class _Pass:
         self._tell(found.path)
         return True
 
-    def _list(self, found: Found, known: StoredDocument | None) -> None:
+    def _list(self, found: FoundDocument, known: StoredDocument | None) -> None:
         self._report.leave(found.path, found.reason, is_failure=False)
         row = listed_row(found, found.reason, now_us=self._desk.now_us())._replace(batch=self._collection.batch)
         if known is None or known._replace(taken_at=row.taken_at) != row:
             self._report.removed += known is not None and known.state != "listed"
             self._add(row, None)
 
-    def _take(self, found: Found, known: StoredDocument | None) -> None:
+    def _take(self, found: FoundDocument, known: StoredDocument | None) -> None:
         began = time.perf_counter()
         self._take_in(found, known)
         self.taking_s += time.perf_counter() - began
 
-    def _take_in(self, found: Found, known: StoredDocument | None) -> None:
+    def _take_in(self, found: FoundDocument, known: StoredDocument | None) -> None:
         try:
             taken = self._taker.take(found, known, now_us=self._desk.now_us())
         except SourceError as error:
@@ -245,7 +245,7 @@ class _Pass:
         if known != taken.row:
             self._add(taken.row, taken.draft)
 
-    def _would_take(self, found: Found, known: StoredDocument | None) -> None:
+    def _would_take(self, found: FoundDocument, known: StoredDocument | None) -> None:
         report = self._report
         report.new += known is None
         report.changed += known is not None
@@ -313,7 +313,7 @@ MOST_NAMED = 1_000
 """So many files does a dry run name."""
 
 
-def _is_as_it_was(known: StoredDocument, found: Found) -> bool:
+def _is_as_it_was(known: StoredDocument, found: FoundDocument) -> bool:
     """Tell whether a file need not be read. What was never read, for its size say, is to be read now."""
     is_read = bool(known.content_hmac)
     return is_read and (known.size, known.mtime_ns, known.ctime_ns) == (found.size, found.mtime_ns, found.ctime_ns)

@@ -60,7 +60,7 @@ def take_documents(home: Home, keys: HomeKeys, wish: DocumentWish) -> list[Colle
 
 def _named_anew(store: SqliteDocuments, one: DocumentCollection) -> DocumentCollection:
     """Return a collection by the name that its folder's file gives it now, if it had its name from there."""
-    from recollect.capture.project_documents.naming import project_name
+    from recollect.capture.document_folders import project_name
 
     said = project_name(one.folder)
     is_its_own = one.named_by != "" or one.name == said.name

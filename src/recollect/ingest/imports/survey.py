@@ -11,7 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from recollect.capture.records import is_appended
+from recollect.capture.replay import is_appended
 from recollect.errors import UnknownName
 from recollect.ingest.imports.options import ImportWish
 from recollect.ingest.plan import Planned

@@ -18,7 +18,7 @@ from recollect.config import Config
 from recollect.errors import RecollectError
 from recollect.ingest.insights.analysis import Analysed, Analyst
 from recollect.ingest.worker.process import receive, send
-from recollect.privacy.configured import redactor_of
+from recollect.privacy.redact import redactor_of
 from recollect.store.sqlite.insights.feed import SqliteSessionFeed
 
 

@@ -81,7 +81,7 @@ def distill(memory: WritableHome, opened: Opened, wanted: Wanted, *, now_us: Cal
     """Analyse with the ingest lock held, see `DistillingFacet.run`."""
     from recollect.ingest.insights.distill import Distilling, Sides, TransactionalWriter
     from recollect.ingest.learnings.keep import want_related
-    from recollect.privacy.configured import redactor_of
+    from recollect.privacy.redact import redactor_of
     from recollect.store.sqlite.insights.feed import SqliteSessionFeed
     from recollect.store.sqlite.insights.reader import SqliteDistilledReader
 

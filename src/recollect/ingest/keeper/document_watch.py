@@ -13,11 +13,9 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.capture.project_documents.ignoring import IGNORE_NAMES
-from recollect.capture.project_documents.kinds import is_document_name
-from recollect.capture.project_documents.walking import walk, walk_rules
-from recollect.capture.watch.plan import Watched
-from recollect.capture.watch.watcher import Watcher
+from recollect.capture.document_folders import is_document_name, walk, walk_rules
+from recollect.capture.gitignore import IGNORE_NAMES
+from recollect.capture.watch import FolderWatcher, Watched
 from recollect.ingest.keeper.status import WatchedPlace
 from recollect.paths import DATABASE_NAME
 from recollect.store.sqlite.documents.storage import SqliteDocuments
@@ -41,7 +39,7 @@ class DocumentWatch:
         """changed: takes changed paths, from threads of the watcher."""
         self._home = home
         self._rules = walk_rules(config.documents, never=(str(home),))
-        self._watcher = Watcher(changed, is_polling=is_polling)
+        self._watcher = FolderWatcher(changed, is_polling=is_polling)
         self._collections: dict[str, str] = {}
         self._watched: frozenset[str] = frozenset()
         self._is_stale = True

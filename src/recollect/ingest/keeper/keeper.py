@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from recollect.agents.registry import adapters_with
-from recollect.capture.watch.plan import WatchPlan
-from recollect.capture.watch.watcher import Watcher
+from recollect.capture.watch import FolderWatcher, WatchPlan
 from recollect.config import Config
 from recollect.erasure.retention.cadence import swept_at
 from recollect.errors import RecollectError
@@ -33,7 +32,7 @@ from recollect.ready import PROGRAM
 from recollect.store.ports import Reader
 
 if TYPE_CHECKING:
-    from recollect.capture.confined.scope import Scope
+    from recollect.capture.scope import Scope
     from recollect.ingest.keeper.idle_work import Between
     from recollect.ingest.report import SyncReport
 
@@ -72,7 +71,7 @@ class Keeper:
         self._notices = Notices()
         self._latest = LatestPaths()
         self._again = SecondLooks()
-        self._watcher = Watcher(self._notices.add, is_polling=self._settings.watch == "poll")
+        self._watcher = FolderWatcher(self._notices.add, is_polling=self._settings.watch == "poll")
         self._documents = DocumentWatch(
             memory.home, memory.config, self._notices.add, is_polling=self._settings.watch == "poll"
         )
@@ -262,7 +261,7 @@ class Keeper:
 
     def _scope_of(self, noticed: Noticed) -> Scope | None:
         """Return what a pass must look at: what agents wrote, and documents."""
-        from recollect.capture.confined.scope import Scope
+        from recollect.capture.scope import Scope
 
         scope = self._plan.scope_of(noticed.paths) if self._plan is not None else None
         documents = self._documents.changed(noticed.paths)

@@ -77,7 +77,7 @@ def learn(memory: WritableHome, opened: Opened, wanted: Wanted, *, now_us: Calla
     from recollect.ingest.learnings.ask import JobMaker, asking_since, switched_off
     from recollect.ingest.learnings.extract import Extracting, Sides, has_work
     from recollect.ingest.learnings.keep import Keeping
-    from recollect.privacy.configured import redactor_of
+    from recollect.privacy.redact import redactor_of
     from recollect.store.learnings import LearningFilter
     from recollect.store.sqlite.insights.feed import SqliteSessionFeed
     from recollect.store.sqlite.learnings.reader import SqliteLearningReader

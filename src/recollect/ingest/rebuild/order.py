@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 
-from recollect.capture.records import is_appended
+from recollect.capture.replay import is_appended
 from recollect.ingest.rebuild.slices import Revision, Slice
 
 

@@ -17,7 +17,7 @@ from recollect.agents.registry import adapters
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
 from recollect.archive.files import write_error
-from recollect.archive.journal import MARK_BYTES, Tombstone
+from recollect.archive.journal import MARK_BYTES, JournalTombstone
 from recollect.archive.keys import HomeKeys
 from recollect.config import Config
 from recollect.errors import StoreError
@@ -33,8 +33,7 @@ from recollect.ingest.rebuild.slices import Revision, Slice, slices_of
 from recollect.ingest.report import AgentSync, SyncReport
 from recollect.ingest.worker.timings import StageTimer
 from recollect.ingest.worker.trail import next_revision, same_revision
-from recollect.privacy.configured import detectors_in_force, redactor_of
-from recollect.privacy.redact import Redactor
+from recollect.privacy.redact import Redactor, detectors_in_force, redactor_of
 from recollect.store.home import Home
 from recollect.store.ports import Reader, Writer
 from recollect.store.sqlite import IngestLock, open_writer
@@ -158,7 +157,7 @@ def _keep_authored(home: Home, new: Home, besides: Path | None) -> list[str]:
     return [f"the damaged database has only a part of: {', '.join(damaged)}"] if damaged else []
 
 
-def _keep_forgotten(new: Home, buried: Sequence[Tombstone]) -> None:
+def _keep_forgotten(new: Home, buried: Sequence[JournalTombstone]) -> None:
     """Take over what must not come back. Where a crash came before its bytes were gone, the next pass forgets again."""
     if not buried:
         return

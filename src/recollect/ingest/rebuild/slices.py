@@ -12,12 +12,11 @@ from recollect.agents.base import Adapter
 from recollect.agents.registry import adapters, for_role
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace, Hole, SealedChunk
-from recollect.archive.folding import ArchivedRevision
 from recollect.archive.journal import MARK_BYTES, JournalEntry, Removal
+from recollect.archive.revisions import ArchivedRevision
 from recollect.capture.changes import marks_of
 from recollect.capture.containers.jsonl import Line
-from recollect.capture.records import is_appended, is_rows
-from recollect.capture.replay import Batch, replay
+from recollect.capture.replay import ReplayBatch, is_appended, is_rows, replay
 from recollect.erasure.pieces import pieces_and_gaps
 from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
 from recollect.erasure.tombstones import Forgotten
@@ -119,7 +118,7 @@ class _Walk:
                 self._resume(self._kept.committed_bytes if self._kept is not None else 0)
                 yield self._slice(behind, is_last=is_last)
 
-    def _parted(self, batch: Batch) -> tuple[Batch | None, Batch | None]:
+    def _parted(self, batch: ReplayBatch) -> tuple[ReplayBatch | None, ReplayBatch | None]:
         """Part a batch where the kept state of the parser was: what stands before that, and what behind."""
         if self._kept is None:
             return batch, None
@@ -151,7 +150,7 @@ class _Walk:
             self._row.trail = kept.trail
             self._trail = trail_of(self._adapter, self._row)
 
-    def _slice(self, batch: Batch, *, is_last: bool) -> Slice:
+    def _slice(self, batch: ReplayBatch, *, is_last: bool) -> Slice:
         resume = Resume(self._state, self._turn, self._trail, self._forgotten)
         deriver = Deriver(self._adapter, self._info, self._redactor, resume)
         if batch.giant is not None:
@@ -235,7 +234,7 @@ class _Walk:
         )  # fmt: skip
 
 
-def _cut(batches: Iterator[Batch], cuts: Sequence[int]) -> Iterator[Batch]:
+def _cut(batches: Iterator[ReplayBatch], cuts: Sequence[int]) -> Iterator[ReplayBatch]:
     """Part batches so that none has records from before and behind a cut. cuts: in order."""
     for whole in batches:
         batch = whole
@@ -247,9 +246,9 @@ def _cut(batches: Iterator[Batch], cuts: Sequence[int]) -> Iterator[Batch]:
         yield batch
 
 
-def _with_last(batches: Iterator[Batch]) -> Iterator[tuple[Batch, bool]]:
+def _with_last(batches: Iterator[ReplayBatch]) -> Iterator[tuple[ReplayBatch, bool]]:
     """Yield each batch and whether it is the last one that has records."""
-    waiting: list[Batch] = []
+    waiting: list[ReplayBatch] = []
     for batch in batches:
         if batch.gap is None:
             yield from ((one, False) for one in waiting)

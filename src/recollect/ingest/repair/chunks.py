@@ -9,8 +9,8 @@ from functools import partial
 
 from recollect.archive.chunks import ChunkPlace, SealedChunk
 from recollect.archive.condition import JOURNAL
-from recollect.capture.files import ReadableSource, open_source
-from recollect.capture.records import is_rows
+from recollect.capture.replay import is_rows
+from recollect.capture.sources import ReadableSource, open_source
 from recollect.config import PrivacyConfig
 from recollect.erasure.forget import Opened
 from recollect.errors import SourceError, StoreError

@@ -11,11 +11,11 @@ import msgspec
 
 from recollect.agents.registry import adapters
 from recollect.archive.chunks import ChunkPlace
+from recollect.archive.compaction import sorted_out
 from recollect.archive.condition import JOURNAL
-from recollect.archive.erasure.compaction import sorted_out
-from recollect.archive.folding import ArchivedRevision
 from recollect.archive.journal import JournalEntry, burying
-from recollect.archive.journal import Tombstone as ArchivedTombstone
+from recollect.archive.journal import JournalTombstone as ArchivedTombstone
+from recollect.archive.revisions import ArchivedRevision
 from recollect.config import PrivacyConfig
 from recollect.erasure.cuts import as_archived
 from recollect.erasure.forget import Opened, apply_tombstones, vectors_held
@@ -31,7 +31,7 @@ from recollect.ingest.report import AgentSync, SyncReport
 from recollect.ingest.worker.timings import StageTimer
 from recollect.ingest.worker.trail import next_revision, same_revision
 from recollect.model.ids import session_uid
-from recollect.privacy.configured import redactor_of
+from recollect.privacy.redact import redactor_of
 from recollect.units import plural
 
 EXCLUDED = "excluded"

@@ -59,7 +59,7 @@ _BATCH_BYTES = 16 * 1024 * 1024
 _MARGIN_BYTES = 4096
 _OTHERS = frozenset((PARTIAL_FOLDER, FIRINGS_FOLDER, HOOKS_FOLDER, OTLP_FOLDER, IMPORT_FOLDER, BAD_FOLDER))
 _HOSTS = (
-    # An agent that runs hooks registered with another is known by how it writes; sources: `recollect.hook.answers`.
+    # An agent that runs hooks registered with another is known by how it writes; sources: `recollect.hook.forms`.
     ("grok", "hookEventName", ""),
     ("cursor", "cursor_version", ""),
     ("vscode", "transcript_path", "workspaceStorage"),

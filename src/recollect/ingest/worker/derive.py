@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, get_args
 import msgspec
 
 from recollect.agents.base import Adapter
-from recollect.archive.sealing import NAME_BYTES, Sealer
+from recollect.archive.keys import NAME_BYTES, Sealer
 from recollect.capture.containers.jsonl import Line
 from recollect.capture.decode import guess_type, readable_text
 from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN

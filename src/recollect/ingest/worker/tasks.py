@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from recollect.archive.chunks import ChunkPlace, Hole
-from recollect.capture.documents import DocumentPlace
+from recollect.capture.sources import DocumentPlace
 from recollect.store.ports import SliceResult, SourceRow
 
 SLICE_BYTES = 4 * 1024 * 1024

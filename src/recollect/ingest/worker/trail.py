@@ -14,7 +14,7 @@ import hashlib
 import msgspec
 
 from recollect.agents.base import Adapter
-from recollect.capture.records import is_whole
+from recollect.capture.replay import is_whole
 from recollect.model.payloads import Rewind
 from recollect.store.ports import SourceRow
 

@@ -17,17 +17,14 @@ from recollect.agents.base import Adapter
 from recollect.agents.guard import IDENTIFY_RAISED, raised_by
 from recollect.agents.registry import adapters, for_role
 from recollect.archive.archive import Archive
-from recollect.archive.chunking import closed_boundaries
-from recollect.archive.keys import HomeKeys
-from recollect.archive.sealing import Sealer
+from recollect.archive.chunks import closed_boundaries
+from recollect.archive.keys import HomeKeys, Sealer
 from recollect.archive.tail import OpenTail, cut_slice
 from recollect.capture.changes import marks_at, whole_marks
-from recollect.capture.containers.jsonl import Lines, split_lines
+from recollect.capture.containers.jsonl import SplitRecords, split_lines
 from recollect.capture.decode import MAX_RECORD_BYTES, UNREADABLE_TEXT_BYTES
-from recollect.capture.documents import open_found
-from recollect.capture.files import ReadableSource
-from recollect.capture.records import LineReader, is_whole
-from recollect.capture.replay import replay, split_whole
+from recollect.capture.replay import LineReader, is_whole, replay, split_whole
+from recollect.capture.sources import ReadableSource, open_found
 from recollect.config import PrivacyConfig
 from recollect.erasure.pieces import pieces_and_gaps
 from recollect.erasure.tombstones import NOTHING as NOTHING_FORGOTTEN
@@ -38,8 +35,7 @@ from recollect.ingest.worker.tasks import Giant, SliceDone, SliceFailed, SourceT
 from recollect.ingest.worker.timings import StageTimer
 from recollect.ingest.worker.trail import trail_of
 from recollect.model.records import Defect, SourceInfo
-from recollect.privacy.configured import redactor_of
-from recollect.privacy.redact import Redactor
+from recollect.privacy.redact import Redactor, redactor_of
 from recollect.store.ports import SliceResult
 
 HEAD_BYTES = 64 * 1024
@@ -171,7 +167,7 @@ class _Slice:
             return self._take_giant(self._measure_giant(row.committed_bytes), piece)
         found = found._replace(lines=self._reader.take(found.lines))
         if too_long is not None:  # take what stands before it; the next slice begins with the giant
-            found = Lines(found.lines[:too_long], found.lines[too_long].start)
+            found = SplitRecords(found.lines[:too_long], found.lines[too_long].start)
             piece = piece.cut_at(row.committed_bytes + found.consumed)
         return self._finish(found, region, piece)
 
@@ -236,7 +232,7 @@ class _Slice:
         row = self._row
         self._task.giant = giant
         if giant.end < 0 or piece.seen_bytes < giant.end:
-            return self._finish(Lines([], 0), b"", piece)
+            return self._finish(SplitRecords([], 0), b"", piece)
         deriver = self._deriver()
         head = self._file.read_at(giant.start, UNREADABLE_TEXT_BYTES)
         length = giant.end - giant.start
@@ -247,7 +243,7 @@ class _Slice:
         ends = _Ends([giant.end - self._task.seen_bytes], [giant.sha256])
         return self._close(deriver, ends, piece.cut_at(giant.end), from_bytes=from_bytes)
 
-    def _finish(self, found: Lines, region: bytes, piece: _Piece) -> SliceDone:
+    def _finish(self, found: SplitRecords, region: bytes, piece: _Piece) -> SliceDone:
         """Derive the records found in `region` (which begins at the committed end) and seal the piece."""
         row = self._row
         from_bytes = row.committed_bytes

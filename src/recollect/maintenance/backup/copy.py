@@ -1,31 +1,250 @@
-"""Copying the files of one moment, and what is said of a copy: shared by backups that are folders and single files."""
+"""Copies the files of one moment of a memory and checks the copy, for a backup that is a folder or one file."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import IO, BinaryIO, NamedTuple
 
 import msgspec
 
-from recollect import clock
 from recollect.archive.chunks import ChunkPlace
 from recollect.archive.files import make_private_folder
-from recollect.archive.sealing import Sealer
-from recollect.errors import BackupUnusable
-from recollect.files import sync_folder, write_all
+from recollect.archive.keys import Sealer
+from recollect.archive.packs import pack_numbers, pack_path
+from recollect.errors import ArchiveCorrupt, BackupUnusable, StoreError, StoreLocked
+from recollect.files import DRAFT_SUFFIX, sync_folder, write_all
 from recollect.maintenance.backup import manifest as m
-from recollect.maintenance.backup.check import READ_BYTES, Stream
-from recollect.maintenance.backup.contents import Moment, Original
-from recollect.maintenance.backup.manifest import BackupManifest, KeyState, StoredFile
-from recollect.maintenance.backup.reports import BackupReport
-from recollect.paths import DATABASE_NAME
+from recollect.maintenance.backup.manifest import BackupManifest, BackupReport, KeyState, StoredFile
+from recollect.paths import DATABASE_NAME, SPOOL_FOLDER
 from recollect.ready import PROGRAM
-from recollect.store.sqlite.snapshots.snapshot import open_copy
+from recollect.store.sqlite import IngestLock
+from recollect.store.sqlite.snapshots.snapshot import Snapshot, open_copy, take_snapshot
+from recollect.wire import IMPORT_FOLDER
+
+LOCK_WAIT_S = 3.0
+"""A backup waits so long for the ingester to pause; then it goes on beside it."""
+_LOCK_POLL_S = 0.02
+
+
+class Original(NamedTuple):
+    """A file of the home and how much of it belongs to the moment."""
+
+    place: str
+    path: Path
+    bytes: int
+    mtime_ns: int
+    inode: int
+
+    @property
+    def is_pack(self) -> bool:
+        """Whether it only ever grows."""
+        return self.place.endswith(".pack")
+
+
+class Moment(NamedTuple):
+    """What is to be copied. in_step: nothing was being taken in when it was looked at."""
+
+    snapshot: Snapshot
+    originals: tuple[Original, ...]
+    in_step: bool
+
+
+@contextmanager
+def present_moment(home: Path) -> Iterator[Moment]:
+    """Hold the present moment of a home: all that its database names lies in the files named here.
+
+    The ingest lock is held only for the look. Where a long sync keeps it, the database is looked at first: what the
+    journal and the packs have besides is the same that a crash leaves, and is known to be harmless.
+
+    Raises StoreError and its kinds.
+    """
+    lock = _lock(home, LOCK_WAIT_S)
+    try:
+        snapshot = take_snapshot(home)
+    except BaseException:
+        if lock is not None:
+            lock.release()
+        raise
+    with snapshot:
+        try:
+            originals = tuple(_originals(home))
+        finally:
+            if lock is not None:
+                lock.release()
+        yield Moment(snapshot, originals, lock is not None)
+
+
+def _lock(home: Path, wait_s: float) -> IngestLock | None:
+    until = time.monotonic() + wait_s
+    while True:
+        try:
+            return IngestLock(home)
+        except StoreLocked:
+            if time.monotonic() >= until:
+                return None
+            time.sleep(_LOCK_POLL_S)
+        except StoreError:
+            if os.access(home, os.W_OK):
+                raise
+            return None  # nothing can be written there, not even a lock
+
+
+def _originals(home: Path) -> Iterator[Original]:
+    """Yield files in the order in which they must be looked at: the journal names chunks of packs, never beyond."""
+    archive = home / "archive"
+    yield from _file_of(home, archive / "journal.log")
+    for number in pack_numbers(archive / "packs"):
+        yield from _file_of(home, pack_path(archive / "packs", number))
+    for name in ("setup.json", "config.toml"):
+        yield from _file_of(home, home / name)
+    for name in ("keys", SPOOL_FOLDER):
+        for root, folders, names in os.walk(home / name):
+            if Path(root) == home / SPOOL_FOLDER:
+                folders[:] = [folder for folder in folders if folder != IMPORT_FOLDER]
+            for file in sorted(names):
+                if not file.endswith((DRAFT_SUFFIX, ".tmp", ".lock", ".new")):
+                    yield from _file_of(home, Path(root, file))
+
+
+def _file_of(home: Path, path: Path) -> Iterator[Original]:
+    try:
+        found = path.lstat()
+    except FileNotFoundError:  # a drop of a hook that was taken in meanwhile
+        return
+    if path.is_file() and not path.is_symlink():
+        yield Original(
+            path.relative_to(home).as_posix(), path, found.st_size, found.st_mtime_ns, found.st_ino
+        )  # fmt: skip
+
+
+READ_BYTES = 1 << 20
+CheckProgress = Callable[[int, int], None]
+"""(bytes done, bytes in all)"""
+_PACK = re.compile(r"archive/packs/(\d+)\.pack")
+
+
+def places_by_pack(chunks: Iterable[ChunkPlace]) -> dict[int, list[ChunkPlace]]:
+    """Gather chunks, which come in order of pack and offset, by pack."""
+    return {pack: list(places) for pack, places in groupby(chunks, key=attrgetter("pack"))}
+
+
+class BackupCheck:
+    """Checks the files of a backup one after the other, in any order; then `finish` says what was not there."""
+
+    def __init__(
+        self, manifest: BackupManifest, places: Mapping[int, list[ChunkPlace]], sealer: Sealer | None, *,
+        progress: CheckProgress | None = None,
+    ) -> None:  # fmt: skip
+        """places: of the chunks that the database names. sealer: None where the key is not at hand: hashes alone."""
+        self._missing = {one.stored: one for one in manifest.files}
+        self._places = dict(places)
+        self._sealer = sealer
+        self._progress = progress
+        self._total = manifest.bytes
+        self._done = 0
+        self.chunks = 0
+        """Chunks that were opened."""
+        self.damaged: list[ChunkPlace] = []
+        """Chunks that do not open though their file is what was written: they were damaged in the memory already."""
+
+    def take(self, stored: str, stream: IO[bytes]) -> None:
+        """Check one file. Raises BackupUnusable, OSError."""
+        expected = self._missing.pop(stored, None)
+        if expected is None:
+            return
+        pack = _PACK.fullmatch(expected.place)
+        places = self._places.pop(int(pack[1]), []) if pack else []
+        reader = _Hashing(stream, self._tell)
+        self._open(reader, expected, places)
+        # Behind it may lie what a later backup began to add to a pack; an end before it shows in the hash.
+        reader.skip(expected.bytes - reader.position)
+        if (reader.position, reader.sha256.hexdigest()) != (expected.bytes, expected.sha256):
+            raise BackupUnusable(f"{stored} in the backup is not what was written ({reader.position:,} bytes)")
+
+    def finish(self) -> None:
+        """Raise BackupUnusable for files that never came. Chunks of packs that the memory has lost are damaged ones."""
+        if self._missing:
+            raise BackupUnusable(f"the backup has lost {', '.join(sorted(self._missing)[:3])}")
+        for places in self._places.values():
+            self.damaged += places
+
+    def _open(self, reader: _Hashing, expected: StoredFile, places: list[ChunkPlace]) -> None:
+        for place in places:
+            if place.offset < reader.position:
+                raise BackupUnusable(f"two chunks lie on each other in {expected.place}")
+            if place.offset + place.length > expected.bytes:
+                self.damaged.append(place)
+                continue
+            reader.skip(place.offset - reader.position)
+            blob = reader.read(place.length)
+            if self._sealer is None:
+                continue
+            try:
+                plain = self._sealer.open(place.name, blob)
+            except ArchiveCorrupt:
+                self.damaged.append(place)
+                continue
+            if len(plain) != place.plain:
+                self.damaged.append(place)
+                continue
+            self.chunks += 1
+
+    def _tell(self, count: int) -> None:
+        self._done += count
+        if self._progress is not None:
+            self._progress(min(self._done, self._total), self._total)
+
+
+def check_folder(folder: Path, manifest: BackupManifest, check: BackupCheck) -> None:
+    """Check every file of a backup that is a folder. Raises BackupUnusable."""
+    for one in manifest.files:
+        try:
+            with (folder / one.stored).open("rb") as stream:
+                check.take(one.stored, stream)
+        except OSError as error:
+            raise BackupUnusable(f"{folder / one.stored} cannot be read: {error.strerror}") from error
+    check.finish()
+
+
+def pieces(stream: IO[bytes], length: int) -> Iterator[bytes]:
+    """Yield the next `length` bytes of a stream (fewer at its end), piece by piece."""
+    left = length
+    while left > 0 and (piece := stream.read(min(READ_BYTES, left))):
+        left -= len(piece)
+        yield piece
+
+
+class _Hashing:
+    """Reads a stream forwards and hashes all that passes."""
+
+    def __init__(self, stream: IO[bytes], tell: Callable[[int], None]) -> None:
+        self._stream = stream
+        self._tell = tell
+        self.sha256 = hashlib.sha256()
+        self.position = 0
+
+    def read(self, length: int) -> bytes:
+        return b"".join(map(self._took, pieces(self._stream, length)))
+
+    def skip(self, length: int) -> None:
+        for piece in pieces(self._stream, length):
+            self._took(piece)
+
+    def _took(self, piece: bytes) -> bytes:
+        self.sha256.update(piece)
+        self.position += len(piece)
+        self._tell(len(piece))
+        return piece
+
 
 Progress = Callable[[str, int, int], None]
 """(what is done: copy or check, bytes done, bytes in all)"""
@@ -35,22 +254,17 @@ class PackGone(Exception):
     """A pack of the moment is not there any more."""
 
 
-class Wish(NamedTuple):
-    """What is asked for. with_key: the wrapping key goes along; now_us: the clock."""
-
-    with_key: bool = True
-    now_us: Callable[[], int] = clock.now_us
-    progress: Progress | None = None
-
-
-class Copying:
+class Copier:
     """Copies the files of a moment into a folder; knows what an earlier backup there has already."""
 
-    def __init__(self, target: Path, before: BackupManifest | None, moment: Moment, wish: Wish) -> None:
+    def __init__(
+        self, target: Path, before: BackupManifest | None, moment: Moment, *, with_key: bool, progress: Progress | None
+    ) -> None:
         self._target = target
         self._before = before
         self._moment = moment
-        self._wish = wish
+        self._with_key = with_key
+        self._progress = progress
         self._generation = before.generation + 1 if before else 1
         self._total = sum(one.bytes for one in moment.originals)
         self._done = 0
@@ -70,7 +284,7 @@ class Copying:
         size, sha256 = hash_file(database)
         self.copied_bytes += size
         files = [StoredFile(DATABASE_NAME, self.stored(DATABASE_NAME), size, sha256)]
-        originals = [one for one in self._moment.originals if self._wish.with_key or one.place != m.WRAPPING_KEY]
+        originals = [one for one in self._moment.originals if self._with_key or one.place != m.WRAPPING_KEY]
         for original in originals:
             stored = self._pack(original) if original.is_pack else self._small(original)
             if stored is not None:
@@ -78,7 +292,7 @@ class Copying:
             self._tell(original.bytes)
         for folder in {(self._target / one.stored).parent for one in files}:
             sync_folder(folder)
-        return make_manifest(self._moment, tuple(files), made_at, self._generation, with_key=self._wish.with_key)
+        return make_manifest(self._moment, tuple(files), made_at, self._generation, with_key=self._with_key)
 
     def _small(self, original: Original) -> StoredFile | None:
         """Copy a file anew. One of the spool may have been taken in meanwhile: its content is then in the archive."""
@@ -119,32 +333,30 @@ class Copying:
             return None
         with _original(original) as source:
             hashed = hashlib.sha256()
-            left = known.bytes
-            while left and (piece := source.read(min(READ_BYTES, left))):
+            size = 0
+            for piece in pieces(source, known.bytes):
                 hashed.update(piece)
-                left -= len(piece)
-            if left or hashed.hexdigest() != known.sha256:
+                size += len(piece)
+            if (size, hashed.hexdigest()) != (known.bytes, known.sha256):
                 return None
             fd = os.open(path, os.O_WRONLY | getattr(os, "O_BINARY", 0))
             try:
                 os.ftruncate(fd, known.bytes)  # behind it lies at most what a try that did not end had added
                 os.lseek(fd, known.bytes, os.SEEK_SET)
-                left = original.bytes - known.bytes
-                while left and (piece := source.read(min(READ_BYTES, left))):
+                for piece in pieces(source, original.bytes - known.bytes):
                     write_all(fd, piece)
                     hashed.update(piece)
-                    left -= len(piece)
+                    size += len(piece)
                 os.fsync(fd)
             finally:
                 os.close(fd)
-        added = original.bytes - known.bytes - left
-        self.copied_bytes += added
-        return _stored(original, known.stored, known.bytes + added, hashed.hexdigest())
+        self.copied_bytes += size - known.bytes
+        return _stored(original, known.stored, size, hashed.hexdigest())
 
     def _tell(self, count: int) -> None:
         self._done += count
-        if self._wish.progress is not None:
-            self._wish.progress("copy", min(self._done, self._total), self._total)
+        if self._progress is not None:
+            self._progress("copy", min(self._done, self._total), self._total)
 
 
 def make_manifest(
@@ -167,9 +379,7 @@ def with_damage(made: BackupManifest, damaged: Sequence[ChunkPlace]) -> BackupMa
     return msgspec.structs.replace(made, damaged=tuple(sorted({place.name.hex() for place in damaged})))
 
 
-def report_of(
-    made: BackupManifest, target: Path, form: str, *, copied: int, chunks: int, sealer: Sealer | None
-) -> BackupReport:
+def report_of(made: BackupManifest, target: Path, *, copied: int, chunks: int, sealer: Sealer | None) -> BackupReport:
     """Return what is said of a backup that was made."""
     notes = []
     if sealer is None:
@@ -186,7 +396,7 @@ def report_of(
     if not made.in_step:
         notes.append("the memory was not held still: what was ingested meanwhile is not in the backup")
     return BackupReport(
-        target=str(target), form="folder" if form == "folder" else "tar.zst", made_at=made.made_at,
+        target=str(target), form="tar.zst" if target.name.endswith(m.SUFFIX) else "folder", made_at=made.made_at,
         files=len(made.files), bytes=made.bytes, copied_bytes=copied, chunks=chunks, sessions=made.sessions,
         events=made.events, key=made.key, in_step=made.in_step, seconds=0.0, notes=tuple(notes),
     )  # fmt: skip
@@ -200,14 +410,14 @@ def check_database(path: Path) -> None:
         raise BackupUnusable(f"the copied database is damaged: {problems[0]}", hint="run `recollect doctor`")
 
 
-def copy_stream(source: Stream, path: Path, limit: int) -> tuple[int, str]:
+def copy_stream(source: IO[bytes], path: Path, limit: int) -> tuple[int, str]:
     """Copy up to `limit` bytes into a new, private, durable file; return how many, and their hash. Raises OSError."""
 
     hashed = hashlib.sha256()
     size = 0
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     try:
-        while size < limit and (piece := source.read(min(READ_BYTES, limit - size))):
+        for piece in pieces(source, limit):
             write_all(fd, piece)
             hashed.update(piece)
             size += len(piece)
@@ -224,7 +434,7 @@ def hash_file(path: Path) -> tuple[int, str]:
         return os.fstat(file.fileno()).st_size, hashed.hexdigest()
 
 
-def step(progress: Progress | None, name: str) -> Callable[[int, int], None] | None:
+def step(progress: Progress | None, name: str) -> CheckProgress | None:
     """Return the progress of one step."""
     return None if progress is None else lambda done, total: progress(name, done, total)
 

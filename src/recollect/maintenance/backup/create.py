@@ -6,38 +6,116 @@ the manifest, which says what counts, is replaced last.
 
 from __future__ import annotations
 
+import os
+import secrets
 import shutil
+import tarfile
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from io import BytesIO
 from pathlib import Path
+from typing import IO, BinaryIO, NamedTuple, cast
 
 import msgspec
+import zstandard
 
 from recollect.archive.files import make_private_folder, write_error
-from recollect.archive.sealing import Sealer
-from recollect.errors import BrokenInvariant, StoreError, UsageError
-from recollect.files import DRAFT_SUFFIX, write_file
+from recollect.archive.keys import Sealer
+from recollect.clock import now_us
+from recollect.errors import BackupUnusable, BrokenInvariant, StoreError, UsageError
+from recollect.files import DRAFT_SUFFIX, move, write_file
 from recollect.maintenance.backup import manifest as m
-from recollect.maintenance.backup.check import Check, check_folder, places_by_pack
-from recollect.maintenance.backup.contents import present_moment
-from recollect.maintenance.backup.copy import Copying, PackGone, Wish, check_database, report_of, step, with_damage
-from recollect.maintenance.backup.manifest import BackupManifest
-from recollect.maintenance.backup.reports import BackupReport
-from recollect.maintenance.backup.tar import back_up_to_file
+from recollect.maintenance.backup.copy import (
+    BackupCheck,
+    CheckProgress,
+    Copier,
+    PackGone,
+    Progress,
+    check_database,
+    check_folder,
+    places_by_pack,
+    present_moment,
+    report_of,
+    step,
+    with_damage,
+)
+from recollect.maintenance.backup.manifest import BackupManifest, BackupReport
 from recollect.paths import DATABASE_NAME
 from recollect.store.sqlite import IngestLock
 from recollect.store.sqlite.connection import is_lost, lost
 
+_LEVEL = 3
+_FOREIGN = (tarfile.TarError, zstandard.ZstdError, EOFError)
 TRIES = 3
 """Packs may be replaced by smaller ones while they are copied; then the moment is gone and the next one is taken."""
 
 
-def back_up(home: Path, target: Path, sealer: Sealer | None, wish: Wish) -> BackupReport:
+class _Backup(NamedTuple):
+    """One backup that is being made, see `back_up`."""
+
+    home: Path
+    target: Path
+    sealer: Sealer | None
+    with_key: bool
+    progress: Progress | None
+
+    def to_folder(self) -> BackupReport:
+        """Make or renew a backup that is a folder."""
+        target = self.target
+        before = m.read_manifest(target)
+        write_file(target / m.PARTIAL, b"", durable=True)
+        made, report = self._copy(target, before, checks=step(self.progress, "check"))
+        m.write_manifest(target, made)
+        _remove_unnamed(target, made)
+        (target / m.PARTIAL).unlink()
+        return report
+
+    def to_file(self) -> BackupReport:
+        """Make a backup that is one file. It has its name only once it was read again."""
+        target = self.target
+        staged = target.with_name(f"{target.name}.{secrets.token_hex(4)}.partial")
+        make_private_folder(staged)
+        try:
+            made, report = self._copy(staged, None, checks=None)
+            packed = staged / "packed"
+            _write(packed, staged, made)
+            check = BackupCheck(made, {}, None, progress=step(self.progress, "check"))
+            with open_members(packed) as members:
+                for name, stream in members:
+                    check.take(name, stream)
+            check.finish()
+            move(packed, target, durable=True)
+            return report
+        finally:
+            shutil.rmtree(staged, ignore_errors=True)
+
+    def _copy(
+        self, folder: Path, before: BackupManifest | None, *, checks: CheckProgress | None
+    ) -> tuple[BackupManifest, BackupReport]:
+        """Copy the present moment into a folder and read the copy again."""
+        made_at = now_us()
+        with present_moment(self.home) as moment:
+            copier = Copier(folder, before, moment, with_key=self.with_key, progress=self.progress)
+            made = copier.run(made_at)
+            places = places_by_pack(moment.snapshot.chunks())
+        check = BackupCheck(made, places, self.sealer, progress=checks)
+        check_folder(folder, made, check)
+        check_database(folder / copier.stored(DATABASE_NAME))
+        made = with_damage(made, check.damaged)
+        copied = copier.copied_bytes
+        return made, report_of(made, self.target, copied=copied, chunks=check.chunks, sealer=self.sealer)
+
+
+def back_up(
+    home: Path, target: Path, sealer: Sealer | None, *, with_key: bool = True, progress: Progress | None = None
+) -> BackupReport:
     """Copy one moment of a home to a folder, or to one file if `target` ends in `.tar.zst`; read all of it again.
 
-    sealer: of the home; None where its key is not at hand: the copy is then checked by hashes alone. Readers and the
-    ingester go on meanwhile. A second backup to the same folder copies what is new.
+    sealer: of the home; None where its key is not at hand: the copy is then checked by hashes alone. with_key: the
+    wrapping key goes along. Readers and the ingester go on meanwhile. A second backup to the same folder copies what is
+    new.
 
     Raises:
         UsageError: the target is inside of the home, or holds something else.
@@ -52,10 +130,11 @@ def back_up(home: Path, target: Path, sealer: Sealer | None, wish: Wish) -> Back
     target, home = target.resolve(), home.resolve()
     if target == home or home in target.parents:
         raise UsageError(f"{target} is inside of the memory itself", hint="name a folder outside of it")
+    backup = _Backup(home, target, sealer, with_key, progress)
     if target.name.endswith(m.SUFFIX):
-        report = _tried(lambda: back_up_to_file(home, target, sealer, wish), target)
+        report = _tried(partial(_to_file, backup), target)
     else:
-        report = _to_folder(home, target, sealer, wish)
+        report = _to_folder(backup)
     return msgspec.structs.replace(report, seconds=time.perf_counter() - started)
 
 
@@ -72,16 +151,28 @@ def _tried(make: Callable[[], BackupReport], target: Path) -> BackupReport:
     raise BrokenInvariant("the last try of a backup returns or raises")
 
 
-def _to_folder(home: Path, target: Path, sealer: Sealer | None, wish: Wish) -> BackupReport:
+def _to_folder(backup: _Backup) -> BackupReport:
+    target = backup.target
     _check_target(target)
     make_private_folder(target)
     lock = IngestLock(target, name=m.LOCK, work="backing up into")
     try:
-        return _tried(lambda: _one_try(home, target, sealer, wish), target)
+        return _tried(backup.to_folder, target)
     finally:
         lock.release()
         with suppress(OSError):
             (target / m.LOCK).unlink()
+
+
+def _to_file(backup: _Backup) -> BackupReport:
+    target = backup.target
+    if target.is_dir():
+        raise UsageError(f"{target} is a folder", hint="name a file that is not there, or that is an earlier backup")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise write_error(error, target.parent) from error
+    return backup.to_file()
 
 
 def _check_target(target: Path) -> None:
@@ -94,24 +185,6 @@ def _check_target(target: Path) -> None:
         raise UsageError(f"{target} holds something else than a backup", hint="name an empty or a new folder")
 
 
-def _one_try(home: Path, target: Path, sealer: Sealer | None, wish: Wish) -> BackupReport:
-    before = m.read_manifest(target)
-    write_file(target / m.PARTIAL, b"", durable=True)
-    made_at = wish.now_us()
-    with present_moment(home) as moment:
-        copying = Copying(target, before, moment, wish)
-        made = copying.run(made_at)
-        places = places_by_pack(moment.snapshot.chunks())
-    check = Check(made, places, sealer, progress=step(wish.progress, "check"))
-    check_folder(target, made, check)
-    check_database(target / copying.stored(DATABASE_NAME))
-    made = with_damage(made, check.damaged)
-    m.write_manifest(target, made)
-    _remove_unnamed(target, made)
-    (target / m.PARTIAL).unlink()
-    return report_of(made, target, "folder", copied=copying.copied_bytes, chunks=check.chunks, sealer=sealer)
-
-
 def _remove_unnamed(target: Path, made: BackupManifest) -> None:
     """Remove what the backup before had and this one has not. Harmless when it is done later."""
     named = {one.stored for one in made.files}
@@ -121,3 +194,54 @@ def _remove_unnamed(target: Path, made: BackupManifest) -> None:
     for pack in (target / m.PACKS).glob("*.pack"):
         if f"{m.PACKS}/{pack.name}" not in named:
             pack.unlink(missing_ok=True)
+
+
+@contextmanager
+def open_members(path: Path) -> Iterator[Iterator[tuple[str, IO[bytes]]]]:
+    """Open a backup that is one file: its members in order, each to be read before the next.
+
+    Raises BackupUnusable for what is no such file, is cut short, or holds what no backup holds.
+    """
+    try:
+        with (
+            path.open("rb") as file,
+            zstandard.ZstdDecompressor().stream_reader(file) as plain,
+            tarfile.open(fileobj=cast("BinaryIO", plain), mode="r|") as tar,
+        ):
+            yield _members(tar, path)
+    except _FOREIGN as error:
+        raise BackupUnusable(f"{path} is not a whole backup: {error}") from error
+
+
+def _members(tar: tarfile.TarFile, path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    for member in tar:
+        stream = tar.extractfile(member) if member.isreg() else None
+        if stream is None or not m.is_stored_name(member.name):
+            raise BackupUnusable(f"{path} holds what no backup holds: {member.name}")
+        yield member.name, stream
+
+
+def _write(packed: Path, staged: Path, made: BackupManifest) -> None:
+    """Write the tar archive, each file leaving the staging folder as it goes in: no more than one is there twice."""
+    with os.fdopen(
+        os.open(packed, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "wb"
+    ) as file:
+        with (
+            zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).stream_writer(file, closefd=False) as plain,
+            tarfile.open(fileobj=cast("BinaryIO", plain), mode="w|", format=tarfile.PAX_FORMAT) as tar,
+        ):
+            for one in made.files:
+                info = _info(one.stored, one.bytes, made)
+                with (staged / one.stored).open("rb") as source:
+                    tar.addfile(info, source)
+                (staged / one.stored).unlink()
+            data = m.encode_manifest(made)
+            tar.addfile(_info(m.MANIFEST, len(data), made), BytesIO(data))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _info(name: str, size: int, made: BackupManifest) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.size, info.mode, info.mtime = size, 0o600, made.made_at // 1_000_000
+    return info

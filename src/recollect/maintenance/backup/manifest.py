@@ -14,6 +14,7 @@ from typing import Literal
 
 import msgspec
 
+from recollect.archive.files import write_error
 from recollect.errors import BackupUnusable
 from recollect.files import write_file
 
@@ -122,3 +123,77 @@ def is_stored_name(name: str) -> bool:
 def _is_inside(name: str, form: re.Pattern[str]) -> bool:
     parts = PurePosixPath(name).parts
     return form.fullmatch(name) is not None and ".." not in parts and "\\" not in name and not name.startswith("/")
+
+
+class BackupReport(msgspec.Struct, frozen=True):
+    """A backup that was made and read again.
+
+    made_at: UTC microseconds of the moment it shows. bytes: of all its files; copied_bytes: written by this run.
+    chunks: opened and found to be what their names say; 0 where the key was not at hand. in_step: False where
+    something was being taken in meanwhile: the archive may then be ahead of the database, and restoring sees to that.
+    """
+
+    target: str
+    form: Literal["folder", "tar.zst"]
+    made_at: int
+    files: int
+    bytes: int
+    copied_bytes: int
+    chunks: int
+    sessions: int
+    events: int
+    key: KeyState
+    in_step: bool
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+
+class RestoreReport(msgspec.Struct, frozen=True):
+    """A backup that took the place of a memory.
+
+    made_at: UTC microseconds of the moment it shows; version: of the program that made it. lost_sessions: of the memory
+    before that the backup does not have or has less of; lost: the first of their uids; lost_events: how many events
+    that were. forgotten: what it had that was forgotten since, and is forgotten again, in sessions. aside: where the
+    memory of before is kept, "" where it is not.
+    """
+
+    home: str
+    source: str
+    made_at: int
+    version: str
+    sessions: int
+    events: int
+    chunks: int
+    lost_sessions: int
+    lost_events: int
+    lost: tuple[str, ...]
+    forgotten: int
+    aside: str
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+
+LAST_BACKUP = "last-backup.json"
+
+
+class LastBackup(msgspec.Struct, frozen=True):
+    """The newest backup that was made whole. made_at: UTC microseconds."""
+
+    target: str
+    made_at: int
+
+
+def remember(home: Path, backup: LastBackup) -> None:
+    """Write down a backup. Raises DiskFull, ArchiveError."""
+    try:
+        write_file(home / LAST_BACKUP, msgspec.json.encode(backup) + b"\n", durable=True)
+    except OSError as error:
+        raise write_error(error, home / LAST_BACKUP) from error
+
+
+def last_backup(home: Path) -> LastBackup | None:
+    """Return the newest backup, None where none was ever made or what says so cannot be read."""
+    try:
+        return msgspec.json.decode((home / LAST_BACKUP).read_bytes(), type=LastBackup)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None

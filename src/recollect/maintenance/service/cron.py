@@ -9,7 +9,7 @@ import re
 import shlex
 
 from recollect.errors import SettingsError, UsageError
-from recollect.maintenance.service.job import Ask, Job, Live, Plan, Run, giving_way
+from recollect.maintenance.service.job import Ask, Live, ServiceCommand, ServiceJob, ServicePlan, giving_way
 
 READ = ("crontab", "-l")
 WRITE = ("crontab", "-")
@@ -17,7 +17,7 @@ DELETE = ("crontab", "-r")
 _NONE = re.compile(r"^\s*(?:crontab: )?no crontab for ", re.IGNORECASE)
 
 
-def plan(job: Job, *, ionice: bool) -> Plan:
+def plan(job: ServiceJob, *, ionice: bool) -> ServicePlan:
     """Return the lines of a job. ionice: the program of that name is there. Raises UsageError for a path with a line
     end."""
     words = [f"{name}={shlex.quote(value)}" for name, value in sorted(job.env.items())]
@@ -34,10 +34,10 @@ def plan(job: Job, *, ionice: bool) -> Plan:
     }
     when = "@reboot" if job.kind == "daemon" else starts[job.every]
     begin, end = marks(job.name)
-    return Plan(
+    return ServicePlan(
         manager="cron",
         files=(),
-        begin=(*giving_way(job), Run((*job.command, "up", "--detach"))) if job.kind == "daemon" else (),
+        begin=(*giving_way(job), ServiceCommand((*job.command, "up", "--detach"))) if job.kind == "daemon" else (),
         stop=giving_way(job),
         crontab=f"{begin}\n{when} {command.replace('%', chr(92) + '%')}\n{end}\n",
         logs=str(log),
@@ -88,7 +88,7 @@ def lines_in(crontab: str | None, name: str) -> str:
     return "" if found is None else (crontab or "")[found[0] : found[1]]
 
 
-def live(job: Job, ask: Ask) -> Live:
+def live(job: ServiceJob, ask: Ask) -> Live:
     """Look whether our lines stand in the crontab. Whether cron itself runs, it does not tell."""
     is_known = bool(lines_in(read(ask), job.name))
     return Live(is_known, is_known, "in the crontab" if is_known else "not in the crontab")

@@ -1,25 +1,32 @@
-"""What a service is, whoever manages it: a job, and how a manager of the system is told of it."""
+"""What a service is, whoever manages it, how a manager is told of it, and the record of what was written for it."""
 
 from __future__ import annotations
 
 import hashlib
+import os
+import shutil
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import msgspec
+
+from recollect.maintenance.setup.settings import RecordFile, load_record, save_record
+from recollect.units import duration
 
 ManagerName = Literal["systemd", "launchd", "cron", "schtasks"]
 ServiceKind = Literal["scheduled", "daemon"]
 """scheduled: ingests what is new now and then. daemon: runs all the time."""
 ServiceEvery = Literal["hourly", "daily", "weekly"]
-State = Literal["planned", "installed", "unchanged", "removed", "not_installed", "incomplete", "failed"]
+ServiceState = Literal["planned", "installed", "unchanged", "removed", "not_installed", "incomplete", "failed"]
 
+TIMEOUT_S = 60
 JITTER_S = 600
 """Up to so much later than the hour, at random: not every machine's every job at once."""
 
 
-class Job(NamedTuple):
+class ServiceJob(NamedTuple):
     """What is to be run.
 
     name: `recollect`, with a mark for every home but the default one. program: the console script, which goes when
@@ -61,7 +68,7 @@ class ServiceFile(NamedTuple):
     data: bytes
 
 
-class Run(NamedTuple):
+class ServiceCommand(NamedTuple):
     """A command. may_fail: it says that nothing was there to stop, or that it is so already. tries: how often."""
 
     argv: tuple[str, ...]
@@ -69,20 +76,20 @@ class Run(NamedTuple):
     tries: int = 1
 
 
-def giving_way(job: Job) -> tuple[Run, ...]:
+def giving_way(job: ServiceJob) -> tuple[ServiceCommand, ...]:
     """Return what stops a daemon that somebody else started: there is one a memory, and a second one would fail."""
-    return (Run((*job.command, "up", "--stop"), may_fail=True),) if job.kind == "daemon" else ()
+    return (ServiceCommand((*job.command, "up", "--stop"), may_fail=True),) if job.kind == "daemon" else ()
 
 
-class Plan(NamedTuple):
+class ServicePlan(NamedTuple):
     """How a manager is told. begin: run after the files are written; stop: before they go; after: when they are gone.
     crontab: the lines that stand in the person's crontab, for cron. logs: how its output is read. notes: for people."""
 
     manager: ManagerName
     files: tuple[ServiceFile, ...]
-    begin: tuple[Run, ...]
-    stop: tuple[Run, ...]
-    after: tuple[Run, ...] = ()
+    begin: tuple[ServiceCommand, ...]
+    stop: tuple[ServiceCommand, ...]
+    after: tuple[ServiceCommand, ...] = ()
     crontab: str = ""
     logs: str = ""
     notes: tuple[str, ...] = ()
@@ -96,7 +103,7 @@ class Live(NamedTuple):
     detail: str
 
 
-class Finding(NamedTuple):
+class ServiceFinding(NamedTuple):
     """Something that is not right with an installed service. text: says what, and of which file.
 
     changed: somebody edited what we wrote; installing again does not overwrite that. gone: a file is not there.
@@ -108,10 +115,32 @@ class Finding(NamedTuple):
     text: str
 
 
-class Ask(Protocol):
-    """Runs a program and gives (exit code, standard output); -1 where it cannot be started."""
+class Ask:
+    """Runs programs of a service manager in an environment; what they say is in English where it is translated."""
 
-    def __call__(self, argv: tuple[str, ...], given: bytes | None = None, /) -> tuple[int, str]: ...
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self._env = env
+
+    def __call__(self, argv: tuple[str, ...], data: bytes = b"", /) -> tuple[int, str]:
+        """Return exit code and output of a program; -1 where it cannot be started or does not end."""
+        program = shutil.which(argv[0], path=self._env.get("PATH", os.defpath))
+        if program is None:
+            return -1, f"{argv[0]} is not there"
+        try:
+            done = subprocess.run(  # noqa: S603 (a program of the system's, shown to the person before)
+                [program, *argv[1:]],
+                input=data,
+                env={**self._env, "LC_ALL": "C"},
+                capture_output=True,
+                timeout=TIMEOUT_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return -1, f"did not end within {duration(TIMEOUT_S)}"
+        except OSError as error:
+            return -1, f"cannot be started: {error.strerror}"
+        said = done.stdout if done.returncode == 0 else done.stderr or done.stdout
+        return done.returncode, said.decode("utf-8", "surrogateescape")
 
 
 class FileStep(msgspec.Struct, frozen=True):
@@ -140,7 +169,7 @@ class ServiceReport(msgspec.Struct, frozen=True):
 
     ok: bool
     action: Literal["install", "status", "remove"]
-    state: State
+    state: ServiceState
     name: str
     manager: ManagerName | Literal[""] = ""
     kind: ServiceKind | Literal[""] = ""
@@ -152,3 +181,47 @@ class ServiceReport(msgspec.Struct, frozen=True):
     files: tuple[FileStep, ...] = ()
     commands: tuple[CommandStep, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+NAME = "service.json"
+
+
+class WrittenFile(msgspec.Struct, frozen=True):
+    """A file of ours. sha256: of what we wrote last and, while that is under way, before. folders: made for it."""
+
+    path: str
+    sha256: tuple[str, ...]
+    folders: tuple[str, ...] = ()
+
+
+class ServiceRecord(RecordFile, frozen=True):
+    """What is installed. program: that it starts. made_crontab: there was none before. lingered: we turned it on.
+    environment: what the service was told of it, None where an older version wrote this. crontab: our lines in it.
+    retro_out: as in `Job`.
+    """
+
+    manager: ManagerName
+    name: str
+    kind: ServiceKind
+    every: ServiceEvery
+    program: str
+    files: tuple[WrittenFile, ...] = ()
+    made_crontab: bool = False
+    lingered: bool = False
+    environment: dict[str, str] | None = None
+    crontab: str = ""
+    retro_out: str = ""
+
+    def file(self, path: str) -> WrittenFile | None:
+        """Return what is known of a file."""
+        return next((one for one in self.files if one.path == path), None)
+
+
+def load_service(home: Path) -> ServiceRecord | None:
+    """Return what is installed for a home, None for nothing. Raises SettingsError for a damaged record."""
+    return load_record(home / NAME, ServiceRecord, writer="the service")
+
+
+def save_service(home: Path, record: ServiceRecord | None) -> None:
+    """Write the record, whole or not at all; None takes it away. Raises SettingsError."""
+    save_record(home / NAME, record)

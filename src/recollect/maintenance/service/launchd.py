@@ -9,42 +9,50 @@ import plistlib
 from pathlib import Path
 from typing import Any
 
-from recollect.maintenance.service.job import Ask, Job, Live, Plan, Run, ServiceFile, giving_way
+from recollect.maintenance.service.job import (
+    Ask,
+    Live,
+    ServiceCommand,
+    ServiceFile,
+    ServiceJob,
+    ServicePlan,
+    giving_way,
+)
 
 _BOOTSTRAP_TRIES = 5
 """`bootout` returns before the old job is gone; `bootstrap` then fails with an input/output error for a moment."""
 
 
-def plan(job: Job, *, domain: str) -> Plan:
+def plan(job: ServiceJob, *, domain: str) -> ServicePlan:
     """Return the property list of a job. domain: `gui/501`, or `user/501` where nobody is logged in at the screen."""
     path = agents_folder(job) / f"{label(job)}.plist"
     target = f"{domain}/{label(job)}"
-    return Plan(
+    return ServicePlan(
         manager="launchd",
         files=(ServiceFile(path, plistlib.dumps(_job(job), sort_keys=False)),),
         begin=(
-            Run(("launchctl", "bootout", target), may_fail=True),
+            ServiceCommand(("launchctl", "bootout", target), may_fail=True),
             *giving_way(job),
-            Run(("launchctl", "enable", target)),
-            Run(("launchctl", "bootstrap", domain, str(path)), tries=_BOOTSTRAP_TRIES),
+            ServiceCommand(("launchctl", "enable", target)),
+            ServiceCommand(("launchctl", "bootstrap", domain, str(path)), tries=_BOOTSTRAP_TRIES),
         ),
-        stop=(Run(("launchctl", "bootout", target), may_fail=True),),
+        stop=(ServiceCommand(("launchctl", "bootout", target), may_fail=True),),
         logs=str(log_file(job)),
         notes=() if domain.startswith("gui/") else ("nobody is logged in at the screen: it runs in the user's domain",),
     )
 
 
-def label(job: Job) -> str:
+def label(job: ServiceJob) -> str:
     """Return the name by which launchd knows the job."""
     return f"local.{job.name}"
 
 
-def agents_folder(job: Job) -> Path:
+def agents_folder(job: ServiceJob) -> Path:
     """Return where the user's agents lie."""
     return job.user_home / "Library" / "LaunchAgents"
 
 
-def log_file(job: Job) -> Path:
+def log_file(job: ServiceJob) -> Path:
     """Return where its output goes: where Console looks for the logs of a user's programs."""
     return job.user_home / "Library" / "Logs" / "Recollect" / f"{job.name}.log"
 
@@ -54,7 +62,7 @@ def domain_of(uid: int, ask: Ask) -> str:
     return f"gui/{uid}" if ask(("launchctl", "print", f"gui/{uid}"))[0] == 0 else f"user/{uid}"
 
 
-def live(job: Job, ask: Ask, *, domain: str) -> Live:
+def live(job: ServiceJob, ask: Ask, *, domain: str) -> Live:
     """Ask how the job is. Its text is for people, so only what has stood in it unchanged is read."""
     code, said = ask(("launchctl", "print", f"{domain}/{label(job)}"))
     if code != 0:
@@ -65,7 +73,7 @@ def live(job: Job, ask: Ask, *, domain: str) -> Live:
     return Live(True, is_active, f"{label(job)}: {state}" + (f"; last exit code {last}" if last else ""))
 
 
-def _job(job: Job) -> dict[str, Any]:
+def _job(job: ServiceJob) -> dict[str, Any]:
     log = str(log_file(job))
     found: dict[str, Any] = {
         "Label": label(job),

@@ -10,7 +10,16 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from recollect.errors import UsageError
-from recollect.maintenance.service.job import JITTER_S, Ask, Job, Live, Plan, Run, ServiceFile, giving_way
+from recollect.maintenance.service.job import (
+    JITTER_S,
+    Ask,
+    Live,
+    ServiceCommand,
+    ServiceFile,
+    ServiceJob,
+    ServicePlan,
+    giving_way,
+)
 
 _TASK = """\
 <?xml version="1.0" encoding="UTF-16"?>
@@ -91,40 +100,40 @@ _RESTART = """\
 """
 
 
-def plan(job: Job) -> Plan:
+def plan(job: ServiceJob) -> ServicePlan:
     """Return the task of a job. Raises UsageError for a value that no command script can hold."""
     folder = job.home / "service"
     script, task = folder / f"{job.name}.cmd", folder / f"{job.name}.xml"
     log = job.logs / f"{job.name}-service.log"
     named = ("/TN", job.name)
-    return Plan(
+    return ServicePlan(
         manager="schtasks",
         files=(
             ServiceFile(script, _script(job, log).encode()),
             ServiceFile(task, _task(job, script).encode("utf-16")),
         ),
         begin=(
-            Run(("schtasks", "/Create", *named, "/XML", str(task), "/F")),
+            ServiceCommand(("schtasks", "/Create", *named, "/XML", str(task), "/F")),
             *giving_way(job),
-            *((Run(("schtasks", "/Run", *named)),) if job.kind == "daemon" else ()),
+            *((ServiceCommand(("schtasks", "/Run", *named)),) if job.kind == "daemon" else ()),
         ),
         stop=(
             *giving_way(job),
-            Run(("schtasks", "/End", *named), may_fail=True),
-            Run(("schtasks", "/Delete", *named, "/F"), may_fail=True),
+            ServiceCommand(("schtasks", "/End", *named), may_fail=True),
+            ServiceCommand(("schtasks", "/Delete", *named, "/F"), may_fail=True),
         ),
         logs=str(log),
         notes=("it runs while you are logged in",),
     )
 
 
-def live(job: Job, ask: Ask) -> Live:
+def live(job: ServiceJob, ask: Ask) -> Live:
     """Ask whether the task is there. What else the program says is in the system's language, so it is not read."""
     is_known = ask(("schtasks", "/Query", "/TN", job.name))[0] == 0
     return Live(is_known, is_known, f"task {job.name}" if is_known else f"there is no task {job.name}")
 
 
-def _task(job: Job, script: Path) -> str:
+def _task(job: ServiceJob, script: Path) -> str:
     user = escape(job.user)
     if job.kind == "daemon":
         trigger = _LOGON.format(user=user)
@@ -143,7 +152,7 @@ def _task(job: Job, script: Path) -> str:
     ).replace("\n", "\r\n")
 
 
-def _script(job: Job, log: Path) -> str:
+def _script(job: ServiceJob, log: Path) -> str:
     lines = ["@echo off", "chcp 65001 >nul"]
     lines += [f'set "{name}={_inside(value)}"' for name, value in sorted(job.env.items())]
     words = " ".join(

@@ -5,37 +5,49 @@ Files that somebody changed since are neither overwritten nor deleted; the repor
 
 from __future__ import annotations
 
+import getpass
+import hashlib
+import os
+import shutil
+import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Literal, assert_never
 
 import msgspec
 
+from recollect.agents.registry import adapters
 from recollect.errors import RecollectError, SettingsError, UsageError
-from recollect.maintenance.service import cron, launchd, systemd
-from recollect.maintenance.service.discovery import asking, choose, job_for, live_of, plan_for
+from recollect.maintenance.service import cron, launchd, schtasks, systemd
 from recollect.maintenance.service.job import (
+    Ask,
     CommandStep,
     FileStep,
-    Finding,
-    Job,
+    Live,
     ManagerName,
-    Plan,
-    Run,
+    ServiceCommand,
     ServiceEvery,
     ServiceFile,
+    ServiceFinding,
+    ServiceJob,
     ServiceKind,
+    ServicePlan,
+    ServiceRecord,
     ServiceReport,
+    WrittenFile,
+    load_service,
+    save_service,
 )
-from recollect.maintenance.service.record import Record, WrittenFile, load_record, save_record
-from recollect.maintenance.setup.files import (
+from recollect.maintenance.setup.discovery import this_machine
+from recollect.maintenance.setup.settings import (
     delete_settings,
     missing_folders,
     read_settings,
     replace_settings,
     sha256_of,
 )
+from recollect.paths import CONFIG_NAME, HOME_VARIABLE, STORE_VARIABLE, home_dir, user_home
 
 _WAIT_S = 1.0
 _CRONTAB = "crontab"
@@ -57,7 +69,7 @@ class Service:
         self._env = env
         self._make_home = make_home
         self._wait_s = wait_s
-        self._ask = asking(env)
+        self._ask = Ask(env)
 
     def install(
         self, kind: ServiceKind, every: ServiceEvery = "hourly", *, manager: ManagerName | None = None,
@@ -74,7 +86,7 @@ class Service:
         job = job_for(self._home, self._env, kind, every, retro_out=retro_out)
         chosen = choose(self._ask, manager, must_be_there=not is_dry_run)
         plan = plan_for(chosen, job, self._ask)
-        before = load_record(self._home)
+        before = load_service(self._home)
         report = _report("install", job, plan)
         if is_dry_run:
             files = tuple(FileStep(str(one.path), "write", _text(one)) for one in plan.files)
@@ -87,7 +99,7 @@ class Service:
         if before is not None and (before.manager, before.name, before.kind) != (chosen, job.name, kind):
             gone = self._take_out(before, keep={str(one.path) for one in plan.files}).files
         record = self._recorded(job, plan, before)
-        save_record(self._home, record)
+        save_service(self._home, record)
         files = self._write(plan, record)
         record = _settled(record, plan)
         is_new = any(step.action == "write" for step in files)
@@ -95,7 +107,7 @@ class Service:
         if chosen == "systemd" and lingers and systemd.lingers(job.user, self._ask) is False:
             commands += self._run((systemd.linger(job.user, turned_on=True),))
             record = msgspec.structs.replace(record, lingered=commands[-1].state == "ok")
-        save_record(self._home, record)
+        save_service(self._home, record)
         report = _with(report, files=(*gone, *files), commands=commands)
         if any(step.state == "failed" for step in commands):
             detail = next(step.detail for step in commands if step.state == "failed")
@@ -107,7 +119,7 @@ class Service:
 
         Raises SettingsError for a damaged record or crontab.
         """
-        record = load_record(self._home)
+        record = load_service(self._home)
         if record is None:
             return ServiceReport(True, "status", "not_installed", "")
         job = self._job_of(record)
@@ -122,12 +134,12 @@ class Service:
             return _with(report, ok=False, state="incomplete", detail=detail, notes=(*report.notes, hint))
         return report
 
-    def findings(self) -> tuple[Finding, ...] | None:
+    def findings(self) -> tuple[ServiceFinding, ...] | None:
         """Return what is not right with the service, asked now; None where none is installed.
 
         Raises SettingsError for a damaged record or crontab, or a manager that cannot be asked.
         """
-        record = load_record(self._home)
+        record = load_service(self._home)
         if record is None:
             return None
         job = self._job_of(record)
@@ -136,54 +148,60 @@ class Service:
 
     def install_again(self) -> ServiceReport:
         """Install what is installed once more, as this version does it. Raises as `install`."""
-        record = load_record(self._home)
+        record = load_service(self._home)
         if record is None:
             return ServiceReport(True, "install", "not_installed", "")
         return self.install(record.kind, record.every, manager=record.manager, retro_out=record.retro_out)
 
-    def _findings(self, record: Record, job: Job, report: ServiceReport) -> tuple[Finding, ...]:
+    def _findings(self, record: ServiceRecord, job: ServiceJob, report: ServiceReport) -> tuple[ServiceFinding, ...]:
         found = [wrong for one in record.files if (wrong := self._written_wrong(one)) is not None]
         if record.manager == "cron" and (wrong := self._crontab_wrong(record)) is not None:
             found.append(wrong)
         if not Path(record.program).is_file():
-            found.append(Finding("program", f"the program that it starts is gone: {record.program}"))
+            found.append(ServiceFinding("program", f"the program that it starts is gone: {record.program}"))
         elif not found:
             found += self._outdated(record, job)
         if not report.is_active:
-            found.append(Finding("inactive", report.detail))
+            found.append(ServiceFinding("inactive", report.detail))
         return tuple(found)
 
-    def _written_wrong(self, written: WrittenFile) -> Finding | None:
+    def _written_wrong(self, written: WrittenFile) -> ServiceFinding | None:
         found = read_settings(written.path)
         if found.data is None:
-            return Finding("gone", f"{written.path} is gone")
-        return None if found.sha256 in written.sha256 else Finding("changed", f"{written.path} was changed since")
+            return ServiceFinding("gone", f"{written.path} is gone")
+        return (
+            None if found.sha256 in written.sha256 else ServiceFinding("changed", f"{written.path} was changed since")
+        )
 
-    def _crontab_wrong(self, record: Record) -> Finding | None:
+    def _crontab_wrong(self, record: ServiceRecord) -> ServiceFinding | None:
         lines = cron.lines_in(cron.read(self._ask), record.name)
         if not lines or not record.crontab:  # that it is not there, the manager says
             return None
-        return None if lines == record.crontab else Finding("changed", "our lines in the crontab were changed since")
+        return (
+            None
+            if lines == record.crontab
+            else ServiceFinding("changed", "our lines in the crontab were changed since")
+        )
 
-    def _outdated(self, record: Record, job: Job) -> list[Finding]:
+    def _outdated(self, record: ServiceRecord, job: ServiceJob) -> list[ServiceFinding]:
         """Compare what is there with what this version would write for the same variables."""
         known = record.environment
         plan = plan_for(record.manager, job if known is None else job._replace(env=known), self._ask)
         text = "is not as this version writes it" + (" with the variables as they are now" if known is None else "")
         data = {str(one.path): one.data for one in plan.files}
         found = [
-            Finding("outdated", f"{one.path} {text}")
+            ServiceFinding("outdated", f"{one.path} {text}")
             for one in record.files
             if read_settings(one.path).data != data.get(one.path)
         ]
         if record.manager == "cron":
             lines = cron.lines_in(cron.read(self._ask), record.name)
-            found += [Finding("outdated", f"the crontab {text}")] if lines and lines != plan.crontab else []
+            found += [ServiceFinding("outdated", f"the crontab {text}")] if lines and lines != plan.crontab else []
         return found
 
     def remove(self, *, is_dry_run: bool = False) -> ServiceReport:
         """Stop the service and take out what was written. Raises SettingsError for a damaged record or crontab."""
-        record = load_record(self._home)
+        record = load_service(self._home)
         if record is None:
             return ServiceReport(True, "remove", "not_installed", "")
         job = self._job_of(record)
@@ -195,20 +213,22 @@ class Service:
             return _with(report, state="planned", files=files, commands=_planned((*plan.stop, *plan.after)))
         done = self._take_out(record, keep=set())
         left = [step.path for step in done.files if step.action == "left"]
-        save_record(self._home, None)
+        save_service(self._home, None)
         notes = tuple(f"{path} was changed by somebody since and is left; delete it yourself" for path in left)
         return _with(report, state="removed", files=done.files, commands=done.commands, notes=notes)
 
-    def _job_of(self, record: Record) -> Job:
+    def _job_of(self, record: ServiceRecord) -> ServiceJob:
         """Return the job as it was installed. Where the program is gone, what it was is known from the record."""
         try:
             job = job_for(self._home, self._env, record.kind, record.every, retro_out=record.retro_out)
         except RecollectError:
             program = record.program
-            job = Job(record.name, record.kind, record.every, program, (program,), {}, self._home, Path(), self._home)
+            job = ServiceJob(
+                record.name, record.kind, record.every, program, (program,), {}, self._home, Path(), self._home
+            )
         return job._replace(name=record.name, program=record.program)
 
-    def _check_files(self, plan: Plan, before: Record | None) -> None:
+    def _check_files(self, plan: ServicePlan, before: ServiceRecord | None) -> None:
         """Raise SettingsError where a file of somebody else's stands in our place."""
         for one in plan.files:
             found, known = read_settings(str(one.path)), before.file(str(one.path)) if before else None
@@ -219,7 +239,7 @@ class Service:
                 hint="move it away to have it written anew; with systemd, `systemctl --user edit` keeps your changes",
             )
 
-    def _make_folders(self, job: Job, manager: ManagerName) -> None:
+    def _make_folders(self, job: ServiceJob, manager: ManagerName) -> None:
         self._make_home()
         logs = launchd.log_file(job).parent if manager == "launchd" else job.logs
         try:
@@ -227,7 +247,7 @@ class Service:
         except OSError as error:
             raise SettingsError(f"{logs} cannot be made: {error.strerror}") from error
 
-    def _recorded(self, job: Job, plan: Plan, before: Record | None) -> Record:
+    def _recorded(self, job: ServiceJob, plan: ServicePlan, before: ServiceRecord | None) -> ServiceRecord:
         """Return the record of what is about to be written."""
         files: list[WrittenFile] = []
         for one in plan.files:
@@ -240,12 +260,12 @@ class Service:
         if plan.crontab and not was_cron:
             made_crontab = cron.read(self._ask) is None
         lingered = before is not None and before.lingered
-        return Record(
+        return ServiceRecord(
             plan.manager, job.name, job.kind, job.every, job.program, tuple(files), made_crontab, lingered,
             dict(job.env), plan.crontab, job.retro_out,
         )  # fmt: skip
 
-    def _write(self, plan: Plan, record: Record) -> tuple[FileStep, ...]:
+    def _write(self, plan: ServicePlan, record: ServiceRecord) -> tuple[FileStep, ...]:
         steps = [self._written(one) for one in plan.files]
         if plan.crontab:
             present = cron.read(self._ask)
@@ -265,7 +285,7 @@ class Service:
             raise SettingsError(str(error), hint="make it writable and run the same command again") from error
         return FileStep(str(one.path), "write", _text(one))
 
-    def _take_out(self, record: Record, *, keep: set[str]) -> _TakenOut:
+    def _take_out(self, record: ServiceRecord, *, keep: set[str]) -> _TakenOut:
         """Stop what a record speaks of and delete its files, but those to keep."""
         job = self._job_of(record)
         plan = plan_for(record.manager, job, self._ask)
@@ -289,7 +309,7 @@ class Service:
             commands += self._run((systemd.linger(job.user, turned_on=False),))
         return _TakenOut(tuple(files), commands)
 
-    def _out_of_crontab(self, record: Record) -> list[FileStep]:
+    def _out_of_crontab(self, record: ServiceRecord) -> list[FileStep]:
         present = cron.read(self._ask)
         if not cron.lines_in(present, record.name):
             return []
@@ -297,7 +317,7 @@ class Service:
         cron.write(None if record.made_crontab and not rest.strip() else rest, self._ask)
         return [FileStep(_CRONTAB, "delete")]
 
-    def _run(self, runs: tuple[Run, ...]) -> tuple[CommandStep, ...]:
+    def _run(self, runs: tuple[ServiceCommand, ...]) -> tuple[CommandStep, ...]:
         """Run commands, up to the first that may not fail and does."""
         steps: list[CommandStep] = []
         for run in runs:
@@ -316,10 +336,10 @@ class Service:
                 break
         return tuple(steps)
 
-    def _is_active(self, job: Job, manager: ManagerName) -> bool:
+    def _is_active(self, job: ServiceJob, manager: ManagerName) -> bool:
         return live_of(manager, job, self._ask).is_active
 
-    def _live(self, report: ServiceReport, job: Job, manager: ManagerName) -> ServiceReport:
+    def _live(self, report: ServiceReport, job: ServiceJob, manager: ManagerName) -> ServiceReport:
         """Return a report with what the manager says now."""
         live = live_of(manager, job, self._ask)
         lingering = systemd.lingers(job.user, self._ask) if manager == "systemd" else None
@@ -331,7 +351,7 @@ class Service:
         return _with(report, is_active=live.is_active, detail=live.detail, lingers=lingering, notes=notes)
 
 
-def _report(action: str, job: Job, plan: Plan) -> ServiceReport:
+def _report(action: str, job: ServiceJob, plan: ServicePlan) -> ServiceReport:
     return msgspec.convert(
         {
             "ok": True,
@@ -352,11 +372,11 @@ def _with(report: ServiceReport, **changes: object) -> ServiceReport:
     return msgspec.structs.replace(report, **changes)
 
 
-def _planned(runs: tuple[Run, ...]) -> tuple[CommandStep, ...]:
+def _planned(runs: tuple[ServiceCommand, ...]) -> tuple[CommandStep, ...]:
     return tuple(CommandStep(run.argv, "planned") for run in runs)
 
 
-def _settled(record: Record, plan: Plan) -> Record:
+def _settled(record: ServiceRecord, plan: ServicePlan) -> ServiceRecord:
     """Return the record of files that are written: nothing of before is ours any more."""
     data = {str(one.path): sha256_of(one.data) for one in plan.files}
     files = tuple(msgspec.structs.replace(one, sha256=(data[one.path],)) for one in record.files)
@@ -373,3 +393,125 @@ def _delete_log(path: Path) -> None:
         path.parent.rmdir()
     except OSError:  # not there, or another home's log is in it
         return
+
+
+_BASE_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "PYTHON_KEYRING_BACKEND")
+_PROBES: dict[ManagerName, tuple[str, ...]] = {
+    "launchd": ("launchctl", "version"),
+    "cron": ("crontab", "-l"),
+    "schtasks": ("schtasks", "/?"),
+}
+"""What a manager's program is run with to see that it is there; how it ends says nothing."""
+
+
+def job_for(
+    home: Path, env: Mapping[str, str], kind: ServiceKind, every: ServiceEvery, *, retro_out: str = ""
+) -> ServiceJob:
+    """Return the job that keeps a home fresh. Raises UsageError where the program is not installed to stay."""
+    machine = this_machine(home, env)
+    needed = _needed(home, env)
+    return ServiceJob(
+        name=job_name(home, env),
+        kind=kind,
+        every=every,
+        program=machine.program.recollect,
+        command=machine.program.command,
+        env=needed,
+        home=home,
+        user_home=user_home(env),
+        logs=home / "logs",
+        user=_user(env),
+        uid=os.getuid() if sys.platform != "win32" else 0,
+        retro_out=retro_out,
+    )
+
+
+def job_name(home: Path, env: Mapping[str, str]) -> str:
+    """Return `recollect` for the platform's own home, else that with a mark of the home: each has its own service."""
+    plain = {name: value for name, value in env.items() if name not in (HOME_VARIABLE, STORE_VARIABLE)}
+    if home_dir(plain) == home:
+        return "recollect"
+    return f"recollect-{hashlib.sha256(os.fsencode(home)).hexdigest()[:8]}"
+
+
+def choose(ask: Ask, wanted: ManagerName | None, *, must_be_there: bool) -> ManagerName:
+    """Return what will run the job: what is wanted, else what the machine has. Raises UsageError for none."""
+    if wanted is not None:
+        if must_be_there and not _is_there(wanted, ask):
+            raise UsageError(
+                f"{wanted} cannot be used here: its program is not there or does not answer",
+                hint="leave --manager out: what is here is found by itself; --dry-run shows the text for any",
+            )
+        return wanted
+    order: tuple[ManagerName, ...] = ("systemd", "cron")
+    if sys.platform == "win32":
+        order = ("schtasks",)
+    elif sys.platform == "darwin":
+        order = ("launchd", "cron")
+    for manager in order:
+        if _is_there(manager, ask):
+            return manager
+    raise UsageError(
+        f"no service manager answers here (looked for {', '.join(order)})",
+        hint="`recollect up --detach` runs the daemon without one",
+    )
+
+
+def plan_for(manager: ManagerName, job: ServiceJob, ask: Ask) -> ServicePlan:
+    """Return how a manager is told of a job. Raises UsageError for paths that it cannot be told."""
+    match manager:
+        case "systemd":
+            return systemd.plan(job)
+        case "launchd":
+            return launchd.plan(job, domain=launchd.domain_of(job.uid, ask))
+        case "cron":
+            return cron.plan(job, ionice=bool(shutil.which("ionice", path=os.defpath)))
+        case "schtasks":
+            return schtasks.plan(job)
+        case _:
+            assert_never(manager)
+
+
+def live_of(manager: ManagerName, job: ServiceJob, ask: Ask) -> Live:
+    """Ask a manager how the job is now. Raises SettingsError where it cannot be asked."""
+    match manager:
+        case "systemd":
+            return systemd.live(job, ask)
+        case "launchd":
+            return launchd.live(job, ask, domain=launchd.domain_of(job.uid, ask))
+        case "cron":
+            return cron.live(job, ask)
+        case "schtasks":
+            return schtasks.live(job, ask)
+        case _:
+            assert_never(manager)
+
+
+def _is_there(manager: ManagerName, ask: Ask) -> bool:
+    return systemd.is_there(ask) if manager == "systemd" else ask(_PROBES[manager])[0] != -1
+
+
+def _needed(home: Path, env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables without which the service would look elsewhere than the person's own commands do."""
+    names = {root.variable for one in adapters().values() for root in one.facts.roots if root.variable}
+    given = {name: env[name] for name in sorted(names | set(_BASE_VARIABLES)) if env.get(name)}
+    plain = {name: value for name, value in env.items() if name != HOME_VARIABLE}
+    if home_dir(plain) != home or (home / CONFIG_NAME).exists():
+        given[HOME_VARIABLE] = str(home)
+    elif env.get(STORE_VARIABLE):
+        given[STORE_VARIABLE] = env[STORE_VARIABLE]
+    for common in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"):
+        given.pop(common, None)
+    return given
+
+
+def _user(env: Mapping[str, str]) -> str:
+    if sys.platform == "win32":
+        name = env.get("USERNAME", "")
+        return f"{env['USERDOMAIN']}\\{name}" if env.get("USERDOMAIN") else name
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # a user that no database knows (containers)
+        return env.get("USER") or getpass.getuser()

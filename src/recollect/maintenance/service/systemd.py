@@ -9,7 +9,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from recollect.errors import UsageError
-from recollect.maintenance.service.job import JITTER_S, Ask, Job, Live, Plan, Run, ServiceFile, giving_way
+from recollect.maintenance.service.job import (
+    JITTER_S,
+    Ask,
+    Live,
+    ServiceCommand,
+    ServiceFile,
+    ServiceJob,
+    ServicePlan,
+    giving_way,
+)
 
 _CTL = ("systemctl", "--user")
 _NOT_IN_A_PROGRAM = frozenset("\"'\\*?[")
@@ -67,7 +76,7 @@ WantedBy=timers.target
 """
 
 
-def plan(job: Job) -> Plan:
+def plan(job: ServiceJob) -> ServicePlan:
     """Return the units of a job. Raises UsageError for a path that no unit can hold."""
     folder = units_folder(job)
     environment = "".join(f"Environment={_quoted(f'{name}={value}')}\n" for name, value in sorted(job.env.items()))
@@ -84,22 +93,27 @@ def plan(job: Job) -> Plan:
             unit: _TIMER.format(every=job.every, jitter_s=JITTER_S),
         }
         logs = f"journalctl --user --unit {service}"
-    return Plan(
+    return ServicePlan(
         manager="systemd",
         files=tuple(ServiceFile(folder / name, text.encode()) for name, text in texts.items()),
         begin=(
-            Run((*_CTL, "daemon-reload")),
-            Run((*_CTL, "enable", unit)),
+            ServiceCommand((*_CTL, "daemon-reload")),
+            ServiceCommand((*_CTL, "enable", unit)),
             *giving_way(job),
-            Run((*_CTL, "restart", unit)),  # starts what does not run; a changed unit has no effect otherwise
+            ServiceCommand(
+                (*_CTL, "restart", unit)
+            ),  # starts what does not run; a changed unit has no effect otherwise
         ),
-        stop=(Run((*_CTL, "disable", "--now", unit), may_fail=True),),
-        after=(Run((*_CTL, "daemon-reload"), may_fail=True), Run((*_CTL, "reset-failed", unit), may_fail=True)),
+        stop=(ServiceCommand((*_CTL, "disable", "--now", unit), may_fail=True),),
+        after=(
+            ServiceCommand((*_CTL, "daemon-reload"), may_fail=True),
+            ServiceCommand((*_CTL, "reset-failed", unit), may_fail=True),
+        ),
         logs=logs,
     )
 
 
-def units_folder(job: Job) -> Path:
+def units_folder(job: ServiceJob) -> Path:
     """Return where the user's units lie. A relative path in the variable means nothing (base directory rules)."""
     named = job.env.get("XDG_CONFIG_HOME", "")
     config = Path(named) if named.startswith("/") else job.user_home / ".config"
@@ -111,7 +125,7 @@ def is_there(ask: Ask) -> bool:
     return ask((*_CTL, "show-environment"))[0] == 0
 
 
-def live(job: Job, ask: Ask) -> Live:
+def live(job: ServiceJob, ask: Ask) -> Live:
     """Ask how the unit is."""
     unit = f"{job.name}.service" if job.kind == "daemon" else f"{job.name}-sync.timer"
     fields = _shown(unit, ask, "LoadState", "ActiveState", "SubState", "UnitFileState", "Result")
@@ -135,9 +149,9 @@ def lingers(user: str, ask: Ask) -> bool | None:
     return "Linger=yes" in said.splitlines() if code == 0 else None
 
 
-def linger(user: str, *, turned_on: bool) -> Run:
+def linger(user: str, *, turned_on: bool) -> ServiceCommand:
     """Return the command that lets the user's services run without a login, or takes that back."""
-    return Run(("loginctl", "enable-linger" if turned_on else "disable-linger", user))
+    return ServiceCommand(("loginctl", "enable-linger" if turned_on else "disable-linger", user))
 
 
 def _shown(unit: str, ask: Ask, *properties: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Which agents are on this machine, where their settings are, and how they would call us."""
+"""Which agents are on this machine, what their settings say, and how they and we call each other."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from recollect.agents.installing.commands import Program, answer_command, spool_command, spool_line
 from recollect.agents.installing.contract import (
@@ -19,12 +19,20 @@ from recollect.agents.installing.contract import (
     Folder,
     Given,
     HookRole,
+    Hooks,
     Install,
+    NativeMemory,
     Platform,
     Server,
 )
-from recollect.errors import UsageError
+from recollect.agents.installing.editing.documents import load
+from recollect.agents.installing.editing.edits import Format
+from recollect.agents.installing.editing.values import covers, shown, value_at
+from recollect.errors import SettingsError, UsageError
+from recollect.maintenance.setup.settings import read_settings
+from recollect.model.own import SERVER
 from recollect.paths import HOME_VARIABLE, SPOOL_FOLDER, expand, home_dir
+from recollect.units import duration
 from recollect.wire import INTERNAL_VARIABLE
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
@@ -34,7 +42,7 @@ _FLEETING = re.compile(r"[/\\](?:uv[/\\](?:archive|builds|environments)-v\d+|pip
 """Where `uvx` and `pipx run` put programs for one run; they are cleaned away."""
 
 
-class Found(NamedTuple):
+class FoundAgent(NamedTuple):
     """An agent as it was looked for. folders: of its own that are there. executable: its path, empty if not found."""
 
     install: Install
@@ -70,7 +78,7 @@ def this_machine(home: Path, env: Mapping[str, str], *, answers_prompts: bool = 
     return Machine(platform, env, home, _program(home, env), answers_prompts, writes)
 
 
-def find_agent(install: Install, machine: Machine, *, ask_version: bool = True) -> Found:
+def find_agent(install: Install, machine: Machine, *, ask_version: bool = True) -> FoundAgent:
     """Look for an agent's folders and its program; ask the program for its version (empty if it doesn't tell)."""
     folders = tuple(f for folder in install.folders if os.path.isdir(f := folder_path(folder, machine)))
     path = machine.env.get("PATH", os.defpath)
@@ -78,7 +86,7 @@ def find_agent(install: Install, machine: Machine, *, ask_version: bool = True) 
     version = ""
     if executable and ask_version and install.version_args:
         version = _version([executable, *install.version_args], machine.env)
-    return Found(install, folders, executable, version)
+    return FoundAgent(install, folders, executable, version)
 
 
 def folder_path(folder: Folder, machine: Machine) -> str:
@@ -104,7 +112,7 @@ def file_path(place: FilePlace, machine: Machine) -> str:
     return next((path for path in paths if os.path.lexists(path)), paths[0])
 
 
-def given_for(found: Found, machine: Machine) -> Given:
+def given_for(found: FoundAgent, machine: Machine) -> Given:
     """Return what an install's functions are given: the server, and the command of every role."""
     slug = found.install.slug
     program = machine.program
@@ -152,3 +160,86 @@ def _program(home: Path, env: Mapping[str, str]) -> Program:
         )
     hook = Path(__file__).parents[2] / "hook" / "__main__.py"
     return Program(os.path.abspath(script), sys.executable, str(hook), str(home / SPOOL_FOLDER))
+
+
+_ON = ("1", "true", "yes", "on")
+
+
+def native_memory_notes(install: Install, machine: Machine) -> Iterator[tuple[str, str]]:
+    """Yield (what, hint) for a memory of the agent's own that also puts text before the model."""
+    for memory in install.native_memory:
+        if is_on(memory, machine):
+            path = file_path(memory.place, machine)
+            hint = f"to turn it off: `{memory.line}` in {path} (or `recollect setup --disable-native-memory`)"
+            yield f"{memory.name} of the agent also brings what it remembers into a session", hint
+
+
+def is_on(memory: NativeMemory, machine: Machine) -> bool:
+    """Tell whether a memory of the agent's own is turned on, as far as its settings and the environment say."""
+    if memory.variable and machine.env.get(memory.variable, "").lower() in _ON:
+        return False
+    value = _said(memory.place, memory.format, memory.path, machine)
+    return memory.default_on if value is None else not covers(value, memory.off)
+
+
+def hooks_turned_off(install: Install, machine: Machine) -> str:
+    """Return where the agent was told to run no hooks at all, empty where it wasn't."""
+    if isinstance(install.hooks, Hooks):
+        for switch in install.hooks.switches:
+            value = _said(switch.place, switch.format, switch.path, machine)
+            if value is not None and covers(value, switch.off):
+                return f"`{shown(switch.path)}` in {file_path(switch.place, machine)}"
+    return ""
+
+
+def plugin_turned_on(install: Install, machine: Machine) -> str:
+    """Return the file in which our own plug-in is turned on, empty where it isn't. It brings what `setup` writes."""
+    listed = install.plugins
+    if listed is None:
+        return ""
+    plugins = _said(listed.place, listed.format, listed.path, machine)
+    if not isinstance(plugins, Mapping):
+        return ""
+    is_there = any(name.split("@")[0] == SERVER and (not isinstance(on, bool) or on) for name, on in plugins.items())
+    return file_path(listed.place, machine) if is_there else ""
+
+
+def _said(place: FilePlace, form: Format, path: tuple[str, ...], machine: Machine) -> Any:
+    try:
+        settings = read_settings(file_path(place, machine))
+        return None if settings.data is None else value_at(load(settings.text, form), path)
+    except SettingsError:
+        return None
+
+
+TIMEOUT_S = 60
+_SHOWN_CHARACTERS = 300
+
+
+class Ran(NamedTuple):
+    """How a command ended. detail: empty if it ended well, else one line of why not."""
+
+    is_ok: bool
+    detail: str
+
+
+def run_command(argv: Sequence[str], env: Mapping[str, str]) -> Ran:
+    """Run a command without a terminal and wait for it. Never raises for how it ends."""
+    try:
+        done = subprocess.run(  # noqa: S603 (the agent's own program, shown to the person before)
+            list(argv),
+            env={**env, INTERNAL_VARIABLE: "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Ran(False, f"did not end within {duration(TIMEOUT_S)}")
+    except OSError as error:
+        return Ran(False, f"cannot be started: {error.strerror}")
+    if done.returncode == 0:
+        return Ran(True, "")
+    said = " ".join(done.stdout.decode("utf-8", "replace").split())[-_SHOWN_CHARACTERS:]
+    return Ran(False, f"ended with {done.returncode}" + (f": {said}" if said else ""))

@@ -6,18 +6,15 @@ than is there, and taking out what is not there changes nothing.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from recollect.agents.installing.editing.edits import Format, Undo
-from recollect.errors import SettingsError
-from recollect.maintenance.setup.files import read_settings, replace_settings
+from recollect.maintenance.setup.settings import RecordFile, load_record, save_record
 
 NAME = "setup.json"
-VERSION = 1
 Kind = Literal["mcp", "hooks", "skill", "native_memory", "writing_tools"]
 """writing_tools: in the configuration of Recollect itself, which no manifest speaks of."""
 Mode = Literal["pull", "push", "both"]
@@ -70,38 +67,20 @@ class AgentRecord(msgspec.Struct, frozen=True):
         return next((one for one in self.files if one.path == path), None)
 
 
-class Manifest(msgspec.Struct, frozen=True):
+class Manifest(RecordFile, frozen=True):
     """Everything that setup wrote, by agent."""
 
-    agents: dict[str, AgentRecord] = {}
-    version: int = VERSION
+    agents: dict[str, AgentRecord] = msgspec.field(default_factory=dict)
 
 
 def load_manifest(home: Path) -> Manifest:
     """Return the manifest of a home, an empty one where nothing was set up. Raises SettingsError for a damaged one."""
-    found = read_settings(str(home / NAME))
-    if found.data is None:
-        return Manifest()
-    try:
-        manifest = msgspec.json.decode(found.data, type=Manifest)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(
-            f"{home / NAME} cannot be read: {error}", hint="what setup wrote can only be taken out by hand then"
-        ) from error
-    if manifest.version > VERSION:
-        raise SettingsError(f"{home / NAME} was written by a newer Recollect", hint="upgrade recollect")
-    return manifest
+    return load_record(home / NAME, Manifest, writer="setup") or Manifest()
 
 
 def save_manifest(home: Path, manifest: Manifest) -> None:
     """Write the manifest, whole or not at all; delete it when nothing is set up."""
-    path = home / NAME
-    before = read_settings(str(path))
-    if not manifest.agents:
-        if before.data is not None:
-            os.unlink(before.target)
-        return
-    replace_settings(before, msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
+    save_record(home / NAME, manifest if manifest.agents else None)
 
 
 def with_agent(manifest: Manifest, slug: str, record: AgentRecord | None) -> Manifest:

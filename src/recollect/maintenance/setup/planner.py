@@ -1,38 +1,220 @@
-"""The plan for one agent: which of its files change, which of its own commands run, and what is left alone and why."""
+"""The plan of a set-up: which files of an agent change, which of its commands run, and what is left alone and why."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import difflib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from recollect.agents.installing.contract import ConfigFile, Given, Mcp, NativeMemory, OwnFile, Part, Unsupported
-from recollect.agents.installing.editing.documents import load
-from recollect.agents.installing.editing.edits import Edit, SetKey
+from recollect.agents.installing.contract import (
+    ConfigFile,
+    Given,
+    Install,
+    Mcp,
+    NativeMemory,
+    OwnFile,
+    Part,
+    Unsupported,
+)
+from recollect.agents.installing.editing.documents import apply_edits, load, new_document, states_of, take_out
+from recollect.agents.installing.editing.edits import Edit, Format, SetKey
 from recollect.agents.installing.editing.values import State, holds, named_as_in, state_of, value_at
 from recollect.errors import SettingsError
-from recollect.maintenance.setup.agent_settings import plugin_turned_on
-from recollect.maintenance.setup.discovery import Found, Machine, file_path, given_for
-from recollect.maintenance.setup.files import read_settings
-from recollect.maintenance.setup.manifest import AgentRecord, FileRecord, Kind, KindUndo, Manifest, Mode, load_manifest
-from recollect.maintenance.setup.plans import (
-    FileChange,
-    FilePlan,
-    Step,
-    plan_config,
-    plan_own,
-    plan_removal,
-    unsupported_steps,
+from recollect.maintenance.setup.discovery import FoundAgent, Machine, file_path, given_for, plugin_turned_on
+from recollect.maintenance.setup.manifest import (
+    AgentRecord,
+    FileRecord,
+    Kind,
+    KindUndo,
+    Manifest,
+    Mode,
+    load_manifest,
 )
+from recollect.maintenance.setup.settings import Settings, read_settings, sha256_of, write_problem
+
+Action = Literal["add", "change", "remove", "run", "none", "left", "blocked", "unsupported"]
+"""none: it is as it should be. left: not ours any more, so it stays. blocked: it should be done and can't be."""
+MAX_DIFF_LINES = 400
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One thing that setup does, or says why it doesn't. diff: of the file's lines, without those around them."""
+
+    kind: Kind
+    action: Action
+    path: str = ""
+    command: tuple[str, ...] = ()
+    detail: str = ""
+    hint: str = ""
+    diff: tuple[str, ...] = ()
+
+
+class FileChange(NamedTuple):
+    """A file that would change. after: its new bytes, None to delete it. intent, record: what the manifest says of it
+    before and after it is written (`kinds` empty: nothing)."""
+
+    before: Settings
+    after: bytes | None
+    intent: FileRecord
+    record: FileRecord
+
+
+class FilePlan(NamedTuple):
+    """The steps for one file, and its change if there is one. record: what the manifest says where nothing changes."""
+
+    steps: tuple[Step, ...]
+    change: FileChange | None
+    record: FileRecord | None
+
+
+def plan_config(
+    path: str, parts: Sequence[tuple[Kind, ConfigFile, tuple[Edit, ...]]], record: FileRecord | None
+) -> FilePlan:
+    """Plan what these parts want of one settings file; parts that were there and aren't wanted any more leave.
+
+    Raises SettingsError when the file cannot be read or changed.
+    """
+    form = parts[0][1].format
+    before = read_settings(path)
+    is_new = before.data is None
+    frame: dict[str, Any] = {key: value for _, part, _ in parts for key, value in part.frame.items()}
+    text = new_document(frame, form) if is_new else before.text
+    recorded = record.undos if record is not None and not is_new else ()
+    kinds = tuple(dict.fromkeys(kind for kind, _, _ in parts))
+    if record is not None and not is_new and _is_as_wanted(text, parts, recorded):
+        return FilePlan(tuple(Step(kind, "none", path, detail="is as it should be") for kind in kinds), None, record)
+    base = take_out(text, form, [k.undo for k in recorded]).text
+    undos: list[KindUndo] = []
+    for kind, part, edits in parts:
+        applied = apply_edits(base, form, named_as_in(load(base, form), edits, part.other_names))
+        undos += [KindUndo(kind, undo) for undo in applied.undos]
+        base = applied.text
+    after = base.encode()
+    new = _record(path, form, before, record)
+    new = msgspec.structs.replace(
+        new,
+        kinds=tuple(dict.fromkeys(k.kind for k in undos)),
+        undos=tuple(undos),
+        after_sha256=sha256_of(after),
+        frame=msgspec.json.encode(frame).decode() if frame else "",
+    )
+    if not is_new and after == before.data:
+        kept = new if undos else None
+        return FilePlan(tuple(Step(kind, "none", path, detail="is as it should be") for kind in kinds), None, kept)
+    intent = msgspec.structs.replace(new, undos=(*recorded, *undos), kinds=new.kinds or kinds)
+    action: Action = "add" if record is None or is_new else "change"
+    return _with_problem(kinds, action, FileChange(before, after, intent, new))
+
+
+def plan_own(path: str, kind: Kind, text: str, record: FileRecord | None) -> FilePlan:
+    """Plan a file that is ours alone; one that somebody else made, or changed, stays as it is."""
+    before = read_settings(path)
+    after = text.encode()
+    new = msgspec.structs.replace(_record(path, "own", before, record), kinds=(kind,), after_sha256=sha256_of(after))
+    if before.data == after:
+        return FilePlan((Step(kind, "none", path, detail="is as it should be"),), None, new if record else None)
+    is_ours = before.data is None or (record is not None and before.sha256 == record.after_sha256)
+    if not is_ours:
+        detail = "was changed by hand since" if record is not None else "is there already and is not ours"
+        return FilePlan((Step(kind, "blocked", path, detail=detail, hint="delete it to get ours"),), None, record)
+    action: Action = "add" if before.data is None else "change"
+    return _with_problem((kind,), action, FileChange(before, after, new, new))
+
+
+def plan_removal(record: FileRecord, *, is_used_elsewhere: bool = False) -> FilePlan:
+    """Plan that everything of ours leaves a file; one that we made goes away once nothing else is in it.
+
+    Raises SettingsError when the file cannot be read or changed.
+    """
+    before = read_settings(record.path)
+    gone = msgspec.structs.replace(record, kinds=(), undos=())
+    if before.data is None or is_used_elsewhere:
+        why = "is gone already" if before.data is None else "stays: another agent that is set up reads it too"
+        return FilePlan(tuple(Step(kind, "none", record.path, detail=why) for kind in record.kinds), None, gone)
+    if record.form == "own":
+        if before.sha256 != record.after_sha256:
+            detail = "was changed by hand since, so it stays"
+            return FilePlan((Step(record.kinds[0], "left", record.path, detail=detail),), None, gone)
+        return _with_problem(record.kinds, "remove", FileChange(before, None, record, gone))
+    taken = take_out(before.text, record.form, [k.undo for k in record.undos])
+    text = taken.text
+    after = None if record.made and _is_only_frame(text, record) else text.encode()
+    if after == before.data:
+        detail = "holds nothing of ours any more"
+        return FilePlan(tuple(Step(kind, "none", record.path, detail=detail) for kind in record.kinds), None, gone)
+    return _with_problem(record.kinds, "remove", FileChange(before, after, record, gone))
+
+
+def unsupported_steps(install: Install, kinds: Sequence[Kind]) -> list[Step]:
+    """Return a step for each thing that the agent doesn't have, with the reason."""
+    declared = {"mcp": install.mcp, "hooks": install.hooks, "skill": install.skill}
+    return [
+        Step(kind, "unsupported", detail=reason)
+        for kind in kinds
+        if (reason := getattr(declared.get(kind), "reason", ""))
+    ]
+
+
+def diff_lines(before: bytes | None, after: bytes | None) -> tuple[str, ...]:
+    """Return the changed lines only: what is around them may hold keys that nobody needs to see."""
+    old, new = ((data or b"").decode("utf-8", "replace").splitlines() for data in (before, after))
+    lines = list(difflib.unified_diff(old, new, n=0, lineterm=""))[2:]
+    if len(lines) > MAX_DIFF_LINES:
+        lines = [*lines[:MAX_DIFF_LINES], f"… {len(lines) - MAX_DIFF_LINES} more lines"]
+    return tuple(lines)
+
+
+def _record(path: str, form: Format | Literal["own"], before: Settings, record: FileRecord | None) -> FileRecord:
+    if record is not None:
+        return record
+    return FileRecord(
+        path=path, form=form, kinds=(), made=before.data is None, before_sha256=before.sha256, after_sha256=""
+    )
+
+
+def _with_problem(kinds: Sequence[Kind], action: Action, change: FileChange) -> FilePlan:
+    path = change.before.path
+    problem = write_problem(change.before)
+    if problem:
+        steps = tuple(Step(kind, "blocked", path, detail=problem, hint="make it writable first") for kind in kinds)
+        return FilePlan(steps, None, None)
+    first, *rest = kinds
+    diff = diff_lines(change.before.data, change.after)
+    target = "" if change.before.target == path else f"a link to {change.before.target}"
+    steps = (Step(first, action, path, detail=target, diff=diff),)
+    more = tuple(Step(kind, action, path, detail="in the same change") for kind in rest)
+    return FilePlan(steps + more, change, None)
+
+
+def _is_as_wanted(
+    text: str, parts: Sequence[tuple[Kind, ConfigFile, tuple[Edit, ...]]], recorded: Sequence[KindUndo]
+) -> bool:
+    """Tell whether a file says all that is wanted and nothing else is recorded, whatever its layout is now."""
+    form = parts[0][1].format
+    data = load(text, form)
+    wanted = [edit for _, part, edits in parts for edit in named_as_in(data, edits, part.other_names)]
+    is_there = all(state == "present" for state in states_of(text, form, wanted))
+    return is_there and all(one.undo.edit in wanted for one in recorded)
+
+
+def _is_only_frame(text: str, record: FileRecord) -> bool:
+    """Tell whether a file holds nothing but what one that we make begins with; a comment is somebody's."""
+    if record.form == "own":
+        return False
+    frame: Mapping[str, Any] = msgspec.json.decode(record.frame) if record.frame else {}
+    left = "".join(text.split())
+    return left in ("", "{}", "".join(new_document(frame, record.form).split()))
+
 
 KINDS: dict[Mode, tuple[Kind, ...]] = {"pull": ("mcp", "skill"), "push": ("hooks",), "both": ("mcp", "hooks", "skill")}
 """What each choice writes. pull: tools in the agent's hands. push: we are called at its events. both: both."""
 
 
-class Wish(NamedTuple):
+class SetupOptions(NamedTuple):
     """What the person chose. mode None: take everything of ours out. uses_commands: agents' own commands may run."""
 
     mode: Mode | None
@@ -49,10 +231,10 @@ class AgentPlan(NamedTuple):
     records: tuple[FileRecord, ...]
 
 
-class Planner:
+class SetupPlanner:
     """Plans for one agent on this machine. Reads only; every plan is made from what is on the disk now."""
 
-    def __init__(self, home: Path, machine: Machine, found: Found) -> None:
+    def __init__(self, home: Path, machine: Machine, found: FoundAgent) -> None:
         self.install = found.install
         self.given: Given = given_for(found, machine)
         self._home = home
@@ -60,18 +242,18 @@ class Planner:
         self._found = found
         self._plugin = plugin_turned_on(found.install, machine)
 
-    def plan(self, wish: Wish) -> AgentPlan:
+    def plan(self, options: SetupOptions) -> AgentPlan:
         """Return what would be done. What cannot be done is a step that says so."""
         manifest = load_manifest(self._home)
-        record = manifest.agents.get(self.install.slug) or AgentRecord(wish.mode or "both")
-        steps = unsupported_steps(self.install, self._kinds(wish))
-        if wish.mode and self._plugin:
+        record = manifest.agents.get(self.install.slug) or AgentRecord(options.mode or "both")
+        steps = unsupported_steps(self.install, self._kinds(options))
+        if options.mode and self._plugin:
             detail = "our plug-in brings it; turn that off in the agent to have it here"
-            steps = [Step(kind, "none", self._plugin, detail=detail) for kind in KINDS[wish.mode]]
-        commands, is_registered = self._commands(wish, record, steps)
+            steps = [Step(kind, "none", self._plugin, detail=detail) for kind in KINDS[options.mode]]
+        commands, is_registered = self._commands(options, record, steps)
         changes: list[FileChange] = []
         records: list[FileRecord] = []
-        for path, (of_kinds, plan_one) in self._files(wish, record, manifest, is_registered=is_registered).items():
+        for path, (of_kinds, plan_one) in self._files(options, record, manifest, is_registered=is_registered).items():
             made = _safely(path, of_kinds, plan_one)
             steps.extend(made.steps)
             if made.change is not None:
@@ -102,7 +284,9 @@ class Planner:
         is_ours = holds(value_at(data, edit.path), (server.command, *server.args, *server.env.values()))
         return "present" if is_ours else state
 
-    def _commands(self, wish: Wish, record: AgentRecord, steps: list[Step]) -> tuple[tuple[tuple[str, ...], ...], bool]:
+    def _commands(
+        self, options: SetupOptions, record: AgentRecord, steps: list[Step]
+    ) -> tuple[tuple[tuple[str, ...], ...], bool]:
         """Return the agent's own commands to run, and whether its settings need no entry from us."""
         mcp = self.install.mcp
         is_in_file = any("mcp" in file.kinds for file in record.files)
@@ -113,9 +297,9 @@ class Planner:
         except SettingsError:
             return (), False  # planning the file says what is wrong with it
         path = self.registered_path()
-        can_run = bool(wish.uses_commands and self._found.executable)
+        can_run = bool(options.uses_commands and self._found.executable)
         remove = (self._found.executable, *mcp.command.remove)
-        if "mcp" not in self._kinds(wish):
+        if "mcp" not in self._kinds(options):
             if not (can_run and record.registration and state != "absent"):
                 return (), False
             steps.append(Step("mcp", "run", path, command=remove))
@@ -132,12 +316,12 @@ class Planner:
         return commands, True
 
     def _files(
-        self, wish: Wish, record: AgentRecord, manifest: Manifest, *, is_registered: bool
+        self, options: SetupOptions, record: AgentRecord, manifest: Manifest, *, is_registered: bool
     ) -> dict[str, tuple[tuple[Kind, ...], Callable[[], FilePlan]]]:
         """Return how each file is planned, by path: parts in the same file are one change."""
         configs: dict[str, list[tuple[Kind, ConfigFile, tuple[Edit, ...]]]] = {}
         planned: dict[str, tuple[tuple[Kind, ...], Callable[[], FilePlan]]] = {}
-        for kind, part in self._parts(wish, record):
+        for kind, part in self._parts(options, record):
             if kind == "mcp" and is_registered:
                 continue
             path = file_path(part.place, self._machine)
@@ -149,17 +333,17 @@ class Planner:
                 configs.setdefault(path, []).append((kind, part, part.edits(self.given)))
                 of_kinds = tuple(dict.fromkeys(kind for kind, _, _ in configs[path]))
                 planned[path] = (of_kinds, partial(plan_config, path, configs[path], known))
-        for file in self._unwanted(wish, record, is_registered=is_registered):
+        for file in self._unwanted(options, record, is_registered=is_registered):
             if file.path not in planned:
                 used = _is_used_by_another(file, manifest, self.install.slug)
                 planned[file.path] = (file.kinds, partial(plan_removal, file, is_used_elsewhere=used))
         return planned
 
-    def _unwanted(self, wish: Wish, record: AgentRecord, *, is_registered: bool) -> list[FileRecord]:
+    def _unwanted(self, options: SetupOptions, record: AgentRecord, *, is_registered: bool) -> list[FileRecord]:
         """Return what is recorded of files, with what the agent's own command wrote where it must leave by our hand."""
         files = list(record.files)
         registration = record.registration
-        if registration is None or is_registered or "mcp" in self._kinds(wish):
+        if registration is None or is_registered or "mcp" in self._kinds(options):
             return files
         undo = KindUndo("mcp", registration.undo)
         same = record.file(registration.path)
@@ -170,24 +354,24 @@ class Planner:
             files[files.index(same)] = merged
         return files
 
-    def _parts(self, wish: Wish, record: AgentRecord) -> Iterator[tuple[Kind, Part]]:
-        if wish.mode is None:
+    def _parts(self, options: SetupOptions, record: AgentRecord) -> Iterator[tuple[Kind, Part]]:
+        if options.mode is None:
             return
-        kinds = self._kinds(wish)
+        kinds = self._kinds(options)
         if "mcp" in kinds and isinstance(self.install.mcp, Mcp):
             yield "mcp", self.install.mcp.file
         if "hooks" in kinds and not isinstance(self.install.hooks, Unsupported):
             yield "hooks", self.install.hooks.part
         if "skill" in kinds and not isinstance(self.install.skill, Unsupported):
             yield "skill", self.install.skill
-        if wish.turns_native_memory_off or any("native_memory" in file.kinds for file in record.files):
+        if options.turns_native_memory_off or any("native_memory" in file.kinds for file in record.files):
             for memory in self.install.native_memory:
                 if memory.default_on or self._is_set(memory):
                     yield "native_memory", _turned_off(memory)
 
-    def _kinds(self, wish: Wish) -> tuple[Kind, ...]:
+    def _kinds(self, options: SetupOptions) -> tuple[Kind, ...]:
         """Return what is to be written: nothing where our plug-in is turned on, because it would be there twice."""
-        return KINDS[wish.mode] if wish.mode and not self._plugin else ()
+        return KINDS[options.mode] if options.mode and not self._plugin else ()
 
     def _is_set(self, memory: NativeMemory) -> bool:
         """Tell whether the settings say anything of a memory that is off by itself (unreadable: planning says why)."""

@@ -21,8 +21,8 @@ from recollect.agents.installing.editing.documents import load
 from recollect.agents.installing.editing.edits import AppendItem, SetKey
 from recollect.agents.installing.editing.values import named_as_in, value_at
 from recollect.maintenance.reports import Check
-from recollect.maintenance.setup.discovery import Found, Machine, file_path, given_for
-from recollect.maintenance.setup.files import read_settings
+from recollect.maintenance.setup.discovery import FoundAgent, Machine, file_path, given_for
+from recollect.maintenance.setup.settings import read_settings
 from recollect.paths import HOME_VARIABLE, SPOOL_FOLDER
 from recollect.wire import INTERNAL_VARIABLE
 
@@ -61,7 +61,7 @@ def launch_of(entry: Any) -> Launch | None:
     return None
 
 
-def registered_launch(found: Found, machine: Machine) -> Launch | None:
+def registered_launch(found: FoundAgent, machine: Machine) -> Launch | None:
     """Return how the agent would start our server, as its settings say now. Raises SettingsError."""
     mcp = found.install.mcp
     if not isinstance(mcp, Mcp):
@@ -105,7 +105,7 @@ def probe_server(launch: Launch, env: Mapping[str, str]) -> Check:
     return Check(name, "ok", f"starts and lists {len(tools)} tools: {', '.join(tools)}")
 
 
-def probe_hook(found: Found, machine: Machine) -> Check:
+def probe_hook(found: FoundAgent, machine: Machine) -> Check:
     """Run the hook that keeps payloads, with a spool of its own, and look for what it kept."""
     name = "hook"
     hooks = found.install.hooks

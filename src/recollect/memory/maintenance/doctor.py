@@ -18,11 +18,9 @@ from recollect.errors import ArchiveError, RecollectError, SettingsError, StoreE
 from recollect.ingest.keeper.client import ask_status
 from recollect.ingest.keeper.instance import CARD_NAME, LOCK_NAME, is_alive, read_card
 from recollect.ingest.report import SyncReport
-from recollect.maintenance.doctor.checks import diagnose
-from recollect.maintenance.doctor.context import Asks, Desk
-from recollect.maintenance.doctor.home import left_behind, open_to_others
-from recollect.maintenance.doctor.learnings import learning_health
-from recollect.maintenance.repair import RepairWish, repair
+from recollect.maintenance.doctor import diagnose
+from recollect.maintenance.home_checks import DoctorContext, left_behind, open_to_others
+from recollect.maintenance.repair import repair
 from recollect.maintenance.reports import Check, DaemonSeen, DistillHealth, DoctorReport, Fix
 from recollect.maintenance.service.service import Service
 from recollect.maintenance.setup.manifest import load_manifest
@@ -76,15 +74,21 @@ class OpenHome(Protocol):
 
 def doctor(memory: OpenHome) -> DoctorReport:
     """Run every check now. Never raises for what it finds; creates nothing."""
-    asks = Asks(
-        vectors=memory.embedding.coverage,
-        entry_vectors=memory.embedding.entry_coverage,
-        passages=memory.embedding.passage_coverage,
-        distilled=memory.distilling.health,
-        learning=lambda: learning_health(memory.learn, now_us()),
-        daemon=lambda: daemon_seen(memory.home),
+    return diagnose(
+        DoctorContext(
+            memory.home,
+            memory.config,
+            memory.env,
+            now_us(),
+            open_reader=memory.reader,
+            vectors=memory.embedding.coverage,
+            entry_vectors=memory.embedding.entry_coverage,
+            passages=memory.embedding.passage_coverage,
+            distilled=memory.distilling.health,
+            learning=memory.learn.status,
+            daemon=lambda: daemon_seen(memory.home),
+        )
     )
-    return diagnose(Desk(memory.home, memory.config, memory.env, memory.reader, asks=asks, now_us=now_us()))
 
 
 def daemon_seen(home: Path) -> DaemonSeen:
@@ -202,7 +206,7 @@ def _sync(memory: OpenHome) -> str:
 
 def _repair(memory: OpenHome) -> str:
     """What `recollect repair` does without a backup. Raises ArchiveError for what is left."""
-    report = repair(memory, RepairWish())
+    report = repair(memory)
     told = "; ".join(step.detail for step in report.steps if step.detail)
     if not report.ok:
         raise ArchiveError(told)

@@ -28,7 +28,7 @@ from recollect.store.ports import Reader
 
 if TYPE_CHECKING:
     from recollect.archive.keys import HomeKeys
-    from recollect.maintenance.backup.reports import BackupReport, RestoreReport
+    from recollect.maintenance.backup.manifest import BackupReport, RestoreReport
     from recollect.maintenance.repair import RepairReport
     from recollect.maintenance.service.service import Service
     from recollect.memory.known_names import KnownNames
@@ -101,7 +101,7 @@ class UpkeepFacet:
         Takes as long as taking everything in, and holds the ingest lock. progress: (what is done, done, in all).
         Raises StoreLocked when another process is ingesting; else as `verify`.
         """
-        from recollect.maintenance.deep_verify.run import verify_deep
+        from recollect.maintenance.deep_verify import verify_deep
 
         show = None if progress is None else lambda done, total: progress("verifying", done, total)
         report = self.verify(progress=show)
@@ -132,9 +132,9 @@ class UpkeepFacet:
 
         source: a backup, for what is in no other place. is_dry_run: only says it. Raises StoreLocked, BackupUnusable.
         """
-        from recollect.maintenance.repair import RepairWish, repair
+        from recollect.maintenance.repair import repair
 
-        return repair(self._memory, RepairWish(source, is_dry_run, say))
+        return repair(self._memory, source=source, is_dry_run=is_dry_run, say=say)
 
     def export(
         self,
@@ -194,7 +194,7 @@ class UpkeepFacet:
         with_key False: the wrapping key is left out. progress: called with (stage, bytes done, bytes in all). Raises
         UsageError, BackupUnusable, DiskFull, StoreError; the target is then no backup, or the one before.
         """
-        from recollect.maintenance.backup.run import backup
+        from recollect.maintenance.backup.restore import backup
 
         return backup(self._memory, target, with_key=with_key, progress=progress)
 
@@ -202,14 +202,14 @@ class UpkeepFacet:
         self, source: Path, *, force: bool = False, keep: bool = False,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> RestoreReport:  # fmt: skip
-        """Let a backup take this memory's place, see `recollect.maintenance.backup.run.restore`.
+        """Let a backup take this memory's place, see `recollect.maintenance.backup.restore.restore`.
 
         force: also where there is a memory already; keep: which is then kept aside. Raises UsageError, StoreLocked,
         BackupUnusable, KeyUnavailable, SchemaTooNew; the memory is then as it was.
         """
-        from recollect.maintenance.backup.run import RestoreWish, restore
+        from recollect.maintenance.backup.restore import restore
 
-        return restore(self._memory, source, RestoreWish(force, keep, progress))
+        return restore(self._memory, source, force=force, keep=keep, progress=progress)
 
     @property
     def retention(self) -> RetentionFacet:

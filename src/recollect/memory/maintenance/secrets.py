@@ -12,9 +12,9 @@ import msgspec
 
 from recollect.archive.archive import Archive
 from recollect.archive.chunks import ChunkPlace
+from recollect.archive.envelope import KeyPlace, read_envelope
 from recollect.archive.keys import load_keys
-from recollect.archive.wrapping.changing import KeyChange, KeyStatus, change_wrapping, key_status
-from recollect.archive.wrapping.envelope import KeyPlace, read_envelope
+from recollect.archive.rewrap import KeyChange, KeyStatus, change_wrapping, key_status
 from recollect.clock import now_us
 from recollect.config import Config
 from recollect.errors import KeyUnavailable, StoreError, UsageError
@@ -104,7 +104,7 @@ class Reveal:
             StoreLocked, StoreError: the log cannot be written. Nothing is shown then.
         """
         from recollect.maintenance.reveal import reveal
-        from recollect.privacy.configured import redactor_of  # the detectors take a while to be made
+        from recollect.privacy.redact import redactor_of  # the detectors take a while to be made
 
         keys = load_keys(self._folders.keys)
         redactor = redactor_of(keys.marker_key, self._memory.config.privacy)

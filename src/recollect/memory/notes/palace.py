@@ -20,10 +20,8 @@ import msgspec
 
 from recollect.agent_names import OWN
 from recollect.archive.keys import HomeKeys, load_or_create_keys
-from recollect.capture.mempalace.drawers import Kept, read_kept
-from recollect.capture.mempalace.graph import Triple, read_triples
-from recollect.capture.mempalace.places import find_palace
-from recollect.capture.project_documents.parts import cut
+from recollect.capture.document_text import cut
+from recollect.capture.mempalace import Kept, Triple, find_palace, read_kept, read_triples
 from recollect.erasure.tombstones import Forgotten
 from recollect.errors import SourceError, UsageError
 from recollect.insights.notes.diary import NewEntry, checked_entry, made_entry
@@ -33,7 +31,7 @@ from recollect.model.ids import session_uid
 from recollect.model.learnings.entries import EntryDraft
 from recollect.model.learnings.notes import Batch, DiaryEntry, Fact
 from recollect.model.time import parse_iso
-from recollect.privacy.configured import detectors_in_force
+from recollect.privacy.redact import detectors_in_force
 from recollect.store.documents import Collection, StoredDocument, document_uid, path_mark
 from recollect.store.home import make_home
 from recollect.store.notes import FactFilter, NoteReader

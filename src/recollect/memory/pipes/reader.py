@@ -17,9 +17,8 @@ import msgspec
 from recollect.agents.registry import adapters_with
 from recollect.capture.containers.jsonl import split_lines
 from recollect.capture.decode import MAX_RECORD_BYTES
-from recollect.capture.files import open_source
-from recollect.capture.records import LineReader, is_appended, is_rows
-from recollect.capture.replay import Batch, replay
+from recollect.capture.replay import LineReader, ReplayBatch, is_appended, is_rows, replay
+from recollect.capture.sources import open_source
 from recollect.capture.unpack import is_zip
 from recollect.config import Config, PrivacyConfig
 from recollect.errors import SourceRefused
@@ -214,7 +213,7 @@ class Growing:
     def _take(self, *, is_end: bool) -> None:
         lines = split_lines(self._pending, is_end=is_end, is_start=self._offset == 0)
         if lines.lines:
-            batch = Batch(self._offset, self._pending, self._lines.take(lines.lines))
+            batch = ReplayBatch(self._offset, self._pending, self._lines.take(lines.lines))
             self._current.take(self._parser.take(batch))
         self._offset += lines.consumed
         self._pending = self._pending[lines.consumed :]

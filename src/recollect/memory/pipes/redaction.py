@@ -6,8 +6,7 @@ from collections import Counter
 from typing import IO
 
 from recollect.config import PrivacyConfig
-from recollect.privacy.configured import STRANGERS_KEY, redactor_of
-from recollect.privacy.redact import Redactor
+from recollect.privacy.redact import STRANGERS_KEY, Redactor, redactor_of
 
 _WINDOW_BYTES = 4 * 1024 * 1024
 _CARRIED_BYTES = 128 * 1024

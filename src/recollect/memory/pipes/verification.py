@@ -9,8 +9,7 @@ from pathlib import Path
 import msgspec
 
 from recollect.agents.registry import adapters_with
-from recollect.capture.records import is_rows
-from recollect.capture.replay import Batch, replay
+from recollect.capture.replay import ReplayBatch, is_rows, replay
 from recollect.config import Config, PrivacyConfig
 from recollect.ingest.parse import Recognised, pieces_of, recognise_file
 from recollect.insights.stages import Stages
@@ -112,7 +111,7 @@ def _bytes(path: Path, found: Recognised) -> tuple[int, FileCheck]:
     return len(data), FileCheck(name, not left or left == tail, detail)
 
 
-def _ranges(batches: Iterable[Batch]) -> Iterator[tuple[int, int]]:
+def _ranges(batches: Iterable[ReplayBatch]) -> Iterator[tuple[int, int]]:
     for batch in batches:
         if batch.giant is not None:
             yield batch.giant.start, batch.giant.end

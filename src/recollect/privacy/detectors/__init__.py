@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from recollect.privacy.assignments import ASSIGNED
+from recollect.privacy.detector import Detector
+from recollect.privacy.detectors import addresses, clouds, commands, keys, models, services, vendors
 from recollect.privacy.detectors.addresses import ADDRESSES
 from recollect.privacy.detectors.clouds import CLOUDS
 from recollect.privacy.detectors.commands import COMMANDS
@@ -13,10 +15,11 @@ from recollect.privacy.detectors.models import MODELS
 from recollect.privacy.detectors.services import SERVICES
 from recollect.privacy.detectors.vendors import VENDORS
 from recollect.privacy.sentences import SENTENCES
-from recollect.privacy.shapes import Detector
 
-DETECTOR_VERSION: Final = 4
-"""Raised whenever a change here can alter what is found: derived data of an older version is re-derived."""
+_MODULES = (addresses, clouds, commands, keys, models, services, vendors)
+DETECTOR_VERSION: Final = 4 + sum(module.REVISION for module in _MODULES)
+"""Changes whenever what is found may: derived data of an older version is re-derived. A new kind of secret raises its
+module's revision; a change of what all kinds share (how values are judged, how texts are searched) raises the 4."""
 
 DEFAULT: Final[tuple[Detector, ...]] = (
     *KEYS, *CLOUDS, *MODELS, *SERVICES, JWT, *VENDORS, *HASHES, *ADDRESSES, *COMMANDS, *ASSIGNED,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from recollect.privacy.detector import ENCODED_RAW, LINE_END, Detector, literals, raw_pattern, text_pattern
 from recollect.privacy.plausibility import (
     has_letter_and_digit,
     holds_login,
@@ -12,7 +13,9 @@ from recollect.privacy.plausibility import (
     plausible_token,
     plausible_word,
 )
-from recollect.privacy.shapes import ENCODED_RAW, LINE_END, Detector, literals, raw_pattern, text_pattern
+
+REVISION = 0
+"""Raised whenever a change in this module can alter what is found, see `DETECTOR_VERSION`."""
 
 _TO_VALUE = r"""(?:[ \t]{0,8}[:=][ \t]{0,8}|["']?[ \t]{0,8}(?::|=>?|,)[ \t]{0,8}["'])"""
 

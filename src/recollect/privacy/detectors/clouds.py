@@ -7,8 +7,11 @@ secret scanning patterns") and of gitleaks (github.com/gitleaks/gitleaks, config
 from __future__ import annotations
 
 from recollect.privacy.assignments import AWS_SECRET_KEY
+from recollect.privacy.detector import Detector, literals, prefixed, text_pattern
 from recollect.privacy.plausibility import is_varied, looks_random
-from recollect.privacy.shapes import Detector, literals, prefixed, text_pattern
+
+REVISION = 0
+"""Raised whenever a change in this module can alter what is found, see `DETECTOR_VERSION`."""
 
 _AZURE_CONNECTION = Detector(
     kind="azure_key",

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
+from recollect.privacy.detector import ENCODED_RAW, Detector, literals, raw_pattern, text_pattern
 from recollect.privacy.plausibility import plausible_password, plausible_token, plausible_word
-from recollect.privacy.shapes import ENCODED_RAW, Detector, literals, raw_pattern, text_pattern
+
+REVISION = 0
+"""Raised whenever a change in this module can alter what is found, see `DETECTOR_VERSION`."""
 
 _TO_OPTION = r"[^\n|;\"`]{0,200}?\s"
 _WORD = r"""(?:"([^"\n]{4,128})"|'([^'\n]{4,128})'|([^\s"'`|;&$<>-][^\s"'`|;&<>]{3,127}))"""

@@ -6,8 +6,11 @@ their own (Mistral, Cohere, Deepgram, Together before 2025 …) are told by the 
 
 from __future__ import annotations
 
+from recollect.privacy.detector import Detector, prefixed
 from recollect.privacy.plausibility import is_varied, looks_random
-from recollect.privacy.shapes import Detector, prefixed
+
+REVISION = 0
+"""Raised whenever a change in this module can alter what is found, see `DETECTOR_VERSION`."""
 
 
 def _is_sk_key(value: str) -> bool:

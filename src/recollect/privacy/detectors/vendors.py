@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import re
 
+from recollect.privacy.detector import ENCODED_RAW, Detector, literals, prefixed, raw_pattern, text_pattern
 from recollect.privacy.plausibility import is_filled_in, is_varied, looks_random
-from recollect.privacy.shapes import ENCODED_RAW, Detector, literals, prefixed, raw_pattern, text_pattern
+
+REVISION = 0
+"""Raised whenever a change in this module can alter what is found, see `DETECTOR_VERSION`."""
 
 _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 _WIDE = r"[A-Za-z0-9_-]{20,400}+"

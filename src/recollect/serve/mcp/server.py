@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import secrets
 import sys
+import threading
 import traceback
 import warnings
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -20,20 +23,17 @@ from mcp.shared.exceptions import MCPError
 from recollect import __version__
 from recollect.errors import RecollectError, UnknownName, UsageError
 from recollect.model.own import SERVER
-from recollect.serve.mcp.admission import Admission
 from recollect.serve.mcp.freshness import Freshness
-from recollect.serve.mcp.tools import INSTRUCTIONS, TOOLS, tool_json
-from recollect.serve.mcp.writing.tools import INSTRUCTIONS as WRITING_INSTRUCTIONS
-from recollect.serve.mcp.writing.tools import WRITING_TOOLS
+from recollect.serve.mcp.tools import INSTRUCTIONS, TOOLS, WRITING_INSTRUCTIONS, WRITING_TOOLS, tool_json
 from recollect.serve.token import home_token
+from recollect.units import duration
 
-# What answers a call is imported by the first call: a client has its tools before (see `sdk`).
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp.server.context import ServerRequestContext
 
-    from recollect.serve.mcp.answering.cursors import Cursors
+    from recollect.serve.mcp.pages import Cursors
 
 ROOTS_WAIT_S = 1.0
 """How long a client may take to say where it works; without an answer the folder of this process counts."""
@@ -93,18 +93,18 @@ class MemoryServer:
         agent = _client_of(context)
 
         def answer() -> str:
-            from recollect.serve.mcp.answering.desk import Desk
-            from recollect.serve.mcp.answering.scopes import Caller
+            from recollect.serve.mcp.handler import ToolHandler
+            from recollect.serve.mcp.pages import Caller
 
             notes = self._freshness.refreshed()
             memory = self._freshness.memory()
             cursors = self._cursors_of(memory.home)
+            handler = ToolHandler
             if params.name in self._writing:
-                from recollect.serve.mcp.writing.desk import Writer, WritingDesk
+                from recollect.serve.mcp.write_handler import WriteHandler
 
-                writer = Writer(Caller(folders), agent)
-                return WritingDesk(memory, cursors, writer, notes).answer(params.name, params.arguments)
-            return Desk(memory, cursors, Caller(folders), notes).answer(params.name, params.arguments)
+                handler = WriteHandler
+            return handler(memory, cursors, Caller(folders, agent), notes).answer(params.name, params.arguments)
 
         try:
             return _said(await self._admission.run(answer))
@@ -117,7 +117,7 @@ class MemoryServer:
             return _failed("internal_error", f"{type(error).__name__}; this is a bug of Recollect, please report it")
 
     def _cursors_of(self, home: Path) -> Cursors:
-        from recollect.serve.mcp.answering.cursors import Cursors
+        from recollect.serve.mcp.pages import Cursors
 
         if self._cursors is None:
             try:
@@ -175,3 +175,62 @@ def _path_of(uri: str) -> str:
 
     parts = urlsplit(uri)
     return url2pathname(parts.path) if parts.scheme == "file" and parts.netloc in ("", "localhost") else ""
+
+
+PARALLEL = 4
+QUEUED = 16
+DEADLINE_S = 20.0
+
+
+class Busy(RecollectError):
+    """More calls are under way than the server takes."""
+
+    code = "busy"
+    retryable = True
+
+
+class DeadlineExceeded(RecollectError):
+    """A call took longer than a caller should wait."""
+
+    code = "deadline_exceeded"
+    retryable = True
+
+
+class Admission:
+    """Runs calls in threads of its own.
+
+    A call that is cancelled or late gives its answer to nobody; a thread cannot be stopped, so its place is free only
+    when it has ended, and the bound holds whatever callers do.
+    """
+
+    def __init__(self, *, parallel: int = PARALLEL, queued: int = QUEUED, deadline_s: float = DEADLINE_S) -> None:
+        self._most = parallel + queued
+        self._deadline_s = deadline_s
+        self._threads = ThreadPoolExecutor(parallel, thread_name_prefix="recollect-call")
+        self._lock = threading.Lock()
+        self._under_way = 0
+
+    async def run(self, call: Callable[[], str]) -> str:
+        """Return what a call returns. Raises Busy, DeadlineExceeded, or what the call raises."""
+        with self._lock:
+            if self._under_way >= self._most:
+                raise Busy(f"{self._most} calls are under way", hint="try again in a moment")
+            self._under_way += 1
+        future = self._threads.submit(call)
+        future.add_done_callback(self._leave)
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(future), self._deadline_s)
+        except TimeoutError as error:
+            if future.done() and not future.cancelled():
+                return future.result()  # it ended at the last moment, or the call itself raised this
+            raise DeadlineExceeded(
+                f"no answer within {duration(self._deadline_s)}", hint="ask for less: a smaller limit, a narrower query"
+            ) from error
+
+    def close(self) -> None:
+        """Take no more calls, and drop those that wait."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _leave(self, _done: Future[str]) -> None:
+        with self._lock:
+            self._under_way -= 1

@@ -10,7 +10,7 @@ import pytest
 
 from recollect.config import LearningConfig
 from recollect.endpoints.chat import ChatClient
-from recollect.endpoints.posting import Manner, Poster
+from recollect.endpoints.http import Poster, PostOptions
 from recollect.errors import ConfigError, EndpointError, EndpointRefused, EndpointUnavailable, EndpointUnusable
 from recollect.insights.learnings.budget import Budget
 from recollect.insights.learnings.questions import Asked, TurnBatch, ask, batches_of, preview
@@ -234,7 +234,7 @@ def test_a_hanging_server_is_charged_with_the_most(tmp_path: Path) -> None:
     gate = threading.Event()
     with serving(server.slow(speaking(one_note), gate)) as found:
         asking = Asking(tmp_path, found.url)
-        poster = Poster(found.url, timeout_s=0.05, manner=Manner(section="learning", attempts=1))
+        poster = Poster(found.url, timeout_s=0.05, manner=PostOptions(section="learning", attempts=1))
         asking.client._poster = poster
         with pytest.raises(EndpointUnavailable, match="longer than"):
             asking.ask(day())

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.endpoints.chat import ChatAnswer, Stop
-from recollect.endpoints.chat.asked import json_in
+from recollect.endpoints.chat_interface import ChatAnswer, Stop, json_in
 from recollect.insights.learnings.identity import learning_id
 from recollect.insights.learnings.questions import TurnBatch, batches_of
 from recollect.insights.learnings.questions.answers import MOST_CONFIDENCE, Judged, judge

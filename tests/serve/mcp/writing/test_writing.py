@@ -11,9 +11,8 @@ from mcp.shared.exceptions import MCPError
 from recollect.ingest.learnings.views import NewLearning
 from recollect.memory import DiaryQuestion, FactQuestion
 from recollect.recall.quotes import HEADING
-from recollect.serve.mcp.tools import TOOLS
-from recollect.serve.mcp.writing.tools import WRITING_TOOLS
-from recollect.serve.mcp.writing.turned_on import has_writing_tools
+from recollect.serve.mcp.start import has_writing_tools
+from recollect.serve.mcp.tools import TOOLS, WRITING_TOOLS
 from recollect.testing.builders import stable_uuid
 from tests.serve.mcp.clients import TRANSPORTS, Caller, Told, ask
 from tests.serve.mcp.homes import Machine

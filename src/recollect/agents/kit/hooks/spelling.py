@@ -4,7 +4,7 @@ Claude Code's spelling (snake_case fields, PascalCase events) is the common one;
 plugin for opencode have it. Others: Gemini CLI (BeforeTool …), Cursor (afterShellExecution …), Grok Build and Copilot
 CLI (camelCase fields), Windsurf (fields in `tool_info`), CodeWhale (`event`, `text`), goose (`event`, `message`,
 `working_dir`), Hermes (`post_tool_call` …, fields in `extra`; its `on_session_end` comes after every turn). Sources:
-the agents' pages on hooks, named in `recollect.hook.answers`; Windsurf: "Cascade hooks"; goose and Hermes: their
+the agents' pages on hooks, named in `recollect.hook.forms`; Windsurf: "Cascade hooks"; goose and Hermes: their
 `install`.
 """
 

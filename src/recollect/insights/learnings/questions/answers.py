@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from recollect.endpoints.chat import ChatAnswer
+from recollect.endpoints.chat_interface import ChatAnswer
 from recollect.insights.language.substance import is_for_all_in_any, makes_sense
 from recollect.insights.learnings.identity import LONGEST_TEXT, bounded, confidence_of, learning_id
 from recollect.insights.learnings.questions.batches import TurnBatch

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from recollect.endpoints.chat import ChatAnswer
+from recollect.endpoints.chat_interface import ChatAnswer
 from recollect.insights.learnings.questions.excerpts import Excerpt
 from recollect.insights.learnings.quotes import saying, stands_in
 from recollect.model.learnings.learnings import LearningKind

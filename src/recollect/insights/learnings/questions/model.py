@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from recollect.endpoints.chat import ChatAnswer, ChatClient
+from recollect.endpoints.chat import ChatClient
+from recollect.endpoints.chat_interface import ChatAnswer
 from recollect.errors import ConfigError, EndpointError, EndpointUnusable
 from recollect.insights.learnings.budget import Budget, Denial
 from recollect.insights.learnings.questions.answers import judge

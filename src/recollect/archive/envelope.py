@@ -1,0 +1,180 @@
+"""The two key files of a home: the wrapping key, and the data key as the wrapping key seals it.
+
+The data key's file says which wrapping key opens it and where that is kept. While another wrapping key takes its
+place there are two of them, and the new one lies in a file of its own; readers look in both places.
+"""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import msgspec
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from recollect.archive import system_keyring
+from recollect.archive.files import write_error
+from recollect.errors import KeyUnavailable
+from recollect.files import DRAFT_SUFFIX, create_file, write_file
+
+KEY_BYTES = 32
+WRAPPING_FILE = "wrapping.key"
+DATA_FILE = "data.key"
+KeyPlace = Literal["file", "keyring"]
+"""Where a wrapping key is kept: beside the data key, or in the keyring of the operating system."""
+_NONCE_BYTES = 12
+_VERSION = 1
+_VERSION_OF_KEYRING = 2
+"""A Recollect that knows no keyring must say that it is too old, not that a file is damaged."""
+_READS = 5
+"""A reader may meet a change of keys half-way: it reads again, at most so often."""
+_BOTH_FROM_BACKUP = "restore both files of the keys folder from the same backup"
+_FROM_BACKUP = "restore the keys folder from a backup of this home; until then what was derived can still be searched"
+
+
+class WrappingKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A key that seals the data key; plain data. key_id: 16 hex digits, random."""
+
+    version: int
+    key_id: str
+    key: bytes
+
+    def __repr__(self) -> str:
+        return f"WrappingKey({self.key_id}, …)"
+
+
+class Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The data key, sealed. wrapped_by: the id of the wrapping key; kept: where that is."""
+
+    version: int
+    wrapped_by: str
+    nonce: bytes
+    sealed: bytes
+    kept: KeyPlace = "file"
+
+
+_Kind = TypeVar("_Kind", WrappingKey, Envelope)
+
+
+def new_wrapping_key() -> WrappingKey:
+    """Return a random wrapping key."""
+    return WrappingKey(version=_VERSION, key_id=secrets.token_hex(8), key=secrets.token_bytes(KEY_BYTES))
+
+
+def seal(data_key: bytes, wrapping: WrappingKey, kept: KeyPlace) -> Envelope:
+    """Return the data key sealed by a wrapping key. Raises KeyUnavailable for a wrapping key of a wrong length."""
+    nonce = secrets.token_bytes(_NONCE_BYTES)
+    try:
+        sealed = AESGCM(wrapping.key).encrypt(nonce, data_key, _associated(wrapping.key_id))
+    except ValueError as error:
+        raise KeyUnavailable(f"{WRAPPING_FILE} is damaged: {error}") from error
+    version = _VERSION if kept == "file" else _VERSION_OF_KEYRING
+    return Envelope(version=version, wrapped_by=wrapping.key_id, nonce=nonce, sealed=sealed, kept=kept)
+
+
+def read_envelope(keys_dir: Path) -> Envelope:
+    """Return the sealed data key. Raises KeyUnavailable: missing, unreadable, damaged, of a newer version."""
+    return _checked(keys_dir / DATA_FILE, read_key_file(keys_dir / DATA_FILE, Envelope))
+
+
+def open_data_key(keys_dir: Path) -> bytes:
+    """Return the data key of a home. Never asks anybody anything.
+
+    Raises:
+        KeyUnavailable: a key file is missing, unreadable, damaged, of a newer version, or not the other's; the keyring
+            is locked, absent, or doesn't have the key.
+    """
+    envelope = read_envelope(keys_dir)
+    for _ in range(_READS):
+        try:
+            return unseal(keys_dir, envelope)
+        except KeyUnavailable:
+            again = read_envelope(keys_dir)
+            if again == envelope:
+                raise
+            envelope = again
+    return unseal(keys_dir, envelope)
+
+
+def unseal(keys_dir: Path, envelope: Envelope) -> bytes:
+    """Return the data key in an envelope. Raises KeyUnavailable."""
+    wrapping = _wrapping_key(keys_dir, envelope)
+    try:
+        return AESGCM(wrapping.key).decrypt(envelope.nonce, envelope.sealed, _associated(envelope.wrapped_by))
+    except (InvalidTag, ValueError) as error:
+        raise KeyUnavailable(
+            f"{keys_dir / DATA_FILE} does not unseal: it or its wrapping key is damaged", hint=_BOTH_FROM_BACKUP
+        ) from error
+
+
+def next_file(keys_dir: Path, key_id: str) -> Path:
+    """Return where a wrapping key lies that is about to take another's place."""
+    return keys_dir / f"wrapping.{key_id}.key"
+
+
+def read_key_file(path: Path, kind: type[_Kind]) -> _Kind:
+    """Return a decoded key file. Raises KeyUnavailable."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except FileNotFoundError as error:
+        raise KeyUnavailable(f"the archive's key is missing: {path}", hint=_FROM_BACKUP) from error
+    except OSError as error:
+        raise KeyUnavailable(f"the archive's key cannot be read: {path}: {error.strerror or error}") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise KeyUnavailable(f"the archive's key file is damaged: {path}", hint=_FROM_BACKUP) from error
+
+
+def publish_once(path: Path, value: msgspec.Struct) -> None:
+    """Put `value` at `path`, whole and durable, unless something is there already. Raises DiskFull, ArchiveError."""
+    try:
+        create_file(path, msgspec.json.encode(value), durable=True)
+    except OSError as error:
+        raise write_error(error, path) from error
+
+
+def replace(path: Path, value: msgspec.Struct) -> None:
+    """Put `value` at `path`, whole and durable, in place of what is there. Raises DiskFull, ArchiveError."""
+    try:
+        write_file(path, msgspec.json.encode(value), durable=True)
+    except OSError as error:
+        raise write_error(error, path) from error
+
+
+def drafts(keys_dir: Path) -> list[Path]:
+    """Return what a killed write left, also one of an earlier version: it may be a copy of a key."""
+    patterns = (f"*{DRAFT_SUFFIX}", "*.key*.tmp", "*.json.tmp")
+    return sorted(path for pattern in patterns for path in keys_dir.glob(pattern))
+
+
+def _wrapping_key(keys_dir: Path, envelope: Envelope) -> WrappingKey:
+    """Return the wrapping key that an envelope names. Raises KeyUnavailable."""
+    if envelope.kept == "keyring":
+        return WrappingKey(_VERSION, envelope.wrapped_by, system_keyring.read(envelope.wrapped_by))
+    incoming = next_file(keys_dir, envelope.wrapped_by)
+    try:
+        wrapping = _checked(keys_dir / WRAPPING_FILE, read_key_file(keys_dir / WRAPPING_FILE, WrappingKey))
+    except KeyUnavailable:
+        if not incoming.exists():
+            raise
+        wrapping = _checked(incoming, read_key_file(incoming, WrappingKey))
+    if wrapping.key_id != envelope.wrapped_by and incoming.exists():
+        wrapping = _checked(incoming, read_key_file(incoming, WrappingKey))
+    if wrapping.key_id != envelope.wrapped_by:
+        raise KeyUnavailable(
+            f"{keys_dir / WRAPPING_FILE} is not the key that seals {DATA_FILE}", hint=_BOTH_FROM_BACKUP
+        )
+    return wrapping
+
+
+def _checked(path: Path, value: _Kind) -> _Kind:
+    """Return a key file's value. Raises KeyUnavailable for one of a version that is not known."""
+    known = _VERSION_OF_KEYRING if isinstance(value, Envelope) and value.kept == "keyring" else _VERSION
+    if value.version != known:
+        raise KeyUnavailable(f"{path} has version {value.version}, this Recollect knows {known}")
+    return value
+
+
+def _associated(key_id: str) -> bytes:
+    return f"recollect data key 1 {key_id}".encode()

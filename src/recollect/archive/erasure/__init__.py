@@ -1,1 +1,0 @@
-"""Erases bytes of the archive: leaves holes in revisions and compacts packs."""

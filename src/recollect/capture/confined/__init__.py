@@ -1,1 +1,0 @@
-"""Limits a pass to the paths that changed."""

@@ -1,1 +1,0 @@
-"""Watches the folders of agents, by notifications or by polling, and tells which paths changed."""

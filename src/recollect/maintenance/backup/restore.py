@@ -1,0 +1,297 @@
+"""`memory.upkeep.backup` and `.restore`: one moment of a memory to files, and back."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import tzinfo
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from recollect.archive.archive import Archive
+from recollect.archive.envelope import read_envelope
+from recollect.archive.files import write_error
+from recollect.archive.journal import JournalTombstone as ArchivedTombstone
+from recollect.archive.journal import burying
+from recollect.archive.keys import Sealer, load_keys
+from recollect.archive.rewrap import change_wrapping
+from recollect.clock import now_us
+from recollect.config import Config
+from recollect.erasure.forget import Opened, apply_tombstones
+from recollect.errors import ArchiveError, KeyUnavailable, StoreError, StoreLocked, UsageError
+from recollect.ingest.keeper.instance import LOCK_NAME
+from recollect.ingest.rebuild.rebuild import rebuild_all, rebuild_index_of, revisions_of
+from recollect.maintenance.backup.copy import Progress
+from recollect.maintenance.backup.create import back_up
+from recollect.maintenance.backup.manifest import BackupReport, LastBackup, RestoreReport, remember
+from recollect.maintenance.backup.staging import (
+    Loss,
+    Staged,
+    aside_name,
+    begin_staging,
+    drop_staging,
+    look_at,
+    loss,
+    stage,
+    swap,
+)
+from recollect.model.time import minute_of
+from recollect.paths import DATABASE_NAME
+from recollect.store.documents import path_mark
+from recollect.store.home import Home, make_home
+from recollect.store.sqlite import IngestLock, SqliteReader, open_reader, open_writer
+from recollect.store.sqlite.audit import add_audit
+from recollect.store.sqlite.context_log import copy_authored
+from recollect.store.sqlite.erasure.written.removal import Keeping
+from recollect.store.sqlite.snapshots.snapshot import take_snapshot
+from recollect.store.sqlite.writing.numbers import begin_above
+from recollect.wire import RUN_FOLDER
+
+SHOWN_LOSSES = 100
+EXCLUDED = "excluded"
+"""The kind of tombstone that hangs on the configuration: kept in the database alone."""
+
+
+class ClosableHome(Protocol):
+    """What backup and restore need of a memory."""
+
+    home: Path
+    config: Config
+    env: Mapping[str, str]
+    zone: tzinfo
+
+    def close(self) -> None: ...
+
+
+def backup(
+    memory: ClosableHome, target: Path, *, with_key: bool = True, progress: Progress | None = None
+) -> BackupReport:
+    """Copy the memory as it is at one moment, see `recollect.maintenance.backup.create.back_up`."""
+    folders = Home(memory.home)
+    try:
+        sealer = Sealer(load_keys(folders.keys))
+    except KeyUnavailable:
+        sealer = None
+    report = back_up(memory.home, target, sealer, with_key=with_key, progress=progress)
+    try:
+        remember(memory.home, LastBackup(report.target, report.made_at))
+    except (ArchiveError, StoreError) as error:
+        if os.access(memory.home, os.W_OK):
+            raise
+        note = f"the memory is read-only, so nothing there says that this backup was made ({error})"
+        return msgspec.structs.replace(report, notes=(*report.notes, note))
+    return report
+
+
+def restore(
+    memory: ClosableHome, source: Path, *, force: bool = False, keep: bool = False, progress: Progress | None = None
+) -> RestoreReport:
+    """Let a backup take the place of the memory, or become one where there is none.
+
+    force: a memory that is there is replaced. keep: it is kept aside then.
+
+    It is copied beside the memory and checked whole first; what was forgotten here since is forgotten in it too; its
+    index is made; only then the two change places, in steps that a crash cannot leave half done.
+
+    Raises:
+        UsageError: there is a memory already and `force` is not set; says what it has that the backup has not.
+        StoreLocked: the memory is at work. BackupUnusable, KeyUnavailable, SchemaTooNew, DiskFull, StoreError: as
+        named; the memory is then as it was.
+    """
+    started = time.perf_counter()
+    look_at(source)
+    make_home(memory.home)
+    memory.close()
+    notes: list[str] = []
+    with _nobody_at_work(memory.home):
+        try:
+            new = begin_staging(memory.home)
+            staged = stage(source, new, keys_of=memory.home / "keys", progress=progress)
+            is_ahead = _archive_is_ahead(staged)
+            forgotten = _forget_again(memory, staged, notes)
+            begin_above(staged.folder, memory.home)
+            lost = _lost(memory.home, new, notes)
+            if not force:
+                _check_free(memory, staged, lost)
+            if not is_ahead:
+                _make_index(memory, staged)
+            aside = _aside(memory.home) if keep else ""
+            _own_key(memory.home, staged, notes, is_kept=bool(aside))
+            _add_audit(staged, lost, forgotten)
+            swap(memory.home, aside=aside)
+        except OSError as error:
+            raise write_error(error, memory.home) from error
+        finally:
+            drop_staging(memory.home)
+    if is_ahead:
+        notes.append("the archive in the backup was ahead of its database, so everything was derived from it anew")
+        rebuild_all(Home(memory.home), staged.keys, memory.config, now_us=now_us)
+    with take_snapshot(memory.home) as snapshot:
+        counts = snapshot.counts()
+    if lost.sessions:
+        notes.append(
+            "what their agents' files still hold of them comes back with the next `recollect sync`, but under other "
+            "numbers: look up again what was cited as SESSION#SEQ since the backup was made"
+        )
+    return RestoreReport(
+        home=str(memory.home), source=str(source), made_at=staged.manifest.made_at, version=staged.manifest.version,
+        sessions=counts.sessions, events=counts.events, chunks=staged.chunks, lost_sessions=len(lost.sessions),
+        lost_events=lost.events, lost=tuple(sorted(lost.sessions)[:SHOWN_LOSSES]), forgotten=forgotten,
+        aside=str(memory.home / aside) if aside else "", seconds=time.perf_counter() - started, notes=tuple(notes),
+    )  # fmt: skip
+
+
+@contextmanager
+def _nobody_at_work(home: Path) -> Iterator[None]:
+    """Hold what a daemon and an ingester hold. Raises StoreLocked naming who does."""
+    with ExitStack() as held:
+        if (home / RUN_FOLDER).is_dir():
+            try:
+                daemon = IngestLock(home / RUN_FOLDER, name=LOCK_NAME, work="serving")
+            except StoreLocked as error:
+                raise StoreLocked(str(error), hint="stop it first: `recollect up --stop`") from error
+            held.callback(daemon.release)
+        held.callback(IngestLock(home).release)
+        yield
+
+
+def _archive_is_ahead(staged: Staged) -> bool:
+    """Tell whether the journal has more of a source than the database: it was taken in during the backup."""
+    archive = Archive.open(staged.folder / "archive", staged.keys, read_only=True)
+    try:
+        with take_snapshot(staged.folder) as snapshot:
+            taken = snapshot.committed()
+        return any(
+            found.committed_bytes > taken.get((found.row.source_id, found.row.revision), -1)
+            for found in revisions_of(archive)
+        )
+    finally:
+        archive.close()
+
+
+def _lost(home: Path, new: Path, notes: list[str]) -> Loss:
+    try:
+        return loss(home, new)
+    except StoreError as error:
+        notes.append(f"what the memory here has besides is not known, because it cannot be read: {error}")
+        return Loss({})
+
+
+def _check_free(memory: ClosableHome, staged: Staged, lost: Loss) -> None:
+    """Raise UsageError where a memory is there already."""
+    home = memory.home
+    if not ((home / DATABASE_NAME).exists() or (home / "archive").exists()):
+        return
+    moment = minute_of(staged.manifest.made_at, memory.zone)
+    what = f"{len(lost.sessions):,} of its sessions are not, or not wholly, in the backup of {moment}"
+    raise UsageError(f"{home} holds a memory already; {what}", hint="--force replaces it; --keep puts it aside besides")
+
+
+def _make_index(memory: ClosableHome, staged: Staged) -> None:
+    folders = Home(staged.folder)
+    with open_writer(staged.folder, domains=memory.config.repos.domains, own_folder=memory.home) as writer:
+        reader = _reader(memory, staged)
+        try:
+            rebuild_index_of(folders, writer, reader)
+        finally:
+            reader.close()
+
+
+def _reader(memory: ClosableHome, staged: Staged) -> SqliteReader:
+    from recollect.store.lazy_archive import LazyArchive, LazyRedactor
+
+    folders = Home(staged.folder)
+    return open_reader(staged.folder, LazyArchive(folders), LazyRedactor(folders.keys, memory.config.privacy))
+
+
+def _aside(home: Path) -> str:
+    """Return the name under which the memory of before is kept; its database is copied for that, while it is whole."""
+    if not (home / DATABASE_NAME).exists():
+        return ""
+    old = home / "restore" / "old"
+    old.mkdir(mode=0o700)
+    with take_snapshot(home) as snapshot:
+        snapshot.copy_to(old / DATABASE_NAME)
+    return aside_name(now_us())
+
+
+def _forget_again(memory: ClosableHome, staged: Staged, notes: list[str]) -> int:
+    """Unite the tombstones of both memories, and apply them to what is restored; return how many sessions lost some.
+
+    So are the marks of what was written and forgotten: notes, learnings, documents, tags. The audit and the pins of the
+    memory here go along too: what was done stays known.
+    """
+    try:
+        copy_authored(memory.home, staged.folder, ("tombstone", "document_kept_out", "audit", "pin"))
+    except StoreError as error:
+        notes.append(f"what was forgotten here since the backup is not known, because it cannot be read: {error}")
+    with open_writer(staged.folder, domains=memory.config.repos.domains, own_folder=memory.home) as writer:
+        forgetting = writer.removing.forgetting
+        with forgetting.overwriting(), writer.transaction():
+            forgetting.written.remove_kept_out(Keeping(partial(path_mark, staged.keys.forget_key), now_us()))
+        stones = {ArchivedTombstone(*stone) for stone in forgetting.tombstones()}
+        stones |= _archived_stones(memory.home, staged, notes)
+        if not stones:
+            return 0
+        reader = _reader(memory, staged)
+        archive = Archive.open(staged.folder / "archive", staged.keys)
+        try:
+            known = {stone.id for stone in archive.tombstones()}
+            lacking = [one for one in stones if one.kind != EXCLUDED and one.id not in known]
+            if lacking:
+                archive.record([burying(lacking)])
+                archive.flush()
+            opened = Opened(Home(staged.folder), writer, reader, archive, staged.keys)
+            report = apply_tombstones(opened, at=now_us())
+        finally:
+            archive.close()
+            reader.close()
+        notes += report.notes
+        return report.whole_sessions + report.partial_sessions
+
+
+def _archived_stones(home: Path, staged: Staged, notes: list[str]) -> set[ArchivedTombstone]:
+    """Return what the archive here says was forgotten: it knows that also where its database is lost."""
+    if not (home / "archive" / "journal.log").exists():
+        return set()
+    try:
+        keys = load_keys(home / "keys")
+        if keys.forget_key != staged.keys.forget_key:
+            notes.append("the backup is of another memory: what was forgotten here cannot be told in it")
+        archive = Archive.open(home / "archive", keys, read_only=True)
+        try:
+            return set(archive.tombstones())
+        finally:
+            archive.close()
+    except ArchiveError as error:
+        notes.append(f"what the archive here says of things forgotten cannot be read: {error}")
+        return set()
+
+
+def _own_key(home: Path, staged: Staged, notes: list[str], *, is_kept: bool) -> None:
+    """Give what is restored a wrapping key of its own where the keyring has one for another memory too: whoever gives
+    that another key takes the old one out of the keyring. is_kept: the memory here is put aside, not replaced."""
+    keys = staged.folder / "keys"
+    envelope = read_envelope(keys)
+    if envelope.kept != "keyring":
+        return
+    with suppress(KeyUnavailable):
+        if not is_kept and read_envelope(home / "keys").wrapped_by == envelope.wrapped_by:
+            return
+    try:
+        change_wrapping(keys, "keyring", is_shared=True)
+    except KeyUnavailable as error:
+        notes.append(
+            "its wrapping key in the keyring is that of the memory that was backed up, and goes when that is given "
+            f"another one: `recollect keys move file` gives this one a key of its own ({error})"
+        )
+
+
+def _add_audit(staged: Staged, lost: Loss, forgotten: int) -> None:
+    value = {"made_at": staged.manifest.made_at, "lost_sessions": len(lost.sessions), "lost_events": lost.events}
+    add_audit(staged.folder, "restore", {**value, "forgotten": forgotten}, at=now_us())

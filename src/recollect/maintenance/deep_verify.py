@@ -1,0 +1,368 @@
+"""`verify --deep`: what is derived is derived again beside it, and compared with what is there."""
+
+from __future__ import annotations
+
+import shutil
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import msgspec
+
+from recollect.archive.archive import Archive
+from recollect.archive.keys import HomeKeys, load_keys
+from recollect.clock import now_us
+from recollect.config import Config
+from recollect.errors import EmbeddingUnavailable, IndexUnavailable, StoreCorrupt
+from recollect.index.entries import entry_documents, in_batches
+from recollect.index.refresh import documents_of
+from recollect.ingest.embedders import embedder_of
+from recollect.ingest.ingester import Ingester, Sinks
+from recollect.ingest.rebuild.rebuild import rederive
+from recollect.ingest.report import AgentSync, SyncReport
+from recollect.ingest.worker.timings import StageTimer
+from recollect.maintenance.index_verify import (
+    MAX_DIFFERENCES,
+    PartCheck,
+    compare_entries,
+    compare_entry_vectors,
+    compare_index,
+    compare_vectors,
+)
+from recollect.maintenance.reports import DeepDifference, DeepPart
+from recollect.model.events import Event
+from recollect.model.insights.nodes import kind_of_node
+from recollect.model.sessions import Session
+from recollect.paths import DATABASE_NAME
+from recollect.privacy.redact import redactor_of
+from recollect.store.home import Home
+from recollect.store.insights import DistilledReader, NodeFilter
+from recollect.store.lazy_archive import LazyArchive, LazyRedactor
+from recollect.store.ports import EventFilter, Reader
+from recollect.store.sqlite import IngestLock, SqliteReader, SqliteTextFeed, open_reader, open_writer
+from recollect.store.sqlite.snapshots.comparison import compare
+
+if TYPE_CHECKING:
+    from recollect.ingest.insights.analysis import Analyst
+
+_PAGE = 500
+_TOLD_OF_ONE = 5
+SessionProgress = Callable[[int, int], None]
+"""(sessions done, sessions in all)"""
+_encode = msgspec.json.Encoder().encode
+_NOT_DERIVED = (
+    "discovered_at", "ingested_at", "analyzed_at", "evicted_at", "outcome", "outcome_reason", "defect_count",
+)  # fmt: skip
+"""Of a session: when things were done, and what analysing says of it."""
+
+_RETOLD = ("session_start", "lifecycle")
+"""Kinds of events that say what holds for all records behind them."""
+
+
+def compare_events(
+    present: Reader, derived: Reader, *, progress: SessionProgress | None = None
+) -> tuple[PartCheck, PartCheck]:
+    """Hold every session and every event of a store against those of one that was derived anew.
+
+    Events are found again by the record's name and their part. Their number in the session (`seq`) must be the same,
+    because it is cited. Evicted sessions are skipped; of sources with holes what is there must be in the database, but
+    what is left may say less than when all of it was there.
+    """
+    cut = frozenset(row.source_id for row in present.ledgers() if row.holes)
+    sessions, events = PartCheck("sessions"), PartCheck("events")
+    others = {session.session_uid: session for session in sessions_of(derived)}
+    all_of_them = list(sessions_of(present))
+    for done, session in enumerate(all_of_them, 1):
+        other = others.pop(session.session_uid, None)
+        if session.evicted_at is not None:
+            sessions.skipped += 1
+        elif other is None:
+            sessions.differs(session.session_uid, "is not in the archive any more")
+        else:
+            try:
+                is_whole = _compare_events_of(session.session_uid, present, derived, events, cut=cut)
+            except StoreCorrupt as error:
+                events.differs(session.session_uid, str(error))
+                is_whole = False
+            if is_whole:
+                _compare_session(session, other, sessions)
+            else:
+                sessions.skipped += 1
+        if progress is not None:
+            progress(done, len(all_of_them))
+    for uid in others:
+        sessions.differs(uid, "is in the archive, not in the database")
+    return sessions, events
+
+
+def sessions_of(reader: Reader) -> Iterator[Session]:
+    """Yield every session of a store."""
+    offset = 0
+    while True:
+        page, total = reader.sessions(EventFilter(), limit=_PAGE, offset=offset)
+        yield from page
+        offset += len(page)
+        if not page or offset >= total:
+            return
+
+
+def _compare_session(session: Session, other: Session, check: PartCheck) -> None:
+    check.checked += 1
+    mine, theirs = (msgspec.structs.asdict(one) for one in (session, other))
+    fields = [name for name in mine if name not in _NOT_DERIVED and mine[name] != theirs[name]]
+    if fields:
+        check.differs(session.session_uid, f"says otherwise: {', '.join(fields)}")
+
+
+def _compare_events_of(uid: str, present: Reader, derived: Reader, check: PartCheck, *, cut: frozenset[str]) -> bool:
+    """Compare the events of one session; return whether nothing of it was taken away. cut: sources with holes.
+
+    What a record that is gone told for all behind it, the first of these tells in its place when it is derived; behind
+    a hole nothing is added to a session, so that the database need not have it.
+    """
+    expected: dict[tuple[str, int], list[_Derived]] = defaultdict(list)
+    retold: dict[tuple[str, int], int] = defaultdict(int)
+    for event in derived.events(uid, limit=None, include_hidden=True):
+        expected[event.event_id, event.part].append(_Derived(event.seq, _content(event)))
+        retold[event.event_id, event.part] += event.kind in _RETOLD and event.location.source_id in cut
+    told = 0
+    is_whole = True
+    for event in present.events(uid, limit=None, include_hidden=True):
+        is_cut = event.location.source_id in cut
+        is_whole = is_whole and not is_cut
+        same_name = expected.get((event.event_id, event.part), [])
+        mine = _Derived(event.seq, _content(event))
+        same = next((one for one in same_name if one == mine), None)
+        same = same or next((one for one in same_name if one.content == mine.content), None)
+        if same is not None:
+            same_name.remove(same)
+        if same == mine or (same is not None and is_cut):
+            check.checked += 1
+            continue
+        if same is not None:
+            why = f"would become #{same.seq} when it is derived"
+        elif same_name:
+            same_name.pop()
+            why = "says otherwise when it is derived"
+        else:
+            why = "is not derived"
+        if is_cut:
+            check.skipped += 1
+            continue
+        check.checked += 1
+        told += 1
+        if told <= _TOLD_OF_ONE:
+            check.differs(f"{uid}#{event.seq}", f"{event.kind} {why} from the archive")
+    unneeded = sum(min(len(left), retold[name]) for name, left in expected.items())
+    check.skipped += unneeded
+    missing = sum(map(len, expected.values())) - unneeded
+    if missing:
+        check.differs(uid, f"{missing:,} events of the archive are not in the database")
+    if told > _TOLD_OF_ONE:
+        check.differs(uid, f"{told - _TOLD_OF_ONE:,} more events differ")
+    return is_whole
+
+
+class _Derived(NamedTuple):
+    """An event that was derived anew: its number, and what it says."""
+
+    seq: int
+    content: bytes
+
+
+def _content(event: Event) -> bytes:
+    """Return what an event says, without its number."""
+    return _encode(msgspec.structs.replace(event, seq=0))
+
+
+FOLDER = "verify"
+"""Where the second database is made, below the home; it goes when the check ends."""
+Progress = Callable[[str, int, int], None]
+"""(what is done, done, in all)"""
+_OF_ANALYSES = ("conversation", "decision", "episode")
+"""Kinds of nodes that one session gives by itself; bindings come of several."""
+
+
+class OpenHome(Protocol):
+    """What a deep check needs of an open memory."""
+
+    home: Path
+    config: Config
+    env: Mapping[str, str]
+
+    def reader(self) -> Reader: ...
+    def distilled(self) -> DistilledReader: ...
+
+
+def verify_deep(memory: OpenHome, progress: Progress | None = None) -> tuple[DeepPart, ...]:
+    """Derive the database anew from the archive, beside, as a rebuild does, and compare; then index, vectors and
+    digests with the store.
+
+    Nothing is taken in meanwhile: it holds the ingest lock. Needs the room of a second database.
+
+    Raises:
+        StoreLocked: another process is ingesting. KeyUnavailable, DiskFull, StoreError, ArchiveError: as named.
+    """
+    home = Home(memory.home)
+    lock = IngestLock(memory.home)
+    try:
+        keys = load_keys(home.keys)
+        parts = list(_compare_database(memory, home, keys, progress))
+        parts.append(_told("index", lambda: _index(memory, home)))
+        parts.append(_told("vectors", lambda: _vectors(memory, home)))
+        parts.append(_told("digests", lambda: _digests(memory, home, keys, progress)))
+        return tuple(parts)
+    finally:
+        lock.release()
+
+
+def _told(name: str, look: Callable[[], DeepPart]) -> DeepPart:
+    """Return what a part finds. A store that is too damaged to be held against anything is what it finds then."""
+    try:
+        return look()
+    except StoreCorrupt as error:
+        check = PartCheck(name)
+        check.differs(DATABASE_NAME, str(error))
+        return check.part()
+
+
+def _compare_database(memory: OpenHome, home: Home, keys: HomeKeys, progress: Progress | None) -> Iterator[DeepPart]:
+    with _derived(memory, home, keys, progress) as derived:
+        reader = _reader(memory, home, derived)
+        try:
+            show = None if progress is None else lambda done, total: progress("comparing sessions", done, total)
+            for check in compare_events(memory.reader(), reader, progress=show):
+                yield check.part()
+        finally:
+            reader.close()
+        for found in compare(memory.home, derived, limit=MAX_DIFFERENCES):
+            told = tuple(
+                DeepDifference(
+                    d.name, f"the database says {d.present or 'nothing'}, the archive {d.derived or 'nothing'}"
+                )
+                for d in found.differences
+            )
+            yield DeepPart(found.part, ok=not told, checked=found.rows, skipped=0, count=len(told), differences=told)
+
+
+@contextmanager
+def _derived(memory: OpenHome, home: Home, keys: HomeKeys, progress: Progress | None) -> Iterator[Path]:
+    """Give a home in which the database was derived anew from this one's archive. It is taken away afterwards."""
+    folder = memory.home / FOLDER
+    shutil.rmtree(folder, ignore_errors=True)
+    counts = SyncReport(agents=_Counts(), seconds=0, bytes=0, stored_bytes=0)
+    show = None if progress is None else lambda done, total: progress("deriving anew", done, total)
+    try:
+        archive = Archive.open(home.archive, keys, read_only=True)
+        try:
+            domains = memory.config.repos.domains
+            with open_writer(folder, domains=domains, own_folder=memory.home, numbers_of=memory.home) as writer:
+                sinks = Sinks(writer, archive, None)
+                ingester = Ingester(sinks, counts, now_us=now_us, timer=StageTimer(), record_journal=False)
+                ingester.lost = []  # `verify` names what is damaged; here it shows as a difference
+                rederive(archive, redactor_of(keys.marker_key, memory.config.privacy), ingester, show)
+        finally:
+            archive.close()
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Counts(dict[str, AgentSync]):
+    """Counts of every agent that the archive has, known or not."""
+
+    def __missing__(self, agent: str) -> AgentSync:
+        return self.setdefault(agent, AgentSync(agent=agent))
+
+
+def _reader(memory: OpenHome, home: Home, folder: Path) -> SqliteReader:
+    """Return a reader of a database whose texts lie in this home's archive."""
+    return open_reader(folder, LazyArchive(home), LazyRedactor(home.keys, memory.config.privacy))
+
+
+def _index(memory: OpenHome, home: Home) -> DeepPart:
+    reader = memory.reader()
+    check = compare_index(home.index, reader.events_for_index(), documents_of)
+    if reader.entries.has_changes():
+        check.notes.append("what was noted last is not indexed yet, so that entries were not compared")
+    else:
+        for shard in reader.entries.shards():
+            batches = in_batches(reader.entries.of_shard(shard))
+            compare_entries(check, home.index, shard, (doc for batch in batches for doc in entry_documents(batch)))
+    return check.part()
+
+
+def _vectors(memory: OpenHome, home: Home) -> DeepPart:
+    from recollect.index.passages.model import IDENTITY, ContextualModel, weights_path
+    from recollect.index.vectors.entries.entry_index import EntryVectorIndex
+    from recollect.index.vectors.vector_index import VectorIndex
+    from recollect.maintenance.index_verify import compare_passages
+    from recollect.store.passages import PassageStore
+
+    config = memory.config.embedding
+    if config.model == "off":
+        check = PartCheck("vectors")
+        check.notes.append("switched off in the configuration")
+        return check.part()
+    feed = SqliteTextFeed(memory.home, LazyArchive(home), LazyRedactor(home.keys, memory.config.privacy))
+    try:
+        embedder, with_samples = embedder_of(config, memory.env), not config.api
+        check = compare_vectors(VectorIndex.open(home.vectors, embedder, store=feed), feed, with_samples=with_samples)
+        entries = EntryVectorIndex(home.vectors, embedder, feed)
+        compare_entry_vectors(entries, feed.entries, check, with_samples=with_samples)
+        if config.contextual and with_samples and weights_path() is not None:
+            store = PassageStore(home.vectors, model=IDENTITY, derivation_id=feed.derivation_id())
+            try:
+                compare_passages(store, feed, cache(ContextualModel), check)
+            finally:
+                store.close()
+        return check.part()
+    except (IndexUnavailable, EmbeddingUnavailable) as error:
+        check = PartCheck("vectors")
+        check.differs("vectors", str(error))
+        return check.part()
+    finally:
+        feed.close()
+
+
+def _digests(memory: OpenHome, home: Home, keys: HomeKeys, progress: Progress | None) -> DeepPart:
+    """Analyse every analysed session again; its digest and the ids of its nodes must come out the same."""
+    from recollect.ingest.insights.analysis import Analyst, scheme_of
+    from recollect.store.sqlite.insights.feed import SqliteSessionFeed
+
+    check = PartCheck("digests")
+    archive = Archive.open(home.archive, keys, read_only=True)
+    feed = SqliteSessionFeed(memory.home, archive, redactor_of(keys.marker_key, memory.config.privacy))
+    try:
+        analyst = Analyst(feed, memory.config)
+        due = feed.due(scheme=scheme_of(memory.config), now_us=now_us(), idle_us=0)
+        waiting = {*due.uids}
+        sessions = [one for one in sessions_of(memory.reader()) if one.analyzed_at is not None]
+        for done, session in enumerate(sessions, 1):
+            if session.evicted_at is not None or session.session_uid in waiting:
+                check.skipped += 1
+            else:
+                _compare_analysis(analyst, memory.distilled(), session.session_uid, check)
+            if progress is not None:
+                progress("analysing again", done, len(sessions))
+    finally:
+        feed.close()
+        archive.close()
+    return check.part()
+
+
+def _compare_analysis(analyst: Analyst, kept: DistilledReader, uid: str, check: PartCheck) -> None:
+    found = analyst.analyse(uid)
+    check.checked += 1
+    if found.draft is None:
+        check.differs(uid, found.note or "is not stored any more")
+        return
+    if _encode(found.draft.digest) != _encode(kept.digest(uid)):
+        check.differs(uid, "its digest comes out differently")
+    mine = {item.node.id for item in kept.nodes(NodeFilter(kinds=_OF_ANALYSES, sessions=(uid,)))}
+    again = {node.id for node in found.draft.nodes if kind_of_node(node) in _OF_ANALYSES}
+    if mine != again:
+        check.differs(uid, f"{len(mine - again)} of its nodes are not given again, {len(again - mine)} are not kept")

@@ -1,1 +1,0 @@
-"""Compares everything derived with what it was derived from (`verify --deep`)."""

@@ -1,1 +1,0 @@
-"""Runs the named checks of `recollect doctor`; none of them changes anything."""

@@ -1,1 +1,0 @@
-"""The daemon's process: the keeper's loop, the socket of hooks, HTTP, signals, its log."""

@@ -1,1 +1,0 @@
-"""Turns the arguments of a call into the text of its answer."""

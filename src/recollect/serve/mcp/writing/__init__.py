@@ -1,1 +1,0 @@
-"""The tools that write, available only if you turn them on."""

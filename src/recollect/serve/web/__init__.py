@@ -1,1 +1,0 @@
-"""The web pages of the daemon: they show, and change nothing."""
