@@ -24,8 +24,8 @@ from recollect.insights.learnings.budget import Budget
 from recollect.insights.learnings.extraction import Observed
 from recollect.insights.learnings.questions import ask, batches_of, preview
 from recollect.model.learnings.spending import Amounts
-from recollect.store.sqlite.insights.feed import SqliteSessionFeed
-from recollect.store.sqlite.learnings.ledger import SqliteLedger
+from recollect.store.insight_feed import SessionFeed
+from recollect.store.jobs import SpendingLedger
 from tests.endpoints.model_server import BYTES_PER_TOKEN, noting, speaking
 from tests.endpoints.served import serving
 
@@ -55,7 +55,7 @@ class Asking:
 
     def __init__(self, home: Path, config: LearningConfig) -> None:
         self.client = ChatClient.of(config, {}, now_us=lambda: AT_US)
-        self.budget = Budget(config, SqliteLedger(home), self.client.pricing, now_us=lambda: AT_US)
+        self.budget = Budget(config, SpendingLedger(home), self.client.pricing, now_us=lambda: AT_US)
 
     def cost_of(self, observed: Observed) -> SessionCost:
         """Ask about every turn of a session as if it were over."""
@@ -104,7 +104,7 @@ def _costs(memory: Memory, asking: Asking, *, limit: int | None) -> Iterator[Ses
 
     uids = sorted(s.session_uid for s in memory.sessions(limit=1_000_000, sync=False).sessions)
     with memory.writing() as (_writer, archive, keys):
-        feed = SqliteSessionFeed(memory.home, archive, redactor_of(keys.marker_key, memory.config.privacy))
+        feed = SessionFeed(memory.home, archive, redactor_of(keys.marker_key, memory.config.privacy))
         try:
             for uid in uids[:limit]:
                 observed = feed.read(uid)

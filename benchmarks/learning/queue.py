@@ -63,10 +63,10 @@ def measure(at: Places, *, is_quick: bool = False) -> Section:
 
 
 def _figures(memory: Memory, *, waiting: int, seconds: float, asked: int) -> dict[str, Any]:
-    from recollect.store.sqlite.learnings.ledger import SqliteLedger
+    from recollect.store.jobs import SpendingLedger
 
     status = memory.learn.status()
-    ledger = SqliteLedger(memory.home)
+    ledger = SpendingLedger(memory.home)
     stored = memory.sessions(limit=100_000, sync=False).sessions
     amounts = [ledger.spent_for(session.session_uid) for session in stored]
     spent = [one.micro_dollars for one in amounts if one.calls]

@@ -32,7 +32,7 @@ from recollect.model.insights.signals import HumanIntervention
 from recollect.model.learnings.learnings import LearningKind, Priority, Scope
 from recollect.recall.context.learnings import score as scoring
 from recollect.recall.context.sources import ContextEvent
-from recollect.store.ports import UsageBy
+from recollect.store.rows import UsageBy
 from tests.maintenance.service.jobs import job
 
 

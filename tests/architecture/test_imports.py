@@ -15,12 +15,12 @@ import pytest
 RUN_LINTER = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
 
 PLANTED = {
-    "direction": ("model/ids.py", "import recollect.store.ports"),
+    "direction": ("model/ids.py", "import recollect.store.rows"),
     "strangers": ("agents/codex/parse.py", "import recollect.agents.claude.parse"),
     "pure": ("model/ids.py", "import os"),
     "apart": ("insights/notes/facts.py", "import recollect.insights.learnings.safety"),
     "forgetful": ("recall/answers.py", "import recollect.agents.registry"),
-    "thin": ("cli/main.py", "import recollect.store.ports"),
+    "thin": ("cli/main.py", "import recollect.store.rows"),
     "quick": ("hook/event_file.py", "import msgspec"),
     "house-sqlite": ("recall/answers.py", "import apsw"),
     "house-index": ("recall/answers.py", "import tantivy"),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from recollect.index.vectors.embed import LOCK_NAME
-from recollect.store.sqlite import IngestLock
+from recollect.store.lock import IngestLock
 
 Recollect = Callable[..., Any]
 

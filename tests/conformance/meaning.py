@@ -10,13 +10,11 @@ import msgspec
 from recollect.insights.preparation import analyse
 from recollect.model.insights.nodes import Decision
 from recollect.model.learnings.learnings import LearningState
-from recollect.store.insights import NodeFilter
-from recollect.store.learnings import LearningFilter
-from recollect.store.ports import EventFilter
-from recollect.store.sqlite import open_reader
-from recollect.store.sqlite.insights.feed import SqliteSessionFeed
-from recollect.store.sqlite.insights.reader import SqliteDistilledReader
-from recollect.store.sqlite.learnings.reader import SqliteLearningReader
+from recollect.store.insight_feed import SessionFeed
+from recollect.store.insights import InsightReader, NodeFilter
+from recollect.store.learnings import LearningFilter, LearningReader
+from recollect.store.reader import open_reader
+from recollect.store.rows import EventFilter
 
 _TOLD = frozenset(
     ("user_message", "assistant_message", "thinking", "tool_call", "tool_result", "file_edit", "compaction", "rewind")
@@ -30,7 +28,7 @@ def meaning_of(home: Path) -> dict[str, dict[str, Any]]:
     """Return the conversation in canonical order with its turns, the digest without times, and the decisions; of the
     whole home the sessions, and the decisions and learnings that were kept."""
     found: dict[str, dict[str, Any]] = {}
-    feed = SqliteSessionFeed(home, None, None)
+    feed = SessionFeed(home, None, None)
     reader = open_reader(home, None, None)
     try:
         for stored in reader.sessions(EventFilter(), limit=1000)[0]:
@@ -57,7 +55,7 @@ def meaning_of(home: Path) -> dict[str, dict[str, Any]]:
 
 def _decisions(home: Path) -> list[tuple[object, ...]]:
     """Return the decisions that are kept, as the last analysis left them."""
-    distilled = SqliteDistilledReader(home)
+    distilled = InsightReader(home)
     try:
         return sorted((kept.node.id, kept.node.status) for kept in distilled.nodes(NodeFilter(kinds=("decision",))))
     finally:
@@ -66,7 +64,7 @@ def _decisions(home: Path) -> list[tuple[object, ...]]:
 
 def _learnings(home: Path) -> list[tuple[object, ...]]:
     """Return what holds of what was learned, with what it rests on."""
-    learned = SqliteLearningReader(home)
+    learned = LearningReader(home)
     try:
         return sorted(
             (one.kind, one.text, one.state, one.scope, one.repo, sorted((e.event_id, e.part) for e in one.evidence))

@@ -28,7 +28,7 @@ from recollect.maintenance.setup.settings import read_settings, replace_settings
 from recollect.recall.context.learnings.block import begin
 from recollect.recall.context.learnings.person_files import PersonFile
 from recollect.serve.token import home_token
-from recollect.store.sinks.lines import LinesSink
+from recollect.store.sinks import LinesSink
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="folders are synced on POSIX systems")
 
@@ -68,7 +68,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "ingest/spooled_events/files.py": lambda folder: write_taking(str(folder), []),
     "recall/context/learnings/block.py": lambda folder: begin([PersonFile("soul.md", str(folder / "soul.md"))]),
     "serve/token.py": home_token,
-    "store/sinks/lines.py": _write_lines,
+    "store/sinks.py": _write_lines,
     "maintenance/backup/manifest.py, last": lambda folder: remember(folder, LastBackup("b", 1)),
     "maintenance/backup/manifest.py": lambda folder: write_manifest(
         folder, BackupManifest(1, "1", 1, "h", 1, "included", True, 0, 0, 0, 0, ())

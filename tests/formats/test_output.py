@@ -17,7 +17,7 @@ from recollect.memory import Retracted
 from recollect.model.insights.nodes import Node
 from recollect.model.payloads import Payload, UserMessage
 from recollect.store.bodies import encode_body
-from recollect.store.sinks.contract import encode_item
+from recollect.store.sinks import encode_item
 from recollect.visible import encode_json
 
 

@@ -14,7 +14,7 @@ from recollect.archive.archive import Archive
 from recollect.archive.journal import JournalEntry
 from recollect.archive.keys import HomeKeys, Sealer, home_keys
 from recollect.archive.packs import scan
-from recollect.store.sqlite import open_writer
+from recollect.store.writer import open_writer
 from tests.formats.goldens import FOLDER, is_golden
 
 KEYS: HomeKeys = home_keys(b"not a secret: the tests' data ke")

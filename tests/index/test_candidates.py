@@ -18,7 +18,7 @@ from recollect.index.text_index import Shard, TextIndex
 from recollect.index.units import Unit, UnitReader
 from recollect.index.writer import IndexWriterSet
 from recollect.model.text import TextClass
-from recollect.store.ports import IndexDoc
+from recollect.store.slices import IndexDoc
 
 WORDS = ("cache", "caches", "cached", "worker", "workers", "retry", "retryQueue", "retry_queue", "queue", "lock", "the")
 PATHS = ("", "", "src/cache/worker.py", "src/retry_queue.go")

@@ -12,7 +12,7 @@ from recollect.index.query.dates import said_in_passing
 from recollect.index.query.grammar import Question, parse
 from recollect.index.query.patterns import from_regex, from_wildcard
 from recollect.model.time import parse_iso, parse_time
-from recollect.store.ports import EventFilter
+from recollect.store.rows import EventFilter
 
 NOW_US = parse_iso("2026-08-12T10:00:00Z") or 0  # a Wednesday
 

@@ -14,7 +14,7 @@ from recollect.index.documents import DocumentBuilder
 from recollect.index.text_index import TextIndex
 from recollect.index.vocabulary import Vocabulary
 from recollect.index.writer import IndexWriterSet
-from recollect.store.ports import IndexDoc
+from recollect.store.slices import IndexDoc
 
 
 def doc(seq: int, text: str, *, session: int = 1, shard: str = "2026-08") -> IndexDoc:

@@ -11,7 +11,7 @@ import pytest
 from recollect.errors import UnknownName
 from recollect.memory import ForgetSelection, ImportWish, Memory, SyncReport
 from recollect.model.time import parse_iso
-from recollect.store.sqlite import open_writer
+from recollect.store.writer import open_writer
 from recollect.testing.builders import ClaudeTranscript
 from tests.ingest.conftest import World
 

@@ -12,7 +12,7 @@ import pytest
 
 from recollect.errors import SchemaTooNew, StoreCorrupt
 from recollect.memory import Memory
-from recollect.store.ports import EventFilter
+from recollect.store.rows import EventFilter
 from tests.ingest.conftest import World, texts
 
 USER = b'{"type":"user","uuid":"x1","sessionId":"s","message":{"role":"user","content":"%s"}%s}\n'

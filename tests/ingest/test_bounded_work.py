@@ -21,7 +21,7 @@ from recollect.ingest.worker import pool
 from recollect.ingest.worker.tasks import SourceTask, TaskAnswer
 from recollect.memory import Memory
 from recollect.model.ids import source_id
-from recollect.store.ports import SourceRow
+from recollect.store.slices import SourceRow
 from recollect.testing.builders import ClaudeTranscript
 from tests.ingest.conftest import World
 

@@ -24,7 +24,7 @@ from recollect.config import Config
 from recollect.erasure.retention.clock_check import DAY_US
 from recollect.memory import ForgetSelection, Memory
 from recollect.model.events import Event
-from recollect.store.sqlite.erasure import policy
+from recollect.store.erasure import holdings as policy
 from recollect.testing.builders import stable_uuid
 
 SESSION = "0a0a0a0a-0000-4000-8000-000000000001"

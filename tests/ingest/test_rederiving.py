@@ -11,7 +11,7 @@ from recollect.archive.chunks import ChunkPlace
 from recollect.errors import StoreError
 from recollect.ingest.ingester import Ingester
 from recollect.ingest.rebuild import rebuild, slices
-from recollect.store.ports import SliceResult
+from recollect.store.slices import SliceResult
 from tests.erasure.cuts.conftest import World, world
 from tests.erasure.cuts.test_what_is_left import newer
 

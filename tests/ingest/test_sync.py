@@ -202,7 +202,7 @@ def test_reading_is_fresh_without_a_sync(world: World) -> None:
 
 
 def test_while_another_process_ingests_reading_goes_on_and_says_so(world: World) -> None:
-    from recollect.store.sqlite import open_writer
+    from recollect.store.writer import open_writer
 
     world.claude().user("the quick brown vixen")
     world.memory.sync()

@@ -10,7 +10,7 @@ import pytest
 
 from recollect.config import NotifyConfig
 from recollect.maintenance.notification import Notice, notify
-from recollect.store.sqlite import open_writer
+from recollect.store.writer import open_writer
 
 NOW = 1_800_000_000_000_000
 HOUR_US = 3600 * 1_000_000

@@ -15,7 +15,7 @@ from recollect.config import Config, EmbeddingConfig
 from recollect.errors import ConfigError, EmbeddingUnavailable
 from recollect.index.vectors.embed import LOCK_NAME
 from recollect.memory import Memory
-from recollect.store.sqlite import IngestLock
+from recollect.store.lock import IngestLock
 from recollect.testing.builders import ClaudeTranscript
 from tests.ingest.conftest import World, world
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 NOT_NEEDED = (
     "recollect.agents.registry", "recollect.archive.archive", "recollect.ingest.sync", "recollect.ingest.worker",
-    "recollect.ingest.parse", "recollect.privacy.detectors", "recollect.store.sqlite.writer", "recollect.maintenance",
+    "recollect.ingest.parse", "recollect.privacy.detectors", "recollect.store.writer", "recollect.maintenance",
     "cryptography", "genai_prices", "numpy", "rich",
 )  # fmt: skip
 PROGRAM = f"""

@@ -16,8 +16,8 @@ from recollect.memory import Memory
 from recollect.model.insights.signals import SIGNAL_KINDS
 from recollect.privacy import redact
 from recollect.privacy.detectors import DEFAULT
+from recollect.store.erasure.redaction import RedactionWriter
 from recollect.store.insights import NodeFilter
-from recollect.store.sqlite.erasure.redaction import SqliteRedacting
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from tests.privacy.planted_secrets import PLANTED, kinds_in
 
@@ -193,7 +193,7 @@ def test_a_renewal_that_was_killed_is_finished_by_the_next_sync(
         if place == "begun":
             patched.setattr("recollect.ingest.rebuild.rebuild.rederive_stale", killed)
         elif place == "derived":
-            patched.setattr(SqliteRedacting, "redact_again", killed)
+            patched.setattr(RedactionWriter, "redact_again", killed)
         else:
             patched.setattr("recollect.ingest.rebuild.rebuild.rebuild_index_of", killed)
         with pytest.raises(Killed), home.open(OWN) as memory:

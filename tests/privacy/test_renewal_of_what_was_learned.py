@@ -6,10 +6,9 @@ from pathlib import Path
 
 from recollect.config import PrivacyConfig
 from recollect.model.learnings.notes import DiaryEntry, Fact
-from recollect.store.sqlite.connection import open_database
-from recollect.store.sqlite.entries.writer import put_entries
-from recollect.store.sqlite.notes.diary import put_diary
-from recollect.store.sqlite.notes.facts import put_fact
+from recollect.store.connection import open_database
+from recollect.store.entries import put_entries
+from recollect.store.notes import put_diary, put_fact
 from tests.erasure.forget.test_learned import add_learning, add_waiting
 from tests.ingest.entries.noted import draft
 from tests.privacy.test_renewal import OWN, SECRET, Home

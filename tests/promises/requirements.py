@@ -76,7 +76,7 @@ REQUIREMENTS = (
         (
             "conformance/test_conformance.py::test_which_steps_of_an_agents_files_were_seen_makes_no_difference",
             "agents/codewhale/test_saves.py::test_whichever_saves_were_seen_nothing_is_told_that_did_not_happen",
-            "store/test_arrangements.py::test_the_newest_order_is_kept_and_what_it_lacks_stays_behind_what_it_followed",
+            "store/test_arrangement.py::test_the_newest_order_is_kept_and_what_it_lacks_stays_behind_what_it_followed",
         ),
     ),
     Requirement(

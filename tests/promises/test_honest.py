@@ -21,7 +21,7 @@ from recollect.maintenance import home_checks as health
 from recollect.maintenance import home_checks as lately
 from recollect.maintenance.backup.manifest import LastBackup, remember
 from recollect.memory import Check
-from recollect.store.sqlite.audit import add_audit
+from recollect.store.audit import add_audit
 from tests.ingest import conftest as homes
 from tests.ingest.conftest import World
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from recollect.config import Config
 from recollect.memory import Memory, NewDecision
 from recollect.model.insights.nodes import Decision
-from recollect.store.sqlite.insights.codec import pack_node
+from recollect.store.insights import pack_node
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from recollect.testing.strategies import any_transcript
 from tests.ingest.conftest import World

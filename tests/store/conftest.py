@@ -1,4 +1,4 @@
-"""A home, its writer and its reader."""
+"""A home, its store, its writer and its reader."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect.store.sqlite import SqliteReader, SqliteWriter, open_reader, open_writer
+from recollect.store.reader import Reader
+from recollect.store.store import Store
+from recollect.store.writer import Writer
 
 
 @pytest.fixture
@@ -16,12 +18,17 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def writer(home: Path) -> Iterator[SqliteWriter]:
-    with open_writer(home, domains={"alpha": "work"}, synchronous="NORMAL") as writer:
+def store(home: Path) -> Iterator[Store]:
+    with Store(home) as store:
+        yield store
+
+
+@pytest.fixture
+def writer(store: Store) -> Iterator[Writer]:
+    with store.writer(domains={"alpha": "work"}, synchronous="NORMAL") as writer:
         yield writer
 
 
 @pytest.fixture
-def reader(home: Path, writer: SqliteWriter) -> Iterator[SqliteReader]:
-    with open_reader(home, None, None) as reader:
-        yield reader
+def reader(store: Store, writer: Writer) -> Reader:
+    return store.reader

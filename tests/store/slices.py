@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 from recollect.model.payloads import KINDS, AssistantMessage, Payload, UserMessage
 from recollect.model.sessions import SessionPatch
 from recollect.model.text import summary_of
-from recollect.store.blocks import BlockEntry, encode_block
-from recollect.store.bodies import encode_body, large_strings
-from recollect.store.ports import (
+from recollect.store.bodies import BlockEntry, encode_block, encode_body, large_strings
+from recollect.store.slices import (
     EventDraft,
     RecordPlace,
     SessionPart,
@@ -22,8 +21,8 @@ from recollect.store.ports import (
     SourceRow,
     UsageSighting,
     WriteOutcome,
-    Writer,
 )
+from recollect.store.writer import Writer
 
 START = 1_780_000_000_000_000
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import BrokenInvariant
-from recollect.store.sqlite import SqliteWriter, open_writer
-from recollect.store.sqlite.audit import add_audit, read_audit
+from recollect.store.audit import add_audit, read_audit
+from recollect.store.writer import Writer, open_writer
 
 
 def test_what_was_done_is_read_newest_first(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_an_entry_of_a_transaction_is_kept_with_it_or_not_at_all(tmp_path: Path)
     assert [e.value for e in read_audit(tmp_path)] == [{"bytes": 2}]
 
 
-def add_both(writer: SqliteWriter) -> None:
+def add_both(writer: Writer) -> None:
     writer.removing.evicting.audit("data_loss", {"bytes": 1}, at=1)
     writer.removing.evicting.audit("data_loss", {"text": "x" * 70_000}, at=1)
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from recollect.model.events import Event
 from recollect.model.ids import record_event_id
-from recollect.store.ports import EventFilter
-from recollect.store.sqlite import SqliteReader, SqliteWriter, open_reader, open_writer
+from recollect.store.reader import Reader, open_reader
+from recollect.store.rows import EventFilter
+from recollect.store.writer import Writer, open_writer
 from tests.store.slices import Line, Source, make_slices, write_all
 
 ONE = "claude:one"
@@ -35,7 +36,7 @@ LINES = st.lists(
 CUTS = st.sets(st.integers(1, 11), max_size=5)
 
 
-def seen(reader: SqliteReader, *, hidden: bool = True) -> list[Event]:
+def seen(reader: Reader, *, hidden: bool = True) -> list[Event]:
     """Return every event of every session, in order of session and seq."""
     found, _total = reader.sessions(EventFilter(), limit=100)
     return [
@@ -45,29 +46,29 @@ def seen(reader: SqliteReader, *, hidden: bool = True) -> list[Event]:
     ]
 
 
-def texts(reader: SqliteReader, uid: str = ONE) -> list[str]:
+def texts(reader: Reader, uid: str = ONE) -> list[str]:
     return [event.payload.text for event in reader.events(uid)]  # type: ignore[union-attr]
 
 
-def test_events_come_back_in_the_order_of_writing(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_events_come_back_in_the_order_of_writing(writer: Writer, reader: Reader) -> None:
     write_all(writer, make_slices([Line("first", "x"), Line("second"), Line("third", "z")]))
     assert [(e.seq, e.summary) for e in reader.events(ONE)] == [(0, "first"), (1, "second"), (2, "third")]
 
 
-def test_an_event_without_a_native_id_is_named_by_its_record(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_an_event_without_a_native_id_is_named_by_its_record(writer: Writer, reader: Reader) -> None:
     line = Line("same")
     write_all(writer, make_slices([line, line], cuts=[1]))
     sha = hashlib.sha256(line.raw).digest()
     assert [e.event_id for e in reader.events(ONE)] == [record_event_id("one", sha, n) for n in (0, 1)]
 
 
-def test_the_parent_of_an_event_is_kept_in_and_over_slices(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_the_parent_of_an_event_is_kept_in_and_over_slices(writer: Writer, reader: Reader) -> None:
     lines = [Line("a", NAMES[0]), Line("b", NAMES[1], parent=NAMES[0]), Line("c", NAMES[2], parent=NAMES[1])]
     write_all(writer, make_slices([*lines, Line("d", parent="elsewhere")], cuts=[2]))
     assert [e.parent_id for e in reader.events(ONE)] == [None, NAMES[0], NAMES[1], "elsewhere"]
 
 
-def test_other_bytes_under_the_same_name_are_a_new_version(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_other_bytes_under_the_same_name_are_a_new_version(writer: Writer, reader: Reader) -> None:
     write_all(writer, make_slices([Line("draft", NAMES[0]), Line("other")]))
     changed = make_slices([Line("final", NAMES[0]), Line("other")], Source(revision=2))
     outcome = write_all(writer, changed)[0]
@@ -76,15 +77,13 @@ def test_other_bytes_under_the_same_name_are_a_new_version(writer: SqliteWriter,
     assert [e.replaced_by for e in reader.events(ONE, include_hidden=True)] == [NAMES[0], None, None]
 
 
-def test_bytes_that_come_back_are_a_replay_also_within_one_slice(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_bytes_that_come_back_are_a_replay_also_within_one_slice(writer: Writer, reader: Reader) -> None:
     lines = [Line("a", NAMES[0]), Line("b", NAMES[0]), Line("a", NAMES[0])]
     outcome = write_all(writer, make_slices(lines))[0]
     assert (outcome.new_events, outcome.replays, texts(reader)) == (2, 1, ["b"])
 
 
-def test_an_equal_record_is_counted_once_though_it_is_both_old_and_new(
-    writer: SqliteWriter, reader: SqliteReader
-) -> None:
+def test_an_equal_record_is_counted_once_though_it_is_both_old_and_new(writer: Writer, reader: Reader) -> None:
     write_all(writer, make_slices([Line("c")]))
     write_all(writer, make_slices([Line("c", parts=2), Line("x"), Line("c")], Source(revision=2), cuts=[2]))
     sha = hashlib.sha256(Line("c").raw).digest()
@@ -94,7 +93,7 @@ def test_an_equal_record_is_counted_once_though_it_is_both_old_and_new(
     }
 
 
-def test_a_longer_snapshot_replaces_the_event_that_it_names(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_a_longer_snapshot_replaces_the_event_that_it_names(writer: Writer, reader: Reader) -> None:
     lines = [Line("he", NAMES[0]), Line("hello", NAMES[1], replaces=(NAMES[0], 0))]
     for cuts in ((), (1,)):
         write_all(writer, make_slices(lines, cuts=cuts))
@@ -102,12 +101,12 @@ def test_a_longer_snapshot_replaces_the_event_that_it_names(writer: SqliteWriter
     assert [e.replaced_by for e in reader.events(ONE, include_hidden=True)] == [NAMES[1], None]
 
 
-def test_a_replaced_event_gives_no_document(writer: SqliteWriter) -> None:
+def test_a_replaced_event_gives_no_document(writer: Writer) -> None:
     lines = [Line("he", NAMES[0]), Line("hello", NAMES[1], replaces=(NAMES[0], 0))]
     assert [doc.json for doc in write_all(writer, make_slices(lines))[0].docs] == ['"text":"hello"}']
 
 
-def test_a_prompt_history_is_a_view_whichever_comes_first(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_a_prompt_history_is_a_view_whichever_comes_first(writer: Writer, reader: Reader) -> None:
     history = make_slices([Line("do it", is_human=True)], Source("history", lane=1))
     transcript = make_slices([Line("do it", NAMES[0], is_human=True)], Source("transcript"))
     other = Source("late history", lane=1, session="two")
@@ -120,7 +119,7 @@ def test_a_prompt_history_is_a_view_whichever_comes_first(writer: SqliteWriter, 
     assert late[0].docs == []
 
 
-def test_hidden_events_are_not_counted(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_hidden_events_are_not_counted(writer: Writer, reader: Reader) -> None:
     write_all(writer, make_slices([Line("do it", is_human=True)], Source("history", lane=1)))
     write_all(writer, make_slices([Line("do it", NAMES[0], is_human=True), Line("done")], Source("transcript")))
     session = reader.session(ONE)
@@ -128,16 +127,14 @@ def test_hidden_events_are_not_counted(writer: SqliteWriter, reader: SqliteReade
     assert (session.event_count, session.kind_counts) == (2, {"user_message": 1, "assistant_message": 1})
 
 
-def test_many_small_appends_do_not_make_many_blocks(
-    writer: SqliteWriter, reader: SqliteReader, tmp_path: object
-) -> None:
+def test_many_small_appends_do_not_make_many_blocks(writer: Writer, reader: Reader, tmp_path: object) -> None:
     lines = [Line(f"line {n}") for n in range(60)]
     write_all(writer, make_slices(lines, cuts=range(60)))
     assert writer._db.execute("SELECT count(*) FROM block").get == 1
     assert texts(reader) == [line.text for line in lines]
 
 
-def test_a_newer_parser_changes_events_but_not_their_seq(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_a_newer_parser_changes_events_but_not_their_seq(writer: Writer, reader: Reader) -> None:
     before = [Line("a", NAMES[0], parts=2), Line("b"), Line("c", NAMES[2])]
     write_all(writer, make_slices(before, cuts=[2]))
     with writer.transaction():
@@ -211,6 +208,6 @@ def test_a_second_copy_of_a_source_adds_nothing(tmp_path_factory: object, lines:
         assert seen(reader) == before
 
 
-def _counts(reader: SqliteReader) -> list[tuple[str, int, dict[str, int]]]:
+def _counts(reader: Reader) -> list[tuple[str, int, dict[str, int]]]:
     found, _total = reader.sessions(EventFilter(), limit=100)
     return sorted((s.session_uid, s.event_count, s.kind_counts) for s in found)

@@ -11,17 +11,20 @@ import pytest
 
 from recollect.errors import BrokenInvariant, DiskFull, SchemaTooNew, StoreCorrupt, StoreError, StoreLocked
 from recollect.paths import DATABASE_NAME
-from recollect.store.ports import EventFilter, SliceResult
-from recollect.store.sqlite import IngestLock, SqliteWriter, open_reader, open_writer, quick_check
-from recollect.store.sqlite import connection as connecting
-from recollect.store.sqlite.connection import APPLICATION_ID, open_database
-from recollect.store.sqlite.migrations import MIGRATIONS, SCHEMA_VERSION
+from recollect.store import connection as connecting
+from recollect.store.connection import APPLICATION_ID, open_database, quick_check
+from recollect.store.lock import IngestLock
+from recollect.store.migrations import MIGRATIONS, SCHEMA_VERSION
+from recollect.store.reader import open_reader
+from recollect.store.rows import EventFilter
+from recollect.store.slices import SliceResult
+from recollect.store.writer import Writer, open_writer
 from tests.store.slices import Line, make_slices, write_all
 
 HOLD = """
 import pathlib, sys
 from recollect.paths import DATABASE_NAME
-from recollect.store.sqlite import IngestLock
+from recollect.store.lock import IngestLock
 lock = IngestLock(pathlib.Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()
@@ -52,7 +55,7 @@ def test_a_killed_process_gives_the_lock_back(home: Path) -> None:
     open_writer(home).close()
 
 
-def test_one_process_cannot_hold_the_lock_twice(home: Path, writer: SqliteWriter) -> None:
+def test_one_process_cannot_hold_the_lock_twice(home: Path, writer: Writer) -> None:
     with pytest.raises(StoreLocked):
         IngestLock(home)
 
@@ -171,7 +174,7 @@ def test_a_full_disk_keeps_what_was_stored_and_the_next_try_goes_on(home: Path) 
         assert sum(1 for _ in reader.events("claude:one", limit=None)) == 600
 
 
-def test_a_busy_database_is_a_locked_store(home: Path, writer: SqliteWriter) -> None:
+def test_a_busy_database_is_a_locked_store(home: Path, writer: Writer) -> None:
     other = open_database(home, "write")
     other.set_busy_timeout(0)
     other.execute("BEGIN IMMEDIATE")
@@ -182,13 +185,13 @@ def test_a_busy_database_is_a_locked_store(home: Path, writer: SqliteWriter) -> 
     other.close()
 
 
-def _write_and_fail(writer: SqliteWriter, slice_: SliceResult) -> None:
+def _write_and_fail(writer: Writer, slice_: SliceResult) -> None:
     with writer.transaction():
         writer.write(slice_, [], observed_at=1)
         raise BrokenInvariant("the test fails here")
 
 
-def test_a_failed_transaction_leaves_nothing(home: Path, writer: SqliteWriter) -> None:
+def test_a_failed_transaction_leaves_nothing(home: Path, writer: Writer) -> None:
     slices = make_slices([Line("a", tool="Bash"), Line("b")])
     with pytest.raises(BrokenInvariant):
         _write_and_fail(writer, slices[0])
@@ -200,7 +203,7 @@ def test_a_failed_transaction_leaves_nothing(home: Path, writer: SqliteWriter) -
         assert hit.tool == "Bash"
 
 
-def test_readers_see_only_whole_transactions(home: Path, writer: SqliteWriter) -> None:
+def test_readers_see_only_whole_transactions(home: Path, writer: Writer) -> None:
     with open_reader(home, None, None) as reader:
         with writer.transaction():
             writer.write(make_slices([Line("a")])[0], [], observed_at=1)
@@ -217,5 +220,5 @@ def test_a_closed_reader_says_so(home: Path) -> None:
 
 def test_the_version_is_told_without_loading_the_migrations() -> None:
     assert connecting.SCHEMA_VERSION == SCHEMA_VERSION == len(MIGRATIONS)
-    loads = "import sys, recollect.store.sqlite.recent; print('recollect.store.sqlite.migrations' in sys.modules)"
+    loads = "import sys, recollect.store.recent_reader; print('recollect.store.migrations' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", loads], capture_output=True, check=True).stdout == b"False\n"

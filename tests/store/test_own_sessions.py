@@ -8,12 +8,13 @@ import pytest
 
 from recollect.model.own import INTERNAL_ORIGINATOR
 from recollect.model.sessions import SessionPatch
-from recollect.store.sqlite import SqliteReader, SqliteWriter
-from recollect.store.sqlite.session_facts import SessionFacts, is_internal
+from recollect.store.reader import Reader
+from recollect.store.session_facts import SessionFacts, is_internal
+from recollect.store.writer import Writer
 from tests.store.slices import Line, Source, make_slices, write_all
 
 
-def hidden(reader: SqliteReader) -> list[bool]:
+def hidden(reader: Reader) -> list[bool]:
     return [event.is_hidden for event in reader.events_for_index()]
 
 
@@ -40,7 +41,7 @@ def test_folders_of_windows_are_compared_without_case_and_kind_of_slash() -> Non
 
 
 def test_what_was_indexed_of_a_session_leaves_the_index_once_it_is_known_to_be_ours(
-    writer: SqliteWriter, reader: SqliteReader, home: Path
+    writer: Writer, reader: Reader, home: Path
 ) -> None:
     first = Source("a")
     write_all(writer, make_slices([Line("one", "1"), Line("two", "2")], first))

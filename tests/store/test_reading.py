@@ -13,8 +13,9 @@ import pytest
 from recollect.archive.archive import Archive
 from recollect.archive.keys import Sealer, home_keys
 from recollect.privacy.redact import Redactor
-from recollect.store.ports import EventFilter
-from recollect.store.sqlite import SqliteReader, SqliteWriter, open_reader
+from recollect.store.reader import Reader, open_reader
+from recollect.store.rows import EventFilter
+from recollect.store.writer import Writer
 from tests.store.slices import START, Line, Source, make_slices, write_all
 
 KEYS = home_keys(b"not a secret: the tests' data ke")
@@ -30,12 +31,12 @@ def archive(home: Path) -> Iterator[Archive]:
 
 
 @pytest.fixture
-def whole_reader(home: Path, writer: SqliteWriter, archive: Archive) -> Iterator[SqliteReader]:
+def whole_reader(home: Path, writer: Writer, archive: Archive) -> Iterator[Reader]:
     with open_reader(home, archive, Redactor(KEYS.marker_key)) as reader:
         yield reader
 
 
-def archived(writer: SqliteWriter, archive: Archive, lines: list[Line]) -> None:
+def archived(writer: Writer, archive: Archive, lines: list[Line]) -> None:
     """Write lines with their exact bytes in the archive, in two chunks."""
     data = b"".join(line.raw + b"\n" for line in lines)
     sealer = Sealer(KEYS)
@@ -46,7 +47,7 @@ def archived(writer: SqliteWriter, archive: Archive, lines: list[Line]) -> None:
         writer.write(msgspec.structs.replace(make_slices(lines)[0], chunks=chunks), places, observed_at=START)
 
 
-def test_long_strings_come_from_the_archive(writer: SqliteWriter, archive: Archive, whole_reader: SqliteReader) -> None:
+def test_long_strings_come_from_the_archive(writer: Writer, archive: Archive, whole_reader: Reader) -> None:
     lines = [Line("short"), Line(LONG + "é end", "n"), Line(LONG + "another")]
     archived(writer, archive, lines)
     events = list(whole_reader.events("claude:one"))
@@ -55,7 +56,7 @@ def test_long_strings_come_from_the_archive(writer: SqliteWriter, archive: Archi
     assert writer._db.execute("SELECT sum(length(data)) FROM block").get < 1000
 
 
-def test_what_the_archive_gives_is_redacted(writer: SqliteWriter, archive: Archive, whole_reader: SqliteReader) -> None:
+def test_what_the_archive_gives_is_redacted(writer: Writer, archive: Archive, whole_reader: Reader) -> None:
     secret = "AKIA" + "EXAMPLE" + "Q7WZ4LNMR"
     archived(writer, archive, [Line(f"{LONG} key {secret} end")])
     [event] = whole_reader.events("claude:one")
@@ -65,16 +66,14 @@ def test_what_the_archive_gives_is_redacted(writer: SqliteWriter, archive: Archi
     assert secret not in hit.text
 
 
-def test_without_an_archive_it_is_said_what_is_missing(
-    writer: SqliteWriter, archive: Archive, reader: SqliteReader
-) -> None:
+def test_without_an_archive_it_is_said_what_is_missing(writer: Writer, archive: Archive, reader: Reader) -> None:
     archived(writer, archive, [Line(LONG)])
     [event] = reader.events("claude:one")
     assert event.payload.text == "[2,500 characters not available: the archive is not open]"  # type: ignore[union-attr]
     assert event.summary.startswith("word word")
 
 
-def test_search_gets_the_text_of_hits(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_search_gets_the_text_of_hits(writer: Writer, reader: Reader) -> None:
     write_all(writer, make_slices([Line("hello", "n", tool="Bash"), Line("y " * 100_000, minute=None)]))
     first, second = reader.texts([1 << 24 | 1, 1 << 24, 77]).values()
     assert (first.event_id, first.part, first.seq, first.text, first.tool) == ("n", 0, 0, "hello", "Bash")
@@ -88,7 +87,7 @@ def test_search_gets_the_text_of_hits(writer: SqliteWriter, reader: SqliteReader
     assert reader.texts([]) == {}
 
 
-def test_events_are_given_from_a_seq_on(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_events_are_given_from_a_seq_on(writer: Writer, reader: Reader) -> None:
     write_all(writer, make_slices([Line(f"{n}") for n in range(1200)]))
     assert [e.seq for e in reader.events("claude:one", first_seq=5, limit=3)] == [5, 6, 7]
     assert sum(1 for _ in reader.events("claude:one")) == 1000
@@ -97,7 +96,7 @@ def test_events_are_given_from_a_seq_on(writer: SqliteWriter, reader: SqliteRead
     assert list(reader.events("claude:nobody")) == []
 
 
-def test_a_session_timeline_is_in_order_of_seq(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_a_session_timeline_is_in_order_of_seq(writer: Writer, reader: Reader) -> None:
     write_all(writer, make_slices([Line("late", minute=9), Line("early", minute=1), Line("untimed", minute=None)]))
     rows, total = reader.timeline(EventFilter(sessions=("claude:one",)))
     assert ([row.summary for row in rows], total) == (["late", "early", "untimed"], 3)
@@ -105,7 +104,7 @@ def test_a_session_timeline_is_in_order_of_seq(writer: SqliteWriter, reader: Sql
     assert ([row.summary for row in rows], total) == (["late"], 1)
 
 
-def test_a_timeline_over_sessions_is_in_order_of_time(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_a_timeline_over_sessions_is_in_order_of_time(writer: Writer, reader: Reader) -> None:
     for name, minutes in (("a", (0, 10, 20)), ("b", (5, 15)), ("c", (1,))):
         lines = [Line(f"{name}{m}", session=name, minute=m) for m in minutes]
         write_all(writer, make_slices(lines, Source(name, session=name, patch={"cwd": f"/w/{name}"})))
@@ -122,7 +121,7 @@ def test_a_timeline_over_sessions_is_in_order_of_time(writer: SqliteWriter, read
     assert (first.session_uid, first.repo, first.role, first.seq) == ("claude:c", "c", "assistant", 0)
 
 
-def test_many_threads_read_at_once_while_one_writes(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_many_threads_read_at_once_while_one_writes(writer: Writer, reader: Reader) -> None:
     slices = make_slices([Line(f"line {n} " * 20, f"n{n}") for n in range(200)], cuts=range(0, 200, 5))
     write_all(writer, slices[:1])
     done = threading.Event()

@@ -10,24 +10,25 @@ from typing import Any
 import pytest
 
 from recollect.model.sessions import Session
-from recollect.store.ports import EventFilter
-from recollect.store.sqlite import SqliteReader, SqliteWriter, open_reader, open_writer
-from recollect.store.sqlite.session_facts import SessionFacts, repo_of
+from recollect.store.reader import Reader, open_reader
+from recollect.store.rows import EventFilter
+from recollect.store.session_facts import SessionFacts, repo_of
+from recollect.store.writer import Writer, open_writer
 from tests.store.slices import START, Line, Source, make_slices, write_all
 
 
-def write_session(writer: SqliteWriter, native: str, *, lines: int = 1, minute: int = 0, **patch: Any) -> None:
+def write_session(writer: Writer, native: str, *, lines: int = 1, minute: int = 0, **patch: Any) -> None:
     made = [Line(f"{native} {n}", f"{native}-{n}", session=native, minute=minute) for n in range(lines)]
     write_all(writer, make_slices(made, Source(native, session=native, patch=patch)))
 
 
-def get(reader: SqliteReader, uid: str) -> Session:
+def get(reader: Reader, uid: str) -> Session:
     session = reader.session(uid)
     assert session is not None
     return session
 
 
-def roots(reader: SqliteReader) -> dict[str, str]:
+def roots(reader: Reader) -> dict[str, str]:
     return {s.session_uid: s.root_session for s in reader.sessions(EventFilter(), limit=100)[0]}
 
 
@@ -50,7 +51,7 @@ def test_the_repository_follows_one_rule(facts: Mapping[str, str], repo: str) ->
     assert repo_of(SessionFacts(**facts)) == repo
 
 
-def test_the_newest_title_and_the_first_lineage_win(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_the_newest_title_and_the_first_lineage_win(writer: Writer, reader: Reader) -> None:
     lines = [Line("a"), Line("b")]
     first = Source(patch={"title": "old", "cwd": "/work/alpha", "tool_version": "1", "models": ["m1"]})
     second = Source(patch={"title": "new", "cwd": "/work/beta", "tool_version": "2", "models": ["m2", "m1"]})
@@ -61,7 +62,7 @@ def test_the_newest_title_and_the_first_lineage_win(writer: SqliteWriter, reader
     assert (session.tool_version, session.models, session.repo, session.domain) == ("1", ("m1", "m2"), "alpha", "work")
 
 
-def test_the_first_human_words_stand_in_for_a_title(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_the_first_human_words_stand_in_for_a_title(writer: Writer, reader: Reader) -> None:
     write_all(writer, make_slices([Line("please fix it", is_human=True), Line("ok"), Line("more", is_human=True)]))
     session = get(reader, "claude:one")
     assert (session.title, session.title_status) == ("please fix it", "derived")
@@ -76,7 +77,7 @@ def test_every_order_of_arrival_gives_the_same_root(tmp_path: Path, order: tuple
         assert set(roots(reader).values()) == {"claude:root"}
 
 
-def test_children_group_before_their_parent_arrives(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_children_group_before_their_parent_arrives(writer: Writer, reader: Reader) -> None:
     for native in ("a", "b"):
         write_session(writer, native, parent_session="missing")
     assert roots(reader) == {"claude:a": "claude:missing", "claude:b": "claude:missing"}
@@ -91,13 +92,13 @@ def test_parents_in_a_circle_have_one_root(tmp_path: Path, order: tuple[str, ...
         assert set(roots(reader).values()) == {"claude:a"}
 
 
-def test_a_session_that_names_itself_as_parent_is_a_root(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_a_session_that_names_itself_as_parent_is_a_root(writer: Writer, reader: Reader) -> None:
     write_session(writer, "a", parent_session="a")
     assert roots(reader) == {"claude:a": "claude:a"}
     assert get(reader, "claude:a").parent_session == ""
 
 
-def test_a_session_is_found_by_a_unique_prefix(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_a_session_is_found_by_a_unique_prefix(writer: Writer, reader: Reader) -> None:
     for native in ("abc-1", "abc-2", "xyz"):
         write_session(writer, native)
     assert get(reader, "xy").session_uid == "claude:xyz"
@@ -109,14 +110,14 @@ def test_a_session_is_found_by_a_unique_prefix(writer: SqliteWriter, reader: Sql
     assert reader.nearest_sessions("zzz") == ()
 
 
-def test_sessions_are_listed_newest_first_in_pages(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_sessions_are_listed_newest_first_in_pages(writer: Writer, reader: Reader) -> None:
     for minute, native in enumerate(("a", "b", "c", "d")):
         write_session(writer, native, minute=minute)
     page, total = reader.sessions(EventFilter(), limit=2, offset=1)
     assert ([s.session_uid for s in page], total) == (["claude:c", "claude:b"], 4)
 
 
-def test_sessions_are_confined_by_every_filter(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_sessions_are_confined_by_every_filter(writer: Writer, reader: Reader) -> None:
     write_session(writer, "a", cwd="/w/Alpha", git_branch="main")
     write_session(writer, "b", cwd="/w/beta", git_branch="fix/Login", parent_session="a", minute=60)
     cases: list[tuple[EventFilter, set[str]]] = [
@@ -138,7 +139,7 @@ def test_sessions_are_confined_by_every_filter(writer: SqliteWriter, reader: Sql
     assert reader.sessions(EventFilter(), before=START + hour)[1] == 1
 
 
-def test_ranking_gets_the_keys_of_sessions(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_ranking_gets_the_keys_of_sessions(writer: Writer, reader: Reader) -> None:
     write_session(writer, "a")
     write_session(writer, "b", lines=3, parent_session="a")
     keys = reader.session_keys([1, 2, 99])
@@ -149,7 +150,7 @@ def test_ranking_gets_the_keys_of_sessions(writer: SqliteWriter, reader: SqliteR
     assert reader.session_keys([]) == {}
 
 
-def test_odd_native_ids_and_paths_survive(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_odd_native_ids_and_paths_survive(writer: Writer, reader: Reader) -> None:
     odd = "naïve \udcff"
     write_all(writer, make_slices([Line("x", session=odd)], Source("odd", session=odd)))
     row = writer.sources("claude")["s-odd"]
@@ -161,13 +162,13 @@ def test_odd_native_ids_and_paths_survive(writer: SqliteWriter, reader: SqliteRe
     assert writer.sources("claude")["s-odd"].session == odd
 
 
-def test_the_shard_is_fixed_at_first_sight(writer: SqliteWriter) -> None:
+def test_the_shard_is_fixed_at_first_sight(writer: Writer) -> None:
     lines = [Line("a"), Line("b", minute=60 * 24 * 90), Line("c", session="two", minute=None)]
     docs = [doc for outcome in write_all(writer, make_slices(lines, cuts=[1])) for doc in outcome.docs]
     assert [doc.shard for doc in docs] == ["2026-05", "2026-05", "undated"]
 
 
-def test_stats_count_what_is_stored(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_stats_count_what_is_stored(writer: Writer, reader: Reader) -> None:
     write_session(writer, "a", lines=2)
     write_session(writer, "b", parent_session="a")
     stats = reader.stats()
@@ -179,7 +180,7 @@ def test_stats_count_what_is_stored(writer: SqliteWriter, reader: SqliteReader) 
 
 
 @pytest.mark.parametrize("odd", ["\0", "a\0b", "\udcff", "'; DROP TABLE session; --", "%_*?[", "\U0010ffff"])
-def test_no_text_breaks_a_filter(writer: SqliteWriter, reader: SqliteReader, odd: str) -> None:
+def test_no_text_breaks_a_filter(writer: Writer, reader: Reader, odd: str) -> None:
     write_session(writer, "a", git_branch="x\0y")
     where = EventFilter(agents=(odd,), repos=(odd,), branches=(odd,), sessions=(odd,))
     assert reader.sessions(where) == ((), 0)

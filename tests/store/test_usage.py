@@ -8,23 +8,24 @@ from pathlib import Path
 import pytest
 
 from recollect.model.usage import UsageReport, UsageTotals
-from recollect.store.ports import EventFilter, UsageBy
-from recollect.store.sqlite import SqliteReader, SqliteWriter, open_reader, open_writer
-from recollect.store.sqlite.readers.prices import Prices, prices_on
+from recollect.store.reader import Reader, open_reader
+from recollect.store.rows import EventFilter, UsageBy
+from recollect.store.usage import Prices, prices_on
+from recollect.store.writer import Writer, open_writer
 from tests.store.slices import START, Line, Source, make_slices, sighting, write_all
 
 SONNET = "claude-sonnet-4-5"
 
 
-def report(reader: SqliteReader, by: UsageBy = "total", where: EventFilter = EventFilter()) -> UsageReport:  # noqa: B008
+def report(reader: Reader, by: UsageBy = "total", where: EventFilter = EventFilter()) -> UsageReport:  # noqa: B008
     return reader.usage(by=by, where=where, after=None, before=None)
 
 
-def total(reader: SqliteReader) -> UsageTotals:
+def total(reader: Reader) -> UsageTotals:
     return report(reader).total
 
 
-def test_repeated_streaming_lines_count_once_with_the_most_output(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_repeated_streaming_lines_count_once_with_the_most_output(writer: Writer, reader: Reader) -> None:
     lines = [Line(f"l{n}", usage=sighting("msg-1", output)) for n, output in enumerate((1, 90, 40))]
     write_all(writer, make_slices(lines, cuts=[1, 2]))
     assert (total(reader).responses, total(reader).input_tokens, total(reader).output_tokens) == (1, 10, 90)
@@ -42,7 +43,7 @@ def test_a_fork_counts_in_the_session_that_began_first(tmp_path: Path, order: tu
         assert rows == {"claude:early": 101, "claude:late": 1, "claude:later": 1}
 
 
-def test_a_filter_does_not_move_a_shared_response(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_a_filter_does_not_move_a_shared_response(writer: Writer, reader: Reader) -> None:
     for minute, name in enumerate(("first", "second")):
         line = Line("shared", "s", session=name, usage=sighting("msg-1", 7), minute=minute)
         write_all(writer, make_slices([line], Source(name, session=name)))
@@ -50,19 +51,19 @@ def test_a_filter_does_not_move_a_shared_response(writer: SqliteWriter, reader: 
     assert report(reader, where=EventFilter(sessions=("claude:first",))).total.output_tokens == 7
 
 
-def test_running_totals_are_not_summed(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_running_totals_are_not_summed(writer: Writer, reader: Reader) -> None:
     lines = [Line("a", usage=sighting("x", 5)), Line("b", usage=sighting("y", 500, is_additive=False))]
     write_all(writer, make_slices(lines))
     assert total(reader).output_tokens == 5
 
 
-def test_sightings_without_a_key_count_each(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_sightings_without_a_key_count_each(writer: Writer, reader: Reader) -> None:
     slices = make_slices([Line(f"l{n}", usage=sighting("", 1)) for n in range(3)])
     write_all(writer, [*slices, *slices])
     assert total(reader).responses == 3
 
 
-def test_cost_follows_the_price_of_every_kind_of_token(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_cost_follows_the_price_of_every_kind_of_token(writer: Writer, reader: Reader) -> None:
     million = 1_000_000
     usage = sighting("m", million, input_tokens=100_000, model=SONNET)
     more = sighting("n", 0, input_tokens=0, cache_read_tokens=100_000, model=SONNET)
@@ -76,7 +77,7 @@ def test_cost_follows_the_price_of_every_kind_of_token(writer: SqliteWriter, rea
     assert total(reader).cost_usd == pytest.approx(expected)
 
 
-def test_a_large_input_is_priced_by_its_tier(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_a_large_input_is_priced_by_its_tier(writer: Writer, reader: Reader) -> None:
     prices = Prices()
     [threshold] = prices.thresholds([SONNET])
     sizes = (threshold, threshold + 1)
@@ -89,13 +90,13 @@ def test_a_large_input_is_priced_by_its_tier(writer: SqliteWriter, reader: Sqlit
     assert total(reader).cost_usd == pytest.approx(sizes[0] * low.input + sizes[1] * high.input)
 
 
-def test_a_cost_that_the_agent_states_is_taken(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_a_cost_that_the_agent_states_is_taken(writer: Writer, reader: Reader) -> None:
     lines = [Line("a", usage=sighting("x", 5, cost_usd=0.25, model="never-heard-of"))]
     write_all(writer, make_slices(lines))
     assert (total(reader).cost_usd, report(reader).notes) == (0.25, ())
 
 
-def test_a_model_without_a_price_is_named(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_a_model_without_a_price_is_named(writer: Writer, reader: Reader) -> None:
     lines = [Line("a", usage=sighting("x", 5, model="never-heard-of")), Line("b", usage=sighting("y", 5, model=""))]
     write_all(writer, make_slices(lines))
     found = report(reader)
@@ -104,7 +105,7 @@ def test_a_model_without_a_price_is_named(writer: SqliteWriter, reader: SqliteRe
     assert len(found.notes) == 2
 
 
-def test_many_models_without_a_price_are_one_note(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_many_models_without_a_price_are_one_note(writer: Writer, reader: Reader) -> None:
     lines = [Line(name, usage=sighting(name, 5, model=f"unheard-of-{name}")) for name in "abcdef"]
     write_all(writer, make_slices([*lines, Line("g", usage=sighting("g", 5, model="unheard-of-f"))]))
     (note,) = report(reader).notes
@@ -124,7 +125,7 @@ def test_many_models_without_a_price_are_one_note(writer: SqliteWriter, reader: 
         ("total", ["total"]),
     ],
 )
-def test_usage_is_grouped(writer: SqliteWriter, reader: SqliteReader, by: UsageBy, keys: list[str]) -> None:
+def test_usage_is_grouped(writer: Writer, reader: Reader, by: UsageBy, keys: list[str]) -> None:
     one = Line("a", usage=sighting("x", 5, model=SONNET))
     two = Line("b", session="two", usage=sighting("y", 7, model="gpt-5", minute=1440), minute=1440)
     write_all(writer, make_slices([one], Source("a", patch={"cwd": "/w/alpha"})))
@@ -134,7 +135,7 @@ def test_usage_is_grouped(writer: SqliteWriter, reader: SqliteReader, by: UsageB
     assert sum(row.totals.output_tokens for row in found.rows) == found.total.output_tokens == 12
 
 
-def test_usage_is_confined_to_a_time(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_usage_is_confined_to_a_time(writer: Writer, reader: Reader) -> None:
     lines = [Line(f"{m}", usage=sighting(f"{m}", 1, minute=m), minute=m) for m in (0, 10, 20)]
     write_all(writer, make_slices(lines))
     minute = 60_000_000
@@ -142,18 +143,18 @@ def test_usage_is_confined_to_a_time(writer: SqliteWriter, reader: SqliteReader)
     assert found.total.responses == 1
 
 
-def test_a_grouping_that_is_not_finished_is_an_error(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_a_grouping_that_is_not_finished_is_an_error(writer: Writer, reader: Reader) -> None:
     write_all(writer, make_slices([Line("a", usage=sighting("x", 5))]))
     with pytest.raises(AssertionError):
         report(reader, "week")  # type: ignore[arg-type]
 
 
-def test_no_usage_is_an_empty_report(reader: SqliteReader) -> None:
+def test_no_usage_is_an_empty_report(reader: Reader) -> None:
     assert report(reader).rows == ()
     assert report(reader).total == UsageTotals()
 
 
-def test_absurd_numbers_do_no_harm(writer: SqliteWriter, reader: SqliteReader) -> None:
+def test_absurd_numbers_do_no_harm(writer: Writer, reader: Reader) -> None:
     absurd = sighting("x", 1 << 70, input_tokens=-5, cost_usd=float("inf"))
     write_all(writer, make_slices([Line("a", usage=absurd)]))
     assert total(reader).input_tokens == 0

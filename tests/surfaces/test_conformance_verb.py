@@ -22,7 +22,7 @@ from recollect.memory import Memory
 from recollect.model.events import Draft
 from recollect.model.payloads import Lifecycle, SessionStart, TokenUsage, Unknown
 from recollect.model.records import Parsed, Record, SourceInfo
-from recollect.store.sqlite import SqliteReader
+from recollect.store.reader import Reader
 from recollect.testing.suite import ALL, run_all
 from tests.cli.conftest import recollect
 from tests.surfaces.strangers import program
@@ -258,12 +258,12 @@ def test_a_stored_record_that_is_lost_is_said(
 def test_a_number_that_is_left_out_is_said(
     fixtures: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = SqliteReader.events
+    whole = Reader.events
 
-    def holed(self: SqliteReader, *of: Any, **options: Any) -> Iterator[Any]:
+    def holed(self: Reader, *of: Any, **options: Any) -> Iterator[Any]:
         return (event for event in whole(self, *of, **options) if event.seq != 1)
 
-    monkeypatch.setattr(SqliteReader, "events", holed)
+    monkeypatch.setattr(Reader, "events", holed)
     found = problems(MyAgentAdapter, fixtures("dialogue"), tmp_path / "work")
     assert "myagent:one: seq does not rise by one from 0" in found
 

@@ -172,7 +172,7 @@ def test_a_locked_database_sends_the_log_to_the_spool_and_stats_bring_it_home(sh
 
 
 def test_a_hook_does_not_wait_for_the_ingest_lock(shop: Shop, told: Session) -> None:
-    from recollect.store.sqlite import open_writer
+    from recollect.store.writer import open_writer
 
     with open_writer(shop.memory.home):
         assert b"fix the cart total" in hooked(shop.world, start(shop)).stdout

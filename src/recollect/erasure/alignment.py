@@ -11,7 +11,7 @@ from recollect.archive.chunks import ChunkPlace, Hole
 from recollect.archive.tail import Range
 from recollect.capture.replay import is_whole, replay
 from recollect.erasure.pieces import pieces_and_gaps
-from recollect.store.sqlite.erasure.holes import Revision
+from recollect.store.erasure.holes import Revision
 
 
 class Aligned(NamedTuple):

@@ -22,8 +22,8 @@ from recollect.archive.revisions import ArchivedRevision, cutting
 from recollect.archive.tail import Range, punch
 from recollect.erasure.alignment import Aligned, align, without
 from recollect.errors import ArchiveCorrupt
-from recollect.store.sqlite.erasure.holes import Revision, WaitingCut
-from recollect.store.sqlite.writer import SqliteWriter
+from recollect.store.erasure.holes import Revision, WaitingCut
+from recollect.store.writer import Writer
 
 Reason = Literal["evicted", "forgotten", "data_loss"]
 Progress = Callable[[int, int], None]
@@ -63,7 +63,7 @@ class CompactReport(msgspec.Struct, frozen=True):
     packs_removed: int
 
 
-def cut(archive: Archive, writer: SqliteWriter, cuts: Sequence[Cut], *, reason: Reason, at: int) -> CutReport:
+def cut(archive: Archive, writer: Writer, cuts: Sequence[Cut], *, reason: Reason, at: int) -> CutReport:
     """Take ranges of revisions away; what the database says of their records is the caller's to remove.
 
     Ranges past the committed end, and those in holes already, are left out; the open tail stays. A range takes whole
@@ -87,7 +87,7 @@ def _promised(cuts: Sequence[Cut], reason: Reason, at: int) -> Iterator[WaitingC
             yield WaitingCut(one.source_id, one.revision, start, stop - start, reason, at)
 
 
-def make_promised(archive: Archive, writer: SqliteWriter, *, skip_damaged: bool = False) -> CutReport:
+def make_promised(archive: Archive, writer: Writer, *, skip_damaged: bool = False) -> CutReport:
     """Make every cut that is promised. Raises as `cut`.
 
     skip_damaged: where a part of a chunk must be kept that cannot be read, the promise stays; `verify` tells that.
@@ -113,7 +113,7 @@ def make_promised(archive: Archive, writer: SqliteWriter, *, skip_damaged: bool 
     return CutReport(count, size, max(0, freed))
 
 
-def _drop(archive: Archive, writer: SqliteWriter, source_id: str, at: int) -> int:
+def _drop(archive: Archive, writer: Writer, source_id: str, at: int) -> int:
     archive.record([dropping(source_id, at)])
     archive.flush()
     with writer.transaction():
@@ -125,7 +125,7 @@ def _drop(archive: Archive, writer: SqliteWriter, source_id: str, at: int) -> in
 class _Cutting:
     """The cuts of one revision while they are made."""
 
-    def __init__(self, archive: Archive, writer: SqliteWriter, source_id: str, revision: int) -> None:
+    def __init__(self, archive: Archive, writer: Writer, source_id: str, revision: int) -> None:
         self._archive = archive
         self._writer = writer
         self._source_id = source_id
@@ -234,13 +234,13 @@ def _by_promise(wanted: Iterable[WaitingCut]) -> Iterator[tuple[tuple[str, int],
     yield from promises.items()
 
 
-def dead_bytes(archive: Archive, writer: SqliteWriter) -> dict[int, int]:
+def dead_bytes(archive: Archive, writer: Writer) -> dict[int, int]:
     """Return how many bytes of each pack no revision has any more, by the pack's number."""
     return archive.dead_bytes(list(writer.removing.holes.places()))
 
 
 def compact(
-    archive: Archive, writer: SqliteWriter, *, least_dead_share: float = 0.0, progress: Progress | None = None
+    archive: Archive, writer: Writer, *, least_dead_share: float = 0.0, progress: Progress | None = None
 ) -> CompactReport:
     """Give the disk back what no revision has any more, from packs of which at least this share is dead.
 
@@ -254,7 +254,7 @@ def compact(
     return _finish(archive, writer, plan)
 
 
-def _finish(archive: Archive, writer: SqliteWriter, plan: CompactionPlan) -> CompactReport:
+def _finish(archive: Archive, writer: Writer, plan: CompactionPlan) -> CompactReport:
     if plan.moves:
         with writer.transaction():
             writer.removing.holes.move(plan.moves)
@@ -262,7 +262,7 @@ def _finish(archive: Archive, writer: SqliteWriter, plan: CompactionPlan) -> Com
     return CompactReport(plan.bytes_freed, len({old.pack for old, _ in plan.moves}), gone)
 
 
-def settle(archive: Archive, writer: SqliteWriter) -> None:
+def settle(archive: Archive, writer: Writer) -> None:
     """Finish what a crash interrupted: a compaction, then cuts that are promised. Cheap where there is nothing.
 
     Damage elsewhere in a revision that is to lose bytes keeps nobody from writing: that cut stays promised.

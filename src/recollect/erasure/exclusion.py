@@ -25,10 +25,10 @@ from recollect.erasure.spool import Meant, clear_spooled
 from recollect.erasure.tombstones import Forgotten, session_stone, source_name, state_name
 from recollect.model.ids import session_uid
 from recollect.model.sessions import SessionPatch
-from recollect.store.ports import SessionPart, SliceResult
-from recollect.store.sqlite.erasure.forget import Tombstone
-from recollect.store.sqlite.erasure.holes import WaitingCut
-from recollect.store.sqlite.erasure.selection import SqliteChoosing, StoredSession
+from recollect.store.erasure.forget import Tombstone
+from recollect.store.erasure.holes import WaitingCut
+from recollect.store.erasure.selection import SelectionReader, StoredSession
+from recollect.store.slices import SessionPart, SliceResult
 from recollect.units import plural
 
 _AT_ONCE_BYTES = 64_000_000
@@ -217,7 +217,7 @@ class KeepingOut:
         found: dict[str, str] = {}
         if not new:
             return found
-        with SqliteChoosing(self._opened.home.folder) as stored:
+        with SelectionReader(self._opened.home.folder) as stored:
             for s in stored.sessions():
                 if s.uid in new and (kind := self._late_reason(s)):
                     found[s.uid] = kind
@@ -234,7 +234,7 @@ class KeepingOut:
     def _forget(self, late: dict[str, str]) -> None:
         for kind in sorted(set(late.values())):
             uids = {uid for uid, why in late.items() if why == kind}
-            with SqliteChoosing(self._opened.home.folder) as stored:
+            with SelectionReader(self._opened.home.folder) as stored:
                 chosen = choosing_of(self._opened, stored).of_tombstones(uids.__contains__, lambda _uid, _fact: False)
                 reasons = Reasons(self._now_us, kind=kind, is_thorough=False)
                 forget(self._opened, stored, chosen, reasons, ForgetReport("done"), tell=lambda *_: None)

@@ -44,13 +44,14 @@ from recollect.model.sessions import SessionPatch
 from recollect.ready import FOLDER as READY_FOLDER
 from recollect.store.documents import path_mark
 from recollect.store.entries import DOCUMENT_SHARD, NOTE_SHARD
+from recollect.store.erasure.forget import Tombstone
+from recollect.store.erasure.holes import WaitingCut
+from recollect.store.erasure.selection import SelectionReader
+from recollect.store.erasure.written import Keeping
 from recollect.store.home import Home
-from recollect.store.ports import Reader
-from recollect.store.sqlite import IngestLock, SqliteWriter
-from recollect.store.sqlite.erasure.forget import Tombstone
-from recollect.store.sqlite.erasure.holes import WaitingCut
-from recollect.store.sqlite.erasure.selection import SqliteChoosing
-from recollect.store.sqlite.erasure.written.removal import Keeping
+from recollect.store.lock import IngestLock
+from recollect.store.reader import Reader
+from recollect.store.writer import Writer
 
 StageProgress = Callable[[str, int, int], None]
 """(what is done now, done, in all)"""
@@ -63,7 +64,7 @@ class Opened(NamedTuple):
     """A memory open for writing, with the ingest lock held."""
 
     home: Home
-    writer: SqliteWriter
+    writer: Writer
     reader: Reader
     archive: Archive
     keys: HomeKeys
@@ -89,7 +90,7 @@ class Reasons(NamedTuple):
 
 
 def choosing_of(
-    opened: Opened, stored: SqliteChoosing, *, progress: Callable[[int, int], None] | None = None
+    opened: Opened, stored: SelectionReader, *, progress: Callable[[int, int], None] | None = None
 ) -> Choosing:
     """Return what chooses in an open memory."""
     archived = Archived(opened.archive, list(opened.reader.ledgers()), opened.reader.chunks)
@@ -97,7 +98,7 @@ def choosing_of(
 
 
 def forget(
-    opened: Opened, stored: SqliteChoosing, chosen: Chosen, reasons: Reasons, report: ForgetReport, *,
+    opened: Opened, stored: SelectionReader, chosen: Chosen, reasons: Reasons, report: ForgetReport, *,
     tell: StageProgress,
 ) -> list[str]:  # fmt: skip
     """Forget it, and say in the report what that came to; return the uids of sessions to analyse anew.
@@ -157,7 +158,7 @@ def apply_tombstones(opened: Opened, *, at: int, tell: StageProgress = lambda *_
     def has_event(uid: str, fact: EventFact) -> bool:
         return forgotten.has_record(uid, fact.sha) or forgotten.has_event(uid, fact.event_id)
 
-    with SqliteChoosing(opened.home.folder) as stored:
+    with SelectionReader(opened.home.folder) as stored:
         chosen = choosing_of(opened, stored).of_tombstones(forgotten.has_session, has_event)
         chosen.stones.clear()  # all of them are there
         if chosen.is_empty and not forgetting.pending():
@@ -179,7 +180,7 @@ def _promised(chosen: Chosen, at: int) -> Iterator[WaitingCut]:
 class _Rows:
     """The rows that go, told before anything is changed: what the sessions that stay say of themselves then."""
 
-    def __init__(self, opened: Opened, stored: SqliteChoosing, chosen: Chosen) -> None:
+    def __init__(self, opened: Opened, stored: SelectionReader, chosen: Chosen) -> None:
         self._opened = opened
         self._chosen = chosen
         self.sources = stored.sources()
@@ -231,7 +232,7 @@ class _Rows:
         return [uid for uid in (*chosen.partial, *chosen.retold) if uid not in chosen.emptied]
 
 
-def _left(stored: SqliteChoosing, uid: str, number: int, gone: Collection[int]) -> list[SessionPatch]:
+def _left(stored: SelectionReader, uid: str, number: int, gone: Collection[int]) -> list[SessionPatch]:
     """Return what the events of a session that stay say of it, in order. gone: keys of those that do not."""
     patches = []
     for key, event in stored.light(uid, number):
@@ -294,7 +295,7 @@ def _clear_copies(opened: Opened, reasons: Reasons, report: ForgetReport, *, tel
     """Take it out of everything that is made of the rows, then let nothing of it stay on the disk."""
     home, writer = opened.home, opened.writer
     forgetting = writer.removing.forgetting
-    with SqliteChoosing(home.folder) as stored:
+    with SelectionReader(home.folder) as stored:
         shards = forgetting.pending()
         last = opened.reader.last_change()
         tell("making parts of the search index anew", 0, 0)
@@ -318,7 +319,7 @@ def _clear_copies(opened: Opened, reasons: Reasons, report: ForgetReport, *, tel
         report.notes.append("another program reads the memory: the database's log goes when it has ended")
 
 
-def _clear_vectors(home: Home, stored: SqliteChoosing) -> None:
+def _clear_vectors(home: Home, stored: SelectionReader) -> None:
     if not home.vectors.exists():
         return
     from recollect.index.vectors.erasure import keep_only, keep_only_entries

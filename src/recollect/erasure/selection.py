@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from recollect.archive.archive import Archive
-from recollect.archive.chunks import ChunkPlace
+from recollect.archive.chunks import ChunkPlace, Hole
 from recollect.erasure.records import ArchivedRecord, Named, Naming, TextSearch, in_value, records_of
 from recollect.erasure.reports import ForgetSelection
 from recollect.erasure.repositories import is_of
@@ -23,7 +23,8 @@ from recollect.model.events import Event
 from recollect.model.ids import session_uid
 from recollect.model.payloads import ToolCall, ToolResult
 from recollect.model.text import searchable
-from recollect.store.ports import Hole, LedgerRow, SourceRow
+from recollect.store.rows import LedgerRow
+from recollect.store.slices import SourceRow
 
 Progress = Callable[[int, int], None]
 """(bytes looked through, bytes in all)"""
@@ -34,7 +35,7 @@ _CONTAINER_OF_PATCHES = "patchlog"
 
 
 class StoredSession(Protocol):
-    """A session as the store tells of it, see `store.sqlite.erasure.selection`."""
+    """A session as the store tells of it, see `store.erasure.selection`."""
 
     @property
     def number(self) -> int: ...
@@ -71,7 +72,7 @@ class StoredSession(Protocol):
 
 
 class EventFact(Protocol):
-    """Where an event's record lies, see `store.sqlite.erasure.selection`."""
+    """Where an event's record lies, see `store.erasure.selection`."""
 
     @property
     def key(self) -> int: ...

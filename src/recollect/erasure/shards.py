@@ -14,7 +14,9 @@ from recollect.index.refresh import documents_of
 from recollect.index.writer import IndexWriterSet
 from recollect.store.entries import ENTRY_SHARDS
 from recollect.store.home import Home
-from recollect.store.ports import SEQ_BITS, ChangeRange, IndexEvent, Reader
+from recollect.store.keys import SEQ_BITS
+from recollect.store.reader import Reader
+from recollect.store.rows import ChangeRange, IndexEvent
 
 _NEW = "text.new"
 _BATCH_EVENTS = 2_000

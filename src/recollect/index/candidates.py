@@ -35,7 +35,7 @@ from recollect.index.schema import (
 from recollect.index.text_index import Shard, total_of
 from recollect.index.units import Unit
 from recollect.model.time import Period
-from recollect.store.ports import SEQ_BITS
+from recollect.store.keys import SEQ_BITS
 
 POOL = 100
 """Candidates kept after the first round, unless more hits are wanted."""

@@ -22,13 +22,14 @@ from recollect.store.entries import (
     told_text,
 )
 from recollect.store.keys import ENTRY_BASE
-from recollect.store.ports import IndexDoc, Reader
-from recollect.store.sqlite.writer import SqliteWriter
+from recollect.store.reader import Reader
+from recollect.store.slices import IndexDoc
+from recollect.store.writer import Writer
 
 _BATCH = 500
 
 
-def index_entries(writer: SqliteWriter, reader: Reader, index: IndexWriterSet) -> int:
+def index_entries(writer: Writer, reader: Reader, index: IndexWriterSet) -> int:
     """Take what changed of entries into the index; return how many entries that were. One look where nothing did.
 
     The caller holds the ingest lock. Raises IndexUnavailable, StoreError: what was not taken is taken the next time.

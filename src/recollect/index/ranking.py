@@ -17,7 +17,8 @@ from typing import Literal, NamedTuple
 
 from recollect.index.candidates import Candidate, Wanted
 from recollect.index.units import Unit
-from recollect.store.ports import SEQ_BITS, SessionKey
+from recollect.store.keys import SEQ_BITS
+from recollect.store.rows import SessionKey
 
 Intent = Literal["reason", "command", "output", "other"]
 """What kind of event a question most likely is answered by."""

@@ -10,7 +10,10 @@ from recollect.index.writer import IndexWriterSet
 from recollect.model.payloads import ToolCall, ToolResult
 from recollect.model.text import searchable
 from recollect.store.entries import ENTRY_SHARDS
-from recollect.store.ports import IndexDoc, IndexEvent, Reader, Writer
+from recollect.store.reader import Reader
+from recollect.store.rows import IndexEvent
+from recollect.store.slices import IndexDoc
+from recollect.store.writer import Writer
 
 INDEX = "index"
 _BATCH_EVENTS = 2000

@@ -33,7 +33,7 @@ from recollect.index.engine import (
 )
 from recollect.index.schema import KEY, SESSION, schema
 from recollect.index.vocabulary import Vocabulary
-from recollect.store.ports import IndexDoc
+from recollect.store.slices import IndexDoc
 
 OPEN_WRITERS = 2
 HEAP_BYTES = 30_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from recollect.store.ports import LedgerRow
+from recollect.store.rows import LedgerRow
 
 Told = Mapping[str, Mapping[int, int]]
 """The bytes that the journal tells of, by source and revision: `Archive.sizes`."""

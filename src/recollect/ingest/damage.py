@@ -20,16 +20,9 @@ from recollect.archive.condition import JOURNAL
 from recollect.archive.journal import moving
 from recollect.archive.packs import pack_numbers, pack_path, scan
 from recollect.errors import ArchiveCorrupt, ArchiveError, KeyUnavailable
-from recollect.store.ports import SourceRow
-from recollect.store.sqlite.snapshots.holders import (
-    Holder,
-    chunks_after,
-    chunks_of_packs,
-    holders,
-    pack_ends,
-    still_there,
-)
-from recollect.store.sqlite.writer import SqliteWriter
+from recollect.store.slices import SourceRow
+from recollect.store.snapshots import Holder, chunks_after, chunks_of_packs, holders, pack_ends, still_there
+from recollect.store.writer import Writer
 from recollect.units import plural, size
 
 Progress = Callable[[int, int], None]
@@ -145,7 +138,7 @@ def opens(archive: Archive, place: ChunkPlace) -> bool:
     return True
 
 
-def heal(archive: Archive, writer: SqliteWriter, found: Sequence[tuple[ChunkPlace, SealedChunk]]) -> None:
+def heal(archive: Archive, writer: Writer, found: Sequence[tuple[ChunkPlace, SealedChunk]]) -> None:
     """Archive damaged chunks again, for every revision that has them: pack, journal, database, then the note.
 
     found: where each is, and its bytes sealed anew under the same name. Raises DiskFull, ArchiveError, StoreError.
@@ -160,7 +153,7 @@ def heal(archive: Archive, writer: SqliteWriter, found: Sequence[tuple[ChunkPlac
     archive.condition.set_damaged(remove=[old for old, _ in found])
 
 
-def begin_again(archive: Archive, writer: SqliteWriter, rows: Iterable[SourceRow]) -> None:
+def begin_again(archive: Archive, writer: Writer, rows: Iterable[SourceRow]) -> None:
     """Have those sources derived again that were derived up to a damaged chunk, if all of their chunks open by now.
 
     The next pass does it, from the archive. Such a source has no mark of its beginning.

@@ -22,7 +22,10 @@ from recollect.index.writer import IndexWriterSet
 from recollect.ingest.report import AgentSync, Skipped, SyncReport
 from recollect.ingest.worker.tasks import TaskAnswer
 from recollect.ingest.worker.timings import StageTimer
-from recollect.store.ports import ChangeRange, IndexDoc, Reader, SliceResult, Writer
+from recollect.store.reader import Reader
+from recollect.store.rows import ChangeRange
+from recollect.store.slices import IndexDoc, SliceResult
+from recollect.store.writer import Writer
 
 GROUP_BYTES = 8 * 1024 * 1024
 """Source bytes written in one transaction: about 50 ms of writing, so that readers' snapshots stay fresh."""

@@ -27,9 +27,9 @@ from recollect.model.payloads import KINDS, Payload
 from recollect.model.records import ZSTD_SUFFIXES, Defect, SourceInfo
 from recollect.model.text import summary_of
 from recollect.privacy.redact import STRANGERS_KEY, Redactor, redactor_of
-from recollect.store.blocks import BlockEntry, decode_block
-from recollect.store.bodies import hydrate
-from recollect.store.ports import FLAG_SIDECHAIN, EventDraft, RecordPlace
+from recollect.store.bodies import BlockEntry, decode_block, hydrate
+from recollect.store.keys import FLAG_SIDECHAIN
+from recollect.store.slices import EventDraft, RecordPlace
 from recollect.visible import hide
 
 SHIPPED = PrivacyConfig()

@@ -27,7 +27,8 @@ from recollect.ingest.worker.tasks import SourceTask
 from recollect.ingest.worker.trail import next_revision
 from recollect.model.ids import source_id
 from recollect.model.records import SourceInfo
-from recollect.store.ports import ChunkReader, SourceRow
+from recollect.store.rows import ChunkReader
+from recollect.store.slices import SourceRow
 
 _STEP_BYTES = 1024 * 1024
 Heal = Callable[[SourceRow, Callable[[], AbstractContextManager[ReadableSource]]], None]

@@ -16,9 +16,9 @@ from recollect.ingest.imports.known import StoredSources
 from recollect.ingest.report import SyncReport
 from recollect.ingest.sources import named_by
 from recollect.ingest.sync import Places, SyncRequest, look_over
-from recollect.store.home import Home
-from recollect.store.lazy_archive import LazyArchive, LazyRedactor
-from recollect.store.sqlite import has_database, open_reader
+from recollect.store.connection import has_database
+from recollect.store.home import Home, LazyArchive, LazyRedactor
+from recollect.store.reader import open_reader
 
 
 def look_over_beside(home: Home, request: SyncRequest, plain: Sequence[str], archives: Sequence[Path]) -> SyncReport:

@@ -17,8 +17,8 @@ import msgspec
 from recollect.archive.chunks import ChunkPlace
 from recollect.capture.discover import FoundSource
 from recollect.capture.sources import ReadableSource
-from recollect.store.ports import SourceRow
-from recollect.store.sqlite.erasure.policy import read_mark, write_mark
+from recollect.store.erasure.holdings import read_mark, write_mark
+from recollect.store.slices import SourceRow
 
 PASS_BYTES = 64 * 1024 * 1024
 """What one pass compares: some 70 ms."""

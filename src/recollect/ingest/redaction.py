@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from recollect.config import PrivacyConfig
     from recollect.ingest.report import ProgressCallback, SyncReport
     from recollect.store.home import Home
-    from recollect.store.ports import Reader
-    from recollect.store.sqlite.writer import SqliteWriter
+    from recollect.store.reader import Reader
+    from recollect.store.writer import Writer
 
 _UNDER_WAY = "under way: "
 
@@ -37,7 +37,7 @@ class Renewal(NamedTuple):
 
 
 def renew_redaction(
-    home: Home, sides: tuple[SqliteWriter, Reader, Archive, HomeKeys], wish: Renewal, report: SyncReport
+    home: Home, sides: tuple[Writer, Reader, Archive, HomeKeys], wish: Renewal, report: SyncReport
 ) -> None:
     """Bring what is stored in step with the detectors in force. The caller holds the ingest lock; no index is open.
 
@@ -76,7 +76,7 @@ def renew_redaction(
     report.notes.append(f"what is a secret is told otherwise than before: {redacted} redacted anew")
 
 
-def _rewrite(writer: SqliteWriter, report: SyncReport) -> None:
+def _rewrite(writer: Writer, report: SyncReport) -> None:
     """Write the database anew: its pages keep, behind what is valid, what rows once held."""
     try:
         is_gone = writer.removing.forgetting.rewrite(is_whole=True)
@@ -89,7 +89,7 @@ def _rewrite(writer: SqliteWriter, report: SyncReport) -> None:
         report.notes.append("a reader keeps the database's log, which may hold what was in sight, until it ends")
 
 
-def _derive_and_redact(sides: tuple[SqliteWriter, Reader, Archive, HomeKeys], wish: Renewal, lost: list[str]) -> int:
+def _derive_and_redact(sides: tuple[Writer, Reader, Archive, HomeKeys], wish: Renewal, lost: list[str]) -> int:
     from recollect.agents.registry import adapters
     from recollect.ingest.ingester import Ingester, Sinks
     from recollect.ingest.rebuild.rebuild import rederive_stale
@@ -114,7 +114,7 @@ def _derive_and_redact(sides: tuple[SqliteWriter, Reader, Archive, HomeKeys], wi
     return count
 
 
-def _make_index(home: Home, writer: SqliteWriter, reader: Reader, report: SyncReport) -> None:
+def _make_index(home: Home, writer: Writer, reader: Reader, report: SyncReport) -> None:
     """Make the index anew. One that cannot be written now is removed all the same: the next sync makes it."""
     from recollect.ingest.rebuild.rebuild import rebuild_index_of
 

@@ -18,7 +18,8 @@ from recollect.capture.scope import Scope
 from recollect.capture.sources import read_head
 from recollect.config import Config
 from recollect.ingest.plan import Planner
-from recollect.store.ports import EventFilter, Reader
+from recollect.store.reader import Reader
+from recollect.store.rows import EventFilter
 
 _MANY_SESSIONS = 100_000
 

@@ -12,7 +12,7 @@ from recollect.ingest.spooled_events.files import hooks_folder
 from recollect.model.time import day_of
 from recollect.paths import spool_dir
 from recollect.store.home import Home
-from recollect.store.ports import Reader
+from recollect.store.reader import Reader
 
 _DAY_US = 86_400_000_000
 

@@ -48,8 +48,9 @@ from recollect.ingest.worker.tasks import TaskAnswer
 from recollect.ingest.worker.timings import OtherThreads, StageTimer
 from recollect.paths import expand as expand_path
 from recollect.store.home import Home
-from recollect.store.ports import Reader, SourceRow, Writer
-from recollect.store.sqlite.writer import SqliteWriter
+from recollect.store.reader import Reader
+from recollect.store.slices import SourceRow
+from recollect.store.writer import Writer
 from recollect.units import plural, size
 
 _MANY_TIMES = 20
@@ -112,7 +113,7 @@ class SyncRequest:
 
 
 def sync(
-    home: Home, writer: SqliteWriter, reader: Reader, archive: Archive, keys: HomeKeys, request: SyncRequest
+    home: Home, writer: Writer, reader: Reader, archive: Archive, keys: HomeKeys, request: SyncRequest
 ) -> SyncReport:
     """Take in what is new or changed. The caller holds the ingest lock (an open Writer is the lock).
 
@@ -177,7 +178,7 @@ def _open_index(home: Home, report: SyncReport) -> IndexWriterSet | None:
 
 
 def _rederive_stale(
-    writer: SqliteWriter, reader: Reader, sinks: Sinks, keys: HomeKeys, request: SyncRequest, report: SyncReport
+    writer: Writer, reader: Reader, sinks: Sinks, keys: HomeKeys, request: SyncRequest, report: SyncReport
 ) -> None:
     """After an upgrade: what an older parser read is derived anew from the archive before anything is added to it, and
     parser states that were stored in clear are sealed, and what rewinds left behind is marked."""
@@ -236,7 +237,7 @@ def _take_documents(home: Home, keys: HomeKeys, request: SyncRequest, report: Sy
         report.state = "interrupted"
 
 
-def _index_entries(writer: SqliteWriter, reader: Reader, index: IndexWriterSet, report: SyncReport) -> None:
+def _index_entries(writer: Writer, reader: Reader, index: IndexWriterSet, report: SyncReport) -> None:
     try:
         index_entries(writer, reader, index)
     except IndexUnavailable as error:

@@ -11,7 +11,7 @@ from recollect.errors import ArchiveError, RawGone
 from recollect.model.events import SourceLocation
 from recollect.model.insights.nodes import CommandRef, Decision, EditRef, Episode, Evidence, Node, RunOfTests
 from recollect.model.records import LedgerDefect
-from recollect.store.ports import Reader
+from recollect.store.reader import Reader
 
 MAX_DEFECTS = 2000
 _KEPT = 64

@@ -41,7 +41,7 @@ from recollect.maintenance.setup.planner import KINDS, SetupOptions, SetupPlanne
 from recollect.maintenance.setup.probes import Launch, probe_server, registered_launch
 from recollect.maintenance.setup.settings import read_settings
 from recollect.paths import SPOOL_FOLDER, expand
-from recollect.store.ports import Reader
+from recollect.store.reader import Reader
 from recollect.units import plural
 from recollect.wire import BAD_FOLDER
 

@@ -39,11 +39,13 @@ from recollect.model.sessions import Session
 from recollect.paths import DATABASE_NAME
 from recollect.privacy.redact import redactor_of
 from recollect.store.home import Home
-from recollect.store.insights import DistilledReader, NodeFilter
-from recollect.store.lazy_archive import LazyArchive, LazyRedactor
-from recollect.store.ports import EventFilter, Reader
-from recollect.store.sqlite import IngestLock, SqliteReader, SqliteTextFeed, open_reader, open_writer
-from recollect.store.sqlite.snapshots.comparison import compare
+from recollect.store.insights import InsightReader, NodeFilter
+from recollect.store.lock import IngestLock
+from recollect.store.reader import Reader
+from recollect.store.rows import EventFilter
+from recollect.store.snapshots import compare
+from recollect.store.store import Store
+from recollect.store.writer import open_writer
 
 if TYPE_CHECKING:
     from recollect.ingest.insights.analysis import Analyst
@@ -194,7 +196,7 @@ class OpenHome(Protocol):
     env: Mapping[str, str]
 
     def reader(self) -> Reader: ...
-    def distilled(self) -> DistilledReader: ...
+    def distilled(self) -> InsightReader: ...
 
 
 def verify_deep(memory: OpenHome, progress: Progress | None = None) -> tuple[DeepPart, ...]:
@@ -231,13 +233,10 @@ def _told(name: str, look: Callable[[], DeepPart]) -> DeepPart:
 
 def _compare_database(memory: OpenHome, home: Home, keys: HomeKeys, progress: Progress | None) -> Iterator[DeepPart]:
     with _derived(memory, home, keys, progress) as derived:
-        reader = _reader(memory, home, derived)
-        try:
+        with Store.open(derived, memory.config.privacy, texts_of=home) as store:
             show = None if progress is None else lambda done, total: progress("comparing sessions", done, total)
-            for check in compare_events(memory.reader(), reader, progress=show):
+            for check in compare_events(memory.reader(), store.reader, progress=show):
                 yield check.part()
-        finally:
-            reader.close()
         for found in compare(memory.home, derived, limit=MAX_DIFFERENCES):
             told = tuple(
                 DeepDifference(
@@ -278,11 +277,6 @@ class _Counts(dict[str, AgentSync]):
         return self.setdefault(agent, AgentSync(agent=agent))
 
 
-def _reader(memory: OpenHome, home: Home, folder: Path) -> SqliteReader:
-    """Return a reader of a database whose texts lie in this home's archive."""
-    return open_reader(folder, LazyArchive(home), LazyRedactor(home.keys, memory.config.privacy))
-
-
 def _index(memory: OpenHome, home: Home) -> DeepPart:
     reader = memory.reader()
     check = compare_index(home.index, reader.events_for_index(), documents_of)
@@ -307,8 +301,9 @@ def _vectors(memory: OpenHome, home: Home) -> DeepPart:
         check = PartCheck("vectors")
         check.notes.append("switched off in the configuration")
         return check.part()
-    feed = SqliteTextFeed(memory.home, LazyArchive(home), LazyRedactor(home.keys, memory.config.privacy))
+    opened = Store.open(memory.home, memory.config.privacy)
     try:
+        feed = opened.feed
         embedder, with_samples = embedder_of(config, memory.env), not config.api
         check = compare_vectors(VectorIndex.open(home.vectors, embedder, store=feed), feed, with_samples=with_samples)
         entries = EntryVectorIndex(home.vectors, embedder, feed)
@@ -325,17 +320,17 @@ def _vectors(memory: OpenHome, home: Home) -> DeepPart:
         check.differs("vectors", str(error))
         return check.part()
     finally:
-        feed.close()
+        opened.close()
 
 
 def _digests(memory: OpenHome, home: Home, keys: HomeKeys, progress: Progress | None) -> DeepPart:
     """Analyse every analysed session again; its digest and the ids of its nodes must come out the same."""
     from recollect.ingest.insights.analysis import Analyst, scheme_of
-    from recollect.store.sqlite.insights.feed import SqliteSessionFeed
+    from recollect.store.insight_feed import SessionFeed
 
     check = PartCheck("digests")
     archive = Archive.open(home.archive, keys, read_only=True)
-    feed = SqliteSessionFeed(memory.home, archive, redactor_of(keys.marker_key, memory.config.privacy))
+    feed = SessionFeed(memory.home, archive, redactor_of(keys.marker_key, memory.config.privacy))
     try:
         analyst = Analyst(feed, memory.config)
         due = feed.due(scheme=scheme_of(memory.config), now_us=now_us(), idle_us=0)
@@ -354,7 +349,7 @@ def _digests(memory: OpenHome, home: Home, keys: HomeKeys, progress: Progress | 
     return check.part()
 
 
-def _compare_analysis(analyst: Analyst, kept: DistilledReader, uid: str, check: PartCheck) -> None:
+def _compare_analysis(analyst: Analyst, kept: InsightReader, uid: str, check: PartCheck) -> None:
     found = analyst.analyse(uid)
     check.checked += 1
     if found.draft is None:

@@ -17,8 +17,8 @@ from recollect.maintenance.store_checks import documents, stored_checks
 from recollect.paths import DATABASE_NAME
 from recollect.ready import head_of
 from recollect.recall.context.learnings.person_files import person_files
-from recollect.store.ports import Reader
-from recollect.store.sqlite.connection import is_lost, lost
+from recollect.store.connection import is_lost, lost
+from recollect.store.reader import Reader
 from recollect.units import plural
 
 LONG_S = 24 * 3600

@@ -33,8 +33,9 @@ from recollect.model.payloads import (
 from recollect.model.sessions import Session
 from recollect.model.time import to_iso
 from recollect.model.undone import UNDONE
-from recollect.store.insights import DistilledReader, NodeFilter
-from recollect.store.ports import Reader, SourceRow
+from recollect.store.insights import InsightReader, NodeFilter
+from recollect.store.reader import Reader
+from recollect.store.slices import SourceRow
 from recollect.visible import encode_json, safe
 
 _EXTENSION: dict[ExportFormat, str] = {
@@ -46,7 +47,7 @@ class Stored(NamedTuple):
     """Where a session is read from; distilled: asked only for what it meant."""
 
     reader: Reader
-    distilled: Callable[[], DistilledReader]
+    distilled: Callable[[], InsightReader]
 
 
 class RawFile(NamedTuple):
@@ -161,7 +162,7 @@ def render(stored: Stored, session: Session, form: ExportFormat) -> Iterator[byt
             assert_never(form)
 
 
-def _meaning(distilled: DistilledReader, session: Session, form: ExportFormat) -> Iterator[bytes]:
+def _meaning(distilled: InsightReader, session: Session, form: ExportFormat) -> Iterator[bytes]:
     """Yield a session's signals, nodes and digest as lines, or its nodes and links as one PROV-JSON document."""
     if distilled.digest(session.session_uid) is None:
         raise UsageError(

@@ -26,8 +26,8 @@ from recollect.maintenance.backup.manifest import last_backup
 from recollect.maintenance.reports import Check, DaemonSeen, DistillHealth
 from recollect.maintenance.service.service import Service
 from recollect.ready import PROGRAM
-from recollect.store.ports import Reader
-from recollect.store.sqlite.audit import read_audit
+from recollect.store.audit import read_audit
+from recollect.store.reader import Reader
 from recollect.units import plural, size
 
 

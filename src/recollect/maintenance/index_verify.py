@@ -22,7 +22,8 @@ from recollect.store.entries import EntryFeed, EntryTexts, key_of_entry
 from recollect.store.feed import TextFeed
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS
 from recollect.store.passages import PassageStore, hash_of
-from recollect.store.ports import IndexDoc, IndexEvent
+from recollect.store.rows import IndexEvent
+from recollect.store.slices import IndexDoc
 from recollect.units import plural
 
 MAX_DIFFERENCES = 200

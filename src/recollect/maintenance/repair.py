@@ -22,16 +22,15 @@ from recollect.ingest.repair.reconciliation import bring_in_step
 from recollect.ingest.report import SyncReport
 from recollect.maintenance.backup.staging import Staged, begin_staging, drop_staging, look_at, stage
 from recollect.maintenance.reports import Fix
+from recollect.store.connection import has_archive, quick_check
 from recollect.store.home import Home
-from recollect.store.ports import Reader
-from recollect.store.sqlite import IngestLock, quick_check
-from recollect.store.sqlite.connection import has_archive
-from recollect.store.sqlite.context_log import has_authored
-from recollect.store.sqlite.snapshots.holders import chunks_of_packs, pack_ends
+from recollect.store.lock import IngestLock
+from recollect.store.reader import Reader
+from recollect.store.snapshots import chunks_of_packs, has_authored, pack_ends
 from recollect.units import plural
 
 if TYPE_CHECKING:
-    from recollect.store.sqlite import SqliteWriter
+    from recollect.store.writer import Writer
 
 Say = Callable[[Fix], None]
 
@@ -44,7 +43,7 @@ class OpenHome(Protocol):
     env: Mapping[str, str]
 
     def reader(self) -> Reader: ...
-    def writing(self) -> AbstractContextManager[tuple[SqliteWriter, Archive, HomeKeys]]: ...
+    def writing(self) -> AbstractContextManager[tuple[Writer, Archive, HomeKeys]]: ...
     def sync(self) -> SyncReport: ...
     def rebuild(self, what: Literal["index", "all"], *, authored: Path | None = None) -> SyncReport: ...
     def close(self) -> None: ...

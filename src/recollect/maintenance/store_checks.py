@@ -19,12 +19,13 @@ from recollect.ingest.damage import DOCTOR_BYTES, known_damage, look
 from recollect.maintenance.home_checks import DoctorContext
 from recollect.maintenance.reports import Check
 from recollect.privacy.redact import detectors_in_force
-from recollect.store.documents import Collection, DocumentCounts
-from recollect.store.ports import EventFilter, Reader
-from recollect.store.sqlite import IngestLock, quick_check
-from recollect.store.sqlite.documents.storage import SqliteDocuments
-from recollect.store.sqlite.migrations import SCHEMA_VERSION
-from recollect.store.sqlite.snapshots.space import Space, derived_under, space_of
+from recollect.store.connection import quick_check
+from recollect.store.documents import Collection, DocumentCounts, DocumentStore
+from recollect.store.lock import IngestLock
+from recollect.store.migrations import SCHEMA_VERSION
+from recollect.store.reader import Reader
+from recollect.store.rows import EventFilter
+from recollect.store.snapshots import Space, derived_under, space_of
 from recollect.units import duration, plural, size
 
 LONG_S = 24 * 3600
@@ -287,7 +288,7 @@ _NOTHING = DocumentCounts(0, 0, 0, 0)
 def documents(context: DoctorContext) -> list[Check]:
     """Return a check for each collection that needs a word, else one for all; none where no folder was added."""
     try:
-        with SqliteDocuments(context.folder, "read") as store:
+        with DocumentStore(context.folder, "read") as store:
             collections, counts = store.collections(), store.counts()
     except RecollectError as error:
         return [Check("documents", "fail", f"cannot be read: {error}")]

@@ -21,7 +21,8 @@ from recollect.insights.provenance import ProvenanceCheck
 from recollect.maintenance.reports import SourceLedger, VerifyReport
 from recollect.model.insights.nodes import Node
 from recollect.model.records import LedgerDefect
-from recollect.store.ports import EventPlace, LedgerRow, Reader
+from recollect.store.reader import Reader
+from recollect.store.rows import EventPlace, LedgerRow
 
 Progress = Callable[[int, int], None]
 """(bytes done, bytes in all)"""

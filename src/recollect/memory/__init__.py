@@ -103,14 +103,12 @@ if TYPE_CHECKING:
     from recollect.model.usage import UsageReport, UsageRow, UsageTotals
     from recollect.recall.answers import (
         RELATED_LABELS,
-        AgentStats,
         Hit,
         SearchAnswer,
         SessionPage,
         Stats,
         StorageStats,
         Timeline,
-        TimelineEntry,
         VectorStats,
     )
     from recollect.recall.context.builder import ContextBlock
@@ -124,13 +122,11 @@ if TYPE_CHECKING:
     from recollect.recall.entries import EntryPartView, EntryView
     from recollect.recall.overview import Cited, Overview
     from recollect.recall.quotes import CONTINUED, clean, quoted
+    from recollect.store.audit import AuditEntry
     from recollect.store.insights import KeptNode, KeptSignals
     from recollect.store.learnings import LearningFilter
-    from recollect.store.ports import DriftRow, EventFilter, UsageBy
-    from recollect.store.sinks.contract import Given, Item, Offsets, Retracted, Sink
-    from recollect.store.sinks.database import SqliteSink
-    from recollect.store.sinks.lines import LinesSink
-    from recollect.store.sqlite.audit import AuditEntry
+    from recollect.store.rows import AgentStats, DriftRow, EventFilter, TimelineEntry, UsageBy
+    from recollect.store.sinks import Given, Item, LinesSink, Offsets, Retracted, Sink, SqliteSink
 
 _NAMES = {
     "recollect.archive.rewrap": "KeyChange KeyStatus",
@@ -184,9 +180,7 @@ _NAMES = {
     "recollect.ingest.parse": "Recognised parse_file",
     "recollect.ingest.imports.options": "ImportWish",
     "recollect.ingest.report": "AgentSync ImportedSession ProgressCallback Skipped SyncProgress SyncReport",
-    "recollect.recall.answers": (
-        "AgentStats RELATED_LABELS Hit SearchAnswer SessionPage Stats StorageStats Timeline TimelineEntry VectorStats"
-    ),
+    "recollect.recall.answers": "RELATED_LABELS Hit SearchAnswer SessionPage Stats StorageStats Timeline VectorStats",
     "recollect.recall.conversations": "Conversation conversations",
     "recollect.recall.coverage": "Coverage",
     "recollect.recall.decisions": "DecisionQuestion DecisionView DecisionsAnswer",
@@ -200,17 +194,15 @@ _NAMES = {
     "recollect.recall.context.usage": "RecallStats",
     "recollect.store.insights": "KeptNode KeptSignals",
     "recollect.store.learnings": "LearningFilter",
-    "recollect.store.ports": "DriftRow EventFilter UsageBy",
-    "recollect.store.sinks.contract": "Given Item Offsets Retracted Sink",
-    "recollect.store.sinks.lines": "LinesSink",
-    "recollect.store.sinks.database": "SqliteSink",
+    "recollect.store.rows": "AgentStats DriftRow EventFilter TimelineEntry UsageBy",
+    "recollect.store.sinks": "Given Item LinesSink Offsets Retracted Sink SqliteSink",
     "recollect.maintenance.repair": "RepairReport",
     "recollect.maintenance.backup.manifest": "BackupReport RestoreReport",
     "recollect.erasure.reports": "ForgetReport ForgetSelection ForgottenList NoteToForget SessionToForget",
     "recollect.maintenance.reports": (
         "Check DeepPart DoctorReport Fix ExportFormat Exported SourceLedger VerifyReport"
     ),
-    "recollect.store.sqlite.audit": "AuditEntry",
+    "recollect.store.audit": "AuditEntry",
     "recollect.erasure.retention.reports": "EvictReport Pin StorageLine StorageReport",
     "recollect.maintenance.reveal": "RevealedEvent",
     "recollect.maintenance.service.job": "FileStep ManagerName ServiceEvery ServiceKind ServiceReport",

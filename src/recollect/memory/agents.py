@@ -12,7 +12,8 @@ from recollect.config import Config
 from recollect.errors import UnknownName
 from recollect.insights.notes.diary import diary_agent
 from recollect.model.capabilities import Capabilities
-from recollect.store.ports import DriftRow, Reader
+from recollect.store.reader import Reader
+from recollect.store.rows import DriftRow
 
 
 class AgentView(msgspec.Struct, frozen=True):

@@ -20,8 +20,8 @@ from recollect.recall.context.builder import ContextBlock, block_of, block_of_fi
 from recollect.recall.context.folders import folder_of
 from recollect.recall.context.learnings.person_files import person_files
 from recollect.recall.context.sources import Asked, ContextEvent
-from recollect.store.recent import Firing
-from recollect.store.sqlite.recent import SqliteRecentReader
+from recollect.store.context_log import ContextLogEntry
+from recollect.store.recent_reader import RecentReader
 from recollect.wire import firings_folder
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class ContextFacet:
         if not (self._home / DATABASE_NAME).exists():
             return block_of_files(() if event == "prompt" else self._files, budget=budget)
         try:
-            reader = SqliteRecentReader(self._home)
+            reader = RecentReader(self._home)
         except DAMAGE as error:
             return ContextBlock(notes=(_code(error),))
         try:
@@ -103,11 +103,11 @@ class ContextFacet:
 
         Straight to the database, without the ingest lock; where that is locked, read-only or gone, into the spool.
         """
-        firing = Firing(
+        firing = ContextLogEntry(
             now_us(), agent, session, event, block.repo, block.citations, block.identifiers,
             block.tokens if block.text else 0, block.left_out, took_us, block.notes[0] if block.notes else "",
         )  # fmt: skip
-        from recollect.store.sqlite.context_log import append_firings
+        from recollect.store.context_log import append_firings
 
         try:
             append_firings(self._home, [firing])
@@ -121,13 +121,13 @@ class ContextFacet:
         Raises StoreError and its kinds.
         """
         from recollect.recall.context.usage import recall_stats
-        from recollect.store.sqlite.context_log import count_own_calls, read_firings
+        from recollect.store.context_log import count_own_calls, read_firings
 
         self.take_spooled()
         waiting = [firing for _path, firing in self._spooled()]
         if not (self._home / DATABASE_NAME).exists():
             return recall_stats(waiting, [], None)
-        reader = SqliteRecentReader(self._home)
+        reader = RecentReader(self._home)
         try:
             return recall_stats([*read_firings(self._home), *waiting], count_own_calls(self._home), reader)
         finally:
@@ -139,13 +139,13 @@ class ContextFacet:
         Raises StoreError and its kinds.
         """
         from recollect.recall.context.learnings.shown import shown_of
-        from recollect.store.sqlite.context_log import read_firings
+        from recollect.store.context_log import read_firings
 
         self.take_spooled()
         waiting = [firing for _path, firing in self._spooled() if session in ("", firing.session)]
         if not (self._home / DATABASE_NAME).exists():
             return shown_of(waiting[::-1][:limit], None)
-        reader = SqliteRecentReader(self._home)
+        reader = RecentReader(self._home)
         try:
             found = [*read_firings(self._home, session=session, limit=limit), *waiting]
             return shown_of(sorted(found, key=lambda firing: -firing.at)[:limit], reader)
@@ -166,7 +166,7 @@ class ContextFacet:
             return ContextBlock()
         return build(asked, (Prompted(self._search(question)),), budget=budget)
 
-    def _spool(self, firing: Firing) -> bool:
+    def _spool(self, firing: ContextLogEntry) -> bool:
         """Keep a firing as a file until it can be stored. A home that is not there is not made for it."""
         folder = Path(firings_folder(str(self._home)))
         try:
@@ -178,19 +178,19 @@ class ContextFacet:
             return False
         return True
 
-    def _spooled(self) -> list[tuple[Path, Firing]]:
+    def _spooled(self) -> list[tuple[Path, ContextLogEntry]]:
         """Return what waits in the spool. A file that cannot be read is left where it is."""
-        found: list[tuple[Path, Firing]] = []
+        found: list[tuple[Path, ContextLogEntry]] = []
         for path in sorted(Path(firings_folder(str(self._home))).glob("*.json")):
             try:
-                found.append((path, msgspec.json.decode(path.read_bytes(), type=Firing)))
+                found.append((path, msgspec.json.decode(path.read_bytes(), type=ContextLogEntry)))
             except (OSError, ValueError):
                 continue
         return found
 
     def take_spooled(self) -> None:
         """Store what waits in the spool; what cannot be stored now waits on."""
-        from recollect.store.sqlite.context_log import append_firings
+        from recollect.store.context_log import append_firings
 
         waiting = self._spooled()
         if not waiting:

@@ -14,11 +14,10 @@ import msgspec
 from recollect.config import Config
 from recollect.errors import StoreLocked, UnknownName
 from recollect.memory.known_names import nearest
+from recollect.store.connection import has_database
 from recollect.store.documents import Collection as StoredCollection
-from recollect.store.documents import DocumentCounts, DocumentState, StoredDocument, document_uid
+from recollect.store.documents import DocumentCounts, DocumentState, DocumentStore, StoredDocument, document_uid
 from recollect.store.home import Home
-from recollect.store.sqlite import has_database
-from recollect.store.sqlite.documents.storage import SqliteDocuments
 
 if TYPE_CHECKING:
     from recollect.archive.keys import HomeKeys
@@ -154,7 +153,7 @@ class DocumentsFacet:
         """Return the collections by name. Raises StoreError and its kinds."""
         if not self._is_there():
             return ()
-        with SqliteDocuments(self._memory.home, "read") as store:
+        with DocumentStore(self._memory.home, "read") as store:
             counts = store.counts()
             return tuple(_view(one, counts) for one in store.collections())
 
@@ -162,7 +161,7 @@ class DocumentsFacet:
         """Return a collection with its files: what can be found, and of the rest why not. Raises UnknownName."""
         if not self._is_there():
             raise _unknown(name, ())
-        with SqliteDocuments(self._memory.home, "read") as store:
+        with DocumentStore(self._memory.home, "read") as store:
             one = _named(store.collections(), name)
             files = sorted(store.documents(name).values())
             view = _view(one, store.counts())
@@ -172,7 +171,7 @@ class DocumentsFacet:
         """Take a collection out: nothing of it is found any more, its folder is left alone. Raises UnknownName."""
         if not self._is_there():
             raise _unknown(name, ())
-        with SqliteDocuments(self._memory.home) as store:
+        with DocumentStore(self._memory.home) as store:
             _named(store.collections(), name)
             with store.transaction():
                 count = store.remove_collection(name)
@@ -186,7 +185,7 @@ class DocumentsFacet:
     @contextmanager
     def _desk(
         self, progress: DocumentProgressCallback | None, *, is_dry_run: bool = False
-    ) -> Iterator[tuple[DocumentDesk, SqliteDocuments]]:
+    ) -> Iterator[tuple[DocumentDesk, DocumentStore]]:
         """Open what a pass needs. The first Ctrl-C asks it to end after the file that it is at."""
         from recollect.ingest.documents.refresh import DocumentDesk
         from recollect.ingest.sync import interruptible
@@ -197,20 +196,20 @@ class DocumentsFacet:
             yield DocumentDesk(Home(memory.home), memory.config, keys, self._now_us, stop.is_set, progress), store
 
     @contextmanager
-    def _looking(self) -> Iterator[tuple[SqliteDocuments, HomeKeys]]:
+    def _looking(self) -> Iterator[tuple[DocumentStore, HomeKeys]]:
         """Open what is there for reading; where nothing is, an empty store elsewhere, so that nothing is made here."""
         from recollect.archive.keys import home_keys, load_keys
 
         if self._is_there():
-            with SqliteDocuments(self._memory.home, "read") as store:
+            with DocumentStore(self._memory.home, "read") as store:
                 yield store, load_keys(self._memory.home / "keys")
             return
-        with TemporaryDirectory() as folder, SqliteDocuments(Path(folder)) as store:
+        with TemporaryDirectory() as folder, DocumentStore(Path(folder)) as store:
             yield store, home_keys(os.urandom(32))
 
     @contextmanager
-    def _opened(self, home: Path, keys: HomeKeys) -> Iterator[tuple[SqliteDocuments, HomeKeys]]:
-        with SqliteDocuments(home) as store:
+    def _opened(self, home: Path, keys: HomeKeys) -> Iterator[tuple[DocumentStore, HomeKeys]]:
+        with DocumentStore(home) as store:
             yield store, keys
 
     def _keys(self) -> HomeKeys:
@@ -223,19 +222,19 @@ class DocumentsFacet:
                 pass
         return load_keys(keys)
 
-    def _begin(self, store: SqliteDocuments, one: StoredCollection) -> StoredCollection:
+    def _begin(self, store: DocumentStore, one: StoredCollection) -> StoredCollection:
         """Keep a new collection, so that a pass which is killed goes on with the next `sync`."""
-        from recollect.store.sqlite.notes.batches import new_batch
+        from recollect.store.notes import new_batch
 
         made = msgspec.structs.replace(one, batch=new_batch("documents", started_at=one.added_at).id)
         with store.transaction():
             store.save_collection(made)
         return made
 
-    def _end(self, store: SqliteDocuments, one: StoredCollection) -> None:
+    def _end(self, store: DocumentStore, one: StoredCollection) -> None:
         """Keep the run, so that it can be undone; where adding was killed, the next `add` does."""
         from recollect.model.learnings.notes import Batch
-        from recollect.store.sqlite.notes.batches import add_batch
+        from recollect.store.notes import add_batch
 
         counts = store.counts().get(one.name)
         if not one.batch or counts is None or not counts.taken:

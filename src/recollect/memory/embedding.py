@@ -16,9 +16,9 @@ from recollect.index.vectors.vector_index import VectorCoverage, VectorIndex, id
 from recollect.ingest.background import be_gentle, start_detached
 from recollect.paths import BACKGROUND_VARIABLE, HOME_VARIABLE
 from recollect.recall.answers import VectorStats
+from recollect.store.connection import has_database
 from recollect.store.feed import TextFeed
 from recollect.store.home import Home
-from recollect.store.sqlite import has_database
 
 if TYPE_CHECKING:
     from recollect.index.passages.client import PassageReader
@@ -192,7 +192,7 @@ class EmbeddingFacet:
             return EmbedReport("off", notes=["vectors are switched off ([embedding] model = 'off')"])
         if not has_database(self._home.folder):
             return EmbedReport("done", notes=["nothing is stored yet"])
-        from recollect.store.sqlite import IngestLock
+        from recollect.store.lock import IngestLock
 
         if gently:
             be_gentle()
@@ -298,8 +298,8 @@ class EmbeddingFacet:
         """Delete the vectors of every model and let the change log forget them. Raises StoreLocked during a run."""
         from recollect.index.passages.build import CONSUMER as PASSAGES
         from recollect.index.vectors.embed import CONSUMER, LOCK_NAME, EmbedReport
+        from recollect.store.lock import IngestLock
         from recollect.store.passages import remove_passages
-        from recollect.store.sqlite import IngestLock
 
         if not self._home.vectors.exists():
             return EmbedReport("removed")

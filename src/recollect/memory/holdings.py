@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from recollect.memory.documents import DocumentsFacet
     from recollect.memory.learnings.facet import LearnFacet
     from recollect.memory.notes.facet import NotesFacet
-    from recollect.store.sqlite import SqliteWriter
+    from recollect.store.writer import Writer
 
 ASK_FOR_S = 20.0
 """A sync asks a model no longer than this; what is left the next one does."""
@@ -56,9 +56,7 @@ class HoldsLearned(TellsMeaning):
 
         return DocumentsFacet(self, now_us)
 
-    def _distill(
-        self, opened: tuple[SqliteWriter, Archive, HomeKeys], request: SyncRequest, report: SyncReport
-    ) -> None:
+    def _distill(self, opened: tuple[Writer, Archive, HomeKeys], request: SyncRequest, report: SyncReport) -> None:
         """Analyse what was taken in, then learn from it."""
         super()._distill(opened, request, report)
         if report.state == "interrupted":
@@ -69,7 +67,7 @@ class HoldsLearned(TellsMeaning):
         self._index_learned(opened[0], report)
         self.learn.keep_user_file(report.notes)
 
-    def _index_learned(self, writer: SqliteWriter, report: SyncReport) -> None:
+    def _index_learned(self, writer: Writer, report: SyncReport) -> None:
         """What was just learned is found at once, not only after the next pass."""
         reader = self.reader()
         if not reader.entries.changes():

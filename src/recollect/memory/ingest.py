@@ -19,9 +19,8 @@ from recollect.errors import IndexUnavailable, RecollectError, SchemaTooNew, Sou
 from recollect.index.text_index import TextIndex
 from recollect.memory.names import hide_secret_names, note_secret_names
 from recollect.paths import DATABASE_NAME, HOME_VARIABLE
-from recollect.store.home import Home, make_home
-from recollect.store.lazy_archive import LazyRedactor
-from recollect.store.ports import Reader
+from recollect.store.home import Home, LazyRedactor, make_home
+from recollect.store.reader import Reader
 from recollect.units import plural
 
 # A search must start quickly: what only taking in needs is imported there.
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from recollect.ingest.report import ProgressCallback, SyncReport
     from recollect.ingest.sync import SyncRequest
     from recollect.recall.context.ready import ReadyBlocks
-    from recollect.store.sqlite import SqliteWriter
+    from recollect.store.writer import Writer
 
 REFRESH_EVERY_S = 0.4
 """A process looks for new bytes at most this often when it reads: what was written half a second ago is found, or the
@@ -316,15 +315,15 @@ class TakesIn(ABC):
         Kept in the audit too, because a daemon's or a hook's sync says it to nobody. Raises StoreLocked, StoreError,
         ArchiveError.
         """
-        from recollect.store.sqlite import is_lost
+        from recollect.store.connection import is_lost
 
         if not is_lost(self.home):
             return []
         from recollect.archive.keys import load_keys
         from recollect.ingest.rebuild.rebuild import finish_swap, rebuild_all
         from recollect.maintenance.backup.staging import finish_restore
-        from recollect.store.sqlite.audit import add_audit
-        from recollect.store.sqlite.connection import lost as error_of
+        from recollect.store.audit import add_audit
+        from recollect.store.connection import lost as error_of
 
         finish_restore(self.home)
         finish_swap(self._folders)
@@ -346,7 +345,7 @@ class TakesIn(ABC):
         ]
 
     @contextmanager
-    def writing(self, *, patience_s: float = BESIDE_DAEMON_S) -> Iterator[tuple[SqliteWriter, Archive, HomeKeys]]:
+    def writing(self, *, patience_s: float = BESIDE_DAEMON_S) -> Iterator[tuple[Writer, Archive, HomeKeys]]:
         """Hold the ingest lock with everything that writing needs open. Raises StoreLocked, StoreError.
 
         patience_s: how long to wait for a daemon, which holds the lock for moments only; nobody else is waited for.
@@ -356,7 +355,7 @@ class TakesIn(ABC):
         from recollect.erasure.cuts import settle
         from recollect.ingest.rebuild.rebuild import finish_swap
         from recollect.maintenance.backup.staging import finish_restore
-        from recollect.store.sqlite.connection import has_archive
+        from recollect.store.connection import has_archive
 
         make_home(self.home)
         finish_restore(self.home)
@@ -375,8 +374,8 @@ class TakesIn(ABC):
         finally:
             writer.close()
 
-    def _open_writer(self, patience_s: float) -> SqliteWriter:
-        from recollect.store.sqlite import open_writer
+    def _open_writer(self, patience_s: float) -> Writer:
+        from recollect.store.writer import open_writer
 
         ends = time.monotonic() + patience_s
         while True:
@@ -414,7 +413,7 @@ class TakesIn(ABC):
         note_secret_names(self.home, redactor, self.config.privacy)
         hide_secret_names(self.home)
 
-    def _settle(self, writer: SqliteWriter) -> None:
+    def _settle(self, writer: Writer) -> None:
         """What was ready and still holds is ready again. Where that fails nothing is: `_make_ready` then says why."""
         with suppress(OSError, ValueError, RecollectError, msgspec.MsgspecError):
             self._ready().settle(writer.withdrawn, writer.touched)
@@ -435,13 +434,11 @@ class TakesIn(ABC):
         return ReadyBlocks(self.home, self.config.context, self.env)
 
     @abstractmethod
-    def _distill(
-        self, opened: tuple[SqliteWriter, Archive, HomeKeys], request: SyncRequest, report: SyncReport
-    ) -> None:
+    def _distill(self, opened: tuple[Writer, Archive, HomeKeys], request: SyncRequest, report: SyncReport) -> None:
         """Analyse the sessions that have ended. What was taken in stays whatever comes of it; the report says so."""
 
     @abstractmethod
-    def _retain(self, opened: tuple[SqliteWriter, Archive, HomeKeys], report: SyncReport) -> EvictReport | None:
+    def _retain(self, opened: tuple[Writer, Archive, HomeKeys], report: SyncReport) -> EvictReport | None:
         """Keep the memory within its bounds, when that is due. The report says what went."""
 
     @abstractmethod

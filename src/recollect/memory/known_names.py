@@ -14,7 +14,8 @@ import msgspec
 
 from recollect.errors import UnknownName
 from recollect.model.tools import TOOL_NAMES
-from recollect.store.ports import EventFilter, Reader
+from recollect.store.reader import Reader
+from recollect.store.rows import EventFilter
 
 _NOUNS = {"repo": "repository"}
 _HINTS = {

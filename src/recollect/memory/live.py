@@ -58,7 +58,7 @@ class LiveFacet:
 
     def _tell(self, log: Callable[[str], None], failure: Failure) -> None:
         """Keep in the audit, where `doctor` looks, that some work goes on failing, and tell whom `[notify]` names."""
-        from recollect.store.sqlite.audit import add_audit
+        from recollect.store.audit import add_audit
 
         told = {"work": failure.work, "code": failure.code, "times": failure.times}
         try:

@@ -12,7 +12,7 @@ from recollect.clock import now_us
 from recollect.config import Config
 from recollect.memory.ingest import TakesIn
 from recollect.paths import DATABASE_NAME
-from recollect.store.sqlite import has_database
+from recollect.store.connection import has_database
 
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from recollect.model.insights.nodes import DecisionState
     from recollect.model.sessions import Session
     from recollect.recall.decisions import DecisionsAnswer
-    from recollect.store.insights import DistilledReader, KeptNode
-    from recollect.store.sqlite import SqliteWriter
-    from recollect.store.sqlite.insights.reader import SqliteDistilledReader
+    from recollect.store.insights import InsightReader, KeptNode
+    from recollect.store.writer import Writer
 
 
 class TellsMeaning(TakesIn):
@@ -39,7 +38,7 @@ class TellsMeaning(TakesIn):
 
     def __init__(self, home: Path, config: Config, env: Mapping[str, str]) -> None:
         super().__init__(home, config, env)
-        self._distilled: SqliteDistilledReader | None = None
+        self._distilled: InsightReader | None = None
 
     @abstractmethod
     def session(self, uid: str) -> Session:
@@ -92,7 +91,7 @@ class TellsMeaning(TakesIn):
         from recollect.insights.retro.builder import Span
         from recollect.memory.insights.freshness import freshen
         from recollect.memory.insights.retro import make_retro
-        from recollect.store.ports import EventFilter
+        from recollect.store.rows import EventFilter
 
         notes = freshen(self, tell=tell) if sync else ()
         self.known_names().filter(EventFilter(repos=repos))
@@ -140,9 +139,7 @@ class TellsMeaning(TakesIn):
 
         return DistillingFacet(self, now_us)
 
-    def _distill(
-        self, opened: tuple[SqliteWriter, Archive, HomeKeys], request: SyncRequest, report: SyncReport
-    ) -> None:
+    def _distill(self, opened: tuple[Writer, Archive, HomeKeys], request: SyncRequest, report: SyncReport) -> None:
         writer = opened[0]
         if not self.config.distill.enabled:
             # What changed is known when it is switched on again, and the change log need not keep it until then.
@@ -156,14 +153,14 @@ class TellsMeaning(TakesIn):
 
         distill_after(self, opened, request, report)
 
-    def distilled(self) -> DistilledReader:
+    def distilled(self) -> InsightReader:
         """Return the shared reader of what was distilled; an empty memory is made where there is none."""
-        from recollect.store.sqlite.insights.reader import SqliteDistilledReader
+        from recollect.store.insights import InsightReader
 
         self.reader()
         with self._lock:
             if self._distilled is None:
-                self._distilled = SqliteDistilledReader(self.home)
+                self._distilled = InsightReader(self.home)
             return self._distilled
 
     def _close_distilled(self) -> None:

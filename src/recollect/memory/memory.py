@@ -29,14 +29,13 @@ from recollect.paths import (
     home_dir,
     home_of_store,
 )
-from recollect.recall.answers import AgentStats, SearchAnswer, SessionPage, Stats, StorageStats, Timeline, TimelineEntry
+from recollect.recall.answers import SearchAnswer, SessionPage, Stats, StorageStats, Timeline
 from recollect.recall.coverage import partly, unsearched
 from recollect.recall.meaning import Meaning
 from recollect.recall.search import Searcher
-from recollect.store.home import make_home
-from recollect.store.lazy_archive import LazyArchive, LazyRedactor
-from recollect.store.ports import EventFilter, Reader
-from recollect.store.sqlite import open_reader
+from recollect.store.home import LazyArchive, LazyRedactor, make_home
+from recollect.store.reader import Reader, open_reader
+from recollect.store.rows import EventFilter
 from recollect.visible import as_stored
 
 # A search must start quickly: what only taking in, upkeep and reading from the archive need is imported there.
@@ -60,7 +59,7 @@ if TYPE_CHECKING:
     from recollect.recall.context.builder import ContextBlock
     from recollect.recall.context.sources import ContextEvent
     from recollect.store.feed import TextFeed
-    from recollect.store.sqlite import SqliteWriter
+    from recollect.store.writer import Writer
 
 
 class Memory(HoldsLearned):
@@ -188,23 +187,19 @@ class Memory(HoldsLearned):
             repos=(repo,) if repo else (),
         )
         known = self.known_names().filter(where)
-        rows, total = self.reader().timeline(known, after=after, before=before, limit=limit)
-        entries = tuple(TimelineEntry(*r) for r in rows)
+        entries, total = self.reader().timeline(known, after=after, before=before, limit=limit)
         return Timeline(entries, total, notes)
 
     def stats(self) -> Stats:
         """Return what is in the memory and what it takes on disk."""
         s = self.reader().stats()
-        agents = tuple(
-            AgentStats(a.agent, a.sessions, a.subagent_sessions, a.events, a.sources, a.source_bytes) for a in s.agents
-        )
         return Stats(
             home=str(self.home),
-            agents=agents,
-            sessions=sum(a.sessions for a in agents),
-            events=sum(a.events for a in agents),
+            agents=s.agents,
+            sessions=sum(a.sessions for a in s.agents),
+            events=sum(a.events for a in s.agents),
             kind_counts=s.kind_counts,
-            source_bytes=sum(a.source_bytes for a in agents),
+            source_bytes=sum(a.source_bytes for a in s.agents),
             storage=StorageStats(s.database_bytes, self._folders.archive_bytes(), self._folders.index_bytes()),
             defects=s.defects,
             redactions=s.redactions,
@@ -303,7 +298,7 @@ class Memory(HoldsLearned):
             if self._reader is None:
                 self._finish_restore()
                 if not (self.home / DATABASE_NAME).exists():
-                    from recollect.store.sqlite import open_writer
+                    from recollect.store.writer import open_writer
 
                     make_home(self.home)
                     open_writer(self.home).close()
@@ -336,7 +331,7 @@ class Memory(HoldsLearned):
         with suppress(StoreLocked, OSError):  # another process is at it, or the home is read-only
             finish_restore(self.home)
 
-    def _retain(self, opened: tuple[SqliteWriter, Archive, HomeKeys], report: SyncReport) -> EvictReport | None:
+    def _retain(self, opened: tuple[Writer, Archive, HomeKeys], report: SyncReport) -> EvictReport | None:
         from recollect.erasure.retention.cadence import is_due
         from recollect.erasure.retention.clock_check import observe
 
@@ -357,10 +352,10 @@ class Memory(HoldsLearned):
         report.notes += evicted.notes[known:]
 
     def _open_feed(self) -> TextFeed:
-        from recollect.store.sqlite import SqliteTextFeed
+        from recollect.store.feed import TextFeed
 
         self.reader()
-        return SqliteTextFeed(self.home, self._reader_archive, LazyRedactor(self._folders.keys, self.config.privacy))
+        return TextFeed(self.home, self._reader_archive, LazyRedactor(self._folders.keys, self.config.privacy))
 
     @contextmanager
     def archive(self) -> Iterator[Archive]:

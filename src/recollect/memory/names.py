@@ -12,9 +12,9 @@ import msgspec
 
 from recollect.config import PrivacyConfig
 from recollect.model.marker import replaced_by_markers
-from recollect.store.ports import TextRedactor
-from recollect.store.sqlite.erasure.policy import read_mark, write_mark
-from recollect.store.sqlite.readers.names import NAME_KINDS, NameKind, names_above, names_of
+from recollect.store.erasure.holdings import read_mark, write_mark
+from recollect.store.erasure.redaction import NAME_KINDS, NameKind, names_above, names_of
+from recollect.store.rows import TextRedactor
 from recollect.visible import hide
 
 _MARK = "secret_names"

@@ -17,8 +17,9 @@ from recollect.recall.context.folders import folder_of
 from recollect.recall.coverage import Coverage, lagging
 from recollect.recall.entries import EntryView, entry_view
 from recollect.recall.overview import Overview, overview
-from recollect.store.ports import EventFilter, Reader
-from recollect.store.sqlite.session_facts import SessionFacts, repo_of
+from recollect.store.reader import Reader
+from recollect.store.rows import EventFilter
+from recollect.store.session_facts import SessionFacts, repo_of
 
 if TYPE_CHECKING:
     from recollect.ingest.report import SyncReport

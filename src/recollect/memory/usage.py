@@ -6,7 +6,8 @@ from collections.abc import Callable
 from datetime import UTC, tzinfo
 
 from recollect.model.usage import UsageReport
-from recollect.store.ports import EventFilter, Reader, UsageBy
+from recollect.store.reader import Reader
+from recollect.store.rows import EventFilter, UsageBy
 
 
 class UsageFacet:

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from recollect.model.sessions import Session
+from recollect.store.rows import AgentStats, TimelineEntry
 
 MatchLevel = Literal["exact", "stemmed", "near", "semantic", "none"]
 
@@ -107,38 +108,12 @@ class SessionPage(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class TimelineEntry(msgspec.Struct, frozen=True):
-    """One line of a timeline."""
-
-    ts: int | None
-    session_uid: str
-    seq: int
-    agent: str
-    kind: str
-    role: str
-    turn_index: int
-    summary: str
-    repo: str = ""
-    is_undone: bool = False
-
-
 class Timeline(msgspec.Struct, frozen=True):
     """What happened, in order of time (over sessions) or of seq (in one)."""
 
     entries: tuple[TimelineEntry, ...]
     total: int
     notes: tuple[str, ...] = ()
-
-
-class AgentStats(msgspec.Struct, frozen=True):
-    """What the memory holds of one agent."""
-
-    agent: str
-    sessions: int
-    subagent_sessions: int
-    events: int
-    sources: int
-    source_bytes: int
 
 
 class StorageStats(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from hashlib import blake2b
 
 from recollect.recall.answers import Hit
-from recollect.store.ports import HitText, SessionKey
+from recollect.store.rows import HitText, SessionKey
 
 COPIED_CHARS = 200
 """A message of this length that stands in two sessions was copied, not said again."""

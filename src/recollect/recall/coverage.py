@@ -10,7 +10,7 @@ import msgspec
 
 from recollect.recall.answers import SearchAnswer
 from recollect.store.entries import EntryReader
-from recollect.store.ports import ChangeRange, SessionKey
+from recollect.store.rows import ChangeRange, SessionKey
 from recollect.units import plural
 
 NOTHING = "nothing found"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from recollect.model.insights.nodes import Decision, DecisionState, Link
-from recollect.store.insights import DistilledReader, KeptDecision, KeptLink
+from recollect.store.insights import InsightReader, KeptDecision, KeptLink
 
 _STATES: tuple[tuple[str, DecisionState], ...] = (
     ("reverses", "reversed"), ("supersedes", "superseded"), ("contradicts", "contradicted"),
@@ -70,7 +70,7 @@ class DecisionsAnswer(msgspec.Struct, frozen=True):
 
 
 def ask_decisions(
-    reader: DistilledReader, question: DecisionQuestion, *, limit: int | None = None, each: bool = False
+    reader: InsightReader, question: DecisionQuestion, *, limit: int | None = None, each: bool = False
 ) -> DecisionsAnswer:
     """Return what was decided. A decision that forks of a session copy is told once, and, unless each is wanted or ids
     are asked for, one that was repeated word by word too: the newest stands for all."""

@@ -14,7 +14,8 @@ import msgspec
 
 from recollect.model.events import Event
 from recollect.model.payloads import AssistantMessage, ToolCall, ToolResult, UserMessage
-from recollect.store.ports import EventFilter, Reader, TimelineRow
+from recollect.store.reader import Reader
+from recollect.store.rows import EventFilter, TimelineEntry
 
 MAX_ROWS = 20_000
 """Events looked at; of a longer session the first ones, and its last answer."""
@@ -60,10 +61,10 @@ class Overview(msgspec.Struct, frozen=True):
 
 def overview(reader: Reader, uid: str, *, event_count: int) -> Overview:
     """Return the overview of a session. uid: of a session that exists."""
-    first: TimelineRow | None = None
-    last: TimelineRow | None = None
+    first: TimelineEntry | None = None
+    last: TimelineEntry | None = None
     edited: dict[str, TouchedFile] = {}
-    failed: deque[TimelineRow] = deque(maxlen=MAX_FAILURES)
+    failed: deque[TimelineEntry] = deque(maxlen=MAX_FAILURES)
     failures = 0
     for row in _rows(reader, uid):
         if row.kind == "user_message" and row.turn_index and first is None:
@@ -91,7 +92,7 @@ def overview(reader: Reader, uid: str, *, event_count: int) -> Overview:
     )
 
 
-def _rows(reader: Reader, uid: str) -> Iterator[TimelineRow]:
+def _rows(reader: Reader, uid: str) -> Iterator[TimelineEntry]:
     where = EventFilter(sessions=(uid,))
     for offset in range(0, MAX_ROWS, _PAGE):
         rows, _total = reader.timeline(where, limit=_PAGE, offset=offset)
@@ -100,7 +101,7 @@ def _rows(reader: Reader, uid: str) -> Iterator[TimelineRow]:
             return
 
 
-def _touch(edited: dict[str, TouchedFile], row: TimelineRow) -> None:
+def _touch(edited: dict[str, TouchedFile], row: TimelineEntry) -> None:
     operation, _space, path = row.summary.partition(" ")
     if path and operation != "checkpoint":
         known = edited.get(path)
@@ -122,7 +123,7 @@ def _cited(event: Event | None) -> Cited | None:
     return Cited(event.seq, event.ts, event.payload.text or event.summary)
 
 
-def _failure(reader: Reader, uid: str, row: TimelineRow) -> Cited:
+def _failure(reader: Reader, uid: str, row: TimelineEntry) -> Cited:
     """Return what was called and how it failed; the result alone where its call is not near."""
     near = list(reader.events(uid, first_seq=max(0, row.seq - _CALLS_BEFORE), limit=_CALLS_BEFORE + 1))
     result = next((e.payload for e in near if e.seq == row.seq and isinstance(e.payload, ToolResult)), None)

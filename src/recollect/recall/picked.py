@@ -9,7 +9,7 @@ from recollect.index.candidates import Candidate, Wanted, needs_text
 from recollect.index.ranking import Ranked
 from recollect.index.units import Unit
 from recollect.recall.copies import sameness
-from recollect.store.ports import HitText, SessionKey
+from recollect.store.rows import HitText, SessionKey
 
 MAX_MISSES = 40
 """So many in a row that don't have it end the search for more."""

@@ -42,8 +42,8 @@ from recollect.recall.rerank import order
 from recollect.recall.rerank.contextual import Comparison, Contextual, Meant, unread_note
 from recollect.recall.snippets import snippet
 from recollect.store.entries import NOTE_SHARD
-from recollect.store.keys import ENTRY_BASE
-from recollect.store.ports import SEQ_BITS, EventFilter, HitText, SessionKey
+from recollect.store.keys import ENTRY_BASE, SEQ_BITS
+from recollect.store.rows import EventFilter, HitText, SessionKey
 
 FETCH_PER_HIT = 4
 """Texts fetched at most for each hit asked for, as long as nothing is to be verified: copies fall out."""

@@ -1,1 +1,1 @@
-"""Stores events and everything derived from them, by key, behind typed protocols (`ports`)."""
+"""Stores events and everything derived from them, by key, in one SQLite database; no SQL leaves it."""

@@ -1,4 +1,4 @@
-"""Payloads as stored: redacted JSON, in which long strings are pointers into the archived record.
+"""Payloads as stored: redacted JSON, in which long strings are pointers into the archived record; and their blocks.
 
 A string of 2,048 characters or more that stands in the record is not kept twice: the body holds its JSON pointer and
 its length, and the reader takes it from the archive and redacts it. A body is either the payload's JSON (`{"kind": …}`)
@@ -7,33 +7,34 @@ two bodies apart whose pointers are the same; homes written before it have none.
 
 Pointers follow RFC 6901 with one addition: the token `~2` (no escape of the RFC) decodes the string that stands there
 as JSON and goes on inside it, because some agents write a tool's arguments as JSON text inside JSON.
+
+The bodies of a session's events are compressed together, so that rows stay light. A worker makes one container per
+slice and session (`encode_block`); the writer stores its frames, one row each. A frame is zstd over a msgpack list of
+entries and holds at most about 128 KiB of them, so that one event can be read without decompressing its whole session.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
-from recollect.errors import ArchiveError, BrokenInvariant, StoreError
+from recollect.errors import ArchiveError, BrokenInvariant, StoreCorrupt, StoreError
 from recollect.model.payloads import Json, Payload
+from recollect.store.compression import DAMAGED, compress, decompress
 
 LARGE_CHARS = 2048
 """Strings of at least this many characters are read from the archive."""
-
 _INSIDE = "~2"
 _SURROGATE = "[\ud800-\udfff]"
 _MAX_NODES = 200_000
 """Strings deeper in a record than this many values are kept in the body: the walk is bounded."""
-
 _SLACK_CHARS = 128
 _HASH_AT = 3
 """Where a reference holds the hash of its string."""
-
 Pointer = str
-
 _encoder = msgspec.json.Encoder()
 _decode_json = msgspec.json.Decoder().decode
 _light_decoder: msgspec.json.Decoder[tuple[Payload, msgspec.Raw]] = msgspec.json.Decoder(tuple[Payload, msgspec.Raw])
@@ -261,3 +262,119 @@ def _escape(key: object) -> str:
 
 def _unescape(token: str) -> str:
     return token.replace("~1", "/").replace("~0", "~") if "~" in token else token
+
+
+FRAME_BYTES = 128 * 1024
+"""A frame is closed when its entries reach this size."""
+SMALL_FRAME_BYTES = 32 * 1024
+"""The writer extends a session's newest frame while it is smaller than this."""
+_MAX_PLAIN_BYTES = 1 << 30
+
+
+class BlockEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What of an event is kept compressed. `body`: see `store.bodies`; `path`: the file it touches, "" if none.
+
+    summary is `model.text.summary_of` of the payload: it is kept only for a body that is not whole, because a reader
+    makes it again from one that is.
+    """
+
+    body: bytes
+    summary: str
+    path: str
+
+
+class BlockBody(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A `BlockEntry` of which only the body is decoded."""
+
+    body: bytes
+
+
+class Frame(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One compressed run of entries: their number, their size before compression, the zstd data."""
+
+    entry_count: int
+    plain_bytes: int
+    data: bytes
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_frame = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
+_decode_bodies = msgspec.msgpack.Decoder(list[BlockBody]).decode
+_decode_entry = msgspec.msgpack.Decoder(BlockEntry).decode
+_decode_frames = msgspec.msgpack.Decoder(list[Frame]).decode
+
+
+def encode_block(entries: Sequence[BlockEntry]) -> bytes:
+    """Return the container of a session part's entries, in order. `EventDraft.body` is the index into it."""
+    return _encode(encode_frames(entries))
+
+
+def encode_frames(entries: Sequence[BlockEntry]) -> list[Frame]:
+    """Return entries as frames, in order."""
+    frames: list[Frame] = []
+    start = size = 0
+    for position, entry in enumerate(entries):
+        size += len(entry.body) + len(entry.summary)
+        if size >= FRAME_BYTES:
+            frames.append(_frame(entries[start : position + 1]))
+            start, size = position + 1, 0
+    if start < len(entries):
+        frames.append(_frame(entries[start:]))
+    return frames
+
+
+def encode_frame(entries: Sequence[BlockEntry]) -> Frame:
+    """Return entries as one frame, whatever their size: those of a frame that is written anew keep their places."""
+    return _frame(entries)
+
+
+def block_frames(block: bytes) -> list[Frame]:
+    """Return the frames of a container. Raises StoreCorrupt."""
+    if not block:
+        return []
+    try:
+        return _decode_frames(block)
+    except ValueError as error:
+        raise StoreCorrupt(f"a block of event bodies is damaged: {error}", hint=_HINT) from error
+
+
+def decode_block(block: bytes) -> list[BlockEntry]:
+    """Return the entries of a container, in order. Raises StoreCorrupt."""
+    return [entry for frame in block_frames(block) for entry in decode_frame(frame.data)]
+
+
+def decode_frame(data: bytes) -> list[BlockEntry]:
+    """Return the entries of one frame. Raises StoreCorrupt."""
+    return [decode_entry(entry) for entry in open_frame(data)]
+
+
+def decode_bodies_at_once(data: bytes) -> list[BlockBody]:
+    """Return the bodies of one frame, for readers that want all of them and nothing else. Raises StoreCorrupt."""
+    try:
+        return _decode_bodies(decompress(data, _MAX_PLAIN_BYTES))
+    except (DAMAGED, ValueError) as error:
+        raise StoreCorrupt(f"a block of event bodies is damaged: {error}", hint=_HINT) from error
+
+
+def open_frame(data: bytes) -> list[msgspec.Raw]:
+    """Return the undecoded entries of one frame, for readers that want few of them. Raises StoreCorrupt."""
+    try:
+        return _decode_frame(decompress(data, _MAX_PLAIN_BYTES))
+    except (DAMAGED, ValueError) as error:
+        raise StoreCorrupt(f"a block of event bodies is damaged: {error}", hint=_HINT) from error
+
+
+def decode_entry(entry: msgspec.Raw) -> BlockEntry:
+    """Return an entry of `open_frame`. Raises StoreCorrupt."""
+    try:
+        return _decode_entry(entry)
+    except ValueError as error:
+        raise StoreCorrupt(f"the body of an event is damaged: {error}", hint=_HINT) from error
+
+
+def _frame(entries: Sequence[BlockEntry]) -> Frame:
+    plain = _encode([BlockEntry(e.body, "", e.path) if e.summary and is_whole(e.body) else e for e in entries])
+    return Frame(len(entries), len(plain), compress(plain))
+
+
+_HINT = "run `recollect rebuild all`: everything derived comes from the archive"

@@ -1,15 +1,27 @@
-"""What is kept of project documents besides their entries: collections, their files, what must stay out. Plain data."""
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""Project documents besides their entries: collections, their files, what must stay out."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
-from typing import Literal, NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
+import apsw
 import msgspec
 
 from recollect.model.learnings.entries import EntryDraft
+from recollect.store.connection import (
+    DatabaseHolder,
+    Mode,
+    store_errors,
+    transaction,
+    with_store_errors,
+)
+from recollect.store.entries import put_entries, remove_entries, rename_entries
+from recollect.store.keys import pack_text, unpack_text
 
 DocumentState = Literal["taken", "listed", "failed"]
 """taken: can be found. listed: is never read, see its reason. failed: could not be read; what was taken of it before
@@ -68,52 +80,6 @@ class DocumentCounts(NamedTuple):
     bytes: int
 
 
-class DocumentStore(Protocol):
-    """Collections and their documents: small authored writes, without the ingest lock. One thread's; close it.
-
-    Everything raises StoreError and its kinds.
-    """
-
-    def collections(self) -> list[Collection]:
-        """Return all collections by name."""
-        ...
-
-    def documents(self, name: str, *, below: Sequence[str] | None = None) -> dict[str, StoredDocument]:
-        """Return a collection's files by path. below: only these paths and what lies below them."""
-        ...
-
-    def counts(self) -> dict[str, DocumentCounts]:
-        """Return how many files each collection has."""
-        ...
-
-    def kept_out(self) -> frozenset[bytes]:
-        """Return the marks of documents that were forgotten, see `path_mark`."""
-        ...
-
-    def transaction(self) -> AbstractContextManager[None]:
-        """One short transaction; everything inside is kept or nothing."""
-        ...
-
-    def save_collection(self, collection: Collection) -> None:
-        """Keep what is known of a collection, inside a transaction."""
-        ...
-
-    def save_documents(self, name: str, rows: Iterable[StoredDocument], drafts: Iterable[EntryDraft]) -> int:
-        """Keep files and the entries of those that were taken, inside a transaction; return how many entries changed.
-
-        A file that is not taken has no entry after this, but a failed one keeps what it had.
-        """
-        ...
-
-    def remove_documents(self, name: str, paths: Iterable[str]) -> int:
-        """Remove files and their entries, inside a transaction; return how many entries there were."""
-        ...
-
-    def remove_collection(self, name: str) -> int:
-        """Remove a collection with all it has, inside a transaction; return how many entries there were."""
-        ...
-
-
 def document_uid(collection: str, path: str) -> str:
     """Return the uid of a document's entry."""
     return f"document:{collection}/{path}"
@@ -126,3 +92,215 @@ def path_mark(key: bytes, path: str) -> bytes:
     """
     data = path.encode("utf-8", "surrogatepass")
     return hashlib.blake2b(data, digest_size=_MARK_BYTES, key=key, person=b"document").digest()
+
+
+def remove_documents(db: apsw.Connection, collection: str, paths: Iterable[str]) -> int:
+    """Remove files of a collection and their entries; return how many entries there were. Unknown ones are no error."""
+    found = list(paths)
+    db.executemany("DELETE FROM document WHERE collection = ? AND path = ?", [(collection, path) for path in found])
+    return remove_entries(db, (document_uid(collection, path) for path in found))
+
+
+def remove_collection(db: apsw.Connection, collection: str) -> int:
+    """Remove a collection with its files and their entries; return how many entries there were."""
+    rows: Any = db.execute("SELECT path FROM document WHERE collection = ?", (collection,)).fetchall()
+    count = remove_documents(db, collection, (path for (path,) in rows))
+    db.execute("DELETE FROM collection WHERE name = ?", (collection,))
+    return count
+
+
+def forget_document(db: apsw.Connection, uid: str, *, mark: bytes, at: int) -> bool:
+    """Remove a document for good by the uid of its entry; False where there is none.
+
+    mark: `store.documents.path_mark` of its absolute path, b"" for one of an import: no pass takes a file with this
+    mark in again. at: UTC microseconds.
+    """
+    found = place_of(db, uid)
+    if found is None:
+        return False
+    collection, _folder, path = found
+    if mark:
+        db.execute("INSERT OR IGNORE INTO document_kept_out VALUES (?, ?)", (mark, at))
+    remove_documents(db, collection, (path,))
+    return True
+
+
+def place_of(db: apsw.Connection, uid: str) -> tuple[str, str, str] | None:
+    """Return (collection, its folder, path) of the document that an entry's uid names; None for no document."""
+    name, slash, path = uid.removeprefix("document:").partition("/")
+    if not slash or not uid.startswith("document:"):
+        return None
+    row: Any = db.execute(
+        "SELECT folder FROM collection JOIN document ON document.collection = collection.name "
+        "WHERE collection.name = ? AND document.path = ?",
+        (name, path),
+    ).fetchone()
+    return None if row is None else (name, str(row[0]), path)
+
+
+_SAVE_COLLECTION = (
+    "INSERT INTO collection VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET folder = excluded.folder, "
+    "repo = excluded.repo, added_at = excluded.added_at, json = excluded.json"
+)
+
+
+class DocumentDetails(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What of a file's row is asked for seldom, as `StoredDocument` has it."""
+
+    title: str = ""
+    parts: int = 0
+    reason: str = ""
+    batch: str = ""
+    rules: str = ""
+
+
+def save_collection(db: apsw.Connection, collection: Collection) -> None:
+    """Keep what is known of a collection."""
+    text = msgspec.json.encode(collection).decode()
+    db.execute(_SAVE_COLLECTION, (collection.name, collection.folder, collection.repo, collection.added_at, text))
+
+
+def rename_collection(db: apsw.Connection, old: str, renamed: Collection) -> None:
+    """Give a collection another name, and its files and their entries with it; nothing of them is read again."""
+    before, after = document_uid(old, ""), document_uid(renamed.name, "")
+    db.execute("DELETE FROM collection WHERE name = ?", (old,))
+    save_collection(db, renamed)
+    db.execute("UPDATE document SET collection = ? WHERE collection = ?", (renamed.name, old))
+    rename_entries(db, before, after)
+
+
+def save_documents(db: apsw.Connection, name: str, rows: Iterable[StoredDocument], drafts: Iterable[EntryDraft]) -> int:
+    """Keep files and the entries of those that were taken; return how many entries changed.
+
+    A file that is only listed has no entry after this; a failed one keeps what it had.
+    """
+    kept = list(rows)
+    db.executemany(
+        "INSERT OR REPLACE INTO document VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                name, row.path, row.state, row.content_hmac, row.size, row.mtime_ns, row.ctime_ns, row.taken_at,
+                msgspec.json.encode(DocumentDetails(row.title, row.parts, row.reason, row.batch, row.rules)).decode(),
+            )
+            for row in kept
+        ],
+    )  # fmt: skip
+    remove_entries(db, (document_uid(name, row.path) for row in kept if row.state == "listed"))
+    return put_entries(db, drafts)
+
+
+_COLUMNS = "path, state, content_hmac, size, mtime_ns, ctime_ns, taken_at, json"
+_collection = msgspec.json.Decoder(Collection).decode
+_told = msgspec.json.Decoder(DocumentDetails).decode
+
+
+@with_store_errors
+class DocumentStore(DatabaseHolder):
+    """Collections and their documents: small authored writes, without the ingest lock. One thread's; close it.
+
+    Everything raises StoreError and its kinds.
+    """
+
+    def __init__(self, home: Path, mode: Mode = "write") -> None:
+        """Raises StoreError and its kinds."""
+        super().__init__(home, mode)
+
+    @property
+    def db(self) -> apsw.Connection:
+        """The connection, for what else belongs into the same transaction."""
+        return self._db
+
+    def collections(self) -> list[Collection]:
+        """Return all collections by name."""
+        rows: Any = self._db.execute("SELECT json FROM collection ORDER BY name").fetchall()
+        return [_collection(text) for (text,) in rows]
+
+    def documents(self, name: str, *, below: Sequence[str] | None = None) -> dict[str, StoredDocument]:
+        """Return a collection's files by path. below: only these paths and what lies below them."""
+        where, values = "collection = ?", [name]
+        found: dict[str, StoredDocument] = {}
+        for path in [""] if below is None else below:
+            if path:
+                # What lies below a folder is what sorts between "folder/" and "folder0", the next character.
+                where, values = "collection = ? AND (path = ? OR path > ? AND path < ?)", [
+                    name, path, f"{path}/", f"{path}0",
+                ]  # fmt: skip
+            else:
+                where, values = "collection = ?", [name]
+            rows: Any = self._db.execute(f"SELECT {_COLUMNS} FROM document WHERE {where}", values)
+            found.update((row[0], _document(row)) for row in rows)
+        return found
+
+    def counts(self) -> dict[str, DocumentCounts]:
+        """Return how many files each collection has."""
+        rows: Any = self._db.execute(
+            "SELECT collection, sum(state = 'taken'), sum(state = 'listed'), sum(state = 'failed'), "
+            "sum(CASE state WHEN 'taken' THEN size ELSE 0 END) FROM document GROUP BY collection"
+        ).fetchall()
+        return {name: DocumentCounts(*counts) for name, *counts in rows}
+
+    def kept_out(self) -> frozenset[bytes]:
+        """Return the marks of documents that were forgotten, see `path_mark`."""
+        rows: Any = self._db.execute("SELECT id FROM document_kept_out").fetchall()
+        return frozenset(mark for (mark,) in rows)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """One short transaction; everything inside is kept or nothing. Does not nest."""
+        with transaction(self._db), store_errors():
+            yield
+
+    def save_collection(self, collection: Collection) -> None:
+        """Keep what is known of a collection, inside a transaction."""
+        save_collection(self._db, collection)
+
+    def save_documents(self, name: str, rows: Iterable[StoredDocument], drafts: Iterable[EntryDraft]) -> int:
+        """Keep files and the entries of those that were taken, inside a transaction; return how many entries changed.
+
+        A file that is not taken has no entry after this, but a failed one keeps what it had.
+        """
+        return save_documents(self._db, name, rows, drafts)
+
+    def remove_documents(self, name: str, paths: Iterable[str]) -> int:
+        """Remove files and their entries, inside a transaction; return how many entries there were."""
+        return remove_documents(self._db, name, paths)
+
+    def remove_collection(self, name: str) -> int:
+        """Remove a collection with all it has, inside a transaction; return how many entries there were."""
+        return remove_collection(self._db, name)
+
+
+def _document(row: tuple[Any, ...]) -> StoredDocument:
+    path, state, content_hmac, size, mtime_ns, ctime_ns, taken_at, text = row
+    told = _told(text)
+    return StoredDocument(
+        path, state, content_hmac, size, mtime_ns, ctime_ns, taken_at, told.title, told.parts, told.reason, told.batch,
+        told.rules,
+    )  # fmt: skip
+
+
+def taken_as(db: apsw.Connection, collection: str, path: str) -> tuple[bytes, str]:
+    """Return the keyed hash of a document's content and the rules it was taken by, (b"", "") where there is none."""
+    row: Any = db.execute(
+        "SELECT content_hmac, json ->> '$.rules' FROM document WHERE collection = ? AND path = ?", (collection, path)
+    ).fetchone()
+    return (b"", "") if row is None else (bytes(row[0]), row[1] or "")
+
+
+def sessions_named(db: apsw.Connection, native_ids: Sequence[str]) -> list[str]:
+    """Return the uids of the sessions, of whichever agents, that have one of these native ids."""
+    rows: Iterable[Any] = db.execute(
+        f"SELECT uid FROM session WHERE native_id IN ({', '.join('?' * len(native_ids))}) ORDER BY uid",
+        [pack_text(name) for name in native_ids],
+    )
+    return [unpack_text(uid) for (uid,) in rows]
+
+
+def has_collection(db: apsw.Connection, name: str) -> bool:
+    """Tell whether a collection is there."""
+    return bool(db.execute("SELECT EXISTS (SELECT 1 FROM collection WHERE name = ?)", (name,)).get)
+
+
+def is_kept_out(db: apsw.Connection, mark: bytes) -> bool:
+    """Tell whether a document with this mark was forgotten, see `store.documents.path_mark`."""
+    return bool(db.execute("SELECT EXISTS (SELECT 1 FROM document_kept_out WHERE id = ?)", (mark,)).get)

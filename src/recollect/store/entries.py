@@ -1,16 +1,42 @@
-"""What of entries leaves the store: what was learned, noted and documented, part by part, and what changed of it.
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""Entries: what was learned, noted and documented, part by part, as a search finds it, and what changed of it.
 
 An entry's key is `(ENTRY_BASE + number) << SEQ_BITS | part`: an address for the index beside the keys of events, and
-`ENTRY_BASE + number` stands where an event has its session's number. Implemented by each backend.
+`ENTRY_BASE + number` stands where an event has its session's number. Entries are written with the row that they tell
+of, in the caller's transaction, and noted for the index.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from hashlib import sha256
+from typing import Any, NamedTuple
 
-from recollect.model.learnings.entries import ENTRY_KINDS, EntryKind
+import apsw
+import msgspec
+
+from recollect.errors import BrokenInvariant, StoreCorrupt
+from recollect.model.learnings.entries import ENTRY_KINDS, ENTRY_PART_CHARS, EntryDraft, EntryKind
+from recollect.store.compression import DAMAGED, compress, decompress
+from recollect.store.connection import PooledReader, store_errors
 from recollect.store.keys import ENTRY_BASE, SEQ_BITS
+from recollect.store.rows import EventFilter, HitText, SessionKey
+from recollect.store.sessions import containing, int_array
+
+MEANS = "means"
+"""The predicate of the glossary: the object is another word for the subject."""
+
+
+def glossary_of(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Return the other words of each word, of (subject, object) pairs in normal form, in both directions."""
+    words: dict[str, dict[str, None]] = {}
+    for one, other in pairs:
+        if one and other and one != other:
+            words.setdefault(one, {})[other] = None
+            words.setdefault(other, {})[one] = None
+    return {word: tuple(sorted(others)) for word, others in words.items()}
+
 
 DOCUMENT_SHARD = "documents"
 """The part of the index that has the project documents."""
@@ -61,66 +87,6 @@ class EntryChange(NamedTuple):
     number: int
 
 
-class EntryFeed(Protocol):
-    """Reads entries for who keeps something of his own for each of their texts: vectors.
-
-    What changed of them is told by comparing marks: the log of changes has one reader, the index, which drops it.
-    Never blocked by the writer; safe from many threads.
-    """
-
-    def last_change(self) -> int:
-        """Return the newest id that the log of changes of entries ever gave, 0 when there is none."""
-        ...
-
-    def marks(self, *, after: int = 0, limit: int = 10_000) -> list[tuple[int, int]]:
-        """Return (number, mark) of the entries above a number, by number: another content has another mark."""
-        ...
-
-    def by_number(self, numbers: Iterable[int]) -> dict[int, EntryTexts]:
-        """Return entries by number; those that are gone are left out."""
-        ...
-
-
-class EntryReader(Protocol):
-    """Reads entries. Never blocked by the writer; safe from many threads."""
-
-    def entry(self, uid: str) -> EntryTexts | None:
-        """Return an entry by its uid, or by a beginning of it that only one has; None where that is not so."""
-        ...
-
-    def has_changes(self) -> bool:
-        """Tell whether the index has something to take."""
-        ...
-
-    def changes(self, *, limit: int = 1000) -> list[EntryChange]:
-        """Return the oldest changes that the index has not taken yet."""
-        ...
-
-    def by_number(self, numbers: Iterable[int]) -> dict[int, EntryTexts]:
-        """Return entries by number; those that are gone are left out."""
-        ...
-
-    def of_shard(self, shard: str) -> Iterator[EntryTexts]:
-        """Yield the entries of a part of the index by number; no transaction stays open in between."""
-        ...
-
-    def shards(self) -> tuple[str, ...]:
-        """Return the names of the parts of the index that must be there: those of entries that it has taken."""
-        ...
-
-    def glossary(self, now_us: int) -> dict[str, tuple[str, ...]]:
-        """Return the other names of each name that the facts say mean the same at a time, all in normal form."""
-        ...
-
-    def agents(self) -> tuple[str, ...]:
-        """Return whose entries there are: slugs of agents, and names of people who keep a diary."""
-        ...
-
-    def counts(self) -> dict[str, int]:
-        """Return how many entries there are, by kind."""
-        ...
-
-
 def shard_of_entry(kind: str) -> str:
     """Return the name of the part of the index that has entries of a kind."""
     return DOCUMENT_SHARD if kind == "document" else NOTE_SHARD
@@ -152,3 +118,361 @@ def keys_of_entry(number: int) -> tuple[int, int]:
 def key_of_entry(number: int, part: int) -> int:
     """Return the key of an entry's part."""
     return (ENTRY_BASE + number) << SEQ_BITS | part
+
+
+_MAX_PLAIN_BYTES = 1 << 24
+_HINT = "write the learning, note or document again, or restore a backup"
+
+
+def pack_part(text: str) -> bytes:
+    """Return the stored form of a text; lone surrogates become replacement characters."""
+    return compress(text.encode("utf-8", "replace"))
+
+
+def unpack_part(data: bytes) -> str:
+    """Return the text of its stored form. Raises StoreCorrupt."""
+    try:
+        return decompress(data, _MAX_PLAIN_BYTES).decode()
+    except (DAMAGED, UnicodeDecodeError) as error:
+        raise StoreCorrupt(f"the text of an entry is damaged: {error}", hint=_HINT) from error
+
+
+def read_glossary(db: apsw.Connection, *, now_us: int) -> dict[str, tuple[str, ...]]:
+    """Return the other words of each word (both normal, see `model.learnings.names`) that mean the same now.
+
+    It goes both ways: after `k8s means kubernetes` each of them has the other.
+    """
+    rows: Any = db.execute(
+        "SELECT subject, object FROM fact WHERE predicate = ? AND NOT is_retracted "
+        "AND coalesce(valid_from <= ?, TRUE) AND coalesce(valid_to > ?, TRUE)",
+        (MEANS, now_us, now_us),
+    ).fetchall()
+    return glossary_of(rows)
+
+
+_COLUMNS = "number, uid, kind, title, agent, repo, path, session_uid, ts, status, state, parts"
+_BATCH = 500
+_SEQ_MASK = (1 << SEQ_BITS) - 1
+_LAST = "\U0010ffff"
+_AMONG = "IN (SELECT value FROM carray(?))"
+
+
+class EntryReader(PooledReader):
+    """Reads entries. Never blocked by the writer; safe from many threads."""
+
+    def entry(self, uid: str) -> EntryTexts | None:
+        """Return an entry by its uid, or by a beginning of it that only one has; None where that is not so."""
+        with self._reading() as db:
+            found = _stored(db, "uid = ?", (uid,))
+            if not found and ":" in uid:
+                found = _stored(db, "uid >= ? AND uid < ? LIMIT 2", (uid, uid + _LAST))
+            return _with_texts(db, found)[0] if len(found) == 1 else None
+
+    def has_changes(self) -> bool:
+        """Tell whether the index has something to take."""
+        with self._reading() as db:
+            return bool(db.execute("SELECT EXISTS (SELECT 1 FROM entry_change)").get)
+
+    def changes(self, *, limit: int = 1000) -> list[EntryChange]:
+        """Return the oldest changes that the index has not taken yet."""
+        with self._reading() as db:
+            rows: Iterable[Any] = db.execute("SELECT id, entry FROM entry_change ORDER BY id LIMIT ?", (limit,))
+            return [EntryChange(*row) for row in rows]
+
+    def by_number(self, numbers: Iterable[int]) -> dict[int, EntryTexts]:
+        """Return entries by number; those that are gone are left out."""
+        with self._reading() as db:
+            return entries_by_number(db, numbers)
+
+    def of_shard(self, shard: str) -> Iterator[EntryTexts]:
+        """Yield the entries of a part of the index by number; no transaction stays open in between."""
+        condition = "kind = 'document'" if shard == DOCUMENT_SHARD else "kind <> 'document'"
+        with self._reading() as db:
+            rows: list[Any] = db.execute(f"SELECT number FROM entry WHERE {condition} ORDER BY number").fetchall()
+        for first in range(0, len(rows), _BATCH):
+            with self._reading() as db:
+                yield from _by_number(db, (number for (number,) in rows[first : first + _BATCH]))
+
+    def shards(self) -> tuple[str, ...]:
+        """Return the names of the parts of the index that must be there: those of entries that it has taken."""
+        taken = "SELECT EXISTS (SELECT 1 FROM entry WHERE kind = ? AND number NOT IN (SELECT entry FROM entry_change))"
+        with self._reading() as db:
+            return tuple(sorted({shard_of_entry(kind) for kind in ENTRY_KINDS if db.execute(taken, (kind,)).get}))
+
+    def glossary(self, now_us: int) -> dict[str, tuple[str, ...]]:
+        """Return the other names of each name that the facts say mean the same at a time, all in normal form."""
+        with self._reading() as db:
+            return read_glossary(db, now_us=now_us)
+
+    def agents(self) -> tuple[str, ...]:
+        """Return whose entries there are: slugs of agents, and names of people who keep a diary."""
+        with self._reading() as db:
+            rows: Iterable[Any] = db.execute("SELECT DISTINCT agent FROM entry")
+            return tuple(agent for (agent,) in rows)
+
+    def counts(self) -> dict[str, int]:
+        """Return how many entries there are, by kind."""
+        with self._reading() as db:
+            rows: Iterable[Any] = db.execute("SELECT kind, count(*) FROM entry GROUP BY kind ORDER BY 1")
+            return dict(rows)
+
+
+def entries_by_number(db: apsw.Connection, numbers: Iterable[int]) -> dict[int, EntryTexts]:
+    """Return entries of a database by number; those that are gone are left out."""
+    return {one.entry.number: one for one in _by_number(db, numbers)}
+
+
+def entries_in(db: apsw.Connection) -> Iterator[EntryTexts]:
+    """Yield every entry of a database, by number."""
+    rows: list[Any] = db.execute("SELECT number FROM entry ORDER BY number").fetchall()
+    for first in range(0, len(rows), _BATCH):
+        yield from _by_number(db, (number for (number,) in rows[first : first + _BATCH]))
+
+
+def read_entry_keys(db: apsw.Connection, numbers: Iterable[int]) -> dict[int, SessionKey]:
+    """Return what ranking needs of entries, by ENTRY_BASE and number: each is a session of its own."""
+    wanted = [number - ENTRY_BASE for number in numbers if number >= ENTRY_BASE]
+    if not wanted:
+        return {}
+    return {
+        ENTRY_BASE + one.number: SessionKey(
+            ENTRY_BASE + one.number, one.uid, one.uid, one.agent, one.parts, False, one.ts, one.ts, one.title, one.repo
+        )
+        for one in _stored(db, f"number {_AMONG}", (int_array(wanted),))
+    }
+
+
+def read_entry_numbers(db: apsw.Connection, where: EventFilter) -> frozenset[int]:
+    """Return ENTRY_BASE and the number of the entries that match. None belongs to a branch or to a subagent."""
+    if where.branches or where.is_subagent:
+        return frozenset()
+    terms: list[str] = []
+    values: list[Any] = []
+    if where.agents:
+        terms.append(f"agent IN ({', '.join('?' * len(where.agents))})")
+        values += [agent.lower() for agent in where.agents]
+    if where.repos:
+        repos = containing(db, "repo", where.repos, table="entry")
+        # What was learned or noted of no repository holds in every one.
+        terms.append(f"(repo IN ({', '.join('?' * len(repos))}) OR (repo = '' AND kind <> 'document'))")
+        values += repos
+    if where.sessions:
+        numbers = {number for name in where.sessions for number in _named(db, name)}
+        terms.append(f"number {_AMONG}")
+        values.append(int_array(numbers))
+    if where.tags:
+        tags = ", ".join("?" * len(where.tags))
+        tagged = f"(SELECT session_uid FROM tag WHERE name IN ({tags}))"
+        terms.append(f"(uid IN {tagged} OR session_uid IN {tagged})")
+        values += [*where.tags, *where.tags]
+    rows: Iterable[Any] = db.execute(f"SELECT number FROM entry WHERE {' AND '.join(terms) or '1'}", values)
+    return frozenset(ENTRY_BASE + number for (number,) in rows)
+
+
+def read_entry_texts(db: apsw.Connection, keys: Iterable[int]) -> dict[int, HitText]:
+    """Return what search shows of entries' parts, by key; unknown keys are left out."""
+    parts = [((key >> SEQ_BITS) - ENTRY_BASE, key & _SEQ_MASK) for key in keys if key >> SEQ_BITS >= ENTRY_BASE]
+    if not parts:
+        return {}
+    numbers = {number for number, _part in parts}
+    entries = {one.number: one for one in _stored(db, f"number {_AMONG}", (int_array(numbers),))}
+    found: dict[int, HitText] = {}
+    for number, part in parts:
+        entry = entries.get(number)
+        row: Any = db.execute(
+            "SELECT heading, text FROM entry_part WHERE entry = ? AND part = ?", (number, part)
+        ).fetchone()
+        if entry is None or row is None:
+            continue
+        told = EntryPart(part, row[0], unpack_part(row[1]))
+        found[key_of_entry(number, part)] = HitText(
+            event_id=entry.uid, part=part, seq=part, kind=entry.kind, ts=entry.ts, session_uid=entry.uid, tool="",
+            summary=told.heading or entry.title, text=told_text(entry, told), is_hidden=False, status=entry.status,
+            state=entry.state,
+        )  # fmt: skip
+    return found
+
+
+def _named(db: apsw.Connection, name: str) -> list[int]:
+    """Return the number of the entry of this uid, else of those whose uid begins so, its kind named."""
+    rows: list[Any] = db.execute("SELECT number FROM entry WHERE uid = ?", (name,)).fetchall()
+    if not rows and ":" in name:
+        rows = db.execute("SELECT number FROM entry WHERE uid >= ? AND uid < ?", (name, name + _LAST)).fetchall()
+    return [number for (number,) in rows]
+
+
+def _by_number(db: apsw.Connection, numbers: Iterable[int]) -> list[EntryTexts]:
+    return _with_texts(db, _stored(db, f"number {_AMONG} ORDER BY number", (int_array(numbers),)))
+
+
+def _stored(db: apsw.Connection, condition: str, values: Sequence[Any]) -> list[StoredEntry]:
+    rows: Iterable[Any] = db.execute(f"SELECT {_COLUMNS} FROM entry WHERE {condition}", values)
+    return [StoredEntry(*row) for row in rows]
+
+
+def _with_texts(db: apsw.Connection, entries: Sequence[StoredEntry]) -> list[EntryTexts]:
+    parts: defaultdict[int, list[EntryPart]] = defaultdict(list)
+    rows: Iterable[Any] = db.execute(
+        f"SELECT entry, part, heading, text FROM entry_part WHERE entry {_AMONG} ORDER BY entry, part",
+        (int_array(one.number for one in entries),),
+    )
+    for number, part, heading, packed in rows:
+        parts[number].append(EntryPart(part, heading, unpack_part(packed)))
+    return [EntryTexts(one, tuple(parts[one.number])) for one in entries]
+
+
+class EntryFeed(PooledReader):
+    """Reads entries for who keeps something of his own for each of their texts: vectors.
+
+    What changed of them is told by comparing marks: the log of changes has one reader, the index, which drops it.
+    Never blocked by the writer; safe from many threads.
+    """
+
+    def last_change(self) -> int:
+        """Return the newest id that the log of changes of entries ever gave, 0 when there is none."""
+        with self._reading() as db:
+            found = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'entry_change'").get
+            return int(found or 0)
+
+    def marks(self, *, after: int = 0, limit: int = 10_000) -> list[tuple[int, int]]:
+        """Return (number, mark) of the entries above a number, by number: another content has another mark."""
+        with self._reading() as db:
+            rows: Iterable[Any] = db.execute(
+                "SELECT number, kind, sha256 FROM entry WHERE number > ? ORDER BY number LIMIT ?", (after, limit)
+            )
+            return [(number, mark_of(kind, sha256)) for number, kind, sha256 in rows]
+
+    def by_number(self, numbers: Iterable[int]) -> dict[int, EntryTexts]:
+        """Return entries by number; those that are gone are left out."""
+        with self._reading() as db:
+            return entries_by_number(db, numbers)
+
+
+def read_entry_marks(db: apsw.Connection, numbers: Collection[int]) -> dict[int, int]:
+    """Return the marks of those of some entries that are there. Numbers are given and returned with ENTRY_BASE."""
+    rows: Iterable[Any] = db.execute(
+        "SELECT number, kind, sha256 FROM entry WHERE number IN (SELECT value FROM carray(?))",
+        (int_array([number - ENTRY_BASE for number in numbers]),),
+    )
+    return {ENTRY_BASE + number: mark_of(kind, sha256) for number, kind, sha256 in rows}
+
+
+_MAX_PARTS = 1 << SEQ_BITS
+_TITLE_CHARS = 120
+_SAVE = (
+    "INSERT INTO entry (uid, kind, title, agent, repo, path, session_uid, ts, status, state, parts, sha256) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uid) DO UPDATE SET kind = excluded.kind, "
+    "title = excluded.title, agent = excluded.agent, repo = excluded.repo, path = excluded.path, "
+    "session_uid = excluded.session_uid, ts = excluded.ts, status = excluded.status, state = excluded.state, "
+    "parts = excluded.parts, sha256 = excluded.sha256 RETURNING number"
+)
+_encode = msgspec.json.Encoder().encode
+
+
+def put_entries(db: apsw.Connection, drafts: Iterable[EntryDraft]) -> int:
+    """Write entries inside the caller's transaction, and note for the index those that are not as before.
+
+    An entry that is there keeps its number. Texts are redacted already.
+
+    Returns:
+        How many are new or changed; one that is the same in everything writes nothing.
+    Raises:
+        BrokenInvariant: a draft is not as `EntryDraft` says, or there is no transaction.
+    """
+    _must_be_in_transaction(db)
+    changed = 0
+    for draft in drafts:
+        _must_be_sound(draft)
+        name = sha256(_encode(draft)).digest()
+        if db.execute("SELECT sha256 FROM entry WHERE uid = ?", (draft.uid,)).get == name:
+            continue
+        number: int = db.execute(
+            _SAVE,
+            (
+                draft.uid, draft.kind, draft.title, draft.agent, draft.repo, draft.path, draft.session_uid, draft.ts,
+                draft.status, draft.state, len(draft.texts), name,
+            ),
+        ).get  # fmt: skip
+        db.execute("DELETE FROM entry_part WHERE entry = ?", (number,))
+        headings = draft.headings or ("",) * len(draft.texts)
+        db.executemany(
+            "INSERT INTO entry_part VALUES (?, ?, ?, ?)",
+            [
+                (number, part, heading, pack_part(text))
+                for part, (heading, text) in enumerate(zip(headings, draft.texts, strict=True))
+            ],
+        )
+        _note(db, [number])
+        changed += 1
+    return changed
+
+
+def remove_entries(db: apsw.Connection, uids: Iterable[str]) -> int:
+    """Remove entries inside the caller's transaction, and note it for the index. Unknown uids are no error.
+
+    Returns:
+        How many there were.
+    """
+    _must_be_in_transaction(db)
+    gone: list[int] = []
+    for uid in uids:
+        number: Any = db.execute("DELETE FROM entry WHERE uid = ? RETURNING number", (uid,)).get
+        if number is not None:
+            db.execute("DELETE FROM entry_part WHERE entry = ?", (number,))
+            gone.append(number)
+    _note(db, gone)
+    return len(gone)
+
+
+def rename_entries(db: apsw.Connection, before: str, after: str) -> None:
+    """Have entries whose uid begins with `before` begin with `after`, inside the caller's transaction."""
+    _must_be_in_transaction(db)
+    rows: Any = db.execute(
+        "UPDATE entry SET uid = ? || substr(uid, ?), sha256 = x'' WHERE substr(uid, 1, ?) = ? RETURNING number",
+        (after, len(before) + 1, len(before), before),
+    ).fetchall()
+    _note(db, [number for (number,) in rows])
+
+
+def retell_entry(db: apsw.Connection, uid: str, text: str, *, session_uid: str) -> None:
+    """Have an entry of one part say something else, inside the caller's transaction. Unknown uids are no error."""
+    found: Any = db.execute(
+        "SELECT kind, agent, repo, path, ts, status, state FROM entry WHERE uid = ?", (uid,)
+    ).fetchone()
+    if found is not None:
+        kind, agent, repo, path, ts, status, state = found
+        draft = EntryDraft(
+            uid=uid, kind=kind, title=text[:_TITLE_CHARS], texts=(text,), agent=agent, repo=repo, path=path,
+            session_uid=session_uid, ts=ts, status=status, state=state,
+        )  # fmt: skip
+        put_entries(db, [draft])
+
+
+class EntryLog:
+    """The log of what changed of entries, on the ingester's connection."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def acknowledge(self, change_id: int) -> None:
+        """Drop the changes up to this one: the index has them. Inside a transaction."""
+        with store_errors():
+            self._db.execute("DELETE FROM entry_change WHERE id <= ?", (change_id,))
+
+
+def _note(db: apsw.Connection, numbers: Iterable[int]) -> None:
+    db.executemany("INSERT INTO entry_change (entry) VALUES (?)", [(number,) for number in numbers])
+
+
+def _must_be_in_transaction(db: apsw.Connection) -> None:
+    if not db.in_transaction:
+        raise BrokenInvariant("entries are written inside a transaction")
+
+
+def _must_be_sound(draft: EntryDraft) -> None:
+    if not draft.uid.startswith(f"{draft.kind}:") or not 0 < len(draft.texts) < _MAX_PARTS:
+        raise BrokenInvariant(f"the entry {draft.uid[:80]!r} is not named for its kind, or has no part")
+    if draft.headings and len(draft.headings) != len(draft.texts):
+        raise BrokenInvariant(f"the entry {draft.uid[:80]!r} has not as many headings as parts")
+    if max(map(len, draft.texts)) > ENTRY_PART_CHARS:
+        raise BrokenInvariant(f"a part of the entry {draft.uid[:80]!r} is longer than {ENTRY_PART_CHARS:,} characters")

@@ -1,16 +1,21 @@
-"""What a consumer of the change log reads that keeps something of its own for each text: vectors, later learnings.
-
-Apart from `store.ports.Reader`: it serves one process in the background, not questions. Implemented by each backend.
-"""
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""What a consumer of the change log reads that keeps something of its own for each text, and what followers ask."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from recollect.model.payloads import Payload
+import apsw
+
+from recollect.model.payloads import KINDS, Payload
+from recollect.store.connection import PooledReader, ReadPool, open_to_write
 from recollect.store.entries import EntryFeed
-from recollect.store.ports import ChangeRange
+from recollect.store.events import EventReader
+from recollect.store.keys import KIND_MASK, NOT_INDEXED, SEQ_BITS, unpack_text
+from recollect.store.rows import ChangeRange, ChunkReader, TextRedactor
+from recollect.store.sources import last_change, take_note
 
 KeyRange = tuple[int, int]
 """The first and the last event key that are meant."""
@@ -23,49 +28,114 @@ class FeedEvent(NamedTuple):
     payload: Payload
 
 
-class TextFeed(Protocol):
+class TextFeed(PooledReader):
     """Reads events by kind and range of keys. Never blocked by the writer; safe from many threads.
 
     entries: the same for what was learned, noted and documented.
     """
 
-    @property
-    def entries(self) -> EntryFeed: ...
+    def __init__(self, home: Path | ReadPool, archive: ChunkReader | None, redactor: TextRedactor | None) -> None:
+        """archive, redactor: as in `open_reader`. Raises SchemaTooNew, StoreCorrupt, StoreLocked, StoreError."""
+        super().__init__(home)
+        self.entries = EntryFeed(self._pool)
+        self._archive = archive
+        self._redactor = redactor
 
     def derivation_id(self) -> str:
         """Return the random id of what is derived, 32 hexadecimal digits. A database that was derived anew has another
         one: keys that were read before mean nothing in it."""
-        ...
+        with self._reading() as db:
+            return _derivation_id(db)
 
     def last_change(self) -> int:
         """Return the newest id of the change log, 0 when there is none."""
-        ...
+        with self._reading() as db:
+            return last_change(db)
 
     def changes_since(self, position: int, *, limit: int = 10_000) -> list[ChangeRange]:
         """Return the entries of the change log after a position, oldest first."""
-        ...
+        with self._reading() as db:
+            rows: Iterable[Any] = db.execute(
+                "SELECT id, session, first_seq, last_seq FROM change WHERE id > ? ORDER BY id LIMIT ?",
+                (position, limit),
+            )
+            return [ChangeRange(*row) for row in rows]
 
     def sessions_newest_first(self) -> list[int]:
         """Return the numbers of all sessions, those that ended last first."""
-        ...
+        with self._reading() as db:
+            rows: Iterable[Any] = db.execute(
+                "SELECT number FROM session ORDER BY coalesce(ended_at, started_at, 0) DESC, number DESC"
+            )
+            return [number for (number,) in rows]
 
     def count_of_kinds(self, kinds: Iterable[str], ranges: Iterable[KeyRange]) -> int:
         """Return how many events of these kinds that a search may find have a key in the ranges."""
-        ...
+        statement = f"SELECT count(*) FROM event WHERE key BETWEEN ? AND ? AND {_of_kinds(kinds)}"
+        with self._reading() as db:
+            return sum(int(db.execute(statement, both).get) for both in ranges)
 
     def events_of_kinds(self, kinds: Iterable[str], ranges: Iterable[KeyRange]) -> Iterator[FeedEvent]:
         """Yield those events, in the order of the ranges, by key. No transaction stays open between batches."""
-        ...
+        condition = _of_kinds(kinds)
+        with self._reading() as db:
+            reader = EventReader(db, self._archive, self._redactor)
+            for first, last in ranges:
+                for rows in reader.in_range(first, last, include_hidden=True, condition=condition):
+                    yield from (FeedEvent(row.key, payload) for row, payload in reader.payloads(rows))
 
     def acknowledge(self, consumer: str, position: int, *, derivation_id: str) -> bool:
         """Record how far a consumer is, so that the change log keeps what it has not taken; False where the database
         is another by now. Waits for the ingester up to the busy timeout, then raises StoreLocked."""
-        ...
+        with open_to_write(self._pool.home) as db:
+            is_same = _derivation_id(db) == derivation_id
+            if is_same:
+                take_note(db, consumer, position)
+        return is_same
 
     def leave(self, consumer: str) -> None:
         """Forget a consumer, so that the change log keeps nothing for it any more."""
-        ...
+        with open_to_write(self._pool.home) as db:
+            db.execute("DELETE FROM consumer WHERE name = ?", (consumer,))
 
-    def close(self) -> None:
-        """Close every connection."""
-        ...
+
+def _derivation_id(db: apsw.Connection) -> str:
+    found: bytes = db.execute("SELECT id FROM derivation").get
+    return found.hex()
+
+
+def _of_kinds(kinds: Iterable[str]) -> str:
+    """Return the condition for events of some kinds that a search may find."""
+    codes = ", ".join(str(KINDS.index(kind)) for kind in kinds)
+    is_short = f"key >> {SEQ_BITS} IN (SELECT session FROM unindexed)"
+    return f"bits & {KIND_MASK} IN ({codes}) AND NOT bits & {NOT_INDEXED} AND NOT {is_short}"
+
+
+class SessionNews(NamedTuple):
+    """How far a session is. next_seq: one more than its last event's. at: when it last changed, or was analysed last,
+    UTC microseconds, 0 for never."""
+
+    uid: str
+    next_seq: int
+    ingested_at: int
+    analyzed_at: int
+
+
+class ChangeFollower(PooledReader):
+    """Follows one home's database. Keeps nothing in it, so a follower that is killed leaves nothing behind."""
+
+    def version(self) -> int:
+        """Return a number that is another one after every commit of another connection."""
+        with self._reading() as db:
+            return int(db.pragma("data_version"))
+
+    def sessions_since(self, at: int) -> list[SessionNews]:
+        """Return the sessions that changed or were analysed at or after an instant, the earliest change first."""
+        with self._reading() as db:
+            rows = db.execute(
+                "SELECT uid, next_seq, coalesce(ingested_at, 0), coalesce(analyzed_at, 0) FROM session "
+                "WHERE next_seq > 0 AND (coalesce(ingested_at, 0) >= ?1 OR coalesce(analyzed_at, 0) >= ?1) "
+                "ORDER BY max(coalesce(ingested_at, 0), coalesce(analyzed_at, 0)), uid",
+                (at,),
+            )
+            return [SessionNews(unpack_text(uid), *rest) for uid, *rest in rows]

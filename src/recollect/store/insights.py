@@ -1,34 +1,30 @@
-"""What distilling reads and keeps: typed protocols and plain data, implemented by each backend.
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""What was found in sessions: digests, signals, nodes and links as they are kept, and reading them.
 
-Apart from `store.ports`: it serves one pass after taking in, and questions about what it made. A session is named by
-its uid, a node by its id; what was distilled outlives the events that it was made of.
+A session is named by its uid, a node by its id; what was found outlives the events that it was made of.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from recollect.model.events import Event, SourceLocation
+import apsw
+import msgspec
+
+from recollect.errors import StoreCorrupt
 from recollect.model.insights.digests import Digest
-from recollect.model.insights.nodes import Binding, Decision, Episode, Link, Node
-from recollect.model.insights.signals import Signal
+from recollect.model.insights.nodes import NODE_KINDS, Decision, Episode, Link, Node
+from recollect.model.insights.signals import SIGNAL_KINDS, Signal
 from recollect.model.sessions import Session
+from recollect.store.compression import DAMAGED, compress, decompress
+from recollect.store.connection import REBUILD_HINT, PooledReader
+from recollect.store.recent import taken_back, taken_back_at
+from recollect.store.sessions import containing
 
+PATHS_CHARS = 8_000
 CONSUMER = "distill"
 """The name under which distilling follows the change log."""
-
-
-class Due(NamedTuple):
-    """Which sessions have something to analyse. uids: those that have ended or are idle, the newest first.
-
-    under_way: how many more wait until they are. oldest_us: since when the longest waiting one of `uids` has been idle,
-    UTC microseconds, None where none waits.
-    """
-
-    uids: list[str]
-    under_way: int
-    oldest_us: int | None
 
 
 class Base(NamedTuple):
@@ -42,67 +38,6 @@ class Base(NamedTuple):
     signals: list[Signal]
     nodes: list[Node]
     recorded_at: dict[str, int]
-
-
-class OfSession(Protocol):
-    """One session as distilling reads it: light events first, and whole ones where a stage asks for them."""
-
-    @property
-    def session(self) -> Session:
-        """What is known of it, without what depends on when and where it was taken in."""
-        ...
-
-    @property
-    def events(self) -> list[Event]:
-        """Its visible events in canonical order, none of our own.
-
-        Where several sources tell a session, those of the best lane stand as they came, what others add stands by its
-        time among them, without a time at the end. Strings of 2,048 characters and more of tools and edits are "",
-        `summary` and `parent_id` are not given, and `location.record_sha256` is the beginning that the store keeps.
-        """
-        ...
-
-    @property
-    def left_out(self) -> int:
-        """How many events of a very long session stand between the first and the last of `events`, and are not read."""
-        ...
-
-    @property
-    def base(self) -> Base | None:
-        """What it came to before; then `events` are only those since. None for a session that is whole."""
-        ...
-
-    @property
-    def change_id(self) -> int:
-        """The newest change that it takes account of."""
-        ...
-
-    def load(self, event: Event) -> Event:
-        """Return one of the events with its whole payload. An event that lacks nothing costs nothing."""
-        ...
-
-    def completed(self, locations: Collection[SourceLocation]) -> dict[SourceLocation, SourceLocation]:
-        """Return locations with the whole hash of their record, read again from the archive.
-
-        A record that cannot be read any more keeps the beginning of its hash.
-        """
-        ...
-
-    def observed_at(self, locations: Collection[SourceLocation]) -> int:
-        """Return when the last of the locations was first seen, UTC microseconds."""
-        ...
-
-
-class SessionFeed(Protocol):
-    """Gives sessions to distil. One thread's."""
-
-    def due(self, *, scheme: int, now_us: int, idle_us: int) -> Due:
-        """Return the sessions that changed since their analysis, have none, or one of another scheme."""
-        ...
-
-    def read(self, uid: str) -> OfSession | None:
-        """Return a session by its exact uid; None where there is none."""
-        ...
 
 
 class AnalysisDraft(NamedTuple):
@@ -128,37 +63,6 @@ class SavedCounts(NamedTuple):
     new: int = 0
     changed: int = 0
     revoked: int = 0
-
-
-class DistilledWriter(Protocol):
-    """The side of the one ingester that keeps what was distilled. Inside its transactions."""
-
-    def has_changes(self) -> bool:
-        """Tell whether the change log says something since the last time. Outside of a transaction too."""
-        ...
-
-    def note_changes(self) -> None:
-        """Take what the change log says since the last time, so that it need not keep it for distilling."""
-        ...
-
-    def save(self, draft: AnalysisDraft, *, now_us: int) -> SavedCounts:
-        """Keep an analysis: digest, signals, nodes, the session's outcome and `analyzed_at`, all or nothing.
-
-        A node that the session does not give any more stays and is marked revoked. The same analysis again changes
-        nothing but `analyzed_at`.
-        """
-        ...
-
-    def touched_repos(self) -> list[str]:
-        """Return the repositories of which an analysis changed decisions or episodes since they were related."""
-        ...
-
-    def relate(
-        self, repo: str, links: Sequence[Link], bindings: Sequence[Binding], *, recorded_at: Mapping[str, int],
-        now_us: int,
-    ) -> SavedCounts:  # fmt: skip
-        """Keep how a repository's decisions and episodes hang together, in place of what was kept of that."""
-        ...
 
 
 class KeptNode(NamedTuple):
@@ -233,28 +137,123 @@ class KeptSignals(NamedTuple):
     signals: list[Signal]
 
 
-class DistilledReader(Protocol):
+_MAX_PLAIN_BYTES = 1 << 28
+_encode = msgspec.json.Encoder().encode
+_decode_node: msgspec.json.Decoder[Node] = msgspec.json.Decoder(Node)
+_decode_signals: msgspec.json.Decoder[list[Signal]] = msgspec.json.Decoder(list[Signal])
+
+
+def pack_node(node: Node) -> bytes:
+    """Return the stored form of a node; the same node gives the same bytes."""
+    return compress(_encode(node))
+
+
+def unpack_node(data: bytes) -> Node:
+    """Return the node of its stored form. Raises StoreCorrupt."""
+    try:
+        return _decode_node.decode(decompress(data, _MAX_PLAIN_BYTES))
+    except (DAMAGED, ValueError) as error:
+        raise StoreCorrupt(f"a stored node is damaged: {error}", hint=REBUILD_HINT) from error
+
+
+def pack_signals(signals: list[Signal]) -> bytes:
+    """Return the stored form of signals."""
+    return compress(_encode(signals))
+
+
+def unpack_signals(data: bytes) -> list[Signal]:
+    """Return signals of their stored form. Raises StoreCorrupt."""
+    try:
+        return _decode_signals.decode(decompress(data, _MAX_PLAIN_BYTES))
+    except (DAMAGED, ValueError) as error:
+        raise StoreCorrupt(f"stored signals are damaged: {error}", hint=REBUILD_HINT) from error
+
+
+MAX_RELATED = 20_000
+"""Decisions, and episodes, of one repository that are related; the newest."""
+_BATCH = 500
+_DECISION = NODE_KINDS.index("decision")
+_EPISODE = NODE_KINDS.index("episode")
+_LAST = "\U0010ffff"
+_decode_digest = msgspec.json.Decoder(Digest).decode
+_decode_link = msgspec.json.Decoder(Link).decode
+_decode_decision = msgspec.json.Decoder(Decision).decode
+Condition = tuple[str, list[Any]]
+
+
+class InsightReader(PooledReader):
     """Asks for what was distilled. Never blocked by the writer; safe from many threads."""
 
     def digest(self, uid: str) -> Digest | None:
         """Return the digest of a session by uid or a unique beginning of it."""
-        ...
+        with self._reading() as db:
+            rows: list[Any] = db.execute("SELECT json FROM digests WHERE session_uid = ?", (uid,)).fetchall()
+            if not rows and uid:
+                rows = db.execute(
+                    "SELECT json FROM digests WHERE session_uid >= ? AND session_uid < ? LIMIT 2", (uid, uid + _LAST)
+                ).fetchall()
+        return _decode_digest(rows[0][0]) if len(rows) == 1 else None
 
     def digests(self, uids: Iterable[str]) -> Iterator[Digest]:
         """Yield the digests of sessions by exact uid, in that order, unknown ones left out."""
-        ...
+        with self._reading() as db:
+            for uid in uids:
+                text = db.execute("SELECT json FROM digests WHERE session_uid = ?", (uid,)).get
+                if text is not None:
+                    yield _decode_digest(text)
 
     def signals(self, kinds: Iterable[str], where: NodeFilter) -> Iterator[KeptSignals]:
         """Yield signals by kind, session by session. Of the filter `repos` and `sessions` count."""
-        ...
+        with self._reading() as db:
+            condition, values = _of_analyses(db, where)
+            for kind in kinds:
+                rows: list[Any] = db.execute(
+                    "SELECT analysis.number, session_uid, repo FROM signal JOIN analysis ON number = signal.analysis "
+                    f"WHERE signal.kind = ? AND {condition} ORDER BY session_uid",
+                    [SIGNAL_KINDS.index(kind), *values],
+                ).fetchall()
+                for number, uid, repo in rows:
+                    data = db.execute(
+                        "SELECT data FROM signal WHERE kind = ? AND analysis = ?", (SIGNAL_KINDS.index(kind), number)
+                    ).get
+                    if data is not None:
+                        yield KeptSignals(uid, repo, unpack_signals(data))
 
     def nodes(self, where: NodeFilter, *, limit: int | None = None) -> Iterator[KeptNode]:
         """Yield nodes: session by session in order of uid, each session's in canonical order."""
-        ...
+        with self._reading() as db:
+            condition, values = _of_analyses(db, where)
+            terms, bound = _of_nodes(where)
+            numbers: list[Any] = db.execute(
+                f"SELECT number, repo FROM analysis WHERE {condition} ORDER BY session_uid", values
+            ).fetchall()
+            left = limit
+            for number, repo in numbers:
+                rows: list[Any] = db.execute(
+                    f"SELECT data, recorded_at, revoked_at FROM node WHERE analysis = ? AND {terms} "
+                    "ORDER BY kind, place, id LIMIT ?",
+                    [number, *bound, -1 if left is None else left],
+                ).fetchall()
+                for data, recorded_at, revoked_at in rows:
+                    yield KeptNode(unpack_node(data), repo, recorded_at, revoked_at)
+                if left is not None:
+                    left -= len(rows)
+                    if left <= 0:
+                        return
 
     def episodes_with(self, file_name: str) -> list[KeptNode]:
         """Return the episodes that changed a file so called, in whatever folder; nothing revoked."""
-        ...
+        if not file_name:
+            return []
+        with self._reading() as db:
+            # Where the column is nearly full, what it leaves out may have the name.
+            rows: list[Any] = db.execute(
+                "SELECT data, repo, recorded_at FROM node JOIN analysis ON analysis.number = node.analysis "
+                "WHERE node.kind = ? AND revoked_at IS NULL AND (instr(paths, ?) OR length(paths) > ?) ORDER BY id",
+                (_EPISODE, file_name, PATHS_CHARS // 2),
+            ).fetchall()
+        kept = [KeptNode(unpack_node(data), repo, recorded_at) for data, repo, recorded_at in rows]
+        return [one for one in kept if isinstance(one.node, Episode) and _has_name(one.node, file_name)]
 
     def decisions(
         self, *, repos: tuple[str, ...] = (), sessions: tuple[str, ...] = (), words: tuple[str, ...] = ()
@@ -263,20 +262,169 @@ class DistilledReader(Protocol):
 
         words: each must stand in the statement, the options or the reasons, in any case.
         """
-        ...
+        with self._reading() as db:
+            found = _kept_decisions(db, NodeFilter(repos=repos, sessions=sessions), words)
+            links = _links(db, {repo for _, repo, *_ in found})
+            episodes = _episodes_of(db, [decision.id for decision, *_ in found])
+        held: dict[str, list[KeptLink]] = {}
+        for kept in links:
+            held.setdefault(kept.link.older, []).append(kept)
+            held.setdefault(kept.link.newer, []).append(kept)
+        return [
+            KeptDecision(*row, links=tuple(held.get(row[0].id, ())), episodes=episodes.get(row[0].id, ()))
+            for row in found
+        ]
 
     def paths_of(self, episodes: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Return the paths of episodes by id."""
-        ...
+        found: dict[str, tuple[str, ...]] = {}
+        with self._reading() as db:
+            for names in _batches(sorted(episodes)):
+                rows: Iterable[Any] = db.execute(f"SELECT id, paths FROM node WHERE id IN ({_marks(names)})", names)
+                found.update((name, tuple(paths.split("\n")) if paths else ()) for name, paths in rows)
+        return found
 
     def repo_nodes(self, repo: str) -> RepoNodes:
         """Return what relating needs of a repository, nothing revoked, added decisions too."""
-        ...
+        with self._reading() as db:
+            lineage: dict[str, tuple[str, str]] = {
+                uid: (parent, root)
+                for uid, parent, root in db.execute(
+                    "SELECT session_uid, parent_uid, root_uid FROM analysis WHERE repo = ? ORDER BY session_uid",
+                    (repo,),
+                )
+            }
+            decisions = decisions_of(db, repo)
+            episodes = _nodes_of(db, repo, _EPISODE)
+        recorded_at = {node.id: at for node, at in (*decisions, *episodes)}
+        return RepoNodes([node for node, _ in decisions], [node for node, _ in episodes], lineage, recorded_at)
 
     def counts(self, scheme: int) -> AnalysisCounts:
         """Return how far distilling is."""
-        ...
+        with self._reading() as db:
+            # A count always gives its one row.
+            analysed: Any = db.execute(
+                "SELECT count(*), coalesce(sum(scheme <> ?), 0) FROM analysis", (scheme,)
+            ).fetchone()
+            kept: Any = db.execute("SELECT count(*), coalesce(sum(revoked_at IS NOT NULL), 0) FROM node").fetchone()
+        return AnalysisCounts(*analysed, *kept)
 
-    def close(self) -> None:
-        """Close every connection."""
-        ...
+
+def decisions_of(db: apsw.Connection, repo: str) -> list[tuple[Decision, int]]:
+    """Return the decisions of a repository that are not revoked, added ones too, and when each was recorded."""
+    added: list[Any] = db.execute(
+        "SELECT json, added_at FROM added_decision WHERE repo = ? AND revoked_at IS NULL ORDER BY id", (repo,)
+    ).fetchall()
+    return [*_nodes_of(db, repo, _DECISION), *((_decode_decision(text), at) for text, at in added)]
+
+
+def _nodes_of(db: apsw.Connection, repo: str, kind: int) -> list[tuple[Any, int]]:
+    rows: list[Any] = db.execute(
+        "SELECT data, recorded_at FROM node WHERE analysis IN (SELECT number FROM analysis WHERE repo = ?) "
+        "AND kind = ? AND revoked_at IS NULL ORDER BY ts DESC, id LIMIT ?",
+        (repo, kind, MAX_RELATED),
+    ).fetchall()
+    return [(unpack_node(data), at) for data, at in rows]
+
+
+def _has_name(episode: Episode, file_name: str) -> bool:
+    return any(path.replace("\\", "/").rpartition("/")[2] == file_name for path in episode.paths)
+
+
+def _kept_decisions(
+    db: apsw.Connection, where: NodeFilter, words: tuple[str, ...]
+) -> list[tuple[Decision, str, int, int | None]]:
+    """Return (decision, repo, recorded_at, revoked_at), those of transcripts and those added.
+
+    One whose words gave a learning that a person corrected or retired is revoked since then.
+    """
+    has_words = "".join(" AND instr(subject, ?)" for _ in words)
+    wanted = [word.casefold() for word in words]
+    condition, values = _of_analyses(db, where)
+    rows: list[Any] = db.execute(
+        "SELECT data, repo, recorded_at, revoked_at FROM node JOIN analysis ON analysis.number = node.analysis "
+        f"WHERE node.kind = ? AND {condition}{has_words} ORDER BY node.id",
+        [_DECISION, *values, *wanted],
+    ).fetchall()
+    found: list[tuple[Any, str, int, int | None]] = [(unpack_node(row[0]), *row[1:]) for row in rows]
+    condition, values = _of_analyses(db, where, table="added_decision")
+    added: list[Any] = db.execute(
+        f"SELECT json, repo, added_at, revoked_at FROM added_decision WHERE {condition}{has_words} ORDER BY id",
+        [*values, *wanted],
+    ).fetchall()
+    unsaid = taken_back(db)
+    kept = [*found, *((_decode_decision(row[0]), *row[1:]) for row in added)]
+    return [
+        (decision, repo, recorded_at, _earlier(revoked_at, taken_back_at(decision, unsaid)))
+        for decision, repo, recorded_at, revoked_at in kept
+    ]
+
+
+def _earlier(one: int | None, other: int | None) -> int | None:
+    return min((at for at in (one, other) if at is not None), default=None)
+
+
+def _links(db: apsw.Connection, repos: Collection[str]) -> list[KeptLink]:
+    names = sorted(repos)
+    found: list[KeptLink] = []
+    for batch in _batches(names):
+        rows: Iterable[Any] = db.execute(
+            f"SELECT json, recorded_at, revoked_at FROM link WHERE repo IN ({_marks(batch)}) "
+            "ORDER BY older, newer, relation",
+            batch,
+        )
+        found += [KeptLink(_decode_link(text), *times) for text, *times in rows]
+    return found
+
+
+def _episodes_of(db: apsw.Connection, decisions: list[str]) -> dict[str, tuple[str, ...]]:
+    """Return the episodes that decisions led to, in order of id."""
+    found: dict[str, tuple[str, ...]] = {}
+    for names in _batches(decisions):
+        rows: Iterable[Any] = db.execute(
+            f"SELECT source, episode FROM node WHERE source IN ({_marks(names)}) AND revoked_at IS NULL "
+            "ORDER BY source, episode",
+            names,
+        )
+        for source, episode in rows:
+            found[source] = (*found.get(source, ()), episode)
+    return found
+
+
+def _of_analyses(db: apsw.Connection, where: NodeFilter, *, table: str = "analysis") -> Condition:
+    """Return the condition over a table with `repo` and `session_uid`."""
+    terms: list[str] = []
+    values: list[Any] = []
+    if where.repos:
+        names = containing(db, "repo", where.repos, table=table)
+        terms.append(f"{table}.repo IN ({_marks(names)})")
+        values += names
+    if where.sessions:
+        terms.append(f"{table}.session_uid IN ({_marks(where.sessions)})")
+        values += where.sessions
+    return " AND ".join(terms) or "1", values
+
+
+def _of_nodes(where: NodeFilter) -> Condition:
+    terms: list[str] = []
+    values: list[Any] = []
+    if where.kinds:
+        codes = [NODE_KINDS.index(kind) for kind in where.kinds]
+        terms.append(f"kind IN ({_marks(codes)})")
+        values += codes
+    for column, bound in (("ts >= ?", where.after), ("ts < ?", where.before)):
+        if bound is not None:
+            terms.append(column)
+            values.append(bound)
+    if not where.with_revoked:
+        terms.append("revoked_at IS NULL")
+    return " AND ".join(terms) or "1", values
+
+
+def _marks(values: Collection[object]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _batches(names: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(names), _BATCH):
+        yield names[start : start + _BATCH]

@@ -1,43 +1,41 @@
-"""What was learned, as the store takes and gives it: typed protocols and plain data, implemented by each backend.
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""Learnings as they are kept, and reading them.
 
 A learning is what all sessions that speak of it say together, and what a person said of it: `Sighting` is one session's
-part of that, `Verdict` the person's. Both are kept; `insights.learnings.corroboration` computes the learning
-from them.
-Work that waits is a `Job` in the same database, so that results and the end of the work are one transaction.
+part of that, `Verdict` the person's. Both are kept; `insights.learnings.corroboration` computes the learning from them.
+They are stored as JSON, the evidence apart, so that an event's end takes its evidence along. Work that waits is a `Job`
+in the same database, so that results and the end of the work are one transaction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from contextlib import AbstractContextManager
-from typing import Literal, NamedTuple, Protocol
+from collections.abc import Collection, Iterable
+from typing import Any, Literal, NamedTuple, TypeVar
 
+import apsw
 import msgspec
 
-from recollect.model.insights.nodes import Decision
-from recollect.model.learnings.entries import EntryDraft
+from recollect.errors import StoreCorrupt
 from recollect.model.learnings.learnings import Learning, LearningEvidence, LearningKind, LearningState, Scope
-from recollect.model.learnings.notes import Batch
+from recollect.store.connection import REBUILD_HINT, PooledReader
+from recollect.store.jobs import JOB_COLUMNS, Job, JobCounts, job_of
 
-CONSUMER = "learn"
-"""The name under which learning follows the change log."""
+
+def read_note(db: apsw.Connection, name: str) -> bytes:
+    """Return a small value that learning keeps for itself, b"" for none."""
+    found: str | None = db.execute("SELECT value FROM meta WHERE key = ?", (note_key(name),)).get
+    return (found or "").encode()
+
+
+def note_key(name: str) -> str:
+    return f"learn_{name}"
+
+
 BY_RULES = "rules"
 """`Sighting.origin` of what the deterministic extractor found."""
 BY_CLOSING = "closing"
 """`Sighting.origin` of what tells that an action was done."""
 VERDICT_SCHEMA_VERSION = 1
-TURN_GOES_ON = frozenset({"user_message", "thinking", "tool_call", "tool_result", "file_edit"})
-TURN_IS_OVER = frozenset({"assistant_message", "session_end"})
-"""Kinds of events: the last one that is of either says whether the newest turn of a session is over."""
-
-JobKind = Literal["rules", "model", "relate", "older", "past"]
-"""rules: the extractor reads one session. model: a model is asked about some turns. relate: the learnings of one
-repository are compared with each other. older: a model is to be asked about a session from before it was configured;
-past: about some turns of such a session."""
-QUESTIONS: tuple[JobKind, ...] = ("model", "past", "older")
-"""Kinds of jobs that a model is asked for, in the order in which it is."""
-JobState = Literal["waiting", "running", "parked", "done", "dead"]
-"""parked: until the configuration changes; dead: given up, with the reason."""
 VerdictName = Literal["said", "confirm", "correct", "retire", "done", "undo"]
 """said: a person or agent wrote it down itself. undo: of the whole run that added it."""
 
@@ -98,26 +96,6 @@ class LearningFilter(msgspec.Struct, frozen=True, kw_only=True):
     offset: int = 0
 
 
-class Job(msgspec.Struct, frozen=True):
-    """One piece of work. data: what its kind needs, JSON. attempts: with the present one. Times in UTC microseconds."""
-
-    key: str
-    kind: JobKind
-    session_uid: str
-    data: bytes = b"{}"
-    made_at: int = 0
-    due_at: int = 0
-    attempts: int = 0
-    reason: str = ""
-
-
-class JobCounts(NamedTuple):
-    """How many jobs there are by kind and state, and since when the oldest one that is due waits."""
-
-    counts: dict[tuple[JobKind, JobState], int]
-    oldest_due_at: int | None
-
-
 class Quarantined(NamedTuple):
     """A text that a model gave and that cannot be used, redacted, and why. at: UTC microseconds."""
 
@@ -128,193 +106,184 @@ class Quarantined(NamedTuple):
     text: str
 
 
-class LearningReader(Protocol):
+_Value = TypeVar("_Value")
+_learning = msgspec.json.Decoder(Learning)
+_evidence = msgspec.json.Decoder(LearningEvidence)
+_verdict = msgspec.json.Decoder(Verdict)
+_encode = msgspec.json.Encoder().encode
+
+
+def encode(value: Learning | LearningEvidence | Verdict) -> str:
+    """Return the JSON of a row."""
+    return _encode(value).decode()
+
+
+def decode_learning(text: str) -> Learning:
+    """Return a learning. Raises StoreCorrupt."""
+    return _decoded(_learning, text, "learning")
+
+
+def decode_verdict(text: str) -> Verdict:
+    """Return a verdict. Raises StoreCorrupt."""
+    return _decoded(_verdict, text, "verdict")
+
+
+def evidence_of(db: apsw.Connection, learning_id: str, *, is_revoked: bool = False) -> tuple[LearningEvidence, ...]:
+    """Return the evidence of a learning in order of time, session and seq. Raises StoreCorrupt."""
+    rows: Iterable[Any] = db.execute(
+        "SELECT json FROM learning_evidence WHERE learning = ? AND is_revoked = ?", (learning_id, is_revoked)
+    )
+    return tuple(sorted((_decoded(_evidence, text, "piece of evidence") for (text,) in rows), key=place_of))
+
+
+def _decoded(decoder: msgspec.json.Decoder[_Value], text: str, what: str) -> _Value:
+    try:
+        return decoder.decode(text)
+    except ValueError as error:
+        raise StoreCorrupt(f"a stored {what} is damaged: {error}", hint=REBUILD_HINT) from error
+
+
+def place_of(evidence: LearningEvidence) -> tuple[int, str, int, int, str]:
+    """Return by what evidence is put in order; what has no time stands last."""
+    ts = evidence.ts if evidence.ts is not None else 1 << 62
+    return ts, evidence.session_uid, evidence.seq, evidence.part, evidence.event_id
+
+
+_LAST = "\U0010ffff"
+_PREFIXES = ("learning:", "action:")
+"""Of an entry's uid, see `model.learnings.entries`."""
+
+
+class LearningReader(PooledReader):
     """Asks for what was learned. Never blocked by a writer; safe from many threads."""
 
     def learnings(self, where: LearningFilter) -> list[Learning]:
         """Return learnings with the evidence that holds, the newest evidence first."""
-        ...
+        terms, values = _condition(where)
+        limit = -1 if where.limit is None else where.limit
+        with self._reading() as db:
+            rows: list[Any] = db.execute(
+                f"SELECT json FROM learning WHERE {terms} ORDER BY ts DESC, id LIMIT ? OFFSET ?",
+                [*values, limit, where.offset],
+            ).fetchall()
+            return [_with_evidence(db, text) for (text,) in rows]
 
     def learning(self, name: str) -> Learning | None:
         """Return a learning by its id, a beginning of it that only one has, or its entry's uid."""
-        ...
+        wanted = _bare(name)
+        with self._reading() as db:
+            text: str | None = db.execute("SELECT json FROM learning WHERE id = ?", (wanted,)).get
+            if text is None and wanted:
+                rows: list[Any] = db.execute(
+                    "SELECT json FROM learning WHERE id >= ? AND id < ? LIMIT 2", (wanted, wanted + _LAST)
+                ).fetchall()
+                text = rows[0][0] if len(rows) == 1 else None
+            return None if text is None else _with_evidence(db, text)
 
     def named(self, beginning: str, *, limit: int = 5) -> list[str]:
         """Return the ids that begin so, in order."""
-        ...
+        wanted = _bare(beginning)
+        with self._reading() as db:
+            rows: Iterable[Any] = db.execute(
+                "SELECT id FROM learning WHERE id >= ? AND id < ? ORDER BY id LIMIT ?", (wanted, wanted + _LAST, limit)
+            )
+            return [learning_id for (learning_id,) in rows]
 
     def verdicts(self, learning_id: str) -> list[Verdict]:
         """Return what people said of a learning, the oldest first."""
-        ...
+        with self._reading() as db:
+            rows: Iterable[Any] = db.execute(
+                "SELECT json FROM verdict WHERE learning = ? ORDER BY at, nonce", (learning_id,)
+            )
+            return [decode_verdict(text) for (text,) in rows]
 
     def revoked(self, learning_id: str) -> list[LearningEvidence]:
         """Return the evidence that its session does not give any more."""
-        ...
+        with self._reading() as db:
+            return list(evidence_of(db, learning_id, is_revoked=True))
 
     def counts(self) -> dict[tuple[LearningKind, LearningState], int]:
         """Return how many learnings there are, by kind and state."""
-        ...
+        with self._reading() as db:
+            rows: Iterable[Any] = db.execute("SELECT kind, state, count(*) FROM learning GROUP BY kind, state")
+            return {(kind, state): count for kind, state, count in rows}
 
     def jobs(self) -> JobCounts:
         """Return how much work there is."""
-        ...
+        with self._reading() as db:
+            rows: list[Any] = db.execute(
+                "SELECT kind, state, count(*), min(due_at) FROM job GROUP BY kind, state"
+            ).fetchall()
+            waiting = [due_at for kind, state, _, due_at in rows if state == "waiting" and kind != "relate"]
+            return JobCounts({(kind, state): count for kind, state, count, _ in rows}, min(waiting, default=None))
 
     def dead(self, *, limit: int = 20) -> list[Job]:
         """Return jobs that were given up, the newest first, with the reason."""
-        ...
+        with self._reading() as db:
+            rows: list[Any] = db.execute(
+                f"SELECT {JOB_COLUMNS} FROM job WHERE state = 'dead' ORDER BY due_at DESC, key LIMIT ?", (limit,)
+            ).fetchall()
+            return [job_of(row) for row in rows]
 
     def quarantined(self, *, limit: int = 20) -> list[Quarantined]:
         """Return what was held back of a model's answers, the newest first."""
-        ...
+        with self._reading() as db:
+            rows: Iterable[Any] = db.execute(
+                "SELECT key, session_uid, at, reason, text FROM quarantine ORDER BY at DESC, key LIMIT ?", (limit,)
+            )
+            return [Quarantined(*row) for row in rows]
 
     def quarantined_count(self) -> int:
         """Return how many of them there are."""
-        ...
+        with self._reading() as db:
+            return int(db.execute("SELECT count(*) FROM quarantine").get)
 
     def note(self, name: str) -> bytes:
         """Return a small value that learning keeps for itself, b"" for none."""
-        ...
-
-    def close(self) -> None:
-        """Close every connection."""
-        ...
+        with self._reading() as db:
+            return read_note(db, name)
 
 
-class LearningStore(Protocol):
-    """Keeps what was learned. One thread's; all but `transaction` happens inside one."""
-
-    changed: int
-    """How many learnings were written that are not as before: blocks that show them don't hold any more."""
-
-    def transaction(self) -> AbstractContextManager[None]:
-        """One short transaction; everything inside is kept or nothing. Does not nest."""
-        ...
-
-    def sightings(self, session_uid: str) -> list[Sighting]:
-        """Return what a session says now."""
-        ...
-
-    def put_sightings(self, put: Sequence[Sighting], remove: Sequence[Sighting]) -> None:
-        """Keep what sessions say, and let go of what they don't say any more; the latter's evidence is marked revoked.
-
-        The learnings themselves are for the caller to compute and `save`.
-        """
-        ...
-
-    def known(self, ids: Collection[str]) -> list[Known]:
-        """Return all that is kept of learnings, in order of id. One that nobody speaks of is left out."""
-        ...
-
-    def of_repo(self, repo: str, *, limit: int) -> list[str]:
-        """Return the ids of the learnings of a repository ("": of the user), the newest evidence first."""
-        ...
-
-    def decisions(self, repo: str) -> list[Decision]:
-        """Return what was decided in a repository and neither revoked nor undone."""
-        ...
-
-    def save(self, learnings: Iterable[Learning], entries: Iterable[EntryDraft], gone: Iterable[str]) -> None:
-        """Keep learnings as they came to be, with what a search finds of them. gone: uids of entries to be removed."""
-        ...
-
-    def add_verdict(self, learning_id: str, verdict: Verdict) -> None:
-        """Keep a verdict, after all that there are of the learning whatever its clock says."""
-        ...
-
-    def add_batch(self, batch: Batch) -> None:
-        """Keep what can be undone as a whole; again with other counts as the run goes on."""
-        ...
-
-    def add_quarantined(self, items: Iterable[Quarantined]) -> None:
-        """Keep what cannot be used, once by key."""
-        ...
-
-    def note(self, name: str) -> bytes:
-        """Return a small value that learning keeps for itself, b"" for none. Outside of a transaction too."""
-        ...
-
-    def set_note(self, name: str, value: bytes) -> None:
-        """Keep a small value, b"" to remove it."""
-        ...
+def _with_evidence(db: apsw.Connection, text: str) -> Learning:
+    """Return a learning with its evidence; of an action also with that of others that ask for the same."""
+    learning = decode_learning(text)
+    found = evidence_of(db, learning.id)
+    if learning.kind == "action" and learning.state != "superseded":
+        rows: Iterable[Any] = db.execute(
+            "SELECT json FROM learning WHERE repo = ? AND kind = 'action' AND state = 'superseded'", (learning.repo,)
+        )
+        others = (other for (json,) in rows if (other := decode_learning(json)).superseded_by == learning.id)
+        more = [e for other in others for e in evidence_of(db, other.id)]
+        found = tuple(sorted({(e.session_uid, e.event_id, e.part): e for e in (*found, *more)}.values(), key=place_of))
+    return msgspec.structs.replace(learning, evidence=found)
 
 
-class JobQueue(Protocol):
-    """Durable work, at least once. Claims and completions happen inside a transaction of the `LearningStore` that the
-    queue belongs to, so that a job's results and its end are one."""
+def _bare(name: str) -> str:
+    for prefix in _PREFIXES:
+        name = name.removeprefix(prefix)
+    return name.partition("#")[0]
 
-    def has_changes(self) -> bool:
-        """Tell whether the change log says something since the last time. Outside of a transaction too."""
-        ...
 
-    def note_changes(self, *, now_us: int, least_wait_us: int) -> None:
-        """Make a `rules` job of every session that changed, so that the change log need not keep it for learning.
-
-        A session that was read is due again after the time that its size asks for, `least_wait_us` at least.
-        """
-        ...
-
-    def add_all_sessions(self, *, now_us: int) -> None:
-        """Make a `rules` job of every session there is."""
-        ...
-
-    def add_older_sessions(self, *, since: int, after: int | None, before: int | None, now_us: int) -> int:
-        """Make an `older` job of every session that began before `since`, and in a period if one is given; the newest
-        are done first. Return how many were not known. Times in UTC microseconds."""
-        ...
-
-    def want_sessions(self, repo: str, *, after: int, but: str, now_us: int) -> None:
-        """Have the newest sessions of a repository read again that went on after a time (UTC microseconds), but for
-        one: something became known that they may tell more of."""
-        ...
-
-    def hasten(self, *, now_us: int) -> None:
-        """Have sessions of which the newest turn is over due as soon as their size allows."""
-        ...
-
-    def add(self, jobs: Iterable[Job]) -> int:
-        """Keep jobs that are not known by key; return how many those are. Done, parked and dead ones stay so."""
-        ...
-
-    def want(self, job: Job) -> None:
-        """Keep a job, or have the one of this key wait again, due at `due_at` or earlier."""
-        ...
-
-    def claim(self, kind: JobKind, *, holder: str, now_us: int, lease_us: int) -> Job | None:
-        """Take the job that has waited longest; None where none is due.
-
-        It is the holder's until `now_us + lease_us`; then it is given out again, and after so many attempts as a job
-        has it is given up instead. lease_us: the same for all of a kind.
-        """
-        ...
-
-    def release(self, kind: JobKind, *, now_us: int) -> None:
-        """Have jobs of a kind that somebody took wait again: for who knows that nobody else is at work."""
-        ...
-
-    def finish(self, job: Job, *, holder: str, data: bytes = b"{}") -> bool:
-        """Mark a job as done; False where another holder has it by now: then nothing of it may be kept."""
-        ...
-
-    def retry(self, job: Job, *, holder: str, due_at: int, reason: str, is_counted: bool = True) -> None:
-        """Have a job wait until `due_at`; after its last attempt that counts it is given up. reason: of the failure."""
-        ...
-
-    def give_up(self, job: Job, *, holder: str, reason: str) -> None:
-        """Keep a job as dead."""
-        ...
-
-    def park(self, job: Job, *, holder: str, reason: str) -> None:
-        """Keep a job until `unpark`, as if it had not been tried."""
-        ...
-
-    def unpark(self, kind: JobKind, *, now_us: int) -> int:
-        """Have the parked jobs of a kind wait again, and all that wait due at once; return how many were parked."""
-        ...
-
-    def next_due_at(self, kinds: Iterable[JobKind], *, now_us: int) -> int | None:
-        """Return when the first job is due, 0 where one is taken, None where there is none to do."""
-        ...
-
-    def count_due(self, kind: JobKind, *, now_us: int) -> int:
-        """Return how many waiting jobs of a kind are due."""
-        ...
+def _condition(where: LearningFilter) -> tuple[str, list[Any]]:
+    terms: list[str] = []
+    values: list[Any] = []
+    columns: tuple[tuple[str, Collection[str]], ...] = (
+        ("kind", where.kinds), ("scope", where.scopes), ("repo", where.repos), ("path", where.paths),
+        ("state", where.states), ("status", where.statuses), ("batch", (where.batch,) if where.batch else ()),
+    )  # fmt: skip
+    for column, wanted in columns:
+        if wanted:
+            terms.append(f"{column} IN ({', '.join('?' * len(wanted))})")
+            values += wanted
+    for term, bound in (("ts >= ?", where.after), ("ts < ?", where.before)):
+        if bound is not None:
+            terms.append(term)
+            values.append(bound)
+    for word in where.words:
+        # SQLite's own lower() knows ASCII only; the words of other languages are compared as they stand.
+        terms.append("instr(lower(json_extract(json, '$.text')), lower(?))")
+        values.append(word)
+    if where.session:
+        terms.append("id IN (SELECT learning FROM learning_evidence WHERE session_uid = ? AND NOT is_revoked)")
+        values.append(where.session)
+    return " AND ".join(terms) or "1", values

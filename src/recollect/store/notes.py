@@ -1,22 +1,28 @@
-"""What people and agents write down, as the store takes and gives it: typed protocols and plain data.
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""What people and agents write down: facts, diaries, tags, and the batches in which they came.
 
 Names (subjects, predicates, objects, tags) are compared in their normal form, see `model.learnings.names`. All text is
-redacted by the caller. Everything is kept once in a transaction of its own, without the ingest lock.
+redacted by the caller. Everything is kept at once in a transaction of its own, without the ingest lock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
+import apsw
 import msgspec
 
 from recollect.model.learnings.entries import ENTRY_PART_CHARS, EntryDraft
-from recollect.model.learnings.notes import Batch, DiaryEntry, EarlierEnd, Fact
-
-MEANS = "means"
-"""The predicate of the glossary: the object is another word for the subject."""
+from recollect.model.learnings.names import normal_name, normal_predicate
+from recollect.model.learnings.notes import Batch, BatchKind, DiaryEntry, EarlierEnd, Fact
+from recollect.store.connection import open_database, open_to_read, store_errors, transaction, withdraw_ready
+from recollect.store.entries import put_entries
+from recollect.store.insights import unpack_node
+from recollect.store.keys import SEQ_BITS, is_undone
 
 
 class FactFilter(NamedTuple):
@@ -57,88 +63,6 @@ class TagRow(NamedTuple):
     name: str
     session_uid: str
     tagged_at: int
-
-
-class NoteReader(Protocol):
-    """Reads notes. One thread's."""
-
-    def facts(self, where: FactFilter) -> list[Fact]:
-        """Return facts, the newest first by what they hold from, else by when they were recorded."""
-        ...
-
-    def named_facts(self, name: str) -> list[Fact]:
-        """Return the fact of an id, else those whose id begins so."""
-        ...
-
-    def undone(self, facts: Iterable[Fact]) -> frozenset[str]:
-        """Return the ids of those facts whose reference is a decision, learning or event that was undone."""
-        ...
-
-    def diary(self, where: DiaryFilter) -> list[DiaryEntry]:
-        """Return entries of diaries, the newest first."""
-        ...
-
-    def named_diary(self, name: str) -> list[DiaryEntry]:
-        """Return the entry of an id, else those whose id begins so."""
-        ...
-
-    def tags(self, *, session_uid: str = "", name: str = "") -> list[TagRow]:
-        """Return tags by name, the newest first."""
-        ...
-
-    def batches(self) -> list[Batch]:
-        """Return batches, the newest first."""
-        ...
-
-    def named_batches(self, name: str) -> list[Batch]:
-        """Return the batch of an id, else those whose id begins so."""
-        ...
-
-
-class NoteWriter(NoteReader, Protocol):
-    """Writes notes within one transaction that sees what others have written."""
-
-    def put_fact(self, fact: Fact) -> None:
-        """Keep a fact, and its entry for searches. The same id again replaces it."""
-        ...
-
-    def put_diary(self, entry: DiaryEntry) -> None:
-        """Keep an entry of a diary, and its entry for searches. The same id again replaces it."""
-        ...
-
-    def tag(self, session_uid: str, name: str, at: int) -> bool:
-        """Keep a tag; return whether it is new."""
-        ...
-
-    def untag(self, session_uid: str, name: str) -> bool:
-        """Take a tag away; return whether it was there."""
-        ...
-
-    def put_batch(self, batch: Batch) -> None:
-        """Keep a batch. The same id again replaces what it says."""
-        ...
-
-
-class NoteStore(Protocol):
-    """Opens notes for reading and writing."""
-
-    def reading(self) -> AbstractContextManager[NoteReader]:
-        """Open for reading. Raises StoreError and its kinds."""
-        ...
-
-    def writing(self) -> AbstractContextManager[NoteWriter]:
-        """Open one transaction; everything inside is kept or nothing. Raises StoreLocked, DiskFull, StoreError."""
-        ...
-
-
-def glossary_of(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Return the other words of each word, of (subject, object) pairs in normal form, in both directions."""
-    words: dict[str, dict[str, None]] = {}
-    for one, other in pairs:
-        if one and other and one != other:
-            words.setdefault(one, {})[other] = None
-            words.setdefault(other, {})[one] = None
-    return {word: tuple(sorted(others)) for word, others in words.items()}
 
 
 def changed_fact(fact: Fact, *, at: int, valid_to: int | None = None, is_retracted: bool = False) -> Fact:
@@ -240,3 +164,261 @@ def cut_parts(text: str) -> Sequence[str]:
 def _session_of(reference: str) -> str:
     uid, mark, seq = reference.rpartition("#")
     return uid if mark and seq.isdecimal() else ""
+
+
+_Note = TypeVar("_Note", Batch, DiaryEntry, Fact)
+_decode_batch = msgspec.json.Decoder(Batch).decode
+
+
+def new_batch(kind: BatchKind, *, started_at: int, about: str = "") -> Batch:
+    """Return a batch that nobody has yet. about: one line for people, redacted. started_at: UTC microseconds."""
+    return Batch(id=f"b{secrets.token_hex(6)}", kind=kind, started_at=started_at, about=about)
+
+
+def add_batch(db: apsw.Connection, batch: Batch) -> None:
+    """Keep a batch, inside the caller's transaction. Again with the same id: what it says is replaced, say its counts.
+
+    A run that adds nothing should keep none.
+    """
+    db.execute(
+        "INSERT INTO batch VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO UPDATE SET undone_at = ?4, json = ?5",
+        (batch.id, batch.kind, batch.started_at, batch.undone_at, msgspec.json.encode(batch).decode()),
+    )
+
+
+_decode_fact = msgspec.json.Decoder(Fact).decode
+_SEQ_DIGITS = 8
+_HOLDS_AT = "coalesce(valid_from <= :at, TRUE) AND coalesce(valid_to > :at, TRUE)"
+
+
+def put_fact(db: apsw.Connection, fact: Fact) -> None:
+    """Keep a fact and its entry, inside the caller's transaction."""
+    db.execute(
+        "INSERT OR REPLACE INTO fact VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            fact.id, normal_name(fact.subject), normal_predicate(fact.predicate), normal_name(fact.object),
+            fact.valid_from, fact.valid_to, fact.repo, fact.recorded_at, fact.invalidated_at, fact.is_retracted,
+            fact.batch, msgspec.json.encode(fact).decode(),
+        ),
+    )  # fmt: skip
+    put_entries(db, [fact_entry(fact)])
+
+
+def _is_undone(db: apsw.Connection, reference: str) -> bool:
+    kind, _, name = reference.partition(":")
+    if kind == "decision":
+        data: bytes | None = db.execute("SELECT data FROM node WHERE id = ?", (reference,)).get
+        return data is not None and unpack_node(data).is_undone
+    if kind == "learning":
+        state: str | None = db.execute("SELECT state FROM learning WHERE id = ?", (name,)).get
+        return state == "undone"
+    uid, _, seq = reference.rpartition("#")
+    if not uid or not seq.isdecimal() or len(seq) > _SEQ_DIGITS:
+        return False
+    bits: int | None = db.execute(
+        f"SELECT bits FROM session JOIN event ON key = (number << {SEQ_BITS}) + ? WHERE uid = ?", (int(seq), uid)
+    ).get
+    return bits is not None and is_undone(bits)
+
+
+def _clauses(where: FactFilter) -> tuple[list[str], dict[str, Any]]:
+    """Return the conditions that columns answer. What the memory knew at another time, only the facts themselves do."""
+    clauses: list[str] = []
+    values: dict[str, Any] = {}
+    named = (
+        ("subject = :subject", "subject", normal_name(where.subject)),
+        ("predicate = :predicate", "predicate", normal_predicate(where.predicate)),
+        ("object = :object", "object", normal_name(where.object)),
+        ("(subject = :about OR object = :about)", "about", normal_name(where.about)),
+        ("repo = :repo", "repo", where.repo),
+        ("batch = :batch", "batch", where.batch),
+    )
+    for clause, name, value in named:
+        if value:
+            clauses.append(clause)
+            values[name] = value
+    if where.known_at is not None:
+        clauses.append("recorded_at <= :known_at")
+        values["known_at"] = where.known_at
+    elif not where.is_history:
+        clauses.append("NOT is_retracted")
+        clauses.append("valid_to IS NULL" if where.at is None else _HOLDS_AT)
+    elif where.at is not None:
+        clauses.append(_HOLDS_AT)
+    if where.at is not None:
+        values["at"] = where.at
+    return clauses, {name: value for name, value in values.items() if any(f":{name}" in c for c in clauses)}
+
+
+def _as_known(fact: Fact, where: FactFilter) -> Fact | None:
+    """Return a fact as the memory knew it at `where.known_at`; None where it is not asked for then."""
+    if where.known_at is None:
+        return fact
+    known = fact_as_known(fact, where.known_at)
+    if known is None:
+        return None
+    fact = known
+    if where.at is not None and not _holds_at(fact, where.at):
+        return None
+    if where.is_history:
+        return fact
+    return None if fact.is_retracted or (where.at is None and fact.valid_to is not None) else fact
+
+
+def _holds_at(fact: Fact, at: int) -> bool:
+    return (fact.valid_from is None or fact.valid_from <= at) and (fact.valid_to is None or at < fact.valid_to)
+
+
+_decode_diary = msgspec.json.Decoder(DiaryEntry).decode
+
+
+def put_diary(db: apsw.Connection, entry: DiaryEntry) -> None:
+    """Keep an entry of a diary and what a search finds of it, inside the caller's transaction."""
+    db.execute(
+        "INSERT OR REPLACE INTO diary VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            entry.id, entry.agent, entry.repo, entry.written_at, entry.batch, entry.retired_at,
+            msgspec.json.encode(entry).decode(),
+        ),
+    )  # fmt: skip
+    put_entries(db, [diary_entry(entry)])
+
+
+class NoteStore:
+    """Opens notes for reading and writing."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+
+    @contextmanager
+    def reading(self) -> Iterator[NoteReader]:
+        """Open for reading: one state of the database. Raises StoreError and its kinds."""
+        with open_to_read(self._home) as db:
+            db.execute("BEGIN")
+            yield NoteReader(db)
+
+    @contextmanager
+    def writing(self) -> Iterator[NoteWriter]:
+        """Open one transaction; everything inside is kept or nothing.
+
+        Takes the stamp of ready blocks away, for a context may tell what is written: before, so that a crash leaves no
+        stale one, and after, for one that somebody made meanwhile. Waits for another writer up to the busy timeout.
+        Raises StoreLocked, DiskFull, StoreError.
+        """
+        db = open_database(self._home, "write")
+        try:
+            with store_errors():
+                withdraw_ready(self._home)
+                with transaction(db):
+                    yield NoteWriter(db)
+                withdraw_ready(self._home)
+        finally:
+            db.close()
+
+
+class NoteReader:
+    """Reads notes. One thread's."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    @property
+    def db(self) -> apsw.Connection:
+        """The connection, for what else belongs into the transaction."""
+        return self._db
+
+    def facts(self, where: FactFilter) -> list[Fact]:
+        """Return facts, the newest first by what they hold from, else by when they were recorded."""
+        clauses, values = _clauses(where)
+        rows: Any = self._db.execute(
+            f"SELECT json FROM fact WHERE {' AND '.join(clauses) or 'TRUE'} "
+            "ORDER BY coalesce(valid_from, recorded_at) DESC, recorded_at DESC, id",
+            values,
+        ).fetchall()
+        return [fact for (text,) in rows if (fact := _as_known(_decode_fact(text), where)) is not None]
+
+    def named_facts(self, name: str) -> list[Fact]:
+        """Return the fact of an id, else those whose id begins so."""
+        return self._named("fact", name, _decode_fact)
+
+    def undone(self, facts: Iterable[Fact]) -> frozenset[str]:
+        """Return the ids of those facts whose reference is a decision, learning or event that was undone."""
+        return frozenset(fact.id for fact in facts if fact.reference and _is_undone(self._db, fact.reference))
+
+    def diary(self, where: DiaryFilter) -> list[DiaryEntry]:
+        """Return entries of diaries, the newest first."""
+        named = (
+            ("agent = ?", where.agent),
+            ("repo = ?", where.repo),
+            ("batch = ?", where.batch),
+            ("written_at >= ?", where.after),
+            ("written_at < ?", where.before),
+            ("EXISTS (SELECT 1 FROM json_each(diary.json, '$.sessions') AS said WHERE said.value = ?)", where.session),
+        )
+        clauses = [clause for clause, value in named if value not in ("", None)]
+        values: list[Any] = [value for _clause, value in named if value not in ("", None)]
+        if not where.is_history:
+            clauses.append("retired_at IS NULL")
+        rows: Any = self._db.execute(
+            f"SELECT json FROM diary WHERE {' AND '.join(clauses) or 'TRUE'} ORDER BY written_at DESC, id LIMIT ?",
+            (*values, -1 if where.limit is None else where.limit),
+        ).fetchall()
+        return [_decode_diary(text) for (text,) in rows]
+
+    def named_diary(self, name: str) -> list[DiaryEntry]:
+        """Return the entry of an id, else those whose id begins so."""
+        return self._named("diary", name, _decode_diary)
+
+    def tags(self, *, session_uid: str = "", name: str = "") -> list[TagRow]:
+        """Return tags by name, the newest first."""
+        rows: Any = self._db.execute(
+            "SELECT name, session_uid, tagged_at FROM tag "
+            "WHERE (?1 = '' OR session_uid = ?1) AND (?2 = '' OR name = ?2) "
+            "ORDER BY name, tagged_at DESC, session_uid",
+            (session_uid, name),
+        ).fetchall()
+        return [TagRow(*row) for row in rows]
+
+    def batches(self) -> list[Batch]:
+        """Return batches, the newest first."""
+        rows: Any = self._db.execute("SELECT json FROM batch ORDER BY started_at DESC, id").fetchall()
+        return [_decode_batch(text) for (text,) in rows]
+
+    def named_batches(self, name: str) -> list[Batch]:
+        """Return the batch of an id, else those whose id begins so."""
+        return self._named("batch", name, _decode_batch, limit=-1)
+
+    def _named(self, table: str, name: str, decode: Callable[[str], _Note], *, limit: int = 20) -> list[_Note]:
+        """Return the row of an id, else those whose id begins so."""
+        rows: Any = self._db.execute(
+            f"SELECT json FROM {table} WHERE id >= ?1 AND id < ?1 || char(1114111) ORDER BY id LIMIT ?2",
+            (name, limit),
+        ).fetchall()
+        found = [decode(text) for (text,) in rows]
+        return [note for note in found if note.id == name] or found
+
+
+class NoteWriter(NoteReader):
+    """Writes notes within one transaction that sees what others have written."""
+
+    def put_fact(self, fact: Fact) -> None:
+        """Keep a fact, and its entry for searches. The same id again replaces it."""
+        put_fact(self._db, fact)
+
+    def put_diary(self, entry: DiaryEntry) -> None:
+        """Keep an entry of a diary, and its entry for searches. The same id again replaces it."""
+        put_diary(self._db, entry)
+
+    def tag(self, session_uid: str, name: str, at: int) -> bool:
+        """Keep a tag; return whether it is new."""
+        row = (name, session_uid, at)
+        return bool(self._db.execute("INSERT OR IGNORE INTO tag VALUES (?, ?, ?) RETURNING 1", row).get)
+
+    def untag(self, session_uid: str, name: str) -> bool:
+        """Take a tag away; return whether it was there."""
+        statement = "DELETE FROM tag WHERE name = ? AND session_uid = ? RETURNING 1"
+        return bool(self._db.execute(statement, (name, session_uid)).get)
+
+    def put_batch(self, batch: Batch) -> None:
+        """Keep a batch. The same id again replaces what it says."""
+        add_batch(self._db, batch)

@@ -18,7 +18,7 @@ import apsw
 
 from recollect.errors import IndexUnavailable, StoreError
 from recollect.paths import make_private
-from recollect.store.sqlite.connection import BUSY_TIMEOUT_MS, store_errors
+from recollect.store.connection import BUSY_TIMEOUT_MS, store_errors
 
 FILE_NAME = "passages.db"
 TALK_FILES = "talk-*.npy"

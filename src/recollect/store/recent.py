@@ -1,19 +1,26 @@
-"""What the context for an agent reads of the store: few rows, no archive. Plain data; implemented by each backend.
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""What the context for an agent reads: few rows by index, no archive, no writer, no whole events.
 
-Apart from `store.ports`, so that a process that lives for one block loads nothing else. Structures and no named tuples:
-Python takes ten times as long to make one of those.
+It stands apart, so that a process that lives for one block loads nothing else. Its data are structures and no named
+tuples: Python takes ten times as long to make one of those.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
 
+import apsw
 import msgspec
 
-from recollect.model.insights.nodes import Status
+from recollect.errors import StoreCorrupt
+from recollect.model.insights.nodes import NODE_KINDS, Decision, Status
+from recollect.model.learnings.learnings import GIVEN_STATES, LearningEvidence
 from recollect.model.payloads import Payload
 from recollect.model.text import summary_of
+from recollect.store.compression import DAMAGED, decompress
+from recollect.store.connection import REBUILD_HINT
 
 TOLD_NOTE = "told"
 """The note of what an agent is told of learning itself when a session starts, "" for nothing: blocks that were made
@@ -120,7 +127,7 @@ class RecentLearning(msgspec.Struct, frozen=True):
     citation: str
 
 
-class GivenLearnings(msgspec.Struct, frozen=True):
+class FolderLearnings(msgspec.Struct, frozen=True):
     """Learnings to choose from.
 
     changes_at: when one of them begins or ends by itself, UTC microseconds, None: never. agents: those for whom it may
@@ -145,86 +152,310 @@ class RecentDiary(msgspec.Struct, frozen=True):
     left_pending: tuple[str, ...]
 
 
-class Firing(msgspec.Struct, frozen=True, array_like=True):
-    """One time that an agent was given a block, or that there was nothing to say (no citations).
+_AGAINST = ("correct", "retire")
 
-    at: UTC microseconds. event: start, compact or prompt. session: its uid, "" where the agent did not say. citations:
-    what the block cites, `session_uid#seq` or `learning:ID`. identifiers: the names that its lines tell of. note: the
-    code of the error for which nothing could be said, else "".
-    """
 
+class TakenBack(NamedTuple):
+    """The words of a learning that a person said is wrong, and when they said so, UTC microseconds."""
+
+    words: str
     at: int
-    agent: str
-    session: str
-    event: str
-    repo: str
-    citations: tuple[str, ...]
-    identifiers: tuple[str, ...]
-    tokens: int
-    left_out: int
-    took_us: int
-    note: str = ""
 
 
-class OwnCallCount(msgspec.Struct, frozen=True):
-    """How often an agent asked the memory itself. tool: as the agent names it, its shell's name for a command."""
+def taken_back(db: apsw.Connection) -> dict[str, list[TakenBack]]:
+    """Return by event what the person said in it and took back later."""
+    rows: Iterable[Any] = db.execute(
+        "SELECT learning_evidence.event_id, learning.json ->> '$.text', verdict.at FROM verdict "
+        "JOIN learning ON learning.id = verdict.learning "
+        "JOIN learning_evidence ON learning_evidence.learning = learning.id "
+        "WHERE verdict.verdict IN (?, ?) AND learning.kind <> 'pattern' "
+        "AND learning_evidence.json ->> '$.author' = 'user' AND NOT EXISTS (SELECT 1 FROM verdict AS later "
+        "WHERE later.learning = verdict.learning AND (later.at, later.nonce) > (verdict.at, verdict.nonce))",
+        _AGAINST,
+    )
+    found: dict[str, list[TakenBack]] = {}
+    for event_id, text, at in rows:
+        found.setdefault(event_id, []).append(TakenBack(_words(text), at))
+    return found
 
-    agent: str
-    tool: str
-    calls: int
+
+def taken_back_at(decision: Decision, known: Mapping[str, Iterable[TakenBack]]) -> int | None:
+    """Return when a person took back what a decision says, None where they did not."""
+    said = _words(decision.statement)
+    times = [
+        one.at
+        for evidence in decision.evidence
+        for one in known.get(evidence.event_id, ())
+        if one.words in said or said in one.words
+    ]
+    return min(times, default=None)
 
 
-class RecentReader(Protocol):
-    """Reads what a context is made of. One thread's; close it."""
+def _words(text: str) -> str:
+    return " ".join(text.casefold().split()).strip(" .!")
 
-    def sessions_in(self, folder: Folder, *, except_uid: str, limit: int) -> tuple[list[RecentSession], int]:
-        """Return the newest root sessions that worked in a folder, oldest first, and how many there are.
 
-        Sessions of our own and those in which no person said anything are left out.
-        """
-        ...
+_MAX_PLAIN_BYTES = 1 << 28
+DECISIONS_LOOKED_AT = 400
+"""The newest decisions of repositories of that name, from which those of the folder are taken."""
+_OUTDONE = (
+    "EXISTS (SELECT 1 FROM link WHERE link.older = {id} AND link.revoked_at IS NULL "
+    "AND link.relation IN ('supersedes', 'reverses'))"
+)
 
-    def events(
-        self, uid: str, kinds: Sequence[str], *, before: int | None = None, limit: int, is_own: bool = False
-    ) -> list[RecentEvent]:
-        """Return a session's newest events of some kinds before a seq, in order of seq.
 
-        is_own False: but our own, that is, calls of the memory and what it answered; True: only those.
-        """
-        ...
+def held_decisions(
+    db: apsw.Connection, folder: Folder, uids: Sequence[str], is_here: Callable[[str], bool]
+) -> list[RecentDecision]:
+    """Return the decisions that hold, the newest first, each once; none that a person took back.
 
-    def has_failures(self, uids: Sequence[str]) -> frozenset[str]:
-        """Return which of some sessions hold a failed tool result."""
-        ...
+    uids: sessions that worked in the folder. is_here: tells by its uid whether another one did. Raises StoreCorrupt.
+    """
+    marks = ", ".join("?" * len(folder.names)) or "NULL"
+    of_uids = ", ".join("?" * len(uids)) or "NULL"
+    rows: list[Any] = db.execute(
+        "SELECT node.data, analysis.root_uid, node.ts FROM analysis JOIN node ON node.analysis = analysis.number "
+        f"WHERE (analysis.repo IN ({marks}) OR analysis.session_uid IN ({of_uids})) "
+        "AND node.kind = ? AND node.revoked_at IS NULL "
+        f"AND NOT {_OUTDONE.format(id='node.id')} ORDER BY node.ts DESC, node.id LIMIT ?",
+        (*folder.names, *uids, NODE_KINDS.index("decision"), DECISIONS_LOOKED_AT),
+    ).fetchall()
+    added: list[Any] = db.execute(
+        f"SELECT json, session_uid, added_at FROM added_decision WHERE repo IN ({marks}) AND revoked_at IS NULL "
+        f"AND NOT {_OUTDONE.format(id='id')} ORDER BY added_at DESC LIMIT ?",
+        (*folder.names, DECISIONS_LOOKED_AT),
+    ).fetchall()
+    found: dict[object, RecentDecision] = {}
+    unsaid = taken_back(db)
+    here: dict[str, bool] = {"": True, **dict.fromkeys(uids, True)}
+    for data, root, ts in sorted([*rows, *added], key=lambda row: -(row[2] or 0)):
+        if root not in here:
+            here[root] = is_here(root)
+        decision = _decision(data) if here[root] else None
+        if decision is not None and not decision.is_undone and taken_back_at(decision, unsaid) is None:
+            told = _recent_decision(decision, ts)
+            known = tuple((e.event_id, e.part, e.start) for e in decision.evidence) or decision.id
+            found.setdefault((known, told.statement), told)
+    return list(found.values())
 
-    def decisions_in(self, folder: Folder, uids: Sequence[str] = ()) -> list[RecentDecision]:
-        """Return the decisions that hold in a folder, the newest first; of very many the newest.
 
-        uids: sessions that are known to have worked there, whatever they call their repository.
-        """
-        ...
+def _decision(data: bytes | str) -> Decision:
+    try:
+        text = decompress(data, _MAX_PLAIN_BYTES) if isinstance(data, bytes) else data
+        return msgspec.json.decode(text, type=Decision)
+    except (DAMAGED, ValueError) as error:
+        raise StoreCorrupt(f"a stored decision is damaged: {error}", hint=REBUILD_HINT) from error
 
-    def learnings_in(self, folder: Folder | None, *, now_us: int) -> GivenLearnings:
-        """Return the learnings that hold in a folder, those of its person with them; None: those of the person alone.
 
-        Pending actions are all of them. Of the rest everything of the 48 hours before the newest one, and of older ones
-        the newest, see `store.sqlite.context_queries.learnings`. In no order.
-        """
-        ...
+def _recent_decision(decision: Decision, ts: int | None) -> RecentDecision:
+    first = decision.evidence[0] if decision.evidence else None
+    citation = f"{first.session_uid}#{first.seq}" if first is not None else decision.session_uid
+    return RecentDecision(
+        decision.statement, decision.polarity, decision.speaker, decision.chosen, decision.rejected,
+        decision.rationale, decision.paths, citation, ts, decision.confidence,
+        decision.status,
+    )  # fmt: skip
 
-    def diary_in(self, folder: Folder | None, *, agent: str, limit: int) -> tuple[list[RecentDiary], int]:
-        """Return the newest entries of an agent's diary about a folder or nothing in particular, oldest first, and how
-        many there are. agent "": of all agents."""
-        ...
 
-    def cited_text(self, citation: str) -> str:
-        """Return what a citation names, an event's summary or the text of what was learned or noted; "" for nothing."""
-        ...
+LOOKED_AT = 400
+"""The newest learnings of a repository and state; the person's own are as one repository."""
+AT_MOST = 2_000
+"""As above, where so many are of the last hours."""
+LATELY_US = 48 * 3600 * 1_000_000
+"""Learnings of so long before the newest one are all looked at. Counted from there and not from now, the block of a
+store stays the same while nothing is learned, and a weekend takes nothing away."""
+_COLUMNS = "id, kind, scope, repo, path, agent, status, state, confidence, ts, expires_at, json"
+_STATES = ", ".join(f"'{state}'" for state in GIVEN_STATES)
 
-    def learning_note(self, name: str) -> bytes:
-        """Return a small value that learning keeps for itself, b"" for none, see `store.learnings`."""
-        ...
 
-    def close(self) -> None:
-        """Close the database."""
-        ...
+class _LearningDetails(msgspec.Struct, frozen=True):
+    """What of a learning stands in no column of its own."""
+
+    text: str
+    priority: str = ""
+    valid_from: int | None = None
+    valid_to: int | None = None
+    recorded_at: int = 0
+
+
+_decode_details = msgspec.json.Decoder(_LearningDetails).decode
+_evidence = msgspec.json.Decoder(LearningEvidence).decode
+
+
+def given_learnings(
+    db: apsw.Connection, folder: Folder | None, is_here: Callable[[str], bool], *, now_us: int
+) -> FolderLearnings:
+    """Return what holds in a folder now.
+
+    A learning of a repository of that name counts unless all the sessions that it rests on are known to have worked
+    elsewhere. is_here: tells that of a stored session. Raises StoreCorrupt.
+    """
+    names = ("", *folder.names) if folder is not None else ("",)
+    rows: list[tuple[Any, ...]] = []
+    for name in names:
+        rows += _actions(db, name)
+        for state in GIVEN_STATES:
+            rows += _newest(db, name, state)
+    found: list[RecentLearning] = []
+    edges: list[int] = []
+    said = _evidence_of(db, [row[0] for row in rows])
+    for row in rows:
+        told, evidence = _decode(row[11]), said[row[0]]
+        expires_at = row[10] if row[7] == "active" else None  # what a person confirmed waits on
+        edges += [edge for edge in (told.valid_from, told.valid_to, expires_at) if edge is not None and edge > now_us]
+        holds_from = told.valid_from is None or told.valid_from <= now_us
+        if not holds_from or _is_over(told.valid_to, now_us) or _is_over(expires_at, now_us):
+            continue
+        if row[2] != "user" and not row[3]:
+            continue  # of a repository that nobody knows
+        if row[3] and evidence and not any(is_here(uid) for uid in dict.fromkeys(e.session_uid for e in evidence)):
+            continue
+        found.append(_learning(row, told, evidence))
+    agents = frozenset(learning.agent for learning in found if learning.agent)
+    return FolderLearnings(found, min(edges, default=None), agents)
+
+
+def _newest(db: apsw.Connection, repo: str, state: str) -> Iterator[tuple[Any, ...]]:
+    """Yield the newest of a repository and state but actions: `LOOKED_AT`, or more where they are of the last hours."""
+    newest: int | None = None
+    rows: Any = db.execute(
+        f"SELECT {_COLUMNS} FROM learning WHERE state = ? AND repo = ? AND kind <> 'action' "
+        "ORDER BY ts DESC, id DESC LIMIT ?",
+        (state, repo, AT_MOST),
+    )
+    for place, row in enumerate(rows):
+        newest = (row[9] or 0) if newest is None else newest
+        if place >= LOOKED_AT and (row[9] or 0) < newest - LATELY_US:
+            return
+        yield row
+
+
+def _actions(db: apsw.Connection, repo: str) -> list[tuple[Any, ...]]:
+    """Return the pending actions of a repository; the worker keeps them few."""
+    return db.execute(
+        f"SELECT {_COLUMNS} FROM learning WHERE kind = 'action' AND repo = ? AND state IN ({_STATES}) "
+        "ORDER BY ts DESC, id LIMIT ?",
+        (repo, LOOKED_AT),
+    ).fetchall()
+
+
+def _evidence_of(db: apsw.Connection, ids: Sequence[str]) -> dict[str, list[LearningEvidence]]:
+    """Return the evidence of learnings that was not revoked, of each oldest first."""
+    found: dict[str, list[LearningEvidence]] = {id_: [] for id_ in ids}
+    if not ids:
+        return found
+    rows: Any = db.execute(
+        "SELECT learning, json FROM learning_evidence WHERE learning IN (SELECT value FROM carray(?)) "
+        "AND NOT is_revoked",
+        (apsw.carray(tuple(ids)),),
+    )
+    try:
+        for id_, text in rows:
+            found[id_].append(_evidence(text))
+    except ValueError as error:
+        raise StoreCorrupt(f"the evidence of a learning is damaged: {error}", hint=REBUILD_HINT) from error
+    for evidence in found.values():
+        evidence.sort(key=lambda e: (e.ts or 0, e.session_uid, e.seq))
+    return found
+
+
+def _decode(text: str) -> _LearningDetails:
+    try:
+        return _decode_details(text)
+    except ValueError as error:
+        raise StoreCorrupt(f"a stored learning is damaged: {error}", hint=REBUILD_HINT) from error
+
+
+def _is_over(end: int | None, now_us: int) -> bool:
+    return end is not None and end <= now_us
+
+
+def _learning(row: tuple[Any, ...], told: _LearningDetails, evidence: Sequence[LearningEvidence]) -> RecentLearning:
+    id_, kind, scope, repo, path, agent, status, state, confidence, ts, _expires_at, _json = row
+    newest = evidence[-1] if evidence else None
+    said = [e.ts for e in evidence if e.ts is not None]
+    return RecentLearning(
+        id_, kind, told.text, scope, repo, path, agent, status, state, confidence, ts or told.recorded_at,
+        min(said, default=told.recorded_at), told.priority, frozenset(e.author for e in evidence),
+        f"{newest.session_uid}#{newest.seq}" if newest is not None else "",
+    )  # fmt: skip
+
+
+class _DiaryDetails(msgspec.Struct, frozen=True):
+    """What of an entry stands in no column of its own, and is told."""
+
+    text: str
+    topic: str = ""
+    decided: tuple[str, ...] = ()
+    discovered: tuple[str, ...] = ()
+    left_pending: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+
+
+@cache
+def _diary_decoder() -> Callable[[str], _DiaryDetails]:
+    """Return the decoder: making it takes longer than asking a store that has no diary."""
+    return msgspec.json.Decoder(_DiaryDetails).decode
+
+
+def newest_diary(
+    db: apsw.Connection, folder: Folder | None, is_elsewhere: Callable[[str], bool], *, agent: str, limit: int
+) -> tuple[list[RecentDiary], int]:
+    """Return the newest entries that are about a folder or about nothing in particular, oldest first, and how many.
+
+    One that speaks of sessions counts unless all of them are known to have worked elsewhere. Raises StoreCorrupt.
+    """
+    names = ("", *folder.names) if folder is not None else ("",)
+    found: list[RecentDiary] = []
+    total = 0
+    for repo in names:
+        for name in (agent,) if agent else diary_agents(db, repo):
+            rows: Any = db.execute(
+                "SELECT id, agent, written_at, json FROM diary WHERE repo = ? AND agent = ? AND retired_at IS NULL "
+                "ORDER BY written_at DESC, id DESC LIMIT ?",
+                (repo, name, limit),
+            )
+            found += [entry for row in rows if (entry := _entry(row, is_elsewhere)) is not None]
+            counted = "SELECT count(*) FROM diary WHERE repo = ? AND agent = ? AND retired_at IS NULL"
+            total += int(db.execute(counted, (repo, name)).get)
+    found.sort(key=lambda entry: (entry.written_at, entry.id))
+    return found[-limit:], max(total, len(found))
+
+
+def diary_agents(db: apsw.Connection, repo: str) -> list[str]:
+    """Return the agents that wrote about a repository, or with "" about none."""
+    rows: list[Any] = db.execute(
+        "SELECT DISTINCT agent FROM diary WHERE repo = ? AND retired_at IS NULL ORDER BY agent", (repo,)
+    ).fetchall()
+    return [agent for (agent,) in rows]
+
+
+def _entry(row: tuple[Any, ...], is_elsewhere: Callable[[str], bool]) -> RecentDiary | None:
+    id_, agent, written_at, text = row
+    try:
+        told = _diary_decoder()(text)
+    except ValueError as error:
+        raise StoreCorrupt(f"a stored entry of a diary is damaged: {error}", hint=REBUILD_HINT) from error
+    uids = [uid.partition("#")[0] for uid in told.sessions]
+    if uids and all(is_elsewhere(uid) for uid in uids):
+        return None
+    return RecentDiary(id_, agent, written_at, told.topic, told.text, told.decided, told.discovered, told.left_pending)
+
+
+_STATEMENTS = {
+    "learning": "SELECT json_extract(json, '$.text') FROM learning WHERE id = ?",
+    "action": "SELECT json_extract(json, '$.text') FROM learning WHERE id = ?",
+    "diary": "SELECT json_extract(json, '$.text') FROM diary WHERE id = ?",
+    "fact": "SELECT json ->> '$.subject' || ' ' || (json ->> '$.predicate') || ' ' || (json ->> '$.object') "
+    "FROM fact WHERE id = ?",
+    "decision": "SELECT json_extract(json, '$.statement') FROM added_decision WHERE id = ?",
+}
+
+
+def named_text(db: apsw.Connection, uid: str) -> str:
+    """Return the text of `learning:ID`, `action:ID`, `diary:ID`, `fact:ID` or an added `decision:ID`; "" for none."""
+    kind, _, name = uid.partition(":")
+    if kind not in _STATEMENTS:
+        return ""
+    found: Any = db.execute(_STATEMENTS[kind], (name,)).get
+    return found if isinstance(found, str) else ""

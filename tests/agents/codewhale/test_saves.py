@@ -16,7 +16,7 @@ import pytest
 from recollect.config import AgentConfig, Config
 from recollect.memory import Memory
 from recollect.model.payloads import Rewind, UserMessage
-from recollect.store.sqlite.insights.feed import SqliteSessionFeed
+from recollect.store.insight_feed import SessionFeed
 from tests.agents.codewhale.documents import SESSION, document, entry, message
 
 Journal = Literal["none", "fresh", "grown"]
@@ -129,7 +129,7 @@ def test_whichever_saves_were_seen_nothing_is_told_that_did_not_happen(
                 checkpoint.write_text(session.saved())
             if random.random() < share or step == STEPS - 1:
                 memory.sync()
-    feed = SqliteSessionFeed(tmp_path / "home", None, None)
+    feed = SessionFeed(tmp_path / "home", None, None)
     told = feed.read(f"codewhale:{SESSION}")
     feed.close()
     assert told is not None

@@ -11,7 +11,7 @@ import pytest
 from recollect.config import Config
 from recollect.erasure.cuts import Cut, compact, cut
 from recollect.memory import Memory
-from recollect.store.ports import SourceRow
+from recollect.store.slices import SourceRow
 from recollect.testing.builders import ClaudeTranscript
 
 DAY = 1_795_219_200_000_000

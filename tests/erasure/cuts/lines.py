@@ -16,8 +16,8 @@ from recollect.errors import RawGone
 from recollect.ingest.ingester import Ingester, Sinks
 from recollect.ingest.report import AgentSync, SyncReport
 from recollect.ingest.worker.timings import StageTimer
-from recollect.store.ports import RecordPlace, SliceResult, SourceRow
-from recollect.store.sqlite.writer import SqliteWriter, open_writer
+from recollect.store.slices import RecordPlace, SliceResult, SourceRow
+from recollect.store.writer import Writer, open_writer
 
 KEYS = home_keys(b"not a secret: the tests' data ke")
 Range = tuple[int, int]
@@ -37,7 +37,7 @@ class GrowingSource:
     def open(self) -> None:
         """Open the home for writing, as `Memory.writing` does."""
         self.archive = Archive.open(self.home / "archive", KEYS)
-        self.writer: SqliteWriter = open_writer(self.home)
+        self.writer: Writer = open_writer(self.home)
         settle(self.archive, self.writer)
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ CHILD = """
 import os, shutil, signal, sys
 from contextlib import contextmanager
 from pathlib import Path
-from recollect.store.sqlite.writer import SqliteWriter
+from recollect.store.writer import Writer
 from tests.erasure.cuts.lines import GrowingSource, line
 
 home, work = Path(sys.argv[1]), sys.argv[2]
@@ -37,7 +37,7 @@ def step():
 def arm():
     for name in ("fsync", "replace", "unlink", "write"):
         setattr(os, name, dying(getattr(os, name)))
-    transaction = SqliteWriter.transaction
+    transaction = Writer.transaction
     @contextmanager
     def stepped(writer):
         step()
@@ -46,7 +46,7 @@ def arm():
             yield
             step()
         step()
-    SqliteWriter.transaction = stepped
+    Writer.transaction = stepped
 
 def known(folder):
     source = GrowingSource(folder)

@@ -17,7 +17,7 @@ from recollect.archive.archive import Archive
 from recollect.config import Config
 from recollect.erasure import forget as running
 from recollect.memory import ForgetSelection, Memory
-from recollect.store.sqlite.erasure.forget import SqliteForgetting
+from recollect.store.erasure.forget import ForgetWriter
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from tests.erasure.forget.nowhere import holding
 from tests.ingest.conftest import World
@@ -25,15 +25,15 @@ from tests.ingest.conftest import World
 SECRET = "zanzibarquux"
 STEPS: dict[str, tuple[Any, str]] = {
     "tombstones are in no file": (Archive, "flush"),
-    "tombstones are in the journal": (SqliteForgetting, "begin"),
+    "tombstones are in the journal": (ForgetWriter, "begin"),
     "the database promises": (running, "make_promised"),
-    "bytes are gone": (SqliteForgetting, "overwriting"),
-    "some rows are gone": (SqliteForgetting, "remove_source"),
+    "bytes are gone": (ForgetWriter, "overwriting"),
+    "some rows are gone": (ForgetWriter, "remove_source"),
     "rows are gone": (running, "remake_shards"),
     "the index is made anew": (running, "_clear_vectors"),
     "vectors are gone": (running, "compact"),
-    "packs are written anew": (SqliteForgetting, "rewrite"),
-    "the database is written anew": (SqliteForgetting, "finish"),
+    "packs are written anew": (ForgetWriter, "rewrite"),
+    "the database is written anew": (ForgetWriter, "finish"),
 }
 
 

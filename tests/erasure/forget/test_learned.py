@@ -14,12 +14,11 @@ from recollect.erasure import forget as running
 from recollect.memory import ForgetSelection, Memory
 from recollect.model.learnings.learnings import Learning, LearningEvidence
 from recollect.model.learnings.notes import DiaryEntry, Fact
+from recollect.store.connection import open_database
 from recollect.store.documents import Collection
+from recollect.store.entries import put_entries
 from recollect.store.learnings import Verdict
-from recollect.store.sqlite.connection import open_database
-from recollect.store.sqlite.entries.writer import put_entries
-from recollect.store.sqlite.notes.diary import put_diary
-from recollect.store.sqlite.notes.facts import put_fact
+from recollect.store.notes import put_diary, put_fact
 from recollect.testing.builders import ClaudeTranscript
 from tests.erasure.forget.nowhere import holding
 from tests.erasure.forget.test_crash import killed

@@ -10,8 +10,8 @@ import pytest
 
 from recollect.memory import ForgetReport, ForgetSelection, Memory
 from recollect.model.learnings.notes import Fact
-from recollect.store.sqlite.connection import open_database
-from recollect.store.sqlite.notes.facts import put_fact
+from recollect.store.connection import open_database
+from recollect.store.notes import put_fact
 from recollect.testing.builders import ClaudeTranscript
 from tests.erasure.forget.test_evicted import evicted
 from tests.erasure.forget.test_learned import add_learning, add_waiting

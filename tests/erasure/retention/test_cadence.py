@@ -10,7 +10,7 @@ import pytest
 
 from recollect.erasure.retention.cadence import Cadence, is_due, swept, swept_at
 from recollect.memory.maintenance.retention import RetentionFacet
-from recollect.store.sqlite import open_writer
+from recollect.store.writer import open_writer
 from tests.erasure.retention.conftest import Work
 
 DAY_US = 24 * 3600 * 1_000_000

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.erasure.retention.choice import Choice, KeepGone, Limits, choose, overflowing
-from recollect.store.holdings import Holding, Holdings, SharedChunk
+from recollect.store.erasure.holdings import Holding, Holdings, SharedChunk
 
 NOW = 1_000_000
 GONE: tuple[KeepGone, ...] = ("age", "always", "never")

@@ -16,7 +16,7 @@ from recollect.memory import Memory
 from recollect.model.payloads import ToolResult
 from recollect.serve.mcp.handler import ToolHandler
 from recollect.serve.mcp.pages import Caller, Cursors
-from recollect.store.sqlite.audit import read_audit
+from recollect.store.audit import read_audit
 from recollect.testing.builders import ClaudeTranscript
 from tests.erasure.retention.conftest import WORDS, Work, output
 

@@ -97,13 +97,13 @@ def _code_of(pid: int) -> int:
 
 
 def _ingest(home: str, counters: Counters, gates: int) -> None:
-    from recollect.store.sqlite.writer import SqliteWriter
+    from recollect.store.writer import Writer
 
-    transaction = SqliteWriter.transaction
+    transaction = Writer.transaction
     left = gates
 
     @contextmanager
-    def gated(self: SqliteWriter) -> Iterator[None]:
+    def gated(self: Writer) -> Iterator[None]:
         nonlocal left
         with transaction(self):
             yield
@@ -111,7 +111,7 @@ def _ingest(home: str, counters: Counters, gates: int) -> None:
                 left -= 1
                 _wait_for_all(counters)
 
-    SqliteWriter.transaction = gated  # type: ignore[method-assign]
+    Writer.transaction = gated  # type: ignore[method-assign]
     with Memory.open(home) as memory:
         report = memory.sync()
     assert report.state == "done", report.notes

@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 
 from recollect.hook.event_file import keep
-from recollect.store.sqlite.migrations import MIGRATIONS
+from recollect.store.migrations import MIGRATIONS
 from recollect.testing.builders import ClaudeTranscript
 from tests.capture.mempalace.palaces import PalaceBuilder
 from tests.faults.support.trials import Bench, Stage, state_of

@@ -23,11 +23,9 @@ from recollect.ingest.documents import refresh as refreshing
 from recollect.ingest.documents.refresh import Bounds, DocumentDesk, is_due, refresh
 from recollect.ingest.documents.report import CollectionReport
 from recollect.model.marker import PRIVATE_MARKER
-from recollect.store.documents import Collection, path_mark
+from recollect.store.documents import Collection, DocumentStore, forget_document, path_mark, place_of
+from recollect.store.entries import unpack_part
 from recollect.store.home import Home
-from recollect.store.sqlite.documents.removal import forget_document, place_of
-from recollect.store.sqlite.documents.storage import SqliteDocuments
-from recollect.store.sqlite.entries.codec import unpack_part
 
 KEYS = home_keys(b"k" * 32)
 OLD_NS = 1_700_000_000_000_000_000
@@ -50,7 +48,7 @@ class Desk(NamedTuple):
 
     def run(self, bounds: Bounds = refreshing.ALL, **options: Any) -> CollectionReport:
         desk = DocumentDesk(Home(self.home), self.config, KEYS, lambda: 1_800_000_000_000_000, **options)
-        with SqliteDocuments(self.home) as store:
+        with DocumentStore(self.home) as store:
             known = {one.name: one for one in store.collections()}
             if "c" not in known:
                 known["c"] = Collection(name="c", folder=str(self.folder), repo="r", added_at=1)
@@ -61,7 +59,7 @@ class Desk(NamedTuple):
     def found(self) -> dict[str, str]:
         """Return the whole text of every entry, by path."""
         texts: dict[str, str] = {}
-        with SqliteDocuments(self.home, "read") as store:
+        with DocumentStore(self.home, "read") as store:
             rows: Any = store.db.execute(
                 "SELECT uid, text FROM entry JOIN entry_part ON entry = number WHERE kind = 'document' ORDER BY 1, part"
             )
@@ -71,12 +69,12 @@ class Desk(NamedTuple):
         return texts
 
     def rows(self) -> dict[str, Any]:
-        with SqliteDocuments(self.home, "read") as store:
+        with DocumentStore(self.home, "read") as store:
             return dict(store.documents("c"))
 
     def changes(self) -> int:
         """Return how often an entry was written or removed so far."""
-        with SqliteDocuments(self.home, "read") as store:
+        with DocumentStore(self.home, "read") as store:
             return int(store.db.execute("SELECT coalesce(max(id), 0) FROM entry_change").get)
 
 
@@ -189,13 +187,13 @@ def test_a_folder_that_vanished_or_is_empty_loses_nothing(desk: Desk, tmp_path: 
     assert (report.state, report.removed) == ("absent", 0)
     desk.folder.mkdir()  # where a volume was
     assert desk.run().state == "absent"
-    with SqliteDocuments(desk.home, "read") as store:
+    with DocumentStore(desk.home, "read") as store:
         assert store.collections()[0].absent_since is not None
     assert set(desk.found()) == {"a.md"}
     desk.folder.rmdir()
     (tmp_path / "elsewhere").rename(desk.folder)
     assert desk.run().state == "done"
-    with SqliteDocuments(desk.home, "read") as store:
+    with DocumentStore(desk.home, "read") as store:
         assert store.collections()[0].absent_since is None
 
 
@@ -294,7 +292,7 @@ def test_a_forgotten_document_is_not_taken_in_again(desk: Desk) -> None:
     desk.write("a.md", "words\n")
     desk.write("b.md", "words\n")
     desk.run()
-    with SqliteDocuments(desk.home) as store:
+    with DocumentStore(desk.home) as store:
         place = place_of(store.db, "document:c/a.md")
         assert place == ("c", str(desk.folder), "a.md")
         with store.transaction():
@@ -305,7 +303,7 @@ def test_a_forgotten_document_is_not_taken_in_again(desk: Desk) -> None:
     report = desk.run()
     assert (report.kept_out, report.new) == (1, 0)
     assert set(desk.found()) == set(desk.rows()) == {"b.md"}
-    with SqliteDocuments(desk.home) as store, store.transaction():
+    with DocumentStore(desk.home) as store, store.transaction():
         store.remove_collection("c")
     assert desk.run().kept_out == 1  # also as a new collection
 
@@ -316,7 +314,7 @@ def test_a_document_that_is_forgotten_during_a_pass_stays_out(desk: Desk, monkey
 
     def forgetting(*arguments: Any, **options: Any) -> Any:
         data = read(*arguments, **options)
-        with SqliteDocuments(desk.home) as store, store.transaction():
+        with DocumentStore(desk.home) as store, store.transaction():
             mark = path_mark(KEYS.forget_key, str(desk.folder / "a.md"))
             store.db.execute("INSERT INTO document_kept_out VALUES (?, 1)", (mark,))
         return data
@@ -335,14 +333,14 @@ def test_a_collection_that_is_removed_during_a_pass_does_not_come_back(
     read = taking.read_document
 
     def removing(*arguments: Any, **options: Any) -> Any:
-        with SqliteDocuments(desk.home) as store, store.transaction():
+        with DocumentStore(desk.home) as store, store.transaction():
             store.remove_collection("c")
         return read(*arguments, **options)
 
     monkeypatch.setattr(taking, "read_document", removing)
     desk.run()
     assert desk.found() == {}
-    with SqliteDocuments(desk.home, "read") as store:
+    with DocumentStore(desk.home, "read") as store:
         assert store.collections() == []
 
 
@@ -418,13 +416,13 @@ def test_a_pass_that_fails_at_any_statement_is_finished_by_the_next(
     for number in range(3):
         desk.write(f"{number}.md", f"# changed {number}\n")
     (desk.folder / "5.md").unlink()
-    made = SqliteDocuments.__init__
+    made = DocumentStore.__init__
 
-    def failing(self: SqliteDocuments, *arguments: Any) -> None:
+    def failing(self: DocumentStore, *arguments: Any) -> None:
         made(self, *arguments)
         self.db.exec_trace = Failing(at)
 
-    monkeypatch.setattr(SqliteDocuments, "__init__", failing)
+    monkeypatch.setattr(DocumentStore, "__init__", failing)
     from recollect.errors import RecollectError
 
     with_failure = True
@@ -433,7 +431,7 @@ def test_a_pass_that_fails_at_any_statement_is_finished_by_the_next(
         with_failure = False
     except RecollectError:
         pass
-    monkeypatch.setattr(SqliteDocuments, "__init__", made)
+    monkeypatch.setattr(DocumentStore, "__init__", made)
     between = desk.found()
     assert all(text in (f"# {path[0]}\n", f"# changed {path[0]}\n") for path, text in between.items())
     assert len(between) >= 5

@@ -7,8 +7,8 @@ from typing import Any
 
 from recollect.memory import Memory, SearchAnswer
 from recollect.model.learnings.entries import EntryDraft
-from recollect.store.sqlite.connection import open_database
-from recollect.store.sqlite.entries.writer import put_entries, remove_entries
+from recollect.store.connection import open_database
+from recollect.store.entries import put_entries, remove_entries
 
 
 def draft(uid: str, *texts: str, **facts: Any) -> EntryDraft:

@@ -19,7 +19,7 @@ from recollect.errors import ConfigError
 from recollect.memory import DistillingFacet, Memory, NewDecision, SyncProgress
 from recollect.model.insights.nodes import Marker, Speaker
 from recollect.serve.mcp.freshness import Freshness
-from recollect.store.sqlite.insights import feed as feeding
+from recollect.store import insight_feed as feeding
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 from tests.ingest.conftest import World
 from tests.ingest.insights.plain_stages import PLAIN, WordGate
@@ -354,12 +354,12 @@ from pathlib import Path
 from recollect.config import Config, DistillConfig
 from recollect.memory import Memory
 from tests.ingest.insights.plain_stages import PLAIN
-import recollect.store.sqlite.insights.writer as writing
+import recollect.store.insight_writer as writing
 step = int(sys.argv[2])
 names = ("_save_analysis", "_save_digest", "_save_nodes", "_save_session", "relate", "note_changes")
 count = 0
 def wrapped(name):
-    whole = getattr(writing.SqliteDistilledWriter, name)
+    whole = getattr(writing.InsightWriter, name)
     def call(*arguments, **named):
         global count
         result = whole(*arguments, **named)
@@ -367,7 +367,7 @@ def wrapped(name):
         if count == step:
             os.kill(os.getpid(), 9)
         return result
-    setattr(writing.SqliteDistilledWriter, name, call)
+    setattr(writing.InsightWriter, name, call)
 for name in names:
     wrapped(name)
 memory = Memory.open(sys.argv[1], config=Config(distill=DistillConfig(enabled=False)))

@@ -21,7 +21,7 @@ from recollect.ingest.insights.process import AnalysisGreeting, Answer
 from recollect.memory import Memory
 from recollect.privacy.redact import Redactor
 from recollect.store.home import Home
-from recollect.store.sqlite.insights.feed import SqliteSessionFeed
+from recollect.store.insight_feed import SessionFeed
 from tests.ingest.conftest import World
 from tests.ingest.insights.test_distilling import told
 
@@ -56,7 +56,7 @@ class Shelf:
             pass
         self.uids: Sequence[str] = uids_of(memory)
         self._archive = memory.archive()
-        self.feed = SqliteSessionFeed(memory.home, self._archive.__enter__(), Redactor(keys.marker_key))
+        self.feed = SessionFeed(memory.home, self._archive.__enter__(), Redactor(keys.marker_key))
         self.analyst = Analyst(self.feed, Config())
         self.greeting = AnalysisGreeting(keys, str(home or memory.home), str(folders.archive), Config())
 

@@ -10,7 +10,7 @@ import msgspec
 from recollect.config import Config, NotifyConfig
 from recollect.ingest.keeper.status import Failure
 from recollect.memory import Memory
-from recollect.store.sqlite.audit import read_audit
+from recollect.store.audit import read_audit
 
 FAILED = Failure(work="taking in", code="disk_full", message="no room", times=8, at=0, again_at=0)
 

@@ -9,7 +9,7 @@ from recollect.insights.learnings.identity import confidence_of, learning_id
 from recollect.memory import Memory
 from recollect.model.learnings.learnings import Learning, LearningEvidence, LearningKind
 from recollect.model.payloads import UserMessage
-from recollect.store.insights import OfSession
+from recollect.store.insight_feed import AnalysisInput
 
 _SAID = re.compile(r"(?P<kind>fact|pattern|correction|preference|action)(?P<held>!?): (?P<text>[^\n]+)")
 
@@ -24,7 +24,7 @@ class OneRule:
         """The sessions that were read, in order."""
         self._without = without
 
-    def extract(self, of_session: OfSession) -> Sequence[Learning]:
+    def extract(self, of_session: AnalysisInput) -> Sequence[Learning]:
         session = of_session.session
         self.read.append(session.session_uid)
         found: dict[str, Learning] = {}
@@ -34,7 +34,7 @@ class OneRule:
             found[one.id] = Learning(**{f: getattr(one, f) for f in one.__struct_fields__} | {"evidence": evidence})
         return list(found.values())
 
-    def _said(self, of_session: OfSession) -> Iterator[Learning]:
+    def _said(self, of_session: AnalysisInput) -> Iterator[Learning]:
         session = of_session.session
         for event in of_session.events:
             if not isinstance(event.payload, UserMessage):
@@ -64,7 +64,7 @@ class OneRule:
                     extractor=self.version,
                 )
 
-    def closed(self, of_session: OfSession, pending: Iterable[Learning]) -> Sequence[Learning]:
+    def closed(self, of_session: AnalysisInput, pending: Iterable[Learning]) -> Sequence[Learning]:
         ended: dict[str, Learning] = {}
         for event in of_session.events:
             if not isinstance(event.payload, UserMessage) or not event.payload.text.startswith("done: "):

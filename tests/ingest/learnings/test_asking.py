@@ -13,8 +13,8 @@ from recollect.config import Config, DistillConfig
 from recollect.ingest.learnings.ask import Asking
 from recollect.memory import Memory
 from recollect.memory.learnings import LearnFacet
+from recollect.store.jobs import MAX_ATTEMPTS
 from recollect.store.learnings import LearningFilter
-from recollect.store.sqlite.learnings.jobs import MAX_ATTEMPTS
 from recollect.testing.builders import ClaudeTranscript
 from tests.endpoints import model_server as models
 from tests.endpoints.served import Answer, Behaviour, serving
@@ -286,8 +286,8 @@ def test_killed_between_any_two_steps_it_goes_on_and_nothing_is_kept_twice(
     world: World, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
     from recollect.insights.learnings.questions import model as running
-    from recollect.store.sqlite.learnings.jobs import SqliteJobQueue
-    from recollect.store.sqlite.learnings.writer import SqliteLearningStore
+    from recollect.store.jobs import JobQueue
+    from recollect.store.learning_writer import LearningStore
 
     steps = [0]
 
@@ -303,8 +303,8 @@ def test_killed_between_any_two_steps_it_goes_on_and_nothing_is_kept_twice(
     with desk_with(world, FINE, turns=2) as desk:
         with monkeypatch.context() as patch:
             for owner, names in (
-                (SqliteJobQueue, ("claim", "finish", "want")),
-                (SqliteLearningStore, ("put_sightings", "save", "set_note", "add_batch", "known")),
+                (JobQueue, ("claim", "finish", "want")),
+                (LearningStore, ("put_sightings", "save", "set_note", "add_batch", "known")),
                 (running, ("judge",)),
             ):
                 for name in names:

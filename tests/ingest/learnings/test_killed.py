@@ -9,14 +9,14 @@ import pytest
 
 from recollect.config import Config
 from recollect.memory import Memory
-from recollect.store.sqlite.learnings.jobs import SqliteJobQueue
-from recollect.store.sqlite.learnings.writer import SqliteLearningStore
+from recollect.store.jobs import JobQueue
+from recollect.store.learning_writer import LearningStore
 from tests.ingest.conftest import World
 from tests.ingest.learnings.stand_ins import OneRule, take_in, told
 
 METHODS = (
-    (SqliteJobQueue, ("note_changes", "release", "claim", "finish", "want", "want_sessions")),
-    (SqliteLearningStore, ("put_sightings", "known", "save", "set_note", "add_batch", "of_repo")),
+    (JobQueue, ("note_changes", "release", "claim", "finish", "want", "want_sessions")),
+    (LearningStore, ("put_sightings", "known", "save", "set_note", "add_batch", "of_repo")),
 )
 
 

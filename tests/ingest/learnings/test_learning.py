@@ -12,10 +12,10 @@ from recollect.ingest.learnings.extract import ONE_BY_ONE_US
 from recollect.memory import ForgetSelection, Memory
 from recollect.memory.learnings import LearnFacet, NewLearning
 from recollect.model.learnings.learnings import Learning
+from recollect.store import jobs
+from recollect.store.jobs import MAX_ATTEMPTS, US_PER_EVENT
+from recollect.store.learning_writer import LearningStore
 from recollect.store.learnings import LearningFilter
-from recollect.store.sqlite.learnings import jobs
-from recollect.store.sqlite.learnings.jobs import MAX_ATTEMPTS, US_PER_EVENT
-from recollect.store.sqlite.learnings.writer import SqliteLearningStore
 from tests.ingest.conftest import World
 from tests.ingest.learnings.stand_ins import OneRule, states, take_in, told
 
@@ -383,15 +383,15 @@ def test_a_full_disk_stops_it_and_the_next_run_goes_on(world: World, monkeypatch
         for number in range(40):
             transcript.user(f"fact: {name} knows {number} {'x' * 200}")
     take_in(world.memory)
-    opened = SqliteLearningStore.__init__
+    opened = LearningStore.__init__
 
-    def with_little_room(self: SqliteLearningStore, db, *rest):  # type: ignore[no-untyped-def]
+    def with_little_room(self: LearningStore, db, *rest):  # type: ignore[no-untyped-def]
         opened(self, db, *rest)
         pages = db.execute("PRAGMA page_count").get
         db.execute(f"PRAGMA max_page_count = {pages + 6}").fetchall()
 
     with monkeypatch.context() as patch:
-        patch.setattr(SqliteLearningStore, "__init__", with_little_room)
+        patch.setattr(LearningStore, "__init__", with_little_room)
         with pytest.raises(DiskFull):
             world.memory.learn.run(extractor=RULE)
     known = len(world.memory.learn.learnings())
@@ -460,7 +460,7 @@ def test_errors_of_the_store_are_raised_and_not_taken_for_a_bad_session(
         raise StoreError("gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr(SqliteLearningStore, "put_sightings", fail)
+        patch.setattr(LearningStore, "put_sightings", fail)
         with pytest.raises(StoreError, match="gone"):
             world.memory.learn.run(extractor=RULE)
     assert world.memory.learn.run(extractor=RULE).new == 1

@@ -16,8 +16,8 @@ from recollect.endpoints.chat import Pricing
 from recollect.errors import StoreError
 from recollect.insights.learnings.budget import Budget, Denial, Reservation, tokens_at_most
 from recollect.model.learnings.spending import DAY_US, Amounts, Limits, Spender, day_of_us
-from recollect.store.sqlite.connection import open_database
-from recollect.store.sqlite.learnings.ledger import SqliteLedger, forget_spending
+from recollect.store.connection import open_database
+from recollect.store.jobs import SpendingLedger, forget_spending
 
 DAY = 20_000
 NOW_US = DAY * DAY_US + 3_600_000_000
@@ -29,7 +29,7 @@ def budget(home: Path, now: list[int] | None = None, **config: float) -> Budget:
     clock = now or [NOW_US]
     pricing = Pricing("m", "openai", "http://127.0.0.1:1", 1.0, 1.0)
     config_of_test = LearningConfig(provider="openai", **config)  # type: ignore[arg-type]
-    return Budget(config_of_test, SqliteLedger(home), pricing, now_us=lambda: clock[0])
+    return Budget(config_of_test, SpendingLedger(home), pricing, now_us=lambda: clock[0])
 
 
 def test_many_askers_together_stay_within_the_limit(tmp_path: Path) -> None:
@@ -37,17 +37,17 @@ def test_many_askers_together_stay_within_the_limit(tmp_path: Path) -> None:
     open_database(tmp_path, "write").close()
 
     def reserve(number: int) -> str:
-        return SqliteLedger(tmp_path).reserve(Spender(DAY, "claude:a", f"m{number % 3}"), ONE, limits)
+        return SpendingLedger(tmp_path).reserve(Spender(DAY, "claude:a", f"m{number % 3}"), ONE, limits)
 
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(reserve, range(40)))
     assert found.count("") == 10
     assert found.count("session") == 30
-    assert SqliteLedger(tmp_path).spent_for("claude:a") == Amounts(10, 10_000, 1_000, 6_000)
+    assert SpendingLedger(tmp_path).spent_for("claude:a") == Amounts(10, 10_000, 1_000, 6_000)
 
 
 def test_each_limit_counts_for_itself(tmp_path: Path) -> None:
-    ledger = SqliteLedger(tmp_path)
+    ledger = SpendingLedger(tmp_path)
     limits = Limits(session_micro_dollars=1_000, day_micro_dollars=1_500, day_tokens=3_000)
     assert ledger.reserve(Spender(DAY, "claude:a", "m"), ONE, limits) == ""
     assert ledger.reserve(Spender(DAY, "claude:a", "m"), ONE, limits) == "session"
@@ -66,7 +66,7 @@ def test_what_was_booked_is_corrected_on_the_day_it_was_booked(tmp_path: Path) -
     assert isinstance(held, Reservation)
     now[0] += DAY_US
     asking.settle(held, Amounts(1, 700, 20, 720))
-    ledger = SqliteLedger(tmp_path)
+    ledger = SpendingLedger(tmp_path)
     assert ledger.spent_on(DAY) == Amounts(1, 700, 20, 720)
     assert ledger.spent_on(DAY + 1) == Amounts()
 
@@ -74,7 +74,7 @@ def test_what_was_booked_is_corrected_on_the_day_it_was_booked(tmp_path: Path) -
 def test_who_dies_while_asking_is_charged_with_the_most(tmp_path: Path) -> None:
     most = Amounts(1, 1_000, 500, 1_500)
     assert isinstance(budget(tmp_path).reserve("claude:a", most), Reservation)
-    assert SqliteLedger(tmp_path).spent_on(DAY) == most
+    assert SpendingLedger(tmp_path).spent_on(DAY) == most
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_no_order_of_questions_breaks_a_limit(
 ) -> None:
     home, days = one_home
     day = next(days)
-    ledger = SqliteLedger(home)
+    ledger = SpendingLedger(home)
     asking = budget(home, [day * DAY_US], session_budget_usd=0.005, day_budget_usd=0.009, day_budget_tokens=12_000)
     for name, most, spent in questions:
         session = f"{name}:{day}"
@@ -109,7 +109,7 @@ def test_a_denial_says_which_limit_and_until_when(tmp_path: Path) -> None:
 
 
 def test_a_forgotten_session_leaves_the_days_sums(tmp_path: Path) -> None:
-    ledger = SqliteLedger(tmp_path)
+    ledger = SpendingLedger(tmp_path)
     for session in ("claude:a", "claude:b"):
         for model in ("m", "n"):
             ledger.reserve(Spender(DAY, session, model), ONE, WIDE)

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from recollect.store.sqlite.notes.store import SqliteNotes, SqliteNoteWriter
+from recollect.store.notes import NoteStore, NoteWriter
 
-Writing = Callable[[], "contextmanager[SqliteNoteWriter]"]
+Writing = Callable[[], "contextmanager[NoteWriter]"]
 
 
 @pytest.fixture
-def notes(tmp_path: Path) -> SqliteNotes:
+def notes(tmp_path: Path) -> NoteStore:
     """Return the notes of an empty memory."""
-    return SqliteNotes(tmp_path / "memory")
+    return NoteStore(tmp_path / "memory")
 
 
 @pytest.fixture
-def writer(notes: SqliteNotes) -> Iterator[SqliteNoteWriter]:
+def writer(notes: NoteStore) -> Iterator[NoteWriter]:
     """Return one transaction, kept at the end."""
     with notes.writing() as writing:
         yield writing

@@ -22,8 +22,7 @@ from recollect.insights.notes.facts import (
     supersede_fact,
 )
 from recollect.model.learnings.notes import Fact
-from recollect.store.notes import FactFilter, NoteReader
-from recollect.store.sqlite.notes.store import SqliteNotes, SqliteNoteWriter
+from recollect.store.notes import FactFilter, NoteReader, NoteStore, NoteWriter
 
 NOW = 1_000_000
 INSTANTS = range(8)
@@ -35,9 +34,9 @@ numbers = count()
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> SqliteNotes:
+def store(tmp_path_factory: pytest.TempPathFactory) -> NoteStore:
     """Return notes that many examples share, each with a subject of its own."""
-    return SqliteNotes(tmp_path_factory.mktemp("facts"))
+    return NoteStore(tmp_path_factory.mktemp("facts"))
 
 
 def new(said: str = "Python 3.12", **also: object) -> NewFact:
@@ -48,7 +47,7 @@ def objects(notes: NoteReader, **where: object) -> list[str]:
     return sorted(fact.object for fact in notes.facts(FactFilter(**where)))  # type: ignore[arg-type]
 
 
-def test_a_fact_that_is_known_adds_nothing(writer: SqliteNoteWriter) -> None:
+def test_a_fact_that_is_known_adds_nothing(writer: NoteWriter) -> None:
     first = add_fact(writer, new(), now_us=NOW)
     again = add_fact(writer, new("  python   3.12. ", subject="Shop-API", predicate="runs on"), now_us=NOW + 1)
     assert first.is_new
@@ -56,12 +55,12 @@ def test_a_fact_that_is_known_adds_nothing(writer: SqliteNoteWriter) -> None:
     assert writer.facts(FactFilter(is_history=True)) == [first.fact]
 
 
-def test_the_same_words_in_another_repository_are_another_fact(writer: SqliteNoteWriter) -> None:
+def test_the_same_words_in_another_repository_are_another_fact(writer: NoteWriter) -> None:
     add_fact(writer, new(), now_us=NOW)
     assert add_fact(writer, new(repo="shop"), now_us=NOW).is_new
 
 
-def test_what_is_said_again_after_it_ended_holds_from_then_on(writer: SqliteNoteWriter) -> None:
+def test_what_is_said_again_after_it_ended_holds_from_then_on(writer: NoteWriter) -> None:
     first = add_fact(writer, new(valid_from=10), now_us=NOW)
     end_fact(writer, first.fact, ended=20, now_us=NOW + 10)
     again = add_fact(writer, new(), now_us=NOW + 20)
@@ -71,7 +70,7 @@ def test_what_is_said_again_after_it_ended_holds_from_then_on(writer: SqliteNote
     assert objects(writer, at=25) == []
 
 
-def test_without_a_beginning_a_known_one_stands(writer: SqliteNoteWriter) -> None:
+def test_without_a_beginning_a_known_one_stands(writer: NoteWriter) -> None:
     add_fact(writer, new(valid_from=10, valid_to=NOW + 5), now_us=NOW)
     longer = add_fact(writer, new(), now_us=NOW)
     assert (longer.is_new, longer.fact.valid_from, longer.fact.valid_to) == (True, 10, None)
@@ -79,14 +78,14 @@ def test_without_a_beginning_a_known_one_stands(writer: SqliteNoteWriter) -> Non
 
 @pytest.mark.parametrize(("interval", "how"), [((5, 5), "at the instant it begins"), ((6, 5), "before it begins")])
 def test_an_interval_in_which_nothing_holds_is_rejected(
-    writer: SqliteNoteWriter, interval: tuple[int, int], how: str
+    writer: NoteWriter, interval: tuple[int, int], how: str
 ) -> None:
     with pytest.raises(UsageError, match=how):
         add_fact(writer, new(valid_from=interval[0], valid_to=interval[1]), now_us=NOW)
     assert writer.facts(FactFilter(is_history=True)) == []
 
 
-def test_a_fact_cannot_end_before_it_began(writer: SqliteNoteWriter) -> None:
+def test_a_fact_cannot_end_before_it_began(writer: NoteWriter) -> None:
     fact = add_fact(writer, new(valid_from=10), now_us=NOW).fact
     with pytest.raises(UsageError, match="cannot end"):
         end_fact(writer, fact, ended=10, now_us=NOW)
@@ -94,12 +93,12 @@ def test_a_fact_cannot_end_before_it_began(writer: SqliteNoteWriter) -> None:
 
 @pytest.mark.parametrize("part", ["subject", "predicate", "object"])
 @pytest.mark.parametrize("said", ["", " \t", ".", "x" * (MAX_NAME_CHARS + 1)])
-def test_a_part_that_says_nothing_or_too_much_is_rejected(writer: SqliteNoteWriter, part: str, said: str) -> None:
+def test_a_part_that_says_nothing_or_too_much_is_rejected(writer: NoteWriter, part: str, said: str) -> None:
     with pytest.raises(UsageError):
         add_fact(writer, new(**{part: said}), now_us=NOW)
 
 
-def test_replacing_ends_and_begins_at_one_instant(writer: SqliteNoteWriter) -> None:
+def test_replacing_ends_and_begins_at_one_instant(writer: NoteWriter) -> None:
     add_fact(writer, new("Python 3.11", valid_from=1), now_us=NOW)
     done = supersede_fact(writer, new("Python 3.12"), at=50, now_us=NOW + 1)
     assert [fact.object for fact in done.replaced] == ["Python 3.11"]
@@ -108,14 +107,14 @@ def test_replacing_ends_and_begins_at_one_instant(writer: SqliteNoteWriter) -> N
     assert done.contradictions == ()
 
 
-def test_replacing_names_the_object_that_ends(writer: SqliteNoteWriter) -> None:
+def test_replacing_names_the_object_that_ends(writer: NoteWriter) -> None:
     for said in ("redis", "postgres"):
         add_fact(writer, new(said, predicate="uses", valid_from=1), now_us=NOW)
     supersede_fact(writer, new("sqlite", predicate="uses"), at=50, now_us=NOW + 1, old_object="Redis")
     assert objects(writer, at=50) == ["postgres", "sqlite"]
 
 
-def test_what_was_wrong_never_held_and_is_still_known_as_said(writer: SqliteNoteWriter) -> None:
+def test_what_was_wrong_never_held_and_is_still_known_as_said(writer: NoteWriter) -> None:
     fact = add_fact(writer, new(valid_from=1), now_us=NOW).fact
     retract_fact(writer, fact, now_us=NOW + 10)
     assert objects(writer, at=5) == []
@@ -124,20 +123,20 @@ def test_what_was_wrong_never_held_and_is_still_known_as_said(writer: SqliteNote
     assert objects(writer, is_history=True) == ["Python 3.12"]
 
 
-def test_what_somebody_says_too_is_not_the_runs_any_more(writer: SqliteNoteWriter) -> None:
+def test_what_somebody_says_too_is_not_the_runs_any_more(writer: NoteWriter) -> None:
     add_fact(writer, new(), now_us=NOW, batch="b1")
     said = add_fact(writer, new(), now_us=NOW + 1)
     assert (said.is_new, said.fact.batch) == (False, "")
 
 
-def test_a_run_takes_nobodys_place(writer: SqliteNoteWriter) -> None:
+def test_a_run_takes_nobodys_place(writer: NoteWriter) -> None:
     add_fact(writer, new(valid_from=10, valid_to=20), now_us=NOW)
     added = add_fact(writer, new(valid_from=5, valid_to=15), now_us=NOW + 1, batch="b1")
     assert (added.is_new, added.replaced) == (True, ())
     assert objects(writer, at=17) == ["Python 3.12"]
 
 
-def test_a_fact_is_named_by_its_id_a_beginning_or_a_citation(writer: SqliteNoteWriter) -> None:
+def test_a_fact_is_named_by_its_id_a_beginning_or_a_citation(writer: NoteWriter) -> None:
     fact = add_fact(writer, new(), now_us=NOW).fact
     for name in (fact.id, fact.id[:8], f"fact:{fact.id}", f"fact:{fact.id}#0"):
         assert find_fact(writer, name) == fact
@@ -190,7 +189,7 @@ steps = st.lists(
 
 @settings(max_examples=20)
 @given(steps=steps)
-def test_any_history_answers_what_held_and_what_was_known(store: SqliteNotes, steps: list[Step]) -> None:
+def test_any_history_answers_what_held_and_what_was_known(store: NoteStore, steps: list[Step]) -> None:
     model = Model(f"shop {next(numbers)}")
     seen = [(0, model.seen())]
     for number, step in enumerate(steps, 1):
@@ -205,7 +204,7 @@ def test_any_history_answers_what_held_and_what_was_known(store: SqliteNotes, st
             assert set(objects(notes, subject=model.subject, at=instant)) == model.at(instant)
 
 
-def apply(notes: SqliteNoteWriter, model: Model, step: Step, now: int) -> None:
+def apply(notes: NoteWriter, model: Model, step: Step, now: int) -> None:
     """Do a step to the store, then to the model."""
     what, which, begin, end = step
     if what == "add":

@@ -9,9 +9,9 @@ import pytest
 
 from recollect import Memory
 from recollect.privacy.redact import Redactor
-from recollect.store.sqlite.insights import feed as feeding
-from recollect.store.sqlite.insights import light as light_reading
-from recollect.store.sqlite.insights.feed import SqliteSessionFeed
+from recollect.store import insight_feed as feeding
+from recollect.store import insight_feed as light_reading
+from recollect.store.insight_feed import SessionFeed
 from recollect.testing.builders import ClaudeTranscript
 from tests.insights.signals.stories import digest_from, signals_of
 
@@ -35,7 +35,7 @@ def test_a_stored_session_means_the_same_light_and_whole(
     with Memory.open(isolated_home / "recollect") as memory:
         memory.sync()
         with memory.writing() as (_, archive, keys):
-            feed = SqliteSessionFeed(memory.home, archive, Redactor(keys.marker_key))
+            feed = SessionFeed(memory.home, archive, Redactor(keys.marker_key))
             try:
                 stored = feed.read(told.uid)
                 assert stored is not None

@@ -18,8 +18,8 @@ from recollect.maintenance.backup import copy as moments
 from recollect.maintenance.backup.copy import BackupCheck, check_folder, places_by_pack
 from recollect.maintenance.backup.manifest import MANIFEST, PARTIAL, BackupManifest, last_backup, read_manifest
 from recollect.memory import ForgetSelection, Memory
-from recollect.store.sqlite import IngestLock
-from recollect.store.sqlite.snapshots.snapshot import Snapshot, open_copy
+from recollect.store.lock import IngestLock
+from recollect.store.snapshots import Snapshot, open_copy
 from tests.maintenance.backup.conftest import World
 
 

@@ -15,8 +15,8 @@ from recollect.insights.notes.diary import NewEntry
 from recollect.insights.notes.facts import NewFact
 from recollect.maintenance.backup.manifest import MANIFEST, read_manifest
 from recollect.memory import ForgetSelection
-from recollect.store.sqlite import IngestLock
-from recollect.store.sqlite.audit import read_audit
+from recollect.store.audit import read_audit
+from recollect.store.lock import IngestLock
 from tests.maintenance.backup.conftest import World, found, told
 
 

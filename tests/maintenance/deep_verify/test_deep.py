@@ -17,8 +17,8 @@ from recollect.memory import DeepPart, ForgetSelection, Memory
 from recollect.model.insights.nodes import kind_of_node
 from recollect.paths import DATABASE_NAME
 from recollect.store.insights import NodeFilter
-from recollect.store.ports import IndexDoc
-from recollect.store.sqlite import IngestLock
+from recollect.store.lock import IngestLock
+from recollect.store.slices import IndexDoc
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 
 IMAGE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -15,8 +15,8 @@ import pytest
 from recollect import __version__
 from recollect.ingest.keeper.instance import Card
 from recollect.memory import Fix, Memory
-from recollect.store.sqlite import IngestLock
-from recollect.store.sqlite.audit import read_audit
+from recollect.store.audit import read_audit
+from recollect.store.lock import IngestLock
 from tests.ingest.conftest import World, world
 
 __all__ = ["world"]

@@ -27,7 +27,7 @@ from recollect.memory import (
     verify_path,
 )
 from recollect.memory.pipes.verification import FileVerifyReport
-from recollect.store.sinks.contract import Item, Retracted, id_of_item, id_of_json
+from recollect.store.sinks import Item, Retracted, id_of_item, id_of_json
 from recollect.testing.builders import ClaudeTranscript, CodexRollout
 
 KEY = "AKIA" + "Z7Q2" * 4

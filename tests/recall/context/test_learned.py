@@ -221,7 +221,7 @@ def test_new_sure_and_fitting_ones_come_before_old_doubtful_and_foreign_ones(sho
 def test_everything_of_the_last_two_days_is_looked_at(
     shop: Shop, told: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from recollect.store.sqlite.context_queries import learnings
+    from recollect.store import recent as learnings
 
     monkeypatch.setattr(learnings, "LOOKED_AT", 3)
     keep(
@@ -290,7 +290,7 @@ def test_no_block_is_above_its_budget_and_none_says_more_than_one_thing_twice(
     if not (home / "memory.db").exists():
         shop.session("one").work("fix the cart total", "Cents are integers now.")
         shop.memory.sync()
-    from recollect.store.sqlite.connection import open_database
+    from recollect.store.connection import open_database
 
     db = open_database(home, "write")
     for table in ("learning", "learning_sighting", "learning_evidence"):

@@ -24,7 +24,7 @@ from recollect.hook.at_once import Ready, ready_block
 from recollect.hook.forms import FORMS, answer_with
 from recollect.memory import ContextFacet, Memory
 from recollect.recall.context import ready as keeping
-from recollect.store.sqlite import open_writer
+from recollect.store.writer import open_writer
 from tests.hook.processes import drops, run
 from tests.ingest.conftest import World
 from tests.recall.context.conftest import Session, Shop, shop

@@ -16,7 +16,7 @@ from recollect.config import Config, ContextConfig
 from recollect.insights.learnings.queue.pause import Pause, keep_pause
 from recollect.memory import ContextFacet
 from recollect.recall.context import ready as keeping
-from recollect.store.sqlite.learnings.writer import open_learning_store
+from recollect.store.learning_writer import open_learning_store
 from tests.recall.context.conftest import Session, Shop, shop
 from tests.recall.context.learned import change, keep, learned, write_diary
 from tests.recall.context.test_ready import config, taken, told

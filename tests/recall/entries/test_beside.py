@@ -8,8 +8,8 @@ import pytest
 
 from recollect.memory import Memory, SearchAnswer
 from recollect.model.learnings.notes import Fact
-from recollect.store.sqlite.connection import open_database
-from recollect.store.sqlite.notes.facts import put_fact
+from recollect.store.connection import open_database
+from recollect.store.notes import put_fact
 from tests.ingest.conftest import World
 from tests.ingest.entries.noted import cited, draft, put
 

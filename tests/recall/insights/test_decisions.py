@@ -11,7 +11,7 @@ import pytest
 from recollect.model.events import SourceLocation
 from recollect.model.insights.nodes import Decision, Evidence, Link
 from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, ask_decisions, cited, path_fits
-from recollect.store.insights import DistilledReader, KeptDecision, KeptLink
+from recollect.store.insights import InsightReader, KeptDecision, KeptLink
 
 AT = SourceLocation("s-a", 1, 0, 10, 0, "ab" * 32)
 
@@ -43,7 +43,7 @@ def linked(
 
 def asked(kept: Kept, *, limit: int | None = None, each: bool = False, **question: Any) -> DecisionsAnswer:
     """Ask a store of which only the two methods that are asked for are there."""
-    return ask_decisions(cast("DistilledReader", kept), DecisionQuestion(**question), limit=limit, each=each)
+    return ask_decisions(cast("InsightReader", kept), DecisionQuestion(**question), limit=limit, each=each)
 
 
 def states(kept: Kept, **question: Any) -> dict[str, str]:

@@ -27,7 +27,7 @@ from recollect.recall.rerank.order import (
     value,
 )
 from recollect.store.keys import ENTRY_BASE
-from recollect.store.ports import HitText, SessionKey
+from recollect.store.rows import HitText, SessionKey
 from tests.recall.memories import MemoryOfTests
 
 FILLER = "something else entirely "

@@ -117,7 +117,7 @@ def test_a_database_that_is_none_is_a_clear_error(history: Machine) -> None:
 
 
 def test_a_memory_that_another_process_fills_is_read_and_says_so(history: Machine) -> None:
-    from recollect.store.sqlite.lock import IngestLock
+    from recollect.store.lock import IngestLock
 
     lock = IngestLock(history.home)
     try:

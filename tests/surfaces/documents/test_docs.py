@@ -337,9 +337,9 @@ def test_a_run_that_is_ended_goes_on_where_it_was(recollect: Recollect, tmp_path
 def taken(folder: Path) -> int:
     """Return how many documents are there so far, as another process sees it."""
     from recollect.paths import home_dir
-    from recollect.store.sqlite.documents.storage import SqliteDocuments
+    from recollect.store.documents import DocumentStore
 
     if not (home_dir() / "memory.db").exists():
         return 0
-    with SqliteDocuments(home_dir(), "read") as store:
+    with DocumentStore(home_dir(), "read") as store:
         return sum(counts.taken for counts in store.counts().values())

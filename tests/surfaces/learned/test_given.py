@@ -25,7 +25,7 @@ from recollect.memory import ContextFacet, LearningNow, LiveStatus
 from recollect.recall.context.learnings.block import SOUL_TEXT
 from recollect.recall.context.learnings.person_files import fronts, person_files
 from recollect.serve.daemon_control import DaemonAnswer
-from recollect.store.sqlite.learnings.writer import open_learning_store
+from recollect.store.learning_writer import open_learning_store
 from tests.recall.context.conftest import Session, Shop
 from tests.recall.context.learned import keep, learned
 
@@ -215,7 +215,8 @@ def test_a_store_that_cannot_be_read_is_told_by_its_error(told: Session, shop: S
 
 
 def test_what_was_given_up_and_what_was_held_back_is_told(told: Session, recollect: Recollect, shop: Shop) -> None:
-    from recollect.store.learnings import Job, Quarantined
+    from recollect.store.jobs import Job
+    from recollect.store.learnings import Quarantined
 
     with open_learning_store(shop.memory.home) as store, store.transaction():
         store.queue.add([Job("model:1", "model", told.uid, made_at=1, due_at=1)])

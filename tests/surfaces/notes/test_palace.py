@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 import pytest
 
-from recollect.store.sqlite.connection import open_database
+from recollect.store.connection import open_database
 from recollect.testing.builders import ClaudeTranscript
 from tests.capture.mempalace.palaces import PalaceBuilder
 from tests.surfaces.notes.conftest import Recollect

@@ -149,7 +149,7 @@ def test_a_memory_without_anything_has_no_key_yet(recollect: Recollect) -> None:
 
 
 def test_every_change_of_keys_is_in_the_audit(home: Path, recollect: Recollect) -> None:
-    from recollect.store.sqlite.audit import read_audit
+    from recollect.store.audit import read_audit
 
     change = recollect("keys", "rotate", "--json").data
     (entry,) = read_audit(home, actions=("rotate",))

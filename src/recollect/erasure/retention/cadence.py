@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from recollect.store.sqlite.erasure.policy import last_told_at, read_mark, write_mark
+from recollect.store.erasure.holdings import last_told_at, read_mark, write_mark
 
 Cadence = Literal["daily", "weekly", "on-hook"]
 _SWEPT = "retention_swept_at"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from recollect.store.holdings import Holding, Holdings
+from recollect.store.erasure.holdings import Holding, Holdings
 
 Reason = Literal["age", "budget", "overflow", "data_loss"]
 """age: older than may be; budget: above the soft cap; overflow: above the hard cap, though it was to be spared;

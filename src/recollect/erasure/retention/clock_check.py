@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recollect.model.time import day_of
-from recollect.store.sqlite.erasure.policy import newest_observation, read_mark, write_mark
+from recollect.store.erasure.holdings import newest_observation, read_mark, write_mark
 from recollect.units import plural
 
 HOUR_US = 3600 * 1_000_000

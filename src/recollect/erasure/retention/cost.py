@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from recollect.erasure.retention.choice import Limits
 from recollect.erasure.retention.reports import StorageLine, StorageReport, TierBytes
-from recollect.store.holdings import Holding, Holdings
-from recollect.store.sqlite.erasure.holdings import TableBytes
+from recollect.store.erasure.holdings import Holding, Holdings, TableBytes
 from recollect.units import size
 
 

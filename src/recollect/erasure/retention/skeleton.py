@@ -10,9 +10,9 @@ from recollect.insights.provenance import evidence_of
 from recollect.model.payloads import AssistantMessage, Payload, ToolResult, UserMessage
 from recollect.model.time import day_of
 from recollect.store.bodies import capped_body
-from recollect.store.insights import DistilledReader, NodeFilter
-from recollect.store.ports import Reader
-from recollect.store.sqlite.erasure.eviction import SqliteEvicting
+from recollect.store.erasure.eviction import EvictionWriter
+from recollect.store.insights import InsightReader, NodeFilter
+from recollect.store.reader import Reader
 
 SAID_CHARS = 8192
 """How much of what a person or the model said is kept; a conversation's own text stays whole in its node."""
@@ -21,7 +21,7 @@ DONE_CHARS = 1024
 
 
 def skeleton_of(
-    uid: str, evicting: SqliteEvicting, reader: Reader, distilled: DistilledReader, *, at: int
+    uid: str, evicting: EvictionWriter, reader: Reader, distilled: InsightReader, *, at: int
 ) -> dict[int, bytes]:
     """Return the bodies to keep of a session, by seq: what nodes rest on, the first prompt, the last words.
 

@@ -18,13 +18,12 @@ from recollect.erasure.cuts import compact, make_promised
 from recollect.erasure.retention.choice import Choice, Limits, Step, age_order, choose, overflowing
 from recollect.erasure.retention.reports import EvictedSession, EvictReport
 from recollect.erasure.retention.skeleton import shortened, skeleton_of
-from recollect.store.holdings import Holding, Holdings
-from recollect.store.insights import DistilledReader
-from recollect.store.ports import Reader
-from recollect.store.sqlite.erasure.eviction import RawRange
-from recollect.store.sqlite.erasure.holdings import read_holdings
-from recollect.store.sqlite.erasure.holes import WaitingCut
-from recollect.store.sqlite.writer import SqliteWriter
+from recollect.store.erasure.eviction import RawRange
+from recollect.store.erasure.holdings import Holding, Holdings, read_holdings
+from recollect.store.erasure.holes import WaitingCut
+from recollect.store.insights import InsightReader
+from recollect.store.reader import Reader
+from recollect.store.writer import Writer
 
 LARGE_BYTES = 64 * 1024
 """Records of at least so many bytes count as large results and images."""
@@ -40,10 +39,10 @@ class Sides(NamedTuple):
     """What a sweep works on. The caller holds the ingest lock."""
 
     home: Path
-    writer: SqliteWriter
+    writer: Writer
     archive: Archive
     reader: Reader
-    distilled: DistilledReader
+    distilled: InsightReader
 
 
 class Means(NamedTuple):

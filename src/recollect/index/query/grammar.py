@@ -21,7 +21,7 @@ from recollect.model.learnings.entries import ENTRY_KINDS
 from recollect.model.learnings.names import tag_name
 from recollect.model.payloads import KINDS
 from recollect.model.time import TIME_FORMS, Period, parse_time
-from recollect.store.ports import EventFilter
+from recollect.store.rows import EventFilter
 
 MAX_QUERY_CHARS = 10_000
 MAX_CLAUSES = 64

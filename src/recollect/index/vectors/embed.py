@@ -18,7 +18,7 @@ from recollect.index.vectors.files import SCANNED, Commit
 from recollect.index.vectors.texts import KINDS, chunks_of
 from recollect.index.vectors.vector_index import MAX_KEY, merged, ranges_of
 from recollect.store.feed import FeedEvent, TextFeed
-from recollect.store.ports import ChangeRange
+from recollect.store.rows import ChangeRange
 
 if TYPE_CHECKING:  # what writes vectors brings numpy, and everything that looks for changes comes by here
     from recollect.index.vectors.embedder import Embedder

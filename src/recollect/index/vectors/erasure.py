@@ -22,7 +22,7 @@ from recollect.index.vectors.files import (
 )
 from recollect.index.vectors.rows import Rows
 from recollect.index.vectors.writer import VectorWriter
-from recollect.store.ports import SEQ_BITS
+from recollect.store.keys import SEQ_BITS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

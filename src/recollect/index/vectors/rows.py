@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from recollect.errors import BrokenInvariant
 from recollect.index.vectors.files import Commit, Generation
 from recollect.store.entries import MARK_CLASS_BITS
-from recollect.store.ports import SEQ_BITS
+from recollect.store.keys import SEQ_BITS
 
 Int64 = NDArray[np.int64]
 Float32 = NDArray[np.float32]

@@ -25,7 +25,8 @@ from recollect.index.vectors.files import (
 )
 from recollect.index.vectors.texts import CUTTING, KINDS
 from recollect.store.feed import KeyRange, TextFeed
-from recollect.store.ports import SEQ_BITS, ChangeRange
+from recollect.store.keys import SEQ_BITS
+from recollect.store.rows import ChangeRange
 
 if TYPE_CHECKING:
     from recollect.index.vectors.embedder import Vectors

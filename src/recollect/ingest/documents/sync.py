@@ -11,9 +11,8 @@ from recollect.archive.keys import HomeKeys
 from recollect.config import Config
 from recollect.ingest.documents.report import CollectionReport
 from recollect.store.documents import Collection as DocumentCollection
+from recollect.store.documents import DocumentStore, rename_collection
 from recollect.store.home import Home
-from recollect.store.sqlite.documents.storage import SqliteDocuments
-from recollect.store.sqlite.documents.writer import rename_collection
 
 
 class DocumentWish(NamedTuple):
@@ -34,7 +33,7 @@ def take_documents(home: Home, keys: HomeKeys, wish: DocumentWish) -> list[Colle
     """
     if wish.changed is not None and not wish.changed:
         return []
-    with SqliteDocuments(home.folder, "read") as store:
+    with DocumentStore(home.folder, "read") as store:
         wanted = [
             one for one in store.collections() if one.folder and (wish.changed is None or one.name in wish.changed)
         ]
@@ -47,7 +46,7 @@ def take_documents(home: Home, keys: HomeKeys, wish: DocumentWish) -> list[Colle
         wanted = [one for one in wanted if is_due(one, now_us)]
     desk = DocumentDesk(home, wish.config, keys, wish.now_us, wish.should_stop)
     reports: list[CollectionReport] = []
-    with SqliteDocuments(home.folder) as store:
+    with DocumentStore(home.folder) as store:
         for one in wanted:
             if wish.should_stop():
                 break
@@ -58,7 +57,7 @@ def take_documents(home: Home, keys: HomeKeys, wish: DocumentWish) -> list[Colle
     return [_brief(report) for report in reports if report.has_changed or report.state != "done"]
 
 
-def _named_anew(store: SqliteDocuments, one: DocumentCollection) -> DocumentCollection:
+def _named_anew(store: DocumentStore, one: DocumentCollection) -> DocumentCollection:
     """Return a collection by the name that its folder's file gives it now, if it had its name from there."""
     from recollect.capture.document_folders import project_name
 

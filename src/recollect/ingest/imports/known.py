@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from recollect.archive.chunks import ChunkPlace, Hole
-from recollect.store.ports import Reader, SourceRow
+from recollect.store.reader import Reader
+from recollect.store.slices import SourceRow
 
 
 class StoredSources:

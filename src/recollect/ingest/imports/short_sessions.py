@@ -8,13 +8,13 @@ from recollect.ingest.imports.options import ImportWish
 from recollect.ingest.imports.survey import short_reason
 from recollect.ingest.report import ImportedSession, SyncReport
 from recollect.model.sessions import Session
-from recollect.store.ports import Reader
-from recollect.store.sqlite.writer import SqliteWriter
-from recollect.store.sqlite.writing.short_sessions import ShortSession
+from recollect.store.reader import Reader
+from recollect.store.session_rows import ShortSession
+from recollect.store.writer import Writer
 
 
 def lift(
-    writer: SqliteWriter, reader: Reader, wish: ImportWish, paths: Sequence[str], *, least_of: Callable[[str], int]
+    writer: Writer, reader: Reader, wish: ImportWish, paths: Sequence[str], *, least_of: Callable[[str], int]
 ) -> None:
     """Have indexed what is wanted now and was too short for an earlier import. Nothing to do: nothing is written.
 
@@ -34,7 +34,7 @@ def lift(
                 writer.short.ask_less(one.session_uid, least_of(one.agent))
 
 
-def tell_short(report: SyncReport, writer: SqliteWriter, reader: Reader, touched: set[str]) -> None:
+def tell_short(report: SyncReport, writer: Writer, reader: Reader, touched: set[str]) -> None:
     """Say which of the sessions that were taken in are not indexed, and why."""
     told = {one.session_uid for one in report.imported if one.state == "skipped"}
     report.imported = [one for one in report.imported if one.state == "skipped"]

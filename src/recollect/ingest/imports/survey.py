@@ -21,7 +21,7 @@ from recollect.model.ids import session_uid
 from recollect.model.payloads import KINDS
 from recollect.model.sessions import Session
 from recollect.model.time import minute_of
-from recollect.store.ports import SessionPart
+from recollect.store.slices import SessionPart
 
 _SAID = frozenset(KINDS.index(kind) for kind in ("user_message", "assistant_message"))
 _ASSISTANT = KINDS.index("assistant_message")

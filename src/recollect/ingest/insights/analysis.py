@@ -14,7 +14,8 @@ from recollect.config import Config
 from recollect.errors import ArchiveError, ConfigError, StoreCorrupt, StoreError, where_raised
 from recollect.ingest.insights.evicted import added_to
 from recollect.ingest.insights.evidence import completed, locations_of
-from recollect.store.insights import AnalysisDraft, OfSession, SessionFeed
+from recollect.store.insight_feed import AnalysisInput, SessionFeed
+from recollect.store.insights import AnalysisDraft
 
 # A sync that has nothing to analyse, which is most of them, loads none of what analysing needs.
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Analyst:
             return Analysed(uid, note=f"{uid} could not be analysed: a bug of Recollect, {where_raised(error)}")
 
 
-def draft_of(source: OfSession, stages: Stages, *, scheme: int, task_patterns: Sequence[str] = ()) -> AnalysisDraft:
+def draft_of(source: AnalysisInput, stages: Stages, *, scheme: int, task_patterns: Sequence[str] = ()) -> AnalysisDraft:
     """Return the analysis of a session, with whole evidence. Raises StoreCorrupt, ArchiveError."""
     session = source.session
     from recollect.insights.preparation import analyse
@@ -113,7 +114,7 @@ def _nothing_collected() -> Iterator[None]:
             gc.enable()
 
 
-def _left_out(source: OfSession) -> str:
+def _left_out(source: AnalysisInput) -> str:
     if not source.left_out:
         return ""
     uid, read = source.session.session_uid, len(source.events)

@@ -14,7 +14,8 @@ import msgspec
 
 from recollect.config import Config
 from recollect.ingest.insights.analysis import Analysed, Analyst, scheme_of
-from recollect.store.insights import DistilledReader, SessionFeed
+from recollect.store.insight_feed import SessionFeed
+from recollect.store.insights import InsightReader
 
 # A sync that has nothing to analyse, which is most of them, loads none of what analysing needs.
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from recollect.ingest.insights.process import AnalysisGreeting
     from recollect.insights.stages import Stages
-    from recollect.store.insights import DistilledWriter
+    from recollect.store.insight_writer import InsightWriter
 
 MICROSECONDS = 1_000_000
 MANY_SESSIONS = 32
@@ -57,7 +58,7 @@ class DistillReport(msgspec.Struct):
 class TransactionalWriter(NamedTuple):
     """The ingester's side: what keeps analyses, and its transactions."""
 
-    distilled: DistilledWriter
+    distilled: InsightWriter
     transaction: Callable[[], AbstractContextManager[None]]
     related: Callable[[str], None]
     """Told inside the transaction that a repository's decisions were related: what was learned there may be over."""
@@ -74,7 +75,7 @@ class Sides(NamedTuple):
     """What a run reads from and writes to, and who helps. The caller holds the ingest lock."""
 
     feed: SessionFeed
-    reader: DistilledReader
+    reader: InsightReader
     writer: TransactionalWriter
     helpers: Helpers | None = None
 

@@ -19,7 +19,7 @@ from recollect.errors import RecollectError
 from recollect.ingest.insights.analysis import Analysed, Analyst
 from recollect.ingest.worker.process import receive, send
 from recollect.privacy.redact import redactor_of
-from recollect.store.sqlite.insights.feed import SqliteSessionFeed
+from recollect.store.insight_feed import SessionFeed
 
 
 class AnalysisGreeting(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ def main() -> None:
     greeting = msgspec.msgpack.decode(first, type=AnalysisGreeting)
     archive = Archive.open(Path(greeting.archive_folder), greeting.keys, read_only=True)
     redactor = redactor_of(greeting.keys.marker_key, greeting.config.privacy)
-    feed = SqliteSessionFeed(Path(greeting.home), archive, redactor)
+    feed = SessionFeed(Path(greeting.home), archive, redactor)
     try:
         analyst = Analyst(feed, greeting.config)
         encode = msgspec.msgpack.Encoder().encode

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from recollect.ingest.report import SyncReport
     from recollect.ingest.sync import SyncRequest
     from recollect.insights.stages import Stages
-    from recollect.store.sqlite import SqliteWriter
+    from recollect.store.writer import Writer
 
-Opened = tuple["SqliteWriter", "Archive", "HomeKeys"]
+Opened = tuple["Writer", "Archive", "HomeKeys"]
 
 
 class WritableHome(Protocol):
@@ -82,12 +82,12 @@ def distill(memory: WritableHome, opened: Opened, wanted: Wanted, *, now_us: Cal
     from recollect.ingest.insights.distill import Distilling, Sides, TransactionalWriter
     from recollect.ingest.learnings.keep import want_related
     from recollect.privacy.redact import redactor_of
-    from recollect.store.sqlite.insights.feed import SqliteSessionFeed
-    from recollect.store.sqlite.insights.reader import SqliteDistilledReader
+    from recollect.store.insight_feed import SessionFeed
+    from recollect.store.insights import InsightReader
 
     writer, archive, keys = opened
-    feed = SqliteSessionFeed(memory.home, archive, redactor_of(keys.marker_key, memory.config.privacy))
-    reader = SqliteDistilledReader(memory.home)
+    feed = SessionFeed(memory.home, archive, redactor_of(keys.marker_key, memory.config.privacy))
+    reader = InsightReader(memory.home)
     try:
         helpers = _helpers(memory, keys)
         related = partial(want_related, writer.learned.queue)

@@ -18,7 +18,7 @@ from recollect.capture.gitignore import IGNORE_NAMES
 from recollect.capture.watch import FolderWatcher, Watched
 from recollect.ingest.keeper.status import WatchedPlace
 from recollect.paths import DATABASE_NAME
-from recollect.store.sqlite.documents.storage import SqliteDocuments
+from recollect.store.documents import DocumentStore
 
 if TYPE_CHECKING:
     from recollect.config import Config
@@ -109,7 +109,7 @@ class DocumentWatch:
     def _read(self) -> dict[str, str]:
         if not (self._home / DATABASE_NAME).exists():
             return {}
-        with SqliteDocuments(self._home, "read") as store:
+        with DocumentStore(self._home, "read") as store:
             return {one.name: one.folder for one in store.collections() if one.folder}
 
     def _plan(self) -> None:

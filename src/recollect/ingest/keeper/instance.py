@@ -12,7 +12,7 @@ import msgspec
 from recollect.errors import StoreError, StoreLocked
 from recollect.files import write_file
 from recollect.paths import make_private
-from recollect.store.sqlite import IngestLock
+from recollect.store.lock import IngestLock
 from recollect.wire import RUN_FOLDER, SOCKET_NAME
 
 LOCK_NAME = "daemon.lock"

@@ -29,7 +29,7 @@ from recollect.ingest.keeper.second_looks import SecondLooks
 from recollect.ingest.keeper.status import Counters, Delay, LiveStatus, Phase, WatchedPlace
 from recollect.ingest.sources import repositories_of
 from recollect.ready import PROGRAM
-from recollect.store.ports import Reader
+from recollect.store.reader import Reader
 
 if TYPE_CHECKING:
     from recollect.capture.scope import Scope

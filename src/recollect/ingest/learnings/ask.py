@@ -33,23 +33,16 @@ from recollect.insights.learnings.queue.pause import (
     paused,
     unpack_pause,
 )
-from recollect.store.learnings import (
-    QUESTIONS,
-    TURN_GOES_ON,
-    TURN_IS_OVER,
-    Job,
-    JobQueue,
-    LearningStore,
-    Quarantined,
-    Sighting,
-)
+from recollect.store.jobs import QUESTIONS, TURN_GOES_ON, TURN_IS_OVER, Job, JobQueue
+from recollect.store.learning_writer import LearningStore
+from recollect.store.learnings import Quarantined, Sighting
 
 if TYPE_CHECKING:
     from recollect.endpoints.chat import ChatClient
     from recollect.ingest.learnings.keep import Keeping
     from recollect.insights.learnings.budget import Budget
     from recollect.insights.learnings.questions import Asked, TurnBatch
-    from recollect.store.insights import OfSession, SessionFeed
+    from recollect.store.insight_feed import AnalysisInput, SessionFeed
 
 SINCE_NOTE = "asking_since"
 """Keeps since when a model is configured, UTC microseconds: turns before it are not asked about."""
@@ -92,7 +85,7 @@ class JobMaker:
         self._is_at_once = is_at_once
         self._idle_us = idle_us
 
-    def __call__(self, of_session: OfSession, *, after_turn: int, now_us: int) -> ModelJobs:
+    def __call__(self, of_session: AnalysisInput, *, after_turn: int, now_us: int) -> ModelJobs:
         """Return what a model is to be asked about a session."""
         from recollect.insights.learnings.questions import groups_of, job_key
 
@@ -133,7 +126,7 @@ class Asking:
         self._should_stop = should_stop
         self._lease_us = config.timeout_s * 1_000_000 + PATIENCE_US
         self._holder = secrets.token_hex(8)
-        self._read: tuple[str, OfSession | None] = ("", None)
+        self._read: tuple[str, AnalysisInput | None] = ("", None)
         self.failure: EndpointError | ConfigError | None = None
         """What kept the last question from being answered, None where all were."""
         self.report = LearnReport(notes=[])
@@ -196,7 +189,7 @@ class Asking:
         else:
             self._keep(job, source, batch, asked)
 
-    def _split(self, job: Job, source: OfSession | None) -> None:
+    def _split(self, job: Job, source: AnalysisInput | None) -> None:
         """Make jobs of the turns of a session from before a model was configured: those that it was not asked about."""
         from recollect.insights.learnings.questions import groups_of, job_key
 
@@ -212,7 +205,7 @@ class Asking:
                     for place, group in enumerate(groups)
                 )  # fmt: skip
 
-    def _keep(self, job: Job, source: OfSession, batch: TurnBatch, asked: Asked) -> None:
+    def _keep(self, job: Job, source: AnalysisInput, batch: TurnBatch, asked: Asked) -> None:
         """Keep results and the end of the job at once; nothing of a job that another worker has by now."""
         now = self._now_us()
         locations = {(event.event_id, event.part): event.location for event in source.events}
@@ -287,7 +280,7 @@ class Asking:
             pause = msgspec.structs.replace(pause, until=failed.at_us)
         keep_pause(self._store, pause)
 
-    def _session(self, uid: str) -> OfSession | None:
+    def _session(self, uid: str) -> AnalysisInput | None:
         """Return a session; that of the job before is not read again."""
         if self._read[0] != uid:
             self._read = (uid, self._feed.read(uid))
@@ -356,7 +349,7 @@ def pause_for(store: LearningStore, error: ConfigError, *, fingerprint: str, now
     return pause
 
 
-def _last_old_turn(of_session: OfSession, since_us: int) -> int:
+def _last_old_turn(of_session: AnalysisInput, since_us: int) -> int:
     """Return the last turn in which something is from before a model was configured, -1 for none."""
     return max((e.turn_index for e in of_session.events if e.ts is None or e.ts < since_us), default=-1)
 

@@ -18,12 +18,14 @@ from recollect.insights.learnings.identity import id_everywhere
 from recollect.insights.learnings.queue.backoff import wait_us
 from recollect.insights.learnings.sameness import is_models
 from recollect.ready import PROGRAM
-from recollect.store.learnings import BY_CLOSING, BY_RULES, Job, JobKind, JobQueue, LearningStore, Sighting
+from recollect.store.jobs import Job, JobKind, JobQueue
+from recollect.store.learning_writer import LearningStore
+from recollect.store.learnings import BY_CLOSING, BY_RULES, Sighting
 
 # A sync that has nothing to learn, which is most of them, loads none of what learning needs.
 if TYPE_CHECKING:
     from recollect.model.learnings.learnings import Learning, LearningState
-    from recollect.store.insights import OfSession, SessionFeed
+    from recollect.store.insight_feed import AnalysisInput, SessionFeed
 
 LEASE_US = 60_000_000
 """Of `rules` and `relate` jobs, which nobody but the one ingester takes: it counts for nothing but a clock set back."""
@@ -79,11 +81,11 @@ class Extractor(Protocol):
         """Name and version: what another one found is found anew."""
         ...
 
-    def extract(self, of_session: OfSession) -> Sequence[Learning]:
+    def extract(self, of_session: AnalysisInput) -> Sequence[Learning]:
         """Return what a session gives, with evidence; `recorded_at` is not set."""
         ...
 
-    def closed(self, of_session: OfSession, pending: Iterable[Learning]) -> Sequence[Learning]:
+    def closed(self, of_session: AnalysisInput, pending: Iterable[Learning]) -> Sequence[Learning]:
         """Return those of the pending actions that the session shows to be done, with `done_at`."""
         ...
 
@@ -100,7 +102,7 @@ class ModelJobs(NamedTuple):
 class MakesModelJobs(Protocol):
     """Says which turns of a session a model is to be asked about."""
 
-    def __call__(self, of_session: OfSession, *, after_turn: int, now_us: int) -> ModelJobs:
+    def __call__(self, of_session: AnalysisInput, *, after_turn: int, now_us: int) -> ModelJobs:
         """after_turn: the last one that there are jobs for, -1 for none."""
         ...
 
@@ -213,7 +215,7 @@ class Extracting:
                 self._queue.want(msgspec.structs.replace(job, due_at=again_at))
 
     def _taken_over(
-        self, found: Sequence[Sighting], before: Sequence[Sighting], put: Sequence[Sighting], source: OfSession
+        self, found: Sequence[Sighting], before: Sequence[Sighting], put: Sequence[Sighting], source: AnalysisInput
     ) -> tuple[list[Sighting], list[Sighting]]:
         """Return what models said that rules found too, by the rules' names, and as it was."""
         if not self._store.note(ANSWERED_NOTE):
@@ -223,7 +225,7 @@ class Extracting:
         by_rules = [s.learning for s in found if s.origin == BY_RULES]
         return self._keeping.taken_over(by_rules, said, source.session.repo)
 
-    def _look_again(self, put: Iterable[Sighting], source: OfSession) -> None:
+    def _look_again(self, put: Iterable[Sighting], source: AnalysisInput) -> None:
         """Have sessions read again that may show a new action to be done, and were read before it was known."""
         for learning in (s.learning for s in put if s.origin == BY_RULES and _is_pending(s)):
             asked_at = max((e.ts for e in learning.evidence if e.ts is not None), default=learning.recorded_at)
@@ -231,7 +233,7 @@ class Extracting:
                 source.session.repo, after=asked_at, but=source.session.session_uid, now_us=self._now_us()
             )
 
-    def _add_model_jobs(self, job: Job, source: OfSession) -> tuple[Read, int | None]:
+    def _add_model_jobs(self, job: Job, source: AnalysisInput) -> tuple[Read, int | None]:
         """Have a model asked about the turns that are finished; return what is noted of the session."""
         now = self._now_us()
         last = msgspec.json.decode(job.data, type=Read).last_turn
@@ -241,7 +243,7 @@ class Extracting:
         self._queue.add(found.jobs)
         return Read(now, len(source.events), found.last_turn), found.again_at
 
-    def _found(self, source: OfSession) -> list[Sighting]:
+    def _found(self, source: AnalysisInput) -> list[Sighting]:
         """Return what a session says now, as it is kept."""
         uid = source.session.session_uid
         if not source.events:
@@ -313,7 +315,7 @@ def note_sessions(store: LearningStore, queue: JobQueue, version: str, now_us: i
             queue.hasten(now_us=now_us)
 
 
-def _is_still_there(sighting: Sighting, source: OfSession) -> bool:
+def _is_still_there(sighting: Sighting, source: AnalysisInput) -> bool:
     """Tell whether the session still has all events that a sighting rests on."""
     events = {(event.event_id, event.part) for event in source.events}
     return all((e.event_id, e.part) in events for e in sighting.learning.evidence)
@@ -324,7 +326,7 @@ def _is_pending(sighting: Sighting) -> bool:
     return sighting.learning.kind == "action" and sighting.learning.state != "undone"
 
 
-def _as_they_stand(before: Iterable[Sighting], source: OfSession) -> list[Sighting]:
+def _as_they_stand(before: Iterable[Sighting], source: AnalysisInput) -> list[Sighting]:
     """Return what models said of a session, where it rests on something else now: on what was not undone alone, or on
     nothing but what was."""
     undone = {(event.event_id, event.part) for event in source.events if event.is_undone}
@@ -342,7 +344,7 @@ def _as_they_stand(before: Iterable[Sighting], source: OfSession) -> list[Sighti
     return found
 
 
-def _is_of_evicted(sighting: Sighting, source: OfSession) -> bool:
+def _is_of_evicted(sighting: Sighting, source: AnalysisInput) -> bool:
     """Tell whether a sighting rests on events that were taken away to save space: what they gave stays."""
     if source.base is None:
         return False

@@ -24,10 +24,9 @@ from recollect.ingest.learnings.views import NewLearning
 from recollect.insights.learnings.identity import LONGEST_TEXT, confidence_of, learning_id
 from recollect.insights.learnings.settlement import PERSON
 from recollect.model.learnings.learnings import GIVEN_STATES, Learning
-from recollect.store.lazy_archive import LazyRedactor
-from recollect.store.learnings import Known, LearningFilter, Verdict
-from recollect.store.sqlite.learnings.reader import SqliteLearningReader
-from recollect.store.sqlite.learnings.writer import SqliteLearningStore, open_learning_store
+from recollect.store.home import LazyRedactor
+from recollect.store.learning_writer import LearningStore, open_learning_store
+from recollect.store.learnings import Known, LearningFilter, LearningReader, Verdict
 
 WRITTEN_DOWN = "written down"
 """The feature of what a person wrote themselves."""
@@ -110,7 +109,7 @@ class Judging:
         return msgspec.structs.replace(report, removed=tuple(removed))
 
     def _preferences(self) -> list[Learning]:
-        reader = SqliteLearningReader(self._memory.home)
+        reader = LearningReader(self._memory.home)
         try:
             return reader.learnings(LearningFilter(kinds=("preference",), scopes=("user",), states=GIVEN_STATES))
         finally:
@@ -118,7 +117,7 @@ class Judging:
 
     def settle_batch(self, batch: str) -> int:
         """Compute what a batch added anew, after it was undone."""
-        reader = SqliteLearningReader(self._memory.home)
+        reader = LearningReader(self._memory.home)
         try:
             ids = [one.id for one in reader.learnings(LearningFilter(batch=batch)) if one.state != "retired"]
         finally:
@@ -133,7 +132,7 @@ class Judging:
             self._settle(store, (learning.id,))
         return self._kept(learning.id)
 
-    def _settle(self, store: SqliteLearningStore, ids: Collection[str]) -> None:
+    def _settle(self, store: LearningStore, ids: Collection[str]) -> None:
         """Compute learnings anew, and compare what else is known of their repositories, in the same transaction."""
         keeping = Keeping(store, store.queue, rules_of(self._memory.config, self._now_us), None)
         keeping.settle(ids)
@@ -158,7 +157,7 @@ class Judging:
         )  # fmt: skip
 
     def _kept(self, learning_id: str) -> Learning:
-        reader = SqliteLearningReader(self._memory.home)
+        reader = LearningReader(self._memory.home)
         try:
             found = reader.learning(learning_id)
         finally:

@@ -13,10 +13,12 @@ from recollect.insights.learnings.settlement import Rules, next_expiry, related,
 from recollect.model.learnings.entries import EntryDraft
 from recollect.model.learnings.learnings import Learning
 from recollect.model.learnings.notes import Batch
-from recollect.store.learnings import BY_RULES, Job, Known, LearningStore, Sighting
+from recollect.store.jobs import Job
+from recollect.store.learning_writer import LearningStore
+from recollect.store.learnings import BY_RULES, Known, Sighting
 
 if TYPE_CHECKING:
-    from recollect.store.learnings import JobQueue
+    from recollect.store.jobs import JobQueue
 
 MAX_OF_REPO = 2_000
 """Learnings of one repository that are compared with each other, the newest."""

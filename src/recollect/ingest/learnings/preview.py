@@ -67,19 +67,18 @@ def preview_of(memory: ReadableHome, session: str, *, now_us: Callable[[], int])
     from recollect.endpoints.chat import pricing_of, target_of
     from recollect.insights.learnings.budget import Budget
     from recollect.insights.learnings.questions import batches_of, preview
-    from recollect.store.home import Home
-    from recollect.store.lazy_archive import LazyArchive, LazyRedactor
-    from recollect.store.sqlite.insights.feed import SqliteSessionFeed
-    from recollect.store.sqlite.learnings.ledger import SqliteLedger
-    from recollect.store.sqlite.readers.prices import prices_on
+    from recollect.store.home import Home, LazyArchive, LazyRedactor
+    from recollect.store.insight_feed import SessionFeed
+    from recollect.store.jobs import SpendingLedger
+    from recollect.store.usage import prices_on
 
     uid = memory.session(session).session_uid
     config = _decided(memory.config.learning)
     target = target_of(config, memory.env)
     pricing = pricing_of(config, model=target.model, url=target.url, at_us=now_us())
-    budget = Budget(config, SqliteLedger(memory.home), pricing, now_us=now_us)
+    budget = Budget(config, SpendingLedger(memory.home), pricing, now_us=now_us)
     archive = LazyArchive(Home(memory.home))
-    feed = SqliteSessionFeed(memory.home, archive, LazyRedactor(Home(memory.home).keys, memory.config.privacy))
+    feed = SessionFeed(memory.home, archive, LazyRedactor(Home(memory.home).keys, memory.config.privacy))
     try:
         observed = feed.read(uid)
         if observed is None:

@@ -85,7 +85,7 @@ def scorer() -> SentenceScorer:
 
 
 def extract_session(of_session: Observed, *, home_repo: str = "", is_ranked: bool = True) -> Extracted:
-    """Return what is learned of a session as the store gives it (`store.insights.OfSession`).
+    """Return what is learned of a session as the store gives it (`store.insight_feed.AnalysisInput`).
 
     is_ranked: with learned weights, where they are there; else by rules alone.
     """

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from recollect.ingest.sync import SyncRequest
     from recollect.insights.learnings.settlement import Rules
     from recollect.model.learnings.learnings import LearningState
-    from recollect.store.sqlite import SqliteWriter
+    from recollect.store.writer import Writer
 
-Opened = tuple["SqliteWriter", "Archive", "HomeKeys"]
+Opened = tuple["Writer", "Archive", "HomeKeys"]
 MICROSECONDS = 1_000_000
 MOST_ACTIONS = 200
 """Actions of a repository that a session may show to be done, the newest."""
@@ -78,10 +78,9 @@ def learn(memory: WritableHome, opened: Opened, wanted: Wanted, *, now_us: Calla
     from recollect.ingest.learnings.extract import Extracting, Sides, has_work
     from recollect.ingest.learnings.keep import Keeping
     from recollect.privacy.redact import redactor_of
-    from recollect.store.learnings import LearningFilter
-    from recollect.store.sqlite.insights.feed import SqliteSessionFeed
-    from recollect.store.sqlite.learnings.reader import SqliteLearningReader
-    from recollect.store.sqlite.notes.batches import new_batch
+    from recollect.store.insight_feed import SessionFeed
+    from recollect.store.learnings import LearningFilter, LearningReader
+    from recollect.store.notes import new_batch
 
     writer, archive, keys = opened
     store = writer.learned
@@ -99,8 +98,8 @@ def learn(memory: WritableHome, opened: Opened, wanted: Wanted, *, now_us: Calla
             store.queue.unpark("rules", now_us=started_at)
     if wanted.extractor is None and not has_work(store, store.queue, now_us=started_at, is_patient=wanted.is_patient):
         return LearnReport(notes=[], next_at=store.queue.next_due_at(("rules", "relate"), now_us=started_at))
-    feed = SqliteSessionFeed(memory.home, archive, redactor_of(keys.marker_key, memory.config.privacy))
-    reader = SqliteLearningReader(memory.home)
+    feed = SessionFeed(memory.home, archive, redactor_of(keys.marker_key, memory.config.privacy))
+    reader = LearningReader(memory.home)
     try:
         keeping = Keeping(
             store, store.queue, rules_of(memory.config, now_us),
@@ -170,7 +169,7 @@ def shipped_extractor(*, is_ranked: bool) -> Extractor:
 def want_older(memory: AskingHome, after: int | None, before: int | None, *, now_us: Callable[[], int]) -> int:
     """Have the model asked about sessions from before it was configured; return how many were not asked for yet."""
     from recollect.ingest.learnings.ask import asking_since
-    from recollect.store.sqlite.learnings.writer import open_learning_store
+    from recollect.store.learning_writer import open_learning_store
 
     now = now_us()
     with open_learning_store(memory.home) as store:
@@ -189,13 +188,11 @@ def ask_models(
     from recollect.ingest.learnings.ask import Asking, AskingSides, begin_asking, end_waits, fingerprint_of, pause_for
     from recollect.ingest.learnings.keep import Keeping
     from recollect.insights.learnings.budget import Budget
-    from recollect.store.home import Home
-    from recollect.store.lazy_archive import LazyArchive, LazyRedactor
-    from recollect.store.learnings import QUESTIONS
-    from recollect.store.sqlite.insights.feed import SqliteSessionFeed
-    from recollect.store.sqlite.learnings.ledger import SqliteLedger
-    from recollect.store.sqlite.learnings.writer import open_learning_store
-    from recollect.store.sqlite.notes.batches import new_batch
+    from recollect.store.home import Home, LazyArchive, LazyRedactor
+    from recollect.store.insight_feed import SessionFeed
+    from recollect.store.jobs import QUESTIONS, SpendingLedger
+    from recollect.store.learning_writer import open_learning_store
+    from recollect.store.notes import new_batch
 
     config = memory.config.learning
     with open_learning_store(memory.home) as store:
@@ -212,9 +209,9 @@ def ask_models(
             pause = pause_for(store, error, fingerprint=fingerprint, now_us=now_us())
             return Answered(LearnReport(notes=[pause.message]), error)
         archive = LazyArchive(Home(memory.home))
-        feed = SqliteSessionFeed(memory.home, archive, LazyRedactor(Home(memory.home).keys, memory.config.privacy))
+        feed = SessionFeed(memory.home, archive, LazyRedactor(Home(memory.home).keys, memory.config.privacy))
         try:
-            budget = Budget(config, SqliteLedger(memory.home), client.pricing, now_us=now_us)
+            budget = Budget(config, SpendingLedger(memory.home), client.pricing, now_us=now_us)
             batch = new_batch("learnings", started_at=now_us(), about=f"learned by asking {client.model}")
             keeping = Keeping(store, store.queue, rules_of(memory.config, now_us), batch)
             asking = Asking(

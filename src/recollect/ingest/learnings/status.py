@@ -12,8 +12,8 @@ from recollect.ingest.learnings.extract import ANSWERED_NOTE, RAN_NOTE
 from recollect.ingest.learnings.views import LearnStatus
 from recollect.insights.learnings.queue.pause import NOTE, Pause, holds, unpack_pause
 from recollect.model.learnings.spending import day_of_us
-from recollect.store.learnings import JobKind, JobState, LearningReader
-from recollect.store.sqlite.learnings.ledger import SqliteLedger
+from recollect.store.jobs import JobKind, JobState, SpendingLedger
+from recollect.store.learnings import LearningReader
 
 NEWEST_DEAD = 5
 
@@ -48,7 +48,7 @@ def status_of(reader: LearningReader, memory: OpenMemory, now_us: int) -> LearnS
 
     oldest = jobs.oldest_due_at
     learning = memory.config.learning
-    spent = SqliteLedger(memory.home).spent_on(day_of_us(now_us))
+    spent = SpendingLedger(memory.home).spent_on(day_of_us(now_us))
     return LearnStatus(
         enabled=learning.enabled,
         provider=learning.provider,

@@ -25,7 +25,7 @@ from recollect.insights.learnings.user_file import (
 from recollect.model.learnings.learnings import Learning
 
 NOTE = "user_file"
-"""Under which is kept what was written, see `store.learnings.LearningStore.note`."""
+"""Under which is kept what was written, see `store.learning_writer.LearningStore.note`."""
 MAX_BYTES = 1 << 20
 """A larger file is not one that somebody keeps for agents; it is left alone."""
 _TRIES = 5

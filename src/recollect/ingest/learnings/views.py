@@ -7,7 +7,8 @@ import msgspec
 from recollect.insights.learnings.queue.pause import Pause
 from recollect.model.events import Event
 from recollect.model.learnings.learnings import Learning, LearningEvidence, LearningKind, Priority, Scope
-from recollect.store.learnings import Job, Verdict
+from recollect.store.jobs import Job
+from recollect.store.learnings import Verdict
 
 LEARN_STATUS_SCHEMA_VERSION = 1
 

@@ -9,8 +9,9 @@ from recollect.archive.chunks import ChunkPlace
 from recollect.errors import ArchiveCorrupt, SchemaTooNew, StoreError
 from recollect.ingest.completeness import untold
 from recollect.ingest.damage import check
+from recollect.store.connection import quick_check
 from recollect.store.home import Home
-from recollect.store.sqlite import open_reader, quick_check
+from recollect.store.reader import open_reader
 
 
 def damage_of(archive: Archive, places: Sequence[ChunkPlace]) -> str:

@@ -34,14 +34,15 @@ from recollect.ingest.report import AgentSync, SyncReport
 from recollect.ingest.worker.timings import StageTimer
 from recollect.ingest.worker.trail import next_revision, same_revision
 from recollect.privacy.redact import Redactor, detectors_in_force, redactor_of
+from recollect.store.connection import open_database
+from recollect.store.erasure.forget import Tombstone
+from recollect.store.erasure.holes import carry_over, finish_carrying
 from recollect.store.home import Home
-from recollect.store.ports import Reader, Writer
-from recollect.store.sqlite import IngestLock, open_writer
-from recollect.store.sqlite.connection import open_database
-from recollect.store.sqlite.context_log import KEPT_TABLES, copy_authored
-from recollect.store.sqlite.erasure.carried import carry_over, finish_carrying
-from recollect.store.sqlite.erasure.forget import Tombstone as StoredTombstone
-from recollect.store.sqlite.writing.short_sessions import ShortSession, short_sessions_of
+from recollect.store.lock import IngestLock
+from recollect.store.reader import Reader
+from recollect.store.session_rows import ShortSession, short_sessions_of
+from recollect.store.snapshots import KEPT_TABLES, copy_authored
+from recollect.store.writer import Writer, open_writer
 
 Progress = Callable[[int, int], None]
 READY = "READY"
@@ -162,7 +163,7 @@ def _keep_forgotten(new: Home, buried: Sequence[JournalTombstone]) -> None:
     if not buried:
         return
     with open_writer(new.folder) as writer, writer.transaction():
-        writer.removing.forgetting.add_tombstones(StoredTombstone(*stone) for stone in buried)
+        writer.removing.forgetting.add_tombstones(Tombstone(*stone) for stone in buried)
         writer.removing.forgetting.begin(())
 
 

@@ -25,7 +25,7 @@ from recollect.ingest.worker.derive import Derived, Deriver, Resume, decode_stat
 from recollect.ingest.worker.trail import Trail, trail_of
 from recollect.model.records import SourceInfo
 from recollect.privacy.redact import Redactor
-from recollect.store.ports import SliceResult, SourceRow
+from recollect.store.slices import SliceResult, SourceRow
 
 Slice = tuple[SliceResult, list[ChunkPlace]]
 

@@ -16,7 +16,7 @@ from recollect.erasure.forget import Opened
 from recollect.errors import SourceError, StoreError
 from recollect.ingest.damage import SAMPLE_BYTES, begin_again, heal, in_source, known_damage, look
 from recollect.ingest.report import SyncReport
-from recollect.store.ports import SourceRow
+from recollect.store.slices import SourceRow
 from recollect.units import plural
 
 SHORT_JOURNAL_BYTES = 4 << 20

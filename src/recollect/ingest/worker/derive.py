@@ -45,19 +45,9 @@ from recollect.model.records import Defect, Drift, Parsed, Record, SourceInfo
 from recollect.model.sessions import SessionPatch
 from recollect.model.text import searchable, summary_of
 from recollect.privacy.redact import Redactor
-from recollect.store.blocks import BlockEntry, encode_block
-from recollect.store.bodies import LARGE_CHARS, encode_body, is_whole, large_strings
-from recollect.store.ports import (
-    FLAG_FAILED,
-    FLAG_OWN,
-    FLAG_SIDECHAIN,
-    BlobSighting,
-    DriftCount,
-    EventDraft,
-    RecordPlace,
-    SessionPart,
-    UsageSighting,
-)
+from recollect.store.bodies import LARGE_CHARS, BlockEntry, encode_block, encode_body, is_whole, large_strings
+from recollect.store.keys import FLAG_FAILED, FLAG_OWN, FLAG_SIDECHAIN
+from recollect.store.slices import BlobSighting, DriftCount, EventDraft, RecordPlace, SessionPart, UsageSighting
 
 MAX_STATE_BYTES = 1024 * 1024
 KIND_CODE: dict[type, int] = {payload_type: code for code, payload_type in enumerate(get_args(Payload))}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from recollect.store.keys import TS_QUALITIES
-from recollect.store.ports import EventDraft
+from recollect.store.slices import EventDraft
 
 _INFERRED = TS_QUALITIES.index("inferred")
 

@@ -8,7 +8,7 @@ import msgspec
 
 from recollect.archive.chunks import ChunkPlace, Hole
 from recollect.capture.sources import DocumentPlace
-from recollect.store.ports import SliceResult, SourceRow
+from recollect.store.slices import SliceResult, SourceRow
 
 SLICE_BYTES = 4 * 1024 * 1024
 """Bytes of one slice. Memory is bounded by this and by the longest record that is decoded (16 MiB)."""

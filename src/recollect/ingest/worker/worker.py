@@ -36,7 +36,7 @@ from recollect.ingest.worker.timings import StageTimer
 from recollect.ingest.worker.trail import trail_of
 from recollect.model.records import Defect, SourceInfo
 from recollect.privacy.redact import Redactor, redactor_of
-from recollect.store.ports import SliceResult
+from recollect.store.slices import SliceResult
 
 HEAD_BYTES = 64 * 1024
 _SCAN_BYTES = 1024 * 1024

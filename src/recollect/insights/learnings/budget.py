@@ -20,7 +20,7 @@ of 30 % more tokens with their newest tokenizers; what hardly compresses (hash v
 
 
 class Ledger(Protocol):
-    """Keeps what was spent; `store.sqlite.learnings.ledger.SqliteLedger` is one. Raises StoreError."""
+    """Keeps what was spent; `store.jobs.SpendingLedger` is one. Raises StoreError."""
 
     def reserve(self, spender: Spender, most: Amounts, limits: Limits) -> Exceeded:
         """Book an amount unless that breaks a limit; return which. At once: no other booking comes between."""

@@ -26,8 +26,8 @@ from recollect.maintenance.backup import manifest as m
 from recollect.maintenance.backup.manifest import BackupManifest, BackupReport, KeyState, StoredFile
 from recollect.paths import DATABASE_NAME, SPOOL_FOLDER
 from recollect.ready import PROGRAM
-from recollect.store.sqlite import IngestLock
-from recollect.store.sqlite.snapshots.snapshot import Snapshot, open_copy, take_snapshot
+from recollect.store.lock import IngestLock
+from recollect.store.snapshots import Snapshot, open_copy, take_snapshot
 from recollect.wire import IMPORT_FOLDER
 
 LOCK_WAIT_S = 3.0

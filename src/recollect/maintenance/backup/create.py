@@ -43,8 +43,8 @@ from recollect.maintenance.backup.copy import (
 )
 from recollect.maintenance.backup.manifest import BackupManifest, BackupReport
 from recollect.paths import DATABASE_NAME
-from recollect.store.sqlite import IngestLock
-from recollect.store.sqlite.connection import is_lost, lost
+from recollect.store.connection import is_lost, lost
+from recollect.store.lock import IngestLock
 
 _LEVEL = 3
 _FOREIGN = (tarfile.TarError, zstandard.ZstdError, EOFError)

@@ -42,14 +42,15 @@ from recollect.maintenance.backup.staging import (
 )
 from recollect.model.time import minute_of
 from recollect.paths import DATABASE_NAME
+from recollect.store.audit import add_audit
 from recollect.store.documents import path_mark
+from recollect.store.erasure.written import Keeping
+from recollect.store.event_names import begin_above
 from recollect.store.home import Home, make_home
-from recollect.store.sqlite import IngestLock, SqliteReader, open_reader, open_writer
-from recollect.store.sqlite.audit import add_audit
-from recollect.store.sqlite.context_log import copy_authored
-from recollect.store.sqlite.erasure.written.removal import Keeping
-from recollect.store.sqlite.snapshots.snapshot import take_snapshot
-from recollect.store.sqlite.writing.numbers import begin_above
+from recollect.store.lock import IngestLock
+from recollect.store.snapshots import copy_authored, take_snapshot
+from recollect.store.store import Store
+from recollect.store.writer import open_writer
 from recollect.wire import RUN_FOLDER
 
 SHOWN_LOSSES = 100
@@ -194,19 +195,11 @@ def _check_free(memory: ClosableHome, staged: Staged, lost: Loss) -> None:
 
 def _make_index(memory: ClosableHome, staged: Staged) -> None:
     folders = Home(staged.folder)
-    with open_writer(staged.folder, domains=memory.config.repos.domains, own_folder=memory.home) as writer:
-        reader = _reader(memory, staged)
-        try:
-            rebuild_index_of(folders, writer, reader)
-        finally:
-            reader.close()
-
-
-def _reader(memory: ClosableHome, staged: Staged) -> SqliteReader:
-    from recollect.store.lazy_archive import LazyArchive, LazyRedactor
-
-    folders = Home(staged.folder)
-    return open_reader(staged.folder, LazyArchive(folders), LazyRedactor(folders.keys, memory.config.privacy))
+    with (
+        Store.open(staged.folder, memory.config.privacy) as store,
+        store.writer(domains=memory.config.repos.domains, own_folder=memory.home) as writer,
+    ):
+        rebuild_index_of(folders, writer, store.reader)
 
 
 def _aside(home: Path) -> str:
@@ -238,7 +231,7 @@ def _forget_again(memory: ClosableHome, staged: Staged, notes: list[str]) -> int
         stones |= _archived_stones(memory.home, staged, notes)
         if not stones:
             return 0
-        reader = _reader(memory, staged)
+        store = Store.open(staged.folder, memory.config.privacy)
         archive = Archive.open(staged.folder / "archive", staged.keys)
         try:
             known = {stone.id for stone in archive.tombstones()}
@@ -246,11 +239,11 @@ def _forget_again(memory: ClosableHome, staged: Staged, notes: list[str]) -> int
             if lacking:
                 archive.record([burying(lacking)])
                 archive.flush()
-            opened = Opened(Home(staged.folder), writer, reader, archive, staged.keys)
+            opened = Opened(Home(staged.folder), writer, store.reader, archive, staged.keys)
             report = apply_tombstones(opened, at=now_us())
         finally:
             archive.close()
-            reader.close()
+            store.close()
         notes += report.notes
         return report.whole_sessions + report.partial_sessions
 

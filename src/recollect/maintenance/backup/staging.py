@@ -29,9 +29,9 @@ from recollect.maintenance.backup.create import open_members
 from recollect.maintenance.backup.manifest import BackupManifest, StoredFile
 from recollect.paths import DATABASE_NAME, RESTORE_FOLDER, RESTORE_READY, SPOOL_FOLDER
 from recollect.ready import withdraw
-from recollect.store.sqlite import IngestLock
-from recollect.store.sqlite.migrations import SCHEMA_VERSION
-from recollect.store.sqlite.snapshots.snapshot import open_copy, take_snapshot
+from recollect.store.lock import IngestLock
+from recollect.store.migrations import SCHEMA_VERSION
+from recollect.store.snapshots import open_copy, take_snapshot
 
 KEEP = "KEEP"
 """Beside RESTORE_READY: the memory of before is kept, not deleted; what stands in it is the name of its folder."""

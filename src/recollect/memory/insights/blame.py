@@ -16,11 +16,11 @@ from recollect.model.insights.nodes import Binding, Decision, EditRef, Episode
 from recollect.recall.blame import Blame, BoundDecision, RecordedEdit, blame
 from recollect.recall.context.folders import folder_of
 from recollect.store.insights import NodeFilter
-from recollect.store.ports import EventFilter
+from recollect.store.rows import EventFilter
 
 if TYPE_CHECKING:
-    from recollect.store.insights import DistilledReader, KeptNode
-    from recollect.store.ports import Reader
+    from recollect.store.insights import InsightReader, KeptNode
+    from recollect.store.reader import Reader
 
 MAX_TIMELINE = 20_000
 """Events of a session looked at to find what was asked in the turn of an edit."""
@@ -32,7 +32,7 @@ class OpenMemory(Protocol):
     """What blame needs of an open memory."""
 
     def reader(self) -> Reader: ...
-    def distilled(self) -> DistilledReader: ...
+    def distilled(self) -> InsightReader: ...
 
 
 class BlameQuestion(msgspec.Struct, frozen=True):

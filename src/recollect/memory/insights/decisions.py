@@ -21,14 +21,14 @@ from recollect.model.sessions import Session, gone_among
 from recollect.model.time import required_time
 from recollect.ready import withdraw
 from recollect.recall.decisions import DecisionQuestion, DecisionsAnswer, DecisionView, ask_decisions, cited
-from recollect.store.lazy_archive import LazyRedactor
-from recollect.store.ports import EventFilter
-from recollect.store.sqlite import has_database
+from recollect.store.connection import has_database
+from recollect.store.home import LazyRedactor
+from recollect.store.rows import EventFilter
 
 if TYPE_CHECKING:
     from recollect.memory.known_names import KnownNames
-    from recollect.store.insights import DistilledReader
-    from recollect.store.ports import Reader
+    from recollect.store.insights import InsightReader
+    from recollect.store.reader import Reader
 
 MAX_CHARS = 4_000
 """Of each text of an added decision; more is a document, not a decision."""
@@ -45,7 +45,7 @@ class OpenMemory(Protocol):
     zone: tzinfo
 
     def reader(self) -> Reader: ...
-    def distilled(self) -> DistilledReader: ...
+    def distilled(self) -> InsightReader: ...
     def session(self, uid: str) -> Session: ...
     def known_names(self, folders: Sequence[str] | None = None) -> KnownNames: ...
     def writing(self) -> AbstractContextManager[object]: ...
@@ -108,7 +108,7 @@ class DecisionsFacet:
         `memory.distilling.run(sessions=())` does so at once.
         Raises UsageError for an empty or endless text, UnknownName for a session or event, StoreLocked, StoreError.
         """
-        from recollect.store.sqlite.insights.added import add_decision
+        from recollect.store.insight_writer import add_decision
 
         _check(new)
         session, evidence = self._place(new.session)

@@ -52,17 +52,17 @@ class DistillingFacet:
         """Return how far it is, from the database alone. Raises StoreError and its kinds."""
         from recollect.ingest.insights.analysis import scheme_of
         from recollect.ingest.insights.distill import MICROSECONDS
-        from recollect.store.sqlite.insights.feed import SqliteSessionFeed
-        from recollect.store.sqlite.insights.reader import SqliteDistilledReader
+        from recollect.store.insight_feed import SessionFeed
+        from recollect.store.insights import InsightReader
 
         scheme, now = scheme_of(self._memory.config), self._now_us()
-        feed = SqliteSessionFeed(self._memory.home, None, None)
+        feed = SessionFeed(self._memory.home, None, None)
         try:
             idle_us = self._memory.config.distill.idle_seconds * MICROSECONDS
             due = feed.due(scheme=scheme, now_us=now, idle_us=idle_us)
         finally:
             feed.close()
-        reader = SqliteDistilledReader(self._memory.home)
+        reader = InsightReader(self._memory.home)
         try:
             counts = reader.counts(scheme)
         finally:

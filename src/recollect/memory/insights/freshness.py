@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from recollect.config import Config
 from recollect.errors import ArchiveError
-from recollect.store.ports import EventFilter, Reader
+from recollect.store.reader import Reader
+from recollect.store.rows import EventFilter
 
 if TYPE_CHECKING:
     from recollect.memory.insights.distilling import DistillingFacet

@@ -14,13 +14,14 @@ from recollect.model.insights.signals import SIGNAL_KINDS, Signal
 from recollect.model.sessions import Session
 from recollect.recall.decisions import DecisionQuestion
 from recollect.store.insights import NodeFilter
-from recollect.store.ports import EventFilter
+from recollect.store.rows import EventFilter
 
 if TYPE_CHECKING:
     from recollect.memory.insights.decisions import DecisionsFacet
     from recollect.model.usage import UsageReport
-    from recollect.store.insights import DistilledReader
-    from recollect.store.ports import Reader, UsageBy
+    from recollect.store.insights import InsightReader
+    from recollect.store.reader import Reader
+    from recollect.store.rows import UsageBy
 
 _PAGE = 200
 """Sessions held at once."""
@@ -32,7 +33,7 @@ class OpenMemory(Protocol):
     config: Config
 
     def reader(self) -> Reader: ...
-    def distilled(self) -> DistilledReader: ...
+    def distilled(self) -> InsightReader: ...
     @property
     def decisions_facet(self) -> DecisionsFacet: ...
 
@@ -86,7 +87,7 @@ def _sessions(memory: OpenMemory, where: EventFilter, span: Span) -> Iterator[tu
         offset += len(page)
 
 
-def _facts(reader: DistilledReader, page: Sequence[Session]) -> Iterator[SessionFacts]:
+def _facts(reader: InsightReader, page: Sequence[Session]) -> Iterator[SessionFacts]:
     uids = tuple(session.session_uid for session in page)
     digests = {digest.session_uid: digest for digest in reader.digests(uids)}
     signals: dict[str, list[Signal]] = {}

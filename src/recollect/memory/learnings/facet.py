@@ -18,8 +18,8 @@ from recollect.ingest.learnings.user_file import UserFileReport
 from recollect.ingest.learnings.views import HeldBack, LearnStatus, NewLearning, SeenEvidence, Why
 from recollect.model.learnings.learnings import GIVEN_STATES, Learning, LearningState
 from recollect.recall.context.learnings.person_files import USER, person_files
+from recollect.store.connection import has_database
 from recollect.store.learnings import LearningFilter
-from recollect.store.sqlite import has_database
 
 if TYPE_CHECKING:
     from recollect.ingest.learnings.extract import Extractor, LearnProgress
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from recollect.memory.known_names import KnownNames
     from recollect.model.learnings.learnings import LearningEvidence
     from recollect.model.sessions import Session
-    from recollect.store.learnings import Quarantined, Verdict
-    from recollect.store.ports import Reader
-    from recollect.store.sqlite.learnings.reader import SqliteLearningReader
+    from recollect.store.learnings import LearningReader, Quarantined, Verdict
+    from recollect.store.reader import Reader
 
 _T = TypeVar("_T")
 MOST_PENDING = 200
@@ -266,13 +265,13 @@ class LearnFacet:
             found = next((e for e in events if (e.event_id, e.part) == (evidence.event_id, evidence.part)), None)
         return SeenEvidence(evidence=evidence, citation=citation, event=found, is_revoked=is_revoked)
 
-    def _asked(self, question: Callable[[SqliteLearningReader], _T], nothing: _T) -> _T:
+    def _asked(self, question: Callable[[LearningReader], _T], nothing: _T) -> _T:
         """Ask the stored learnings; `nothing` where nothing was ever stored, so that asking makes no empty memory."""
         if not self._is_there():
             return nothing
-        from recollect.store.sqlite.learnings.reader import SqliteLearningReader
+        from recollect.store.learnings import LearningReader
 
-        reader = SqliteLearningReader(self._memory.home)
+        reader = LearningReader(self._memory.home)
         try:
             return question(reader)
         finally:

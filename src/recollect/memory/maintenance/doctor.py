@@ -27,11 +27,11 @@ from recollect.maintenance.setup.manifest import load_manifest
 from recollect.memory.embedding import EmbeddingFacet
 from recollect.memory.setup import SetupFacet
 from recollect.paths import DATABASE_NAME
+from recollect.store.audit import add_audit
 from recollect.store.home import make_home
-from recollect.store.ports import Reader
-from recollect.store.sqlite import IngestLock
-from recollect.store.sqlite.audit import add_audit
-from recollect.store.sqlite.snapshots.space import give_back
+from recollect.store.lock import IngestLock
+from recollect.store.reader import Reader
+from recollect.store.snapshots import give_back
 from recollect.units import plural
 from recollect.wire import RUN_FOLDER, SOCKET_NAME
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
     from recollect.memory.learnings.facet import LearnFacet
-    from recollect.store.sqlite import SqliteWriter
+    from recollect.store.writer import Writer
 
 Say = Callable[[Fix], None]
 
@@ -67,7 +67,7 @@ class OpenHome(Protocol):
     def setup(self) -> SetupFacet: ...
     def reader(self) -> Reader: ...
     def sync(self) -> SyncReport: ...
-    def writing(self) -> AbstractContextManager[tuple[SqliteWriter, Archive, HomeKeys]]: ...
+    def writing(self) -> AbstractContextManager[tuple[Writer, Archive, HomeKeys]]: ...
     def rebuild(self, what: Literal["index", "all"], *, authored: Path | None = None) -> SyncReport: ...
     def close(self) -> None: ...
 

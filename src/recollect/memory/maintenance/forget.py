@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from recollect.archive.archive import Archive
+from recollect.archive.chunks import Hole
 from recollect.archive.keys import HomeKeys, load_keys
 from recollect.clock import now_us
 from recollect.erasure.forget import Opened, Reasons, choosing_of, forget, has_text, resume
@@ -31,13 +32,13 @@ from recollect.errors import RecollectError, StoreLocked, UnknownName, UsageErro
 from recollect.ingest.insights.distill import DistillReport
 from recollect.ingest.report import SyncReport
 from recollect.model.sessions import Session
+from recollect.store.audit import add_audit
+from recollect.store.erasure.meaning import Leaving
+from recollect.store.erasure.selection import SelectionReader, StoredSession
+from recollect.store.erasure.written import COUNTED, Written
 from recollect.store.home import Home
-from recollect.store.ports import Hole, Reader
-from recollect.store.sqlite import SqliteWriter
-from recollect.store.sqlite.audit import add_audit
-from recollect.store.sqlite.erasure.dependents import Leaving
-from recollect.store.sqlite.erasure.selection import SqliteChoosing, StoredSession
-from recollect.store.sqlite.erasure.written.names import COUNTED, Written
+from recollect.store.reader import Reader
+from recollect.store.writer import Writer
 
 if TYPE_CHECKING:
     from recollect.memory.known_names import KnownNames
@@ -73,7 +74,7 @@ class OpenHome(Protocol):
     def reader(self) -> Reader: ...
     def session(self, uid: str) -> Session: ...
     def known_names(self, folders: Sequence[str] | None = None) -> KnownNames: ...
-    def writing(self) -> AbstractContextManager[tuple[SqliteWriter, Archive, HomeKeys]]: ...
+    def writing(self) -> AbstractContextManager[tuple[Writer, Archive, HomeKeys]]: ...
     def take_changes(self, scope: None, *, should_stop: Callable[[], bool]) -> SyncReport: ...
     def make_ready(self) -> None: ...
 
@@ -100,7 +101,7 @@ class ForgettingFacet:
         archive = Archive.open(home.archive, keys, read_only=True)
         reader = self._memory.reader()
         try:
-            with SqliteChoosing(home.folder) as stored:
+            with SelectionReader(home.folder) as stored:
                 archived = Archived(archive, list(reader.ledgers()), reader.chunks)
                 choosing = Choosing(stored, archived, keys.forget_key, progress=_looking(progress))
                 chosen, written = choosing.run(selection), _written(stored, selection)
@@ -148,7 +149,7 @@ class ForgettingFacet:
         """Return how much was ever forgotten, and when; nothing tells what it was."""
         counts: dict[tuple[int, str], int] = {}
         self._memory.reader()  # makes an empty memory where there is none
-        with SqliteChoosing(self._memory.home) as stored:
+        with SelectionReader(self._memory.home) as stored:
             for kind, at in stored.tombstones():
                 counts[at, kind] = counts.get((at, kind), 0) + 1
         groups = (TombstoneGroup(at, kind, n) for (at, kind), n in sorted(counts.items(), reverse=True))
@@ -216,7 +217,7 @@ class ForgettingFacet:
 def _forget(opened: Opened, selection: ForgetSelection, tell: StageProgress) -> tuple[ForgetReport, list[str]]:
     at = now_us()
     resume(opened, at=at, tell=tell)
-    with SqliteChoosing(opened.home.folder) as stored:
+    with SelectionReader(opened.home.folder) as stored:
         chosen = choosing_of(opened, stored, progress=_looking(tell)).run(selection)
         notes = [f"not searched from a damaged place on: {path}" for path in sorted(chosen.unread)]
         written = _written(stored, selection)
@@ -235,7 +236,7 @@ def _forget(opened: Opened, selection: ForgetSelection, tell: StageProgress) -> 
     return report, again
 
 
-def _along(stored: SqliteChoosing, chosen: Chosen, written: Written) -> list[str]:
+def _along(stored: SelectionReader, chosen: Chosen, written: Written) -> list[str]:
     """Return the names of what was learned and noted that goes, with its events or for what it says."""
     whole = {*chosen.whole, *chosen.emptied}
     partial = {uid: keys for uid, keys in chosen.partial.items() if uid not in whole}
@@ -243,7 +244,7 @@ def _along(stored: SqliteChoosing, chosen: Chosen, written: Written) -> list[str
     return sorted({*stored.resting_on(Leaving(whole, partial)), *said})
 
 
-def _files_of(stored: SqliteChoosing, chosen: Chosen, home: Home) -> list[str]:
+def _files_of(stored: SelectionReader, chosen: Chosen, home: Home) -> list[str]:
     """Return the agents' own files that hold what goes, as far as they are still there."""
     rows = [
         *chosen.sources.values(),
@@ -258,7 +259,7 @@ def _is_only(selection: ForgetSelection, field: str) -> bool:
     return bool(getattr(selection, field)) and selection == ForgetSelection(**{field: getattr(selection, field)})
 
 
-def _repos(stored: SqliteChoosing, selection: ForgetSelection) -> frozenset[str]:
+def _repos(stored: SelectionReader, selection: ForgetSelection) -> frozenset[str]:
     """Return the names of the repositories of which nothing is to stay."""
     if not _is_only(selection, "repo"):
         return frozenset()
@@ -271,7 +272,7 @@ def _place_of(session: StoredSession) -> dict[str, str]:
     return {"repo": session.repo, "repo_root": session.repo_root, "cwd": session.cwd}
 
 
-def _written(stored: SqliteChoosing, selection: ForgetSelection) -> Written:
+def _written(stored: SelectionReader, selection: ForgetSelection) -> Written:
     """Return what was learned, noted, documented and decided that is meant whatever session it is of."""
     if _is_only(selection, "pattern"):
         return stored.written_saying(partial(has_text, compiled(selection.pattern)))

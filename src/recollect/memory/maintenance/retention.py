@@ -20,19 +20,19 @@ from recollect.ingest.insights.run import Wanted, distill
 from recollect.maintenance.notification import Notice, notify
 from recollect.model.sessions import Session
 from recollect.paths import DATABASE_NAME
+from recollect.store.connection import has_database
+from recollect.store.erasure import holdings as policy
+from recollect.store.erasure.holdings import read_holdings, read_table_bytes
 from recollect.store.home import Home
-from recollect.store.insights import DistilledReader
-from recollect.store.ports import Reader
-from recollect.store.sqlite import has_database
-from recollect.store.sqlite.erasure import policy
-from recollect.store.sqlite.erasure.holdings import read_holdings, read_table_bytes
+from recollect.store.insights import InsightReader
+from recollect.store.reader import Reader
 from recollect.units import plural, size
 
 if TYPE_CHECKING:
     from recollect.archive.archive import Archive
     from recollect.archive.keys import HomeKeys
     from recollect.ingest.report import SyncReport
-    from recollect.store.sqlite import SqliteWriter
+    from recollect.store.writer import Writer
 
 SYNC_SECONDS = 30.0
 """How long a sync or the daemon stays at it; the next one goes on."""
@@ -48,12 +48,12 @@ class RetainingHome(Protocol):
     config: Config
 
     def reader(self) -> Reader: ...
-    def distilled(self) -> DistilledReader: ...
+    def distilled(self) -> InsightReader: ...
     def writing(self) -> AbstractContextManager[Opened]: ...
     def session(self, uid: str) -> Session: ...
 
 
-Opened = tuple["SqliteWriter", "Archive", "HomeKeys"]
+Opened = tuple["Writer", "Archive", "HomeKeys"]
 
 
 class _Pace(NamedTuple):
@@ -259,13 +259,13 @@ def retain_after(memory: RetainingHome, opened: Opened, report: SyncReport) -> E
     return done
 
 
-def _mend(memory: RetainingHome, writer: SqliteWriter) -> list[str]:
+def _mend(memory: RetainingHome, writer: Writer) -> list[str]:
     """Have the search index let go of what went, hold what stayed of it, and give its room back."""
     from recollect.erasure.shards import remake_shards
     from recollect.index.engine import dead_share, shard_names
     from recollect.index.refresh import mend_index
     from recollect.index.writer import IndexWriterSet
-    from recollect.store.sqlite.erasure.selection import SqliteChoosing
+    from recollect.store.erasure.selection import SelectionReader
 
     folders, reader = Home(memory.home), memory.reader()
     try:
@@ -273,7 +273,7 @@ def _mend(memory: RetainingHome, writer: SqliteWriter) -> list[str]:
             mend_index(writer, reader, index)
         worn = [name for name in shard_names(folders.index) if dead_share(folders.index / name) >= WORN_SHARE]
         if worn:
-            with SqliteChoosing(memory.home) as stored:
+            with SelectionReader(memory.home) as stored:
                 remake_shards(folders, reader, worn, stored.sessions_in(worn))
     except IndexUnavailable as error:
         return [f"the search index could not be brought in step ({error}); the next sync tries again"]

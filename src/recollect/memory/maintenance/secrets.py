@@ -19,10 +19,10 @@ from recollect.clock import now_us
 from recollect.config import Config
 from recollect.errors import KeyUnavailable, StoreError, UsageError
 from recollect.model.events import Event, SourceLocation
+from recollect.store.audit import AuditEntry, add_audit, read_audit
 from recollect.store.home import Home
-from recollect.store.ports import Reader
-from recollect.store.sqlite import IngestLock
-from recollect.store.sqlite.audit import AuditEntry, add_audit, read_audit
+from recollect.store.lock import IngestLock
+from recollect.store.reader import Reader
 
 if TYPE_CHECKING:
     from recollect.maintenance.reveal import RevealedEvent

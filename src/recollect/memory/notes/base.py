@@ -12,16 +12,16 @@ from recollect.config import Config
 from recollect.errors import StoreError
 from recollect.model.sessions import Session
 from recollect.model.time import Period, required_time
-from recollect.store.lazy_archive import LazyRedactor
-from recollect.store.sqlite import has_database
-from recollect.store.sqlite.notes.store import SqliteNoteReader, SqliteNotes, SqliteNoteWriter
+from recollect.store.connection import has_database
+from recollect.store.home import LazyRedactor
+from recollect.store.notes import NoteReader, NoteStore, NoteWriter
 
 if TYPE_CHECKING:
     from recollect.memory.agents import AgentsFacet
     from recollect.memory.known_names import KnownNames
     from recollect.memory.learnings.facet import LearnFacet
-    from recollect.store.insights import DistilledReader
-    from recollect.store.ports import Reader
+    from recollect.store.insights import InsightReader
+    from recollect.store.reader import Reader
 
 
 class OpenMemory(Protocol):
@@ -37,7 +37,7 @@ class OpenMemory(Protocol):
     @property
     def learn(self) -> LearnFacet: ...
     def reader(self) -> Reader: ...
-    def distilled(self) -> DistilledReader: ...
+    def distilled(self) -> InsightReader: ...
     def session(self, uid: str) -> Session: ...
     def known_names(self, folders: Sequence[str] | None = None) -> KnownNames: ...
     def writing(self) -> AbstractContextManager[object]: ...
@@ -49,18 +49,18 @@ class Noting:
     def __init__(self, memory: OpenMemory, now_us: Callable[[], int]) -> None:
         self.memory = memory
         self.now_us = now_us
-        self.store = SqliteNotes(memory.home)
+        self.store = NoteStore(memory.home)
         self._redactor = LazyRedactor(memory.home / "keys", memory.config.privacy)
 
     def is_there(self) -> bool:
         """Tell whether anything was ever kept."""
         return has_database(self.memory.home)
 
-    def reading(self) -> AbstractContextManager[SqliteNoteReader]:
+    def reading(self) -> AbstractContextManager[NoteReader]:
         """Open the notes for reading. An empty memory is made where there is none. Raises StoreError and its kinds."""
         return self.store.reading()
 
-    def writing(self) -> AbstractContextManager[SqliteNoteWriter]:
+    def writing(self) -> AbstractContextManager[NoteWriter]:
         """Open one transaction. Raises StoreLocked, DiskFull, StoreError."""
         return self.store.writing()
 

@@ -40,7 +40,7 @@ class BatchesFacet:
         name: a batch's id or a beginning that only one has. What a person confirmed stays. Raises UnknownName,
         StoreLocked, StoreError.
         """
-        from recollect.store.sqlite.notes.undo import undo_batch
+        from recollect.store.undo import undo_batch
 
         self._noting.must_be_there()
         with self._noting.reading() as notes:

@@ -9,7 +9,7 @@ from recollect.insights.notes.diary import NewEntry, checked_entry, diary_agent,
 from recollect.memory.notes.base import Noting
 from recollect.model.learnings.notes import DiaryEntry
 from recollect.store.notes import DiaryFilter
-from recollect.store.ports import EventFilter
+from recollect.store.rows import EventFilter
 
 PRESENT_US = 15 * 60 * 1_000_000
 """A session that did something so recently is taken for the one in which an entry is written."""

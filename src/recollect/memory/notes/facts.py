@@ -23,7 +23,8 @@ from recollect.insights.notes.linked_data import linked_data
 from recollect.memory.notes.base import Noting
 from recollect.model.learnings.names import normal_name
 from recollect.model.learnings.notes import Fact
-from recollect.store.notes import MEANS, FactFilter
+from recollect.store.entries import MEANS
+from recollect.store.notes import FactFilter
 
 
 class FactQuestion(msgspec.Struct, frozen=True, kw_only=True):

@@ -32,14 +32,21 @@ from recollect.model.learnings.entries import EntryDraft
 from recollect.model.learnings.notes import Batch, DiaryEntry, Fact
 from recollect.model.time import parse_iso
 from recollect.privacy.redact import detectors_in_force
-from recollect.store.documents import Collection, StoredDocument, document_uid, path_mark
+from recollect.store.documents import (
+    Collection,
+    StoredDocument,
+    document_uid,
+    has_collection,
+    is_kept_out,
+    path_mark,
+    save_collection,
+    save_documents,
+    sessions_named,
+    taken_as,
+)
+from recollect.store.erasure.forget import read_tombstones
 from recollect.store.home import make_home
-from recollect.store.notes import FactFilter, NoteReader
-from recollect.store.sqlite.documents.writer import save_collection, save_documents
-from recollect.store.sqlite.erasure.forget import read_tombstones
-from recollect.store.sqlite.notes.batches import new_batch
-from recollect.store.sqlite.notes.imported import has_collection, is_kept_out, sessions_named, taken_as
-from recollect.store.sqlite.notes.store import SqliteNoteReader, SqliteNoteWriter
+from recollect.store.notes import FactFilter, NoteReader, NoteWriter, new_batch
 
 PREFIX = "mempalace-"
 """Of the collections: one a wing."""
@@ -254,7 +261,7 @@ class _Run:
             reference=f"{REFERENCE}{triple.id}", confidence=triple.confidence,
         )  # fmt: skip
 
-    def _new(self, read: SqliteNoteReader, document: _Document) -> _New | None:
+    def _new(self, read: NoteReader, document: _Document) -> _New | None:
         """Return a text that is to be taken, None (counted) for one that is there as it is, or that was forgotten."""
         mark = hmac.digest(self._keys.marker_key, b"document\0" + document.data, "sha256")
         sessions = sessions_named(read.db, document.sessions)
@@ -270,7 +277,7 @@ class _Run:
             return None
         return _New(document, mark, rules, session)
 
-    def _is_forgotten(self, read: SqliteNoteReader, name: str) -> bool:
+    def _is_forgotten(self, read: NoteReader, name: str) -> bool:
         """Tell (and count) whether what has this name in marks was forgotten, see `removing.written.naming`."""
         is_out = is_kept_out(read.db, path_mark(self._keys.forget_key, name))
         if is_out:
@@ -312,7 +319,7 @@ class _Run:
         )
         return document, row, draft
 
-    def _keep_entry(self, notes: SqliteNoteWriter, entry: DiaryEntry) -> None:
+    def _keep_entry(self, notes: NoteWriter, entry: DiaryEntry) -> None:
         there = notes.named_diary(entry.id)
         if there and (there[0].retired_at is None or not self._is_undone(notes, there[0].batch)):
             self._report.diary_known += 1
@@ -323,9 +330,7 @@ class _Run:
         self._report.diary_taken += 1
         notes.put_diary(entry)
 
-    def _keep_document(
-        self, notes: SqliteNoteWriter, document: _Document, row: StoredDocument, draft: EntryDraft
-    ) -> None:
+    def _keep_document(self, notes: NoteWriter, document: _Document, row: StoredDocument, draft: EntryDraft) -> None:
         collection = Collection(
             name=document.collection, folder="", repo=document.wing, added_at=row.taken_at, batch=self._batch.id,
         )  # fmt: skip
@@ -335,7 +340,7 @@ class _Run:
         self._report.documents_taken += 1
         self._report.documents_linked += bool(draft.session_uid)
 
-    def _keep_fact(self, notes: SqliteNoteWriter, new: NewFact) -> None:
+    def _keep_fact(self, notes: NoteWriter, new: NewFact) -> None:
         now = self._noting.now_us()
         if self._facts is None:
             self._facts = _by_reference(notes)
@@ -359,7 +364,7 @@ class _Run:
         self._report.facts_taken += added.is_new
         self._report.facts_known += not added.is_new
 
-    def _is_undone(self, notes: SqliteNoteReader, batch: str) -> bool:
+    def _is_undone(self, notes: NoteReader, batch: str) -> bool:
         if batch not in self._undone:
             found = notes.named_batches(batch) if batch else []
             self._undone[batch] = len(found) == 1 and found[0].undone_at is not None
@@ -367,7 +372,7 @@ class _Run:
 
     # Of the run
 
-    def _end_of(self, notes: SqliteNoteWriter, before: int) -> None:
+    def _end_of(self, notes: NoteWriter, before: int) -> None:
         """Keep the batch with what was taken so far, if this transaction took anything."""
         report = self._report
         if report.added > before:

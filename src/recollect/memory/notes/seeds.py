@@ -15,8 +15,7 @@ from recollect.model.learnings.names import normal_name, normal_predicate
 from recollect.model.learnings.notes import Batch, Fact
 from recollect.recall.decisions import DecisionQuestion, DecisionView, ask_decisions
 from recollect.store.learnings import LearningFilter
-from recollect.store.notes import FactFilter, NoteWriter
-from recollect.store.sqlite.notes.batches import new_batch
+from recollect.store.notes import FactFilter, NoteWriter, new_batch
 from recollect.units import plural
 
 _Done = Literal["added", "known", "ended"]
@@ -81,10 +80,10 @@ class SeedingFacet:
         return [Decided(v.decision, v.repo, v.recorded_at, _ended_at(v)) for v in reversed(views)]
 
     def _learned(self, repo: str) -> list[NewFact]:
-        from recollect.store.sqlite.learnings.reader import SqliteLearningReader
+        from recollect.store.learnings import LearningReader
 
         where = LearningFilter(kinds=("fact",), states=GIVEN_STATES, repos=(repo,) if repo else ())
-        reader = SqliteLearningReader(self._noting.memory.home)
+        reader = LearningReader(self._noting.memory.home)
         try:
             found = [fact_of_learning(learning) for learning in reversed(reader.learnings(where))]
         finally:

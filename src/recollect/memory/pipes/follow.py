@@ -10,16 +10,16 @@ from recollect.memory.pipes.replay import Changes
 from recollect.memory.pipes.watch import Batch, Wanted
 from recollect.model.events import Event
 from recollect.model.insights.signals import SIGNAL_KINDS
+from recollect.store.feed import ChangeFollower, SessionNews
 from recollect.store.insights import NodeFilter
-from recollect.store.sinks.contract import id_of_item
-from recollect.store.sqlite.readers.changes import SessionNews, SqliteFollowing
+from recollect.store.sinks import id_of_item
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recollect.store.insights import DistilledReader
-    from recollect.store.ports import Reader
-    from recollect.store.sinks.contract import Item, Sink
+    from recollect.store.insights import InsightReader
+    from recollect.store.reader import Reader
+    from recollect.store.sinks import Item, Sink
 
 POSITION = "memory"
 """The name under which a sink keeps up to when sessions that are not named there were passed over."""
@@ -33,7 +33,7 @@ class FollowedMemory(Protocol):
     home: Path
 
     def reader(self) -> Reader: ...
-    def distilled(self) -> DistilledReader: ...
+    def distilled(self) -> InsightReader: ...
 
 
 class Following:
@@ -51,7 +51,7 @@ class Following:
         self._memory = memory
         self._wanted = wanted
         self._since = since
-        self._store = SqliteFollowing(memory.home)
+        self._store = ChangeFollower(memory.home)
         held = before.given() if before is not None and wanted.is_distilled else None
         self._changes = Changes(held, groups=wanted.groups)
         self._version = -1

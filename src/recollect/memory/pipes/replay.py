@@ -9,16 +9,7 @@ from recollect.insights.stages import Stages
 from recollect.memory.pipes.reader import Meaning, mean
 from recollect.model.events import Event
 from recollect.model.insights.nodes import Node
-from recollect.store.sinks.contract import (
-    Given,
-    Group,
-    Item,
-    Retracted,
-    encode_item,
-    fingerprint,
-    group_of_id,
-    id_of_item,
-)
+from recollect.store.sinks import Given, Group, Item, Retracted, encode_item, fingerprint, group_of_id, id_of_item
 
 
 class Changes:

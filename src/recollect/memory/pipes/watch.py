@@ -15,7 +15,7 @@ from recollect.insights.stages import Stages
 from recollect.memory.pipes.reader import Growing, Reading, growing, mean, read_path
 from recollect.memory.pipes.replay import Changes, groups_of, items_of
 from recollect.model.events import Event
-from recollect.store.sinks.contract import Group, Item, Sink
+from recollect.store.sinks import Group, Item, Sink
 
 EVERY_S = 0.25
 _MANY = 100_000

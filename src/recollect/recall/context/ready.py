@@ -19,14 +19,14 @@ from recollect.config import Config, ContextConfig, parse_config
 from recollect.errors import ConfigError, StoreLocked
 from recollect.files import write_file
 from recollect.paths import DATABASE_NAME, HOME_VARIABLE, config_text
-from recollect.store.sqlite.lock import IngestLock
+from recollect.store.lock import IngestLock
 
 # Every refresh settles, and finds nothing to do most of the time: what makes blocks is imported when one is made.
 if TYPE_CHECKING:
     from recollect.recall.context.builder import ContextBlock
     from recollect.recall.context.learnings.person_files import PersonFile
     from recollect.store.recent import Folder
-    from recollect.store.sqlite.recent import SqliteRecentReader
+    from recollect.store.recent_reader import RecentReader
 
 NEWEST_SESSIONS = 40
 """Their folders are those that a session may start in."""
@@ -80,9 +80,9 @@ class ReadyBlocks:
         stamp = ready.read_stamp(str(self._home))
         if stamp is None:
             return
-        from recollect.store.sqlite.recent import SqliteRecentReader
+        from recollect.store.recent_reader import RecentReader
 
-        reader = SqliteRecentReader(self._home)
+        reader = RecentReader(self._home)
         try:
             made = {path: block for folder, path in self._missing(reader) if (block := self._made(reader, folder))}
         finally:
@@ -102,7 +102,7 @@ class ReadyBlocks:
         finally:
             lock.release()
 
-    def _missing(self, reader: SqliteRecentReader) -> list[tuple[Folder, str]]:
+    def _missing(self, reader: RecentReader) -> list[tuple[Folder, str]]:
         """Return the folders to make a block for, and where it goes."""
         from recollect.recall.context.folders import folder_of
 
@@ -117,7 +117,7 @@ class ReadyBlocks:
                 found[path] = folder
         return [(folder, path) for path, folder in found.items()][:AT_ONCE]
 
-    def _made(self, reader: SqliteRecentReader, folder: Folder) -> bytes:
+    def _made(self, reader: RecentReader, folder: Folder) -> bytes:
         """Return the file of a folder's block, b"" where there should be none."""
         from recollect.recall.context.learnings.person_files import person_files
 
@@ -151,7 +151,7 @@ class ReadyBlocks:
         ).encode()
 
     def _block(
-        self, reader: SqliteRecentReader, folder: Folder, files: Sequence[PersonFile], *, agent: str, now_us: int
+        self, reader: RecentReader, folder: Folder, files: Sequence[PersonFile], *, agent: str, now_us: int
     ) -> tuple[ContextBlock, int | None]:
         """Return what an agent is given in a folder, and until when that holds."""
         from recollect.recall.context.builder import block_of, room_of
@@ -167,9 +167,9 @@ class ReadyBlocks:
         if ready.EVERY_FOLDER in numbers:
             self._drop_all()
             return
-        from recollect.store.sqlite.recent import SqliteRecentReader
+        from recollect.store.recent_reader import RecentReader
 
-        reader = SqliteRecentReader(self._home)
+        reader = RecentReader(self._home)
         try:
             for path in self._blocks():
                 block = ready.read_block(str(path))
@@ -235,7 +235,7 @@ def _told(block: ContextBlock) -> dict[str, object]:
     }
 
 
-def _is_concerned(reader: SqliteRecentReader, block: Mapping[str, object], numbers: Collection[int]) -> bool:
+def _is_concerned(reader: RecentReader, block: Mapping[str, object], numbers: Collection[int]) -> bool:
     from recollect.store.recent import Folder
 
     path, uids = str(block["folder"]), block["sessions"]

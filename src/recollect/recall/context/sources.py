@@ -8,7 +8,8 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from recollect.store.recent import Folder, RecentReader, RecentSession
+from recollect.store.recent import Folder, RecentSession
+from recollect.store.recent_reader import RecentReader
 
 ContextEvent = Literal["start", "compact", "prompt"]
 SESSIONS = 8

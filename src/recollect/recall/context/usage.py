@@ -17,7 +17,8 @@ import msgspec
 from recollect.model.own import is_own_tool
 from recollect.model.payloads import AssistantMessage, ToolCall, UserMessage
 from recollect.model.text import flatten
-from recollect.store.recent import Firing, OwnCallCount, RecentReader
+from recollect.store.context_log import ContextLogEntry, OwnCallCount
+from recollect.store.recent_reader import RecentReader
 
 Use = Literal["opened", "cited", "repeated", "unused", "unknown"]
 COMMAND_LINE = "recollect (command line)"
@@ -66,7 +67,9 @@ class RecallStats(msgspec.Struct, frozen=True):
     since: int | None
 
 
-def recall_stats(firings: Sequence[Firing], calls: Sequence[OwnCallCount], reader: RecentReader | None) -> RecallStats:
+def recall_stats(
+    firings: Sequence[ContextLogEntry], calls: Sequence[OwnCallCount], reader: RecentReader | None
+) -> RecallStats:
     """Return the counts of a log. reader: where the sessions are looked up; None: there are none."""
     counts: dict[tuple[str, str], FiringCounts] = {}
     took: dict[tuple[str, str], list[int]] = {}
@@ -97,7 +100,7 @@ def recall_stats(firings: Sequence[Firing], calls: Sequence[OwnCallCount], reade
     )
 
 
-def use_of(firing: Firing, reader: RecentReader) -> Use:
+def use_of(firing: ContextLogEntry, reader: RecentReader) -> Use:
     """Tell what became of a block in the session that it was given to."""
     kinds = ("user_message", "assistant_message", "tool_call")
     events = reader.events(firing.session, kinds, limit=_EVENTS) if firing.session and firing.citations else []

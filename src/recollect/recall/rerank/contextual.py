@@ -14,7 +14,7 @@ from recollect.index.passages.client import PassageReader
 from recollect.index.passages.cuts import Passage, passages_of
 from recollect.model.text import TextClass
 from recollect.store.passages import PassageStore, hash_of
-from recollect.store.ports import HitText
+from recollect.store.rows import HitText
 from recollect.units import plural
 
 if TYPE_CHECKING:

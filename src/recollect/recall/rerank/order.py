@@ -16,8 +16,8 @@ from recollect.index.ranking import WEIGHTS as RANKING
 from recollect.index.ranking import Ranked
 from recollect.recall.passages import Passages
 from recollect.recall.rerank.contextual import PassageMatch
-from recollect.store.keys import ENTRY_BASE
-from recollect.store.ports import SEQ_BITS, HitText, SessionKey
+from recollect.store.keys import ENTRY_BASE, SEQ_BITS
+from recollect.store.rows import HitText, SessionKey
 
 LOOKED_AT = 40
 """So many of the best are looked at: 60 win one question of three hundred and cost a sixth more time, 25 lose five."""

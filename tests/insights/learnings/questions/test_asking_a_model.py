@@ -16,7 +16,7 @@ from recollect.insights.learnings.budget import Budget
 from recollect.insights.learnings.questions import Asked, TurnBatch, ask, batches_of, preview
 from recollect.insights.learnings.questions.prompts import MAX_OUTPUT_TOKENS, SCHEMA, SYSTEM, question_of
 from recollect.model.learnings.spending import DAY_US, Amounts, day_of_us
-from recollect.store.sqlite.learnings.ledger import SqliteLedger
+from recollect.store.jobs import SpendingLedger
 from tests.endpoints import model_server as server
 from tests.endpoints.model_server import Said, note, notes, shown_in, speaking
 from tests.endpoints.served import Answer, Behaviour, serving
@@ -32,7 +32,7 @@ class Asking:
         self.now_us = AT_US
         self.config = LearningConfig(provider=provider, model=MODELS[provider], url=url, **config)
         self.client = ChatClient.of(self.config, {}, now_us=lambda: self.now_us)
-        self.ledger = SqliteLedger(home)
+        self.ledger = SpendingLedger(home)
         self.budget = Budget(self.config, self.ledger, self.client.pricing, now_us=lambda: self.now_us)
 
     def ask(self, batch: TurnBatch) -> Asked:

@@ -33,7 +33,7 @@ def extract(
 ) -> Extracted:
     """Return what a session teaches, without a model. Pure and deterministic: same events, same learnings.
 
-    observed: `store.insights.OfSession`, or anything like it. reading: how prose and commands are read
+    observed: `store.insight_feed.AnalysisInput`, or anything like it. reading: how prose and commands are read
     (`ingest.learnings.readers`). home_repo: the repository of a session that names none. scorer: finds what no rule
     understands, and refuses what rules misunderstand; None: rules alone. Events of subagents, injected
     messages and sessions of our own teach nothing that somebody said. What only branches teach that rewinds left behind

@@ -18,7 +18,7 @@ Ending = Literal["passed", "failed", "unknown"]
 
 
 class Observed(Protocol):
-    """One session as it is learned from; `store.insights.OfSession` is one."""
+    """One session as it is learned from; `store.insight_feed.AnalysisInput` is one."""
 
     @property
     def session(self) -> Session:

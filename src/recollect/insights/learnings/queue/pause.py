@@ -17,7 +17,7 @@ PauseReason = Literal["authentication", "quota", "rate", "unavailable", "unusabl
 
 DAY_US = 86_400_000_000
 NOTE = "pause"
-"""Under which it is kept, see `store.learnings.LearningStore.note`."""
+"""Under which it is kept, see `store.learning_writer.LearningStore.note`."""
 UNTIL_CHANGED: frozenset[PauseReason] = frozenset({"authentication", "configuration", "unusable"})
 """What waiting does not mend: another configuration or key does. Asked again once a day all the same."""
 SHORT: frozenset[PauseReason] = frozenset({"rate", "unavailable"})
@@ -28,7 +28,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Notes(Protocol):
-    """Where a pause is kept, see `store.learnings.LearningStore`."""
+    """Where a pause is kept, see `store.learning_writer.LearningStore`."""
 
     def note(self, name: str) -> bytes: ...
     def set_note(self, name: str, value: bytes) -> None: ...

@@ -8,7 +8,8 @@ import msgspec
 
 from recollect.recall.context.usage import Use, use_of
 from recollect.recall.quotes import clean
-from recollect.store.recent import Firing, RecentReader
+from recollect.store.context_log import ContextLogEntry
+from recollect.store.recent_reader import RecentReader
 
 TEXT_CHARS = 160
 
@@ -40,7 +41,7 @@ class ShownBlock(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-def shown_of(firings: Sequence[Firing], reader: RecentReader | None) -> tuple[ShownBlock, ...]:
+def shown_of(firings: Sequence[ContextLogEntry], reader: RecentReader | None) -> tuple[ShownBlock, ...]:
     """Return the blocks of a log, in its order. reader: where citations are looked up; None: there are none."""
     known: dict[str, str] = {}
 
@@ -53,7 +54,7 @@ def shown_of(firings: Sequence[Firing], reader: RecentReader | None) -> tuple[Sh
     return tuple(_block(firing, reader, told) for firing in firings)
 
 
-def _block(firing: Firing, reader: RecentReader | None, told: Callable[[str], str]) -> ShownBlock:
+def _block(firing: ContextLogEntry, reader: RecentReader | None, told: Callable[[str], str]) -> ShownBlock:
     used: Use | None = None
     if firing.tokens:
         used = use_of(firing, reader) if reader is not None else "unknown"

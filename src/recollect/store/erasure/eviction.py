@@ -1,0 +1,327 @@
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""Taking the events of evicted sessions away, down to what their digest and nodes cite.
+
+Of every other event its name stays (seq, id, hash of its record and of what it said), without its body and hidden: what
+the agent writes once more is known once more, so that no seq and no id changes its meaning. What the session came to up
+to there stands in the table `eviction`: a later analysis adds to it, see `store.insights.Base`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import apsw
+
+from recollect.errors import UnknownName
+from recollect.model.own import without_own_blocks
+from recollect.model.payloads import KINDS, AssistantMessage, UserMessage
+from recollect.store.audit import AuditAction, add_audit
+from recollect.store.bodies import (
+    BlockEntry,
+    content_key,
+    decode_frame,
+    encode_frames,
+    is_whole,
+    payload_without_record,
+)
+from recollect.store.connection import store_errors, with_store_errors
+from recollect.store.keys import EVICTED, EVICTED_BLOCK, HIDDEN, KIND_MASK, SEQ_BITS, is_sidechain, pack_event_id
+from recollect.store.sessions import int_array
+from recollect.store.sources import last_change, take_note
+
+_DISTILL = "distill"
+_HUMAN, _REPLY = KINDS.index("user_message"), KINDS.index("assistant_message")
+_RESULT = KINDS.index("tool_result")
+_SEQ_MASK = (1 << SEQ_BITS) - 1
+COVERED = (
+    "s.analyzed_at IS NOT NULL AND EXISTS (SELECT 1 FROM analysis a JOIN digest d ON d.analysis = a.number "
+    "WHERE a.session_uid = s.uid) AND s.number NOT IN (SELECT session FROM waiting) AND s.number NOT IN "
+    f"(SELECT session FROM change WHERE id > coalesce((SELECT position FROM consumer WHERE name = '{_DISTILL}'), 0))"
+)
+"""SQL: the digest of a session `s` takes account of its last record."""
+LARGE_OF_SESSION = (
+    f"JOIN source ON source.number = e.source JOIN session ON session.number = e.key >> {SEQ_BITS} "
+    f"AND session.native_id = source.session WHERE e.length >= ? AND NOT e.bits & {EVICTED} AND NOT EXISTS "
+    "(SELECT 1 FROM hole h WHERE h.source = e.source AND h.revision = e.revision "
+    "AND h.offset <= e.offset AND h.offset + h.length > e.offset)"
+)
+IS_LARGE = (
+    f"min(e.bits & {KIND_MASK} = {_RESULT}) OR (min(e.bits & {KIND_MASK} IN ({_RESULT}, {_HUMAN}, {_REPLY})) "
+    "AND (e.source, e.revision, e.offset) IN (SELECT source, revision, offset FROM blob))"
+)
+"""SQL: of the events `e` of one record, it holds nothing but results of tools, or is there for its images."""
+
+
+class RawRange(NamedTuple):
+    """Bytes of a revision that belong to one session alone, [start, stop)."""
+
+    source_id: str
+    revision: int
+    start: int
+    stop: int
+
+
+@with_store_errors
+class EvictionWriter:
+    """Removes events of sessions whose raw bytes go. touched: see `Writer.touched`.
+
+    Everything here runs in the writer's transactions; reads may run outside of one.
+    """
+
+    def __init__(self, db: apsw.Connection, touched: set[int]) -> None:
+        self._db = db
+        self._touched = touched
+
+    def is_covered(self, uid: str) -> bool:
+        """Tell whether a session's digest takes account of its last record. Only then its bytes may go."""
+        return bool(
+            self._db.execute(f"SELECT EXISTS (SELECT 1 FROM session s WHERE s.uid = ? AND {COVERED})", (uid,)).get
+        )
+
+    def is_pinned(self, uid: str) -> bool:
+        """Tell whether a person has pinned a session or the one at its root."""
+        return bool(
+            self._db.execute(
+                "SELECT EXISTS (SELECT 1 FROM session s JOIN pin ON pin.session_uid IN (s.uid, s.root_uid) "
+                "WHERE s.uid = ?)",
+                (uid,),
+            ).get
+        )
+
+    def cited(self, uid: str, names: Iterable[tuple[str, int]]) -> set[int]:
+        """Return the seqs of the events of these names (event_id, part), in every version."""
+        number = self._number(uid)
+        found: set[int] = set()
+        for event_id, part in set(names):
+            rows: Iterable[Any] = self._db.execute(
+                "SELECT key FROM event WHERE key >> 24 = ?1 AND substr(event_id, -6) = substr(?2, -6) "
+                f"AND event_id = ?2 AND part = ?3 AND NOT bits & {EVICTED}",
+                (number, pack_event_id(event_id), part),
+            )
+            found.update(key & _SEQ_MASK for (key,) in rows)
+        return found
+
+    def ends(self, uid: str) -> set[int]:
+        """Return the seqs of the first human prompt and of the last words of the model, as the digest has them."""
+        prompts = self._said(uid, _HUMAN, "ASC")
+        replies = list(self._said(uid, _REPLY, "DESC"))
+        last = next((seq for seq, is_side in replies if not is_side), replies[0][0] if replies else None)
+        return {seq for seq in (next((seq for seq, _ in prompts), None), last) if seq is not None}
+
+    def _said(self, uid: str, kind: int, order: str) -> Iterator[tuple[int, bool]]:
+        """Yield (seq, is_sidechain) of the visible events of a kind in which something is said."""
+        number = self._number(uid)
+        with store_errors():
+            rows: list[Any] = self._db.execute(
+                "SELECT key, bits, block, entry FROM event WHERE key BETWEEN ? AND ? "
+                f"AND bits & {KIND_MASK} = {kind} AND NOT bits & {HIDDEN} ORDER BY key {order}",
+                _span(number),
+            ).fetchall()
+        block, entries = None, list[BlockEntry]()
+        for key, bits, its_block, entry in rows:
+            if its_block != block:
+                block, entries = its_block, self._frame((number << SEQ_BITS) + its_block)
+            if _says_something(entries[entry].body):
+                yield key & _SEQ_MASK, is_sidechain(bits)
+
+    def ranges(self, uid: str) -> list[RawRange]:
+        """Return what of the archive belongs to a session alone: its own sources up to their last whole record.
+
+        Left out are holes that are there already, and records that gave events to another session.
+        """
+        number = self._number(uid)
+        revisions: list[Any] = self._db.execute(
+            "SELECT source.number, source_id, revision.revision, revision.committed_bytes FROM session "
+            "JOIN session_source ON session_source.session = session.number "
+            "JOIN source ON source.number = session_source.source AND source.session = session.native_id "
+            "JOIN revision ON revision.source = source.number WHERE session.number = ? ORDER BY source_id, 3",
+            (number,),
+        ).fetchall()
+        found: list[RawRange] = []
+        for source, source_id, revision, end in revisions:
+            kept = sorted({*self._holes(source, revision), *self._of_others(number, source, revision)})
+            found += [RawRange(source_id, revision, a, b) for a, b in _without(0, end, kept)]
+        return found
+
+    def large_ranges(self, uid: str, least_bytes: int) -> dict[RawRange, list[int]]:
+        """Return the records of at least so many bytes that hold results of tools or images, with the seqs of theirs.
+
+        A record from which anything else was made (an edit, say) is left.
+        """
+        number = self._number(uid)
+        found: dict[RawRange, list[int]] = {}
+        rows: list[Any] = self._db.execute(
+            f"SELECT e.source, source_id, e.revision, e.offset, e.length, group_concat(e.key & {_SEQ_MASK}) "
+            f"FROM event e {LARGE_OF_SESSION} AND e.key BETWEEN ? AND ? GROUP BY 1, 3, 4 HAVING {IS_LARGE} "
+            "ORDER BY 2, 3, 4",
+            (least_bytes, *_span(number)),
+        ).fetchall()
+        for source, source_id, revision, offset, length, seqs in rows:
+            kept = sorted({*self._holes(source, revision), *self._of_others(number, source, revision)})
+            for start, stop in _without(offset, offset + length, kept):
+                found[RawRange(source_id, revision, start, stop)] = [int(seq) for seq in seqs.split(",")]
+        return found
+
+    def remove_events(self, uid: str, *, keep: Mapping[int, bytes]) -> list[int]:
+        """Take the bodies of a session's events away; return the keys of those that are hidden now.
+
+        keep: by seq, the whole bodies of the events that stay; everything else keeps only its name. The change log
+        says that all of them changed, so that every consumer lets go; distilling has the digest and need not look.
+        """
+        number = self._number(uid)
+        first, last = _span(number)
+        rows: list[Any] = self._db.execute(
+            f"SELECT key, block, entry FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {EVICTED} ORDER BY block",
+            (first, last),
+        ).fetchall()
+        gone: list[tuple[int, int]] = []
+        kept: list[tuple[int, BlockEntry]] = []
+        block, entries = None, list[BlockEntry]()
+        for key, its_block, entry in rows:
+            if its_block != block:
+                block, entries = its_block, self._frame(first + its_block)
+            body = keep.get(key & _SEQ_MASK)
+            if body is None:
+                gone.append((content_key(entries[entry].body), key))
+            else:
+                kept.append((key, BlockEntry(body, "", entries[entry].path)))
+        self._db.executemany(
+            f"UPDATE event SET bits = bits | {EVICTED}, block = {EVICTED_BLOCK}, entry = ?, tool = NULL WHERE key = ?",
+            gone,
+        )
+        self._db.execute("DELETE FROM block WHERE key BETWEEN ? AND ?", (first, last))
+        self._add_bodies(number, kept)
+        self._tell(number)
+        return sorted(key for _content, key in gone)
+
+    def replace_bodies(self, uid: str, bodies: Mapping[int, bytes]) -> None:
+        """Give events of a session whole bodies, by seq, because what they said leaves the archive."""
+        number = self._number(uid)
+        rows: list[Any] = self._db.execute(
+            "SELECT key, block, entry FROM event WHERE key IN (SELECT value FROM carray(?)) "
+            f"AND NOT bits & {EVICTED} ORDER BY block",
+            (int_array((number << SEQ_BITS) + seq for seq in bodies),),
+        ).fetchall()
+        block, entries = None, list[BlockEntry]()
+        new: list[tuple[int, BlockEntry]] = []
+        for key, its_block, entry in rows:
+            if its_block != block:
+                block, entries = its_block, self._frame((number << SEQ_BITS) + its_block)
+            new.append((key, BlockEntry(bodies[key & _SEQ_MASK], "", entries[entry].path)))
+        self._add_bodies(number, new)
+        self._tell(number)
+
+    def _add_bodies(self, number: int, bodies: list[tuple[int, BlockEntry]]) -> None:
+        """Put bodies behind all blocks that there ever were: no place ever gets another entry, whoever is reading."""
+        base = number << SEQ_BITS
+        block: int = self._db.execute("SELECT next_block FROM session WHERE number = ?", (number,)).get
+        bodies.sort(key=itemgetter(0))
+        frames = encode_frames([entry for _key, entry in bodies])
+        places = [(block + i, entry) for i, frame in enumerate(frames) for entry in range(frame.entry_count)]
+        self._db.executemany(
+            "INSERT INTO block VALUES (?, ?, ?)",
+            [(base + block + i, frame.plain_bytes, frame.data) for i, frame in enumerate(frames)],
+        )
+        self._db.executemany(
+            "UPDATE event SET block = ?, entry = ? WHERE key = ?",
+            [(*place, key) for place, (key, _entry) in zip(places, bodies, strict=True)],
+        )
+        self._db.execute("UPDATE session SET next_block = ? WHERE number = ?", (block + len(frames), number))
+
+    def mark_evicted(self, uid: str, at: int, *, is_whole: bool = True) -> None:
+        """Keep what the session came to, and since when its raw bytes are gone: all of them, or (not is_whole) some."""
+        number = self._number(uid)
+        self._db.execute(
+            "INSERT INTO eviction SELECT uid, ?2, next_seq, ?3, (SELECT coalesce(sum(length(data)), 0) FROM block "
+            "WHERE key BETWEEN ?4 AND ?5), CASE WHEN EXISTS (SELECT 1 FROM digests WHERE session_uid = ?1) "
+            "THEN NULL ELSE '' END FROM session WHERE uid = ?1 "
+            "ON CONFLICT (session_uid) DO UPDATE SET removed_at = excluded.removed_at, "
+            "through_seq = excluded.through_seq, is_whole = max(is_whole, excluded.is_whole), "
+            "kept_bytes = excluded.kept_bytes, digest = excluded.digest",
+            (uid, at, is_whole, *_span(number)),
+        )
+        if is_whole:
+            self._db.execute("UPDATE session SET evicted_at = ? WHERE number = ?", (at, number))
+        self._touched.add(number)
+
+    def audit(self, action: AuditAction, value: Mapping[str, Any], *, at: int) -> None:
+        """Keep in the transaction under way what is done in it."""
+        add_audit(self._db, action, value, at=at)
+
+    def vacuum(self) -> int:
+        """Give the disk back what is free in the database and shorten its log, outside of transactions; return how
+        many bytes of the database that was."""
+        before = int(self._db.pragma("page_count"))
+        self._db.execute("PRAGMA incremental_vacuum").fetchall()
+        # A reader that is at it keeps the log as long as it is; the next one to close the memory shortens it.
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return (before - int(self._db.pragma("page_count"))) * int(self._db.pragma("page_size"))
+
+    def _tell(self, number: int) -> None:
+        """Have every consumer look at a session again, but for distilling, where it was up to date."""
+        self._touched.add(number)
+        end: int = self._db.execute("SELECT next_seq FROM session WHERE number = ?", (number,)).get
+        before = last_change(self._db)
+        if end:
+            self._db.execute("INSERT INTO change (session, first_seq, last_seq) VALUES (?, 0, ?)", (number, end - 1))
+        position = self._db.execute("SELECT position FROM consumer WHERE name = ?", (_DISTILL,)).get
+        if position is not None and position >= before:
+            take_note(self._db, _DISTILL, last_change(self._db))
+
+    def _holes(self, source: int, revision: int) -> list[tuple[int, int]]:
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT offset, offset + length FROM hole WHERE source = ? AND revision = ?", (source, revision)
+        )
+        return list(rows)
+
+    def _of_others(self, number: int, source: int, revision: int) -> list[tuple[int, int]]:
+        """Return where the records of a revision lie that gave events to other sessions."""
+        others: list[Any] = self._db.execute(
+            "SELECT session FROM session_source WHERE source = ? AND session <> ?", (source, number)
+        ).fetchall()
+        found: list[tuple[int, int]] = []
+        for (other,) in others:
+            rows: Iterable[Any] = self._db.execute(
+                "SELECT DISTINCT offset, offset + length FROM event WHERE key BETWEEN ? AND ? AND source = ? "
+                f"AND revision = ? AND NOT bits & {EVICTED}",
+                (*_span(other), source, revision),
+            )
+            found += rows
+        return found
+
+    def _frame(self, key: int) -> list[BlockEntry]:
+        data = self._db.execute("SELECT data FROM block WHERE key = ?", (key,)).get
+        return decode_frame(data) if data else []
+
+    def _number(self, uid: str) -> int:
+        number: int | None = self._db.execute("SELECT number FROM session WHERE uid = ?", (uid,)).get
+        if number is None:
+            raise UnknownName("session", uid)
+        return number
+
+
+def _says_something(body: bytes) -> bool:
+    payload = payload_without_record(body)
+    if isinstance(payload, UserMessage):
+        said = without_own_blocks(payload.text) if payload.origin in ("human", "queued") else ""
+        return bool(said.strip()) or (payload.origin in ("human", "queued") and not is_whole(body))
+    return isinstance(payload, AssistantMessage) and (bool(payload.text.strip()) or not is_whole(body))
+
+
+def _span(number: int) -> tuple[int, int]:
+    """Return the first and the last possible key of a session's events and blocks."""
+    return number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1
+
+
+def _without(start: int, stop: int, kept: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield what of [start, stop) lies in none of the ranges, which are in order of their beginning."""
+    for first, last in kept:
+        if first >= stop:
+            break
+        if first > start:
+            yield start, first
+        start = max(start, last)
+    if start < stop:
+        yield start, stop

@@ -1,0 +1,415 @@
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""Taking away everything that tells of what is forgotten, and what must not come back.
+
+Everything here runs inside the writer's transactions. With `secure_delete` on, what a row held is overwritten; pages
+that rows left behind before are the business of whoever rewrites the database afterwards.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import apsw
+import msgspec
+
+from recollect.model.payloads import KINDS, TokenUsage
+from recollect.model.sessions import SessionPatch
+from recollect.store.bodies import BlockEntry, decode_frame, encode_frame, payload_without_record
+from recollect.store.connection import store_errors, with_store_errors
+from recollect.store.erasure.meaning import NamedBy, forget_cited, forget_meaning, forget_uid, naming
+from recollect.store.erasure.redaction import STALE_PARSER
+from recollect.store.erasure.written import WrittenRemoval
+from recollect.store.keys import FLAG_REPLACED, FLAG_SHIFT, HIDDEN, KIND_MASK, SEQ_BITS, unpack_event_id
+from recollect.store.session_facts import SessionFacts, decode_facts, encode_counts, encode_facts, repo_of
+from recollect.store.sessions import int_array
+from recollect.store.usage import dedupe_sha
+
+_EXCLUDED = "excluded_repos"
+_DEAD = "forgotten_in_packs_since"
+"""Keys in `meta`."""
+
+
+@with_store_errors
+class ExclusionStore:
+    """Keeps it, inside the writer's transactions."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def left_out(self) -> dict[bytes, bytes]:
+        """Return, by the keyed name of a source of which nothing was taken in, the state that it was seen in."""
+        rows: Iterable[Any] = self._db.execute("SELECT source, state FROM left_out")
+        return dict(rows)
+
+    def set_left_out(self, found: Iterable[tuple[bytes, bytes]]) -> None:
+        """Remember sources of which nothing was taken in: they are not read again before they change."""
+        self._db.executemany("INSERT OR REPLACE INTO left_out VALUES (?, ?)", list(found))
+
+    def excluded(self) -> str:
+        """Return the excluded repositories that held at the last look, as given to `set_excluded`; "" for none."""
+        return str(self._db.execute("SELECT value FROM meta WHERE key = ?", (_EXCLUDED,)).get or "")
+
+    def set_excluded(self, patterns: str) -> None:
+        """Other repositories are excluded now: what was kept out by the old ones is looked at anew."""
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_EXCLUDED, patterns))
+        self._db.execute("DELETE FROM tombstone WHERE kind = 'excluded'")
+        self._db.execute("DELETE FROM left_out")
+
+    def dead_since(self) -> int | None:
+        """Return since when packs hold sealed bytes that were kept out and not given back yet; None: none do."""
+        found = self._db.execute("SELECT value FROM meta WHERE key = ?", (_DEAD,)).get
+        return None if found is None else int(found)
+
+    def set_dead_since(self, at: int | None) -> None:
+        """Remember it (UTC microseconds), or None."""
+        self._db.execute("DELETE FROM meta WHERE key = ?", (_DEAD,))
+        if at is not None:
+            self._db.execute("INSERT INTO meta VALUES (?, ?)", (_DEAD, at))
+
+    def has_source(self, source_id: str) -> bool:
+        """Tell whether something is stored of a source."""
+        found = self._db.execute("SELECT EXISTS (SELECT 1 FROM source WHERE source_id = ?)", (source_id,)).get
+        return bool(found)
+
+    def last_session(self) -> int:
+        """Return the number of the newest session, 0 for none."""
+        return int(self._db.execute("SELECT max(number) FROM session").get or 0)
+
+    def was_there(self, uid: str, last: int) -> bool:
+        """Tell whether a session is stored, and is none of those after number `last`: no clock says it, they jump."""
+        number = self._db.execute("SELECT number FROM session WHERE uid = ?", (uid,)).get
+        return number is not None and int(number) <= last
+
+
+_SEQ_MASK = (1 << SEQ_BITS) - 1
+_REPLACED = FLAG_REPLACED << FLAG_SHIFT
+_USAGE = KINDS.index("token_usage")
+_NO_ENTRY = BlockEntry(b"", "", "")
+"""Stands in a block for an entry that was taken away, so that the others keep their places."""
+_PENDING = "forgetting"
+"""The key in `meta` under which stands what a crash would leave undone, see `begin`."""
+
+
+class Tombstone(NamedTuple):
+    """What must not come back. id: a keyed hash, see `erasure.tombstones`. forgotten_at: UTC microseconds."""
+
+    id: bytes
+    kind: str
+    forgotten_at: int
+
+
+@with_store_errors
+class ForgetWriter:
+    """Removes sessions, sources and records with all that hangs on them. touched: see `Writer.touched`."""
+
+    def __init__(self, db: apsw.Connection, touched: set[int]) -> None:
+        self._db = db
+        self._touched = touched
+        self._named_by: NamedBy = {}
+        self.kept_out = ExclusionStore(db)
+        """What a pass remembers of what it must not take in."""
+        self.written = WrittenRemoval(db)
+        """Takes away what people, agents and rules wrote beside the events."""
+
+    # What must not come back
+
+    def tombstones(self) -> list[Tombstone]:
+        """Return all of them, in order of id."""
+        return read_tombstones(self._db)
+
+    def add_tombstones(self, stones: Iterable[Tombstone]) -> None:
+        """Keep tombstones; of one that is there already the first time stays."""
+        self._db.executemany("INSERT OR IGNORE INTO tombstone VALUES (?, ?, ?)", list(stones))
+
+    # What a crash would leave undone
+
+    def begin(self, shards: Iterable[str]) -> None:
+        """Note that rows are about to go and which shards of the index had them; `finish` takes the note away."""
+        known = {*self.pending(), *shards}
+        text = msgspec.json.encode(sorted(known)).decode()
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_PENDING, text))
+
+    def pending(self) -> tuple[str, ...]:
+        """Return the shards of the index that must be made anew."""
+        text = self._db.execute("SELECT value FROM meta WHERE key = ?", (_PENDING,)).get
+        return msgspec.json.decode(text, type=tuple[str, ...]) if text else ()
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether a forgetting was begun and not finished."""
+        with store_errors():
+            return bool(self._db.execute("SELECT EXISTS (SELECT 1 FROM meta WHERE key = ?)", (_PENDING,)).get)
+
+    def finish(self) -> None:
+        """All is done that `begin` was called for."""
+        self._db.execute("DELETE FROM meta WHERE key = ?", (_PENDING,))
+
+    # Rows
+
+    def expect(self, uids: Collection[str]) -> None:
+        """Look once, inside the transaction, for what all of these sessions that go or lose events are named by."""
+        self._named_by = naming(self._db, uids)
+
+    def remove_session(self, uid: str) -> list[int]:
+        """Remove a session with everything that hangs on it; return the keys of its events. Unknown: nothing.
+
+        Its sources stay: what else they hold is other sessions'.
+        """
+        db = self._db
+        forget_uid(db, uid, self._touched, named_by=self._named_by)
+        number = db.execute("SELECT number FROM session WHERE uid = ?", (uid,)).get
+        if number is None:
+            return []
+        span = (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1)
+        keys = [key for (key,) in db.execute("SELECT key FROM event WHERE key BETWEEN ? AND ? ORDER BY key", span)]
+        for table in ("event", "replacement", "block"):
+            db.execute(f"DELETE FROM {table} WHERE key BETWEEN ? AND ?", span)
+        tables = ("said", "own_call", "usage", "session_source", "change", "waiting", "unindexed", "arrangement")
+        for table in tables:
+            db.execute(f"DELETE FROM {table} WHERE session = ?", (number,))
+        db.execute("DELETE FROM session WHERE number = ?", (number,))
+        self._touched.add(number)
+        return keys
+
+    def remove_source(self, source_id: str) -> None:
+        """Remove a source with its ledger; the rows of its sessions' events go by `remove_session`. Unknown: nothing.
+
+        Its chunks are not named any more; the archive gives their room back when it is compacted.
+        """
+        db = self._db
+        number = db.execute("SELECT number FROM source WHERE source_id = ?", (source_id,)).get
+        if number is None:
+            return
+        chunks = db.execute("DELETE FROM revision_chunk WHERE source = ? RETURNING chunk", (number,)).fetchall()
+        db.executemany(
+            "DELETE FROM chunk WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM revision_chunk WHERE chunk = ?1)",
+            chunks,
+        )
+        for table in (
+            "revision", "defect", "defect_count", "redaction_count", "drift", "observation", "hole", "replayed",
+            "session_source", "blob", "arrangement",
+        ):  # fmt: skip
+            db.execute(f"DELETE FROM {table} WHERE source = ?", (number,))
+        db.execute("DELETE FROM source WHERE number = ?", (number,))
+
+    def drop_states(self, source_ids: Iterable[str]) -> None:
+        """Forget the parser's state of sources: it is folded again from what the archive still has."""
+        self._db.executemany("UPDATE source SET state = x'' WHERE source_id = ?", [(one,) for one in source_ids])
+
+    def derive_anew(self, source_ids: Iterable[str]) -> None:
+        """Have the next sync derive sources once more, from what the archive still has: what a record that is gone told
+        for all behind it (where the session worked, say) stands in those too, and is told by the first of them then."""
+        self._db.executemany(
+            "UPDATE source SET parser_version = ? WHERE source_id = ? AND committed_bytes > 0",
+            [(STALE_PARSER, one) for one in source_ids],
+        )
+
+    def remove_records(self, source_id: str, revision: int, record_indexes: Collection[int]) -> list[int]:
+        """Remove the events of some records, and what else tells of these records; return the keys of the events.
+
+        What the sessions' rows say must be told anew afterwards: `restate_session` for each that `sessions_of` names.
+        """
+        db = self._db
+        number = db.execute("SELECT number FROM source WHERE source_id = ?", (source_id,)).get
+        if number is None or not record_indexes:
+            return []
+        wanted = int_array(record_indexes)
+        sessions = [n for (n,) in db.execute("SELECT session FROM session_source WHERE source = ?", (number,))]
+        keys: list[int] = []
+        for session in sessions:
+            found: Iterable[Any] = db.execute(
+                "SELECT key FROM event WHERE key BETWEEN ? AND ? AND source = ? AND revision = ? "
+                "AND record IN (SELECT value FROM carray(?))",
+                (session << SEQ_BITS, (session + 1 << SEQ_BITS) - 1, number, revision, wanted),
+            )
+            keys += [key for (key,) in found]
+        self.remove_events(keys)
+        for table in ("defect", "drift"):
+            db.execute(
+                f"DELETE FROM {table} WHERE source = ? AND revision = ? AND record IN (SELECT value FROM carray(?))",
+                (number, revision, wanted),
+            )
+        if revision == db.execute("SELECT revision FROM source WHERE number = ?", (number,)).get:
+            db.execute(
+                "DELETE FROM replayed WHERE source = ? AND record IN (SELECT value FROM carray(?))",
+                (number, wanted),
+            )
+        return keys
+
+    def forget_meaning(self, uid: str) -> None:
+        """Remove what was distilled of a session; it is analysed anew from the events that it has."""
+        forget_meaning(self._db, uid, self._touched)
+
+    def remove_events(self, keys: Collection[int]) -> list[int]:
+        """Remove events with their bodies, what was counted of them, and what was distilled of their sessions.
+
+        Returns the keys of those that were there.
+        """
+        by_session: dict[int, list[int]] = {}
+        for key in keys:
+            by_session.setdefault(key >> SEQ_BITS, []).append(key)
+        return [key for number, own in by_session.items() for key in self._remove_of_session(number, own)]
+
+    def _remove_of_session(self, number: int, keys: list[int]) -> list[int]:
+        db = self._db
+        wanted = int_array(keys)
+        is_wanted = "key IN (SELECT value FROM carray(?))"
+        rows: list[Any] = db.execute(
+            f"SELECT key, bits, block, entry, source, revision, offset, event_id FROM event WHERE {is_wanted}",
+            (wanted,),
+        ).fetchall()
+        if not rows:
+            return []
+        self._forget_usage(number, [(key, block, entry) for key, bits, block, entry, *_ in rows
+                                    if bits & KIND_MASK == _USAGE])  # fmt: skip
+        db.execute(f"DELETE FROM event WHERE {is_wanted}", (wanted,))
+        self._blank(number)
+        db.execute(f"DELETE FROM said WHERE session = {int(number)} AND {is_wanted}", (wanted,))
+        db.execute(f"DELETE FROM replacement WHERE {is_wanted}", (wanted,))
+        shown: list[Any] = db.execute(
+            "DELETE FROM replacement WHERE by_key IN (SELECT value FROM carray(?)) RETURNING key", (wanted,)
+        ).fetchall()
+        # What a forgotten event stood for is the newest again.
+        for (key,) in shown:
+            db.execute(f"UPDATE event SET bits = bits & ~{_REPLACED} WHERE key = ?", (key,))
+            seq = key & _SEQ_MASK
+            db.execute("INSERT INTO change (session, first_seq, last_seq) VALUES (?, ?, ?)", (number, seq, seq))
+        db.executemany(
+            "DELETE FROM blob WHERE source = ? AND revision = ? AND offset = ?", {tuple(row[4:7]) for row in rows}
+        )
+        uid = db.execute("SELECT uid FROM session WHERE number = ?", (number,)).get
+        if uid is not None:
+            events = {unpack_event_id(row[-1]) for row in rows}
+            forget_meaning(db, uid, self._touched, events=events, named_by=self._named_by)
+            forget_cited(db, uid, {key & _SEQ_MASK for key in keys})
+        self._touched.add(number)
+        return [row[0] for row in rows]
+
+    def _blank(self, number: int) -> None:
+        """Empty the entries of a session's blocks that no event names: of events that went, and of versions that were
+        derived anew since, which may say the same in another block. Blocks without any go."""
+        span = (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1)
+        used: dict[int, set[int]] = {}
+        rows: Iterable[Any] = self._db.execute("SELECT block, entry FROM event WHERE key BETWEEN ? AND ?", span)
+        for block, entry in rows:
+            used.setdefault(block, set()).add(entry)
+        blocks: list[Any] = self._db.execute("SELECT key FROM block WHERE key BETWEEN ? AND ?", span).fetchall()
+        for (key,) in blocks:
+            named = used.get(key - span[0])
+            if named is None:
+                self._db.execute("DELETE FROM block WHERE key = ?", (key,))
+                continue
+            data: Any = self._db.execute("SELECT data FROM block WHERE key = ?", (key,)).get
+            entries = decode_frame(data)
+            if len(named) == len(entries):
+                continue
+            frame = encode_frame([entry if at in named else _NO_ENTRY for at, entry in enumerate(entries)])
+            self._db.execute("UPDATE block SET plain = ?, data = ? WHERE key = ?", (frame.plain_bytes, frame.data, key))
+
+    def _forget_usage(self, number: int, events: Sequence[tuple[int, int, int]]) -> None:
+        """Remove the sightings of usage that only these events gave."""
+        if not events:
+            return
+        gone = {self._dedupe(number, event) for event in events if event[1] >= 0}
+        wanted = {key for key, _block, _entry in events}
+        others: list[Any] = self._db.execute(
+            f"SELECT key, block, entry FROM event WHERE key BETWEEN ? AND ? AND bits & {KIND_MASK} = {_USAGE}",
+            (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1),
+        ).fetchall()
+        gone -= {self._dedupe(number, event) for event in others if event[0] not in wanted and event[1] >= 0}
+        self._db.executemany("DELETE FROM usage WHERE session = ? AND dedupe = ?", [(number, key) for key in gone])
+
+    def _dedupe(self, number: int, event: tuple[int, int, int]) -> bytes:
+        key, block, entry = event
+        data = self._db.execute("SELECT data FROM block WHERE key = ?", ((number << SEQ_BITS) + block,)).get
+        payload = payload_without_record(decode_frame(data)[entry].body) if data is not None else None
+        named = payload.dedupe_key if isinstance(payload, TokenUsage) else ""
+        return dedupe_sha(named or f"\0{key}")
+
+    def restate_session(self, uid: str, patches: Iterable[SessionPatch], *, domain_of: Callable[[str], str]) -> bool:
+        """Tell a session's row anew from the events it still has; False where there are none left, or no session.
+
+        patches: what each of these events says of the session, in order. domain_of: the domain of a repository.
+        """
+        db = self._db
+        found: Any = db.execute("SELECT number, facts FROM session WHERE uid = ?", (uid,)).fetchone()
+        if found is None:
+            return False
+        number, before = found[0], decode_facts(found[1])
+        facts = SessionFacts(is_internal=before.is_internal)
+        branch = ""
+        for patch in patches:
+            facts.take(patch)
+            branch = patch.git_branch or branch
+        rows: list[Any] = db.execute(
+            f"SELECT bits & {KIND_MASK}, ts, turn FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {HIDDEN}",
+            (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1),
+        ).fetchall()
+        times = [ts for _kind, ts, _turn in rows if ts is not None]
+        counts = Counter(KINDS[kind] for kind, _ts, _turn in rows)
+        repo = repo_of(facts)
+        db.execute(
+            "UPDATE session SET facts = ?, repo = ?, domain = ?, git_branch = ?, started_at = ?, ended_at = ?, "
+            "event_count = ?, turn_count = ?, kind_counts = ? WHERE number = ?",
+            (
+                encode_facts(facts), repo, domain_of(repo), branch, min(times, default=None),
+                max(times, default=None), len(rows), max((turn for *_, turn in rows), default=0),
+                encode_counts(dict(counts)), number,
+            ),
+        )  # fmt: skip
+        self._touched.add(number)
+        return bool(rows)
+
+    def tidy(self) -> None:
+        """Remove names of tools and models that nothing names any more, and shared usage that is no more shared."""
+        self._db.execute(
+            "DELETE FROM name WHERE id NOT IN (SELECT tool FROM event WHERE tool IS NOT NULL "
+            "UNION SELECT model FROM usage)"
+        )
+        self._db.execute(
+            "DELETE FROM usage_shared WHERE (SELECT count(*) FROM usage WHERE usage.dedupe = usage_shared.dedupe) < 2"
+        )
+
+    # The file itself
+
+    @contextmanager
+    def overwriting(self) -> Iterator[None]:
+        """Inside, what rows held is overwritten when they go. Around a transaction, not in one."""
+        with store_errors():
+            self._db.execute("PRAGMA secure_delete = ON")
+        try:
+            yield
+        finally:
+            with store_errors():
+                self._db.execute("PRAGMA secure_delete = OFF")
+
+    def rewrite(self, *, is_whole: bool) -> bool:
+        """Let nothing that was deleted stay in the database's files; False while a reader keeps the log from going.
+
+        is_whole: also what pages kept of rows that went earlier: the file is written anew, which takes room for two
+        copies for the time; else pages that are free go. Outside of a transaction. Raises DiskFull, StoreError.
+        """
+        db = self._db
+        if is_whole:
+            db.execute("PRAGMA temp_store = FILE")  # a copy of the database is no matter for memory
+            try:
+                db.execute("VACUUM")
+            finally:
+                db.execute("PRAGMA temp_store = MEMORY")
+        else:
+            db.execute("PRAGMA incremental_vacuum").fetchall()
+        try:
+            db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.BusyError:
+            return False
+        return True
+
+
+def read_tombstones(db: apsw.Connection) -> list[Tombstone]:
+    """Return all of them, in order of id."""
+    with store_errors():
+        rows: Iterable[Any] = db.execute("SELECT id, kind, forgotten_at FROM tombstone ORDER BY id")
+        return [Tombstone(*row) for row in rows]

@@ -1,0 +1,320 @@
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""What was found, learned and noted of sessions and events that go: what goes with them, and taking it away.
+
+What was learned of a session goes with it, and so do facts that were made of what it came to. A diary entry that tells
+of that session alone goes, one that tells of others too loses its name; a fact that cites it goes unless a person said
+it. Everything that removes runs inside the writer's transactions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import apsw
+import msgspec
+
+from recollect.model.insights.nodes import Evidence, Node
+from recollect.model.learnings.learnings import Learning
+from recollect.model.learnings.notes import DiaryEntry, Fact
+from recollect.store.entries import remove_entries, retell_entry
+from recollect.store.erasure.written import forget_evidence, forget_sessions, recording, remove_diary, remove_fact
+from recollect.store.insight_writer import keep_base
+from recollect.store.insights import unpack_node
+from recollect.store.keys import SEQ_BITS, unpack_event_id
+from recollect.store.learnings import BY_CLOSING, decode_learning, decode_verdict, evidence_of
+from recollect.store.notes import put_diary, put_fact
+from recollect.store.sessions import int_array
+
+_fact = msgspec.json.Decoder(Fact).decode
+_diary = msgspec.json.Decoder(DiaryEntry).decode
+_SEQ_MASK = (1 << SEQ_BITS) - 1
+
+
+class Leaving(NamedTuple):
+    """What is to go. whole: uids of sessions. partial: the keys of single events, by the uid of their session."""
+
+    whole: Collection[str]
+    partial: Mapping[str, Collection[int]]
+
+
+def resting_on(db: apsw.Connection, leaving: Leaving) -> list[str]:
+    """Return the names (`learning:ID`, `fact:ID`, `diary:ID`, `document:PLACE`) of what goes with events.
+
+    Raises StoreCorrupt.
+    """
+    touched = _touched(db, leaving)
+    gone = [learning_id for learning_id in sorted(touched) if not _stays(db, learning_id, touched[learning_id])]
+    names = [f"learning:{learning_id}" for learning_id in gone]
+    cited = {f"{uid}#{key & _SEQ_MASK}" for uid, keys in leaving.partial.items() for key in keys}
+    cited |= {f"learning:{learning_id}" for learning_id in touched}
+    for (text,) in _rows(db, "SELECT json FROM fact WHERE json_extract(json, '$.reference') <> ''"):
+        fact = _fact(text)
+        uid = fact.reference.partition("#")[0]
+        if fact.source != "person" and (fact.reference in cited or uid in leaving.whole):
+            names.append(f"fact:{fact.id}")
+    for (text,) in _rows(db, "SELECT json FROM diary"):
+        entry = _diary(text)
+        if entry.sessions and all(uid in leaving.whole for uid in entry.sessions):
+            names.append(f"diary:{entry.id}")
+    return [*names, *recording(db, leaving.whole).marks]
+
+
+def _touched(db: apsw.Connection, leaving: Leaving) -> dict[str, dict[str, frozenset[str] | None]]:
+    """Return the learnings that lose something, each with the sessions that it loses: their events, None for all."""
+    found: dict[str, dict[str, frozenset[str] | None]] = {}
+    for uid in leaving.whole:
+        for table in ("learning_sighting", "learning_evidence"):
+            for (learning_id,) in _rows(db, f"SELECT DISTINCT learning FROM {table} WHERE session_uid = ?", (uid,)):
+                found.setdefault(learning_id, {})[uid] = None
+    for uid, keys in leaving.partial.items():
+        ids = _rows(db, "SELECT event_id FROM event WHERE key IN (SELECT value FROM carray(?))", (int_array(keys),))
+        events = frozenset(unpack_event_id(event_id) for (event_id,) in ids)
+        for learning_id, event_id in _rows(
+            db, "SELECT learning, event_id FROM learning_evidence WHERE session_uid = ?", (uid,)
+        ):
+            if event_id in events:
+                found.setdefault(learning_id, {})[uid] = events
+    return found
+
+
+def _stays(db: apsw.Connection, learning_id: str, lost: Mapping[str, frozenset[str] | None]) -> bool:
+    """Tell whether somebody else speaks of a learning, or other words of the person do, see `learnings.erasure`."""
+    seen = _rows(
+        db, "SELECT session_uid FROM learning_sighting WHERE learning = ? AND origin <> ?", (learning_id, BY_CLOSING)
+    )
+    if any(uid not in lost for (uid,) in seen):
+        return True
+    verdicts = _rows(db, "SELECT json FROM verdict WHERE learning = ?", (learning_id,))
+    if any(decode_verdict(text).verdict == "said" for (text,) in verdicts):
+        return True
+    kept: str | None = db.execute("SELECT json FROM learning WHERE id = ?", (learning_id,)).get
+    if kept is None or decode_learning(kept).kind == "pattern":
+        return False
+    return any(
+        e.author == "user" and e.quote and not _is_lost(lost.get(e.session_uid, frozenset()), e.event_id)
+        for e in evidence_of(db, learning_id)
+    )
+
+
+def _is_lost(events: frozenset[str] | None, event_id: str) -> bool:
+    return events is None or event_id in events
+
+
+def _rows(db: apsw.Connection, statement: str, values: tuple[Any, ...] = ()) -> Iterable[Any]:
+    return db.execute(statement, values).fetchall()
+
+
+_learning = msgspec.json.Decoder(Learning).decode
+
+
+def forget_learned(
+    db: apsw.Connection, uid: str, nodes: Collection[str], *, events: Collection[str] | None = None
+) -> None:
+    """Take away what was learned of a session, and the facts that were made of that or of its nodes (their ids).
+
+    events: only what rests on these of it, by id; None: all.
+    """
+    if events is None:
+        ids = {
+            found
+            for table in ("learning_sighting", "learning_evidence")
+            for (found,) in db.execute(f"SELECT DISTINCT learning FROM {table} WHERE session_uid = ?", (uid,))
+        }
+        forget_sessions(db, (uid,))
+    else:
+        ids = forget_evidence(db, uid, events)
+    for learning_id in ids:  # one that others speak of too is told in their words from now on
+        text: Any = db.execute("SELECT json FROM learning WHERE id = ?", (learning_id,)).get
+        if text is not None:
+            left: Any = db.execute(
+                "SELECT session_uid FROM learning_evidence WHERE learning = ? LIMIT 1", (learning_id,)
+            ).get
+            for kind in ("learning", "action"):
+                retell_entry(db, f"{kind}:{learning_id}", _learning(text).text, session_uid=left or "")
+    _remove_facts(db, {*nodes, *(f"learning:{learning_id}" for learning_id in ids)})
+
+
+def forget_named(db: apsw.Connection, uid: str) -> None:
+    """Take away what was noted of a session that goes as a whole, and its tags."""
+    rows: list[Any] = db.execute(
+        "SELECT json FROM diary WHERE EXISTS "
+        "(SELECT 1 FROM json_each(diary.json, '$.sessions') AS said WHERE said.value = ?)",
+        (uid,),
+    ).fetchall()
+    for entry in (_diary(text) for (text,) in rows):
+        others = tuple(other for other in entry.sessions if other != uid)
+        if others:
+            put_diary(db, msgspec.structs.replace(entry, sessions=others))
+        else:
+            remove_diary(db, entry.id)
+    _forget_citing(db, lambda reference: reference == uid or reference.rpartition("#")[0] == uid)
+    db.execute("DELETE FROM tag WHERE session_uid = ?", (uid,))
+    left: Iterable[Any] = db.execute("SELECT uid FROM entry WHERE session_uid = ?", (uid,)).fetchall()
+    remove_entries(db, [entry for (entry,) in left])
+
+
+def forget_cited(db: apsw.Connection, uid: str, seqs: Collection[int]) -> None:
+    """Take away facts that cite events of a session that go."""
+    cited = {f"{uid}#{seq}" for seq in seqs}
+    _forget_citing(db, cited.__contains__)
+
+
+def _forget_citing(db: apsw.Connection, is_meant: Callable[[str], bool]) -> None:
+    rows: list[Any] = db.execute("SELECT json FROM fact WHERE json_extract(json, '$.reference') <> ''").fetchall()
+    for fact in (_fact(text) for (text,) in rows):
+        if not is_meant(fact.reference):
+            continue
+        if fact.source == "person":
+            put_fact(db, msgspec.structs.replace(fact, reference=""))
+        else:
+            remove_fact(db, fact.id)
+
+
+def _remove_facts(db: apsw.Connection, references: Collection[str]) -> None:
+    """Remove the facts that rest on one of these: ids of nodes, learnings."""
+    if not references:
+        return
+    rows: list[Any] = db.execute("SELECT id, json_extract(json, '$.reference') FROM fact").fetchall()
+    for fact_id, reference in rows:
+        if reference in references:
+            remove_fact(db, fact_id)
+
+
+_WORDS = re.compile(rb"[^\s\"#\\,;()<>\[\]{}]+")
+"""What may be a session's uid where a node quotes it; `#` begins the number of an event."""
+_BEHIND = b".:/-!?'`"
+"""What may follow it in a sentence."""
+_MASK = "[forgotten]"
+"""Stands in the audit for the uid of a session that was forgotten."""
+NamedBy = Mapping[str, Collection[str]]
+"""Of sessions that are forgotten: the sessions with a node that names them."""
+
+
+def forget_meaning(
+    db: apsw.Connection, uid: str, touched: set[int], *, events: Collection[str] | None = None,
+    named_by: NamedBy | None = None,
+) -> None:  # fmt: skip
+    """Remove a session's analysis: digest, signals, nodes and links. The session, if it is there, is analysed anew.
+
+    So are sessions whose nodes name this one: what they say may be told from it. `revoked` history goes too, and what
+    an evicted part of the session came to, which no analysis can tell again. events: the ids of those of its events
+    that go, where others stay; what was learned or noted and rests on none of them is kept. named_by: where that is
+    known already.
+    """
+    nodes = _forget_analysis(db, uid, touched)
+    known = named_by if named_by is not None and uid in named_by else naming(db, (uid,))
+    for other in known[uid]:
+        keep_base(db, other)
+        nodes += _forget_analysis(db, other, touched)
+    gone = frozenset((uid, event_id) for event_id in events or ())
+    ids = [found.id for found in nodes if events is None or not gone.isdisjoint(_events_of(found))]
+    forget_learned(db, uid, ids, events=events)
+    db.execute("UPDATE eviction SET digest = '' WHERE session_uid = ?", (uid,))
+    _forget_firings(db, uid)
+
+
+def forget_uid(db: apsw.Connection, uid: str, touched: set[int], *, named_by: NamedBy | None = None) -> None:
+    """Remove everything that names a session but its events: its meaning, decisions added to it, its pin, firings.
+
+    The audit keeps that something was done, without saying of which session.
+    """
+    forget_meaning(db, uid, touched, named_by=named_by)
+    ids = [
+        node_id for (node_id,) in db.execute("DELETE FROM added_decision WHERE session_uid = ? RETURNING id", (uid,))
+    ]
+    forget_learned(db, uid, ids)
+    forget_named(db, uid)
+    _forget_links(db, ids)
+    for table in ("pin", "eviction"):
+        db.execute(f"DELETE FROM {table} WHERE session_uid = ?", (uid,))
+    rows: list[Any] = db.execute(
+        "SELECT at, nonce, json FROM audit WHERE instr(json, ?)", (msgspec.json.encode(uid).decode()[1:-1],)
+    ).fetchall()
+    for at, nonce, text in rows:
+        masked = msgspec.json.encode(_masked(msgspec.json.decode(text), uid)).decode()
+        db.execute("UPDATE audit SET json = ? WHERE at = ? AND nonce = ?", (masked, at, nonce))
+
+
+def _forget_analysis(db: apsw.Connection, uid: str, touched: set[int]) -> list[Node]:
+    """Return the nodes that there were."""
+    nodes: list[Node] = []
+    found: Any = db.execute("SELECT number, repo FROM analysis WHERE session_uid = ?", (uid,)).fetchone()
+    if found is not None:
+        number, repo = found
+        nodes = [unpack_node(data) for (data,) in db.execute("SELECT data FROM node WHERE analysis = ?", (number,))]
+        ids = [found.id for found in nodes]
+        _forget_links(db, ids)
+        # Bindings of other sessions that lead to a node of this one.
+        for column in ("source", "episode"):
+            db.executemany(f"DELETE FROM node WHERE {column} = ?", [(node_id,) for node_id in ids])
+        for table in ("node", "digest", "signal"):
+            db.execute(f"DELETE FROM {table} WHERE analysis = ?", (number,))
+        db.execute("DELETE FROM analysis WHERE number = ?", (number,))
+        db.execute("INSERT OR IGNORE INTO waiting_repo VALUES (?)", (repo,))
+    session = db.execute(
+        "UPDATE session SET analyzed_at = NULL, outcome = 'unknown', outcome_reason = '' WHERE uid = ? "
+        "RETURNING number",
+        (uid,),
+    ).get
+    if session is not None:
+        touched.add(session)
+    return nodes
+
+
+def _events_of(value: Any) -> Iterator[tuple[str, str]]:
+    """Yield (session uid, event id) of all that a node rests on, wherever it names it."""
+    if isinstance(value, Evidence):
+        yield value.session_uid, value.event_id
+    elif isinstance(value, msgspec.Struct):
+        for name in value.__struct_fields__:
+            yield from _events_of(getattr(value, name))
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from _events_of(item)
+
+
+def _forget_links(db: apsw.Connection, ids: Iterable[str]) -> None:
+    for node_id in ids:
+        db.execute("DELETE FROM link WHERE newer = ?1 OR older = ?1", (node_id,))
+
+
+def naming(db: apsw.Connection, uids: Collection[str]) -> NamedBy:
+    """Return for each of these sessions the others with a node that names it: their evidence, or words, may be of it.
+
+    One look at all nodes, however many sessions are asked for.
+    """
+    wanted = {uid.encode(): uid for uid in uids}
+    found: dict[str, dict[str, None]] = {uid: {} for uid in uids}
+    rows: Iterable[Any] = db.execute(
+        "SELECT session_uid, data FROM node JOIN analysis ON analysis.number = node.analysis"
+    )
+    for other, data in rows:
+        text = msgspec.json.encode(unpack_node(data))
+        words = set(_WORDS.findall(text))
+        for word in (words | {word.rstrip(_BEHIND) for word in words}) & wanted.keys():
+            if wanted[word] != other:
+                found[wanted[word]][other] = None
+    return found
+
+
+def _forget_firings(db: apsw.Connection, uid: str) -> None:
+    """Remove what an agent was given of a session, and what this session was given."""
+    db.execute("DELETE FROM firing WHERE session = ?", (uid,))
+    rows: list[Any] = db.execute("SELECT at, nonce, citations FROM firing WHERE instr(citations, ?)", (uid,)).fetchall()
+    for at, nonce, citations in rows:
+        cited = msgspec.json.decode(citations, type=list[str])
+        if any(name.partition("#")[0] == uid for name in cited):
+            db.execute("DELETE FROM firing WHERE at = ? AND nonce = ?", (at, nonce))
+
+
+def _masked(value: Any, uid: str) -> Any:
+    """Return decoded JSON without the uid, or a citation of it."""
+    if isinstance(value, str):
+        return _MASK if value.partition("#")[0] == uid else value
+    if isinstance(value, list):
+        return [_masked(item, uid) for item in value]
+    if isinstance(value, dict):
+        return {(_MASK if key == uid else key): _masked(item, uid) for key, item in value.items()}
+    return value

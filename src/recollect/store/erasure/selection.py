@@ -1,0 +1,222 @@
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""What may be forgotten, as it is stored: sessions with their family, sources, and the records behind events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from recollect.model.events import Event
+from recollect.store.connection import DatabaseHolder, store_errors, with_store_errors
+from recollect.store.entries import read_entry_marks
+from recollect.store.erasure.meaning import Leaving, resting_on
+from recollect.store.erasure.written import Written, of_repos, saying
+from recollect.store.events import EventRow
+from recollect.store.insight_feed import light_events
+from recollect.store.insights import unpack_node
+from recollect.store.keys import EVICTED, SEQ_BITS, unpack_event_id, unpack_text
+from recollect.store.recent import named_text
+from recollect.store.session_facts import decode_facts
+from recollect.store.sessions import int_array
+from recollect.store.slices import SourceRow
+from recollect.store.sources import SOURCE_COLUMNS, source_row
+
+_SEQ_MASK = (1 << SEQ_BITS) - 1
+_BATCH = 2_000
+
+
+class StoredSession(NamedTuple):
+    """What of a session tells whether it is meant. is_evicted: raw bytes of it are gone."""
+
+    number: int
+    uid: str
+    root_uid: str
+    parent_uid: str
+    agent: str
+    native_id: str
+    repo: str
+    repo_root: str
+    cwd: str
+    forked_from: str
+    resumed_from: str
+    started_at: int | None
+    ended_at: int | None
+    event_count: int
+    shard: str
+    is_evicted: bool
+
+
+class EventFact(NamedTuple):
+    """Where the record of a stored event lies, and when it was. sha: the first 8 bytes of the record's SHA-256."""
+
+    key: int
+    event_id: str
+    ts: int | None
+    source: int
+    revision: int
+    record: int
+    offset: int
+    length: int
+    sha: bytes
+
+
+@with_store_errors
+class SelectionReader(DatabaseHolder):
+    """Reads with a connection of its own. Not thread safe; close it."""
+
+    def sessions(self) -> list[StoredSession]:
+        """Return every session, in order of uid."""
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT number, uid, root_uid, parent_uid, agent, native_id, repo, started_at, ended_at, event_count, "
+            "shard, evicted_at, facts FROM session ORDER BY uid"
+        )
+        found = []
+        for number, uid, root, parent, agent, native, repo, first, last, count, shard, evicted, blob in rows:
+            facts = decode_facts(blob)
+            found.append(
+                StoredSession(
+                    number, uid, root, parent, agent, unpack_text(native), repo, facts.repo_root,
+                    facts.cwd_first or facts.cwd, facts.forked_from, facts.resumed_from, first, last, count, shard,
+                    evicted is not None,
+                )
+            )  # fmt: skip
+        return found
+
+    def sources(self) -> dict[int, SourceRow]:
+        """Return every source by its number."""
+        rows: Iterable[Any] = self._db.execute(f"SELECT {SOURCE_COLUMNS} FROM source")
+        return {row.number: row for row in map(source_row, rows)}
+
+    def revisions(self, source: int) -> list[int]:
+        """Return the revisions of a source, in order."""
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT revision FROM revision WHERE source = ? ORDER BY revision", (source,)
+        )
+        return [revision for (revision,) in rows]
+
+    def sessions_of_sources(self) -> dict[int, set[int]]:
+        """Return the numbers of the sessions that each source told of, by the source's number."""
+        found: dict[int, set[int]] = {}
+        for source, session in self._db.execute("SELECT source, session FROM session_source"):
+            found.setdefault(source, set()).add(session)
+        return found
+
+    def events(self, session: int) -> Iterator[EventFact]:
+        """Yield every stored event of a session, hidden ones too, in order of key."""
+        first, last = session << SEQ_BITS, (session + 1 << SEQ_BITS) - 1
+        while True:
+            with store_errors():
+                rows: list[Any] = self._db.execute(
+                    "SELECT key, event_id, ts, source, revision, record, offset, length, sha FROM event "
+                    "WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?",
+                    (first, last, _BATCH),
+                ).fetchall()
+            for key, event_id, *rest in rows:
+                yield EventFact(key, unpack_event_id(event_id), *rest)
+            if len(rows) < _BATCH:
+                return
+            first = rows[-1][0] + 1
+
+    def light(self, uid: str, session: int) -> Iterator[tuple[int, Event]]:
+        """Yield (key, event) of a session, hidden ones too; long strings that lie in the archive are empty.
+
+        Events of which an eviction left no body are left out.
+        """
+        first, last = session << SEQ_BITS, (session + 1 << SEQ_BITS) - 1
+        while True:
+            with store_errors():
+                rows = [
+                    EventRow(*row)
+                    for row in self._db.execute(
+                        "SELECT key, event_id, part, bits, ts, turn, source, revision, record, offset, length, sha, "
+                        "NULL, block, entry, NULL FROM event WHERE key BETWEEN ? AND ? "
+                        f"AND NOT bits & {EVICTED} ORDER BY key LIMIT ?",
+                        (first, last, _BATCH),
+                    )
+                ]
+                events = light_events(self._db, uid, rows)
+            yield from zip((row.key for row in rows), events, strict=True)
+            if len(rows) < _BATCH:
+                return
+            first = rows[-1].key + 1
+
+    def same_words(self, session: int, keys: Collection[int]) -> set[int]:
+        """Return the keys of the messages of a session that say the same as one of these, in whatever source."""
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT key FROM said WHERE session = ?1 AND text_sha IN "
+            "(SELECT text_sha FROM said WHERE session = ?1 AND key IN (SELECT value FROM carray(?2)))",
+            (session, int_array(keys)),
+        )
+        return {key for (key,) in rows}
+
+    def told(self, uid: str) -> list[str]:
+        """Return what stands of a session beside its events, as JSON: digests, nodes, decisions added to it."""
+        texts = [
+            text
+            for (text,) in self._db.execute(
+                "SELECT digest.json FROM digest JOIN analysis ON analysis.number = digest.analysis "
+                "WHERE session_uid = ?1 UNION ALL SELECT digest FROM eviction WHERE session_uid = ?1",
+                (uid,),
+            )
+            if text
+        ]
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT data FROM node JOIN analysis ON analysis.number = node.analysis WHERE session_uid = ?", (uid,)
+        )
+        return texts + [msgspec.json.encode(unpack_node(data)).decode() for (data,) in rows]
+
+    def shards_of(self, sessions: Collection[int]) -> set[str]:
+        """Return the shards of the index that have the documents of sessions."""
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT DISTINCT shard FROM session WHERE number IN (SELECT value FROM carray(?))",
+            (int_array(sessions),),
+        )
+        return {shard for (shard,) in rows}
+
+    def sessions_in(self, shards: Collection[str]) -> list[int]:
+        """Return the numbers of the sessions whose documents are in shards of the index."""
+        marks = ", ".join("?" * len(shards)) or "NULL"
+        rows: Iterable[Any] = self._db.execute(
+            f"SELECT number FROM session WHERE shard IN ({marks}) ORDER BY number", tuple(shards)
+        )
+        return [number for (number,) in rows]
+
+    def existing(self, keys: Collection[int]) -> set[int]:
+        """Return those of some event keys that are stored."""
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT key FROM event WHERE key IN (SELECT value FROM carray(?))", (int_array(keys),)
+        )
+        return {key for (key,) in rows}
+
+    def entry_marks(self, numbers: Collection[int]) -> dict[int, int]:
+        """Return the marks of those of some entries that are stored, see `read_entry_marks`."""
+        return read_entry_marks(self._db, numbers)
+
+    def written_saying(self, is_meant: Callable[[str], bool]) -> Written:
+        """Return what was learned, noted, documented and decided that says a text: what `remove_texts` removes."""
+        return saying(self._db, is_meant)
+
+    def written_of(self, repos: Collection[str]) -> Written:
+        """Return what was learned, noted, documented and decided of repositories: what `remove_repos` removes."""
+        return of_repos(self._db, repos)
+
+    def resting_on(self, leaving: Leaving) -> list[str]:
+        """Return the names of what was learned and noted that goes with events."""
+        return resting_on(self._db, leaving)
+
+    def text_of(self, name: str) -> str:
+        """Return the text of what was learned or noted, by its name; "" for what has none."""
+        return named_text(self._db, name)
+
+    def repos_of_entries(self) -> list[str]:
+        """Return the names of the repositories that something was learned, noted or documented of."""
+        return [repo for (repo,) in self._db.execute("SELECT DISTINCT repo FROM entry WHERE repo <> ''")]
+
+    def tombstones(self) -> list[tuple[str, int]]:
+        """Return (kind, when) of every tombstone; `written`: of what was learned, noted, documented or decided."""
+        rows: list[Any] = self._db.execute(
+            "SELECT kind, forgotten_at FROM tombstone UNION ALL SELECT 'written', at FROM document_kept_out"
+        ).fetchall()
+        return rows

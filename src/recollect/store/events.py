@@ -1,0 +1,541 @@
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""Rows of events in their order, and events made of them with whole, redacted payloads."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
+
+import apsw
+import msgspec
+
+from recollect.archive.chunks import ChunkPlace
+from recollect.errors import ArchiveError, RawGone, StoreCorrupt
+from recollect.model.events import Event, SourceLocation
+from recollect.model.payloads import KINDS, Payload, Unknown
+from recollect.model.text import searchable, summary_of
+from recollect.store.bodies import BlockEntry, decode_entry, hydrate, is_whole, open_frame
+from recollect.store.connection import REBUILD_HINT
+from recollect.store.keys import (
+    EVICTED_BLOCK,
+    FLAG_EVICTED,
+    FLAG_GONE,
+    FLAG_REPLACED,
+    FLAG_SHIFT,
+    FLAG_VIEW,
+    HIDDEN,
+    KIND_MASK,
+    NOT_INDEXED,
+    SEQ_BITS,
+    is_sidechain,
+    is_undone,
+    kind_of_bits,
+    quality_of_bits,
+    role_of_bits,
+    unpack_event_id,
+)
+from recollect.store.rows import ChunkReader, HitText, IndexEvent, TextRedactor
+from recollect.store.sessions import int_array
+from recollect.store.sources import read_lasting, revision_holes, why_gone
+
+REACH = 64
+"""Rows looked at on each side of a reply: counts of tokens and the like stand between what is done."""
+_SEQ_MASK = (1 << SEQ_BITS) - 1
+_PERSON = KINDS.index("user_message")
+_EDIT = KINDS.index("file_edit")
+
+
+def codes_of(*kinds: str) -> str:
+    return ",".join(str(KINDS.index(kind)) for kind in kinds)
+
+
+def _nearest(kinds: str, *, is_after: bool) -> str:
+    """Return SQL for the kind of the nearest event of these kinds beside the key `value`, in its session."""
+    first, last, order = (
+        ("value + 1", f"min(value + {REACH}, value | {_SEQ_MASK})", "ASC")
+        if is_after
+        else (f"max(value - {REACH}, value & ~{_SEQ_MASK})", "value - 1", "DESC")
+    )
+    return (
+        f"(SELECT bits & {KIND_MASK} FROM event WHERE key BETWEEN {first} AND {last} AND NOT bits & {NOT_INDEXED} "
+        f"AND bits & {KIND_MASK} IN ({kinds}) ORDER BY key {order} LIMIT 1)"
+    )
+
+
+_DONE = codes_of("user_message", "assistant_message", "thinking", "tool_call", "tool_result")
+_STATEMENT = (
+    f"SELECT value, {_nearest(_DONE, is_after=True)}, {_nearest(f'{_DONE},{_EDIT}', is_after=True)}, "
+    f"{_nearest(codes_of('user_message', 'tool_call', 'file_edit'), is_after=False)} FROM carray(?)"
+)
+
+
+def read_closing(db: apsw.Connection, keys: Sequence[int]) -> set[int]:
+    """Return those of the keys of replies that close a turn of work, see `store.rows.HitText.is_closing`.
+
+    An edit beside a reply may have been told in the same record, after it.
+    """
+    closing: set[int] = set()
+    if not keys:
+        return closing
+    for key, after, next_to, before in db.execute(_STATEMENT, (int_array(keys),)):
+        has_worked = next_to == _EDIT or before not in (None, _PERSON)
+        if after in (None, _PERSON) and has_worked:
+            closing.add(key)
+    return closing
+
+
+LightRow = tuple[
+    int, bytes, int, int, int | None, int, int, int, int, int, int, bytes, int | bytes | None, int, int, str | None
+]
+"""The fields of `EventRow` without their names: making that of every row took a third of reading it."""
+KEY: Final = 0
+TS: Final = 4
+SOURCE: Final = 6
+LENGTH: Final = 10
+"""Places in a `LightRow`."""
+_SEQ: Final = (1 << SEQ_BITS) - 1
+_decode = msgspec.msgpack.Decoder(list[int]).decode
+_NO_LANE: Final = (1 << 16, "")
+
+
+def arranged(db: apsw.Connection, session: int) -> dict[int, list[int]]:
+    """Return the seqs of a session's events in order, by the number of the source that tells them so."""
+    rows = db.execute("SELECT source, seqs FROM arrangement WHERE session = ?", (session,))
+    return {source: unpacked(seqs) for source, seqs in rows}
+
+
+def unpacked(stored: bytes) -> list[int]:
+    """Return seqs that are stored as runs that rise by one."""
+    runs = _decode(stored)
+    return [seq for first, count in zip(runs[::2], runs[1::2], strict=True) for seq in range(first, first + count)]
+
+
+def rows_of(db: apsw.Connection, keys: tuple[int, int], condition: str, order: str = "ORDER BY key") -> list[LightRow]:
+    """Return the rows of a range of keys that meet a condition. condition, order: SQL of ours."""
+    statement = (
+        "SELECT key, event_id, part, bits, ts, turn, source, revision, record, offset, length, sha, NULL, "
+        f"block, entry, NULL FROM event WHERE key BETWEEN ? AND ? AND {condition} {order}"
+    )
+    rows: list[Any] = db.execute(statement, keys).fetchall()
+    return rows
+
+
+def first_versions(db: apsw.Connection, number: int) -> dict[int, int]:
+    """Return the key of the first version of every event of a session that replaced another."""
+    pairs: list[Any] = db.execute(
+        "SELECT key, by_key FROM replacement WHERE key BETWEEN ? AND ? ORDER BY key",
+        (number << SEQ_BITS, (number + 1 << SEQ_BITS) - 1),
+    ).fetchall()
+    first: dict[int, int] = {}
+    for key, by_key in pairs:
+        first[by_key] = min(first.get(by_key, by_key), first.get(key, key))
+    return first
+
+
+def in_canonical_order(db: apsw.Connection, number: int, rows: list[LightRow]) -> list[LightRow]:
+    """Return rows of a session, in order of key, so that a newer version stands where its first version stood, and
+    those of several sources in an order that does not depend on which of them arrived first."""
+    first = first_versions(db, number)
+    if first:
+        rows = sorted(rows, key=lambda row: (first.get(row[KEY], row[KEY]), row[KEY]))
+    order = arranged(db, number)
+    numbers = {row[SOURCE] for row in rows} | order.keys()
+    if len(numbers) < 2 and not order:
+        return rows
+    found: Iterable[Any] = db.execute(
+        "SELECT number, lane, source_id FROM source WHERE number IN (SELECT value FROM carray(?))",
+        (apsw.carray(array("q", numbers)),),
+    )
+    lanes = {number: (lane, source_id) for number, lane, source_id in found}
+    by_source = _by_source(rows, first, order, lanes)
+    begins = {number: _rising(of)[0] for number, of in by_source.items()}
+    ordered = sorted(by_source, key=lambda number: (lanes[number][0], begins[number], lanes[number][1]))
+    base = by_source[ordered[0]]
+    times = _rising(base)
+    placed = [(place, 0, place, row) for place, row in enumerate(base)]
+    for rank, source in enumerate(ordered[1:], 1):
+        for place, (row, ts) in enumerate(zip(by_source[source], _rising(by_source[source]), strict=True)):
+            placed.append((bisect_right(times, ts) - 1, rank, place, row))
+    placed.sort(key=lambda item: item[:3])
+    return [row for *_, row in placed]
+
+
+def _by_source(
+    rows: list[LightRow], first: dict[int, int], order: dict[int, list[int]], lanes: dict[int, tuple[int, str]]
+) -> dict[int, list[LightRow]]:
+    """Return the rows by the source that tells where they stand, each in its order. order: of the sources in which the
+    seqs don't tell it. first: the key of an event's first version."""
+    found: dict[int, list[LightRow]] = {}
+    left = rows
+    for source in sorted({row[SOURCE] for row in rows} | order.keys(), key=lambda one: lanes.get(one, _NO_LANE)):
+        places = {seq: place for place, seq in enumerate(order.get(source, ()))}
+        own: list[tuple[int, LightRow]] = []
+        others: list[LightRow] = []
+        for row in left:
+            place = places.get(row[KEY] & _SEQ, places.get(first.get(row[KEY], row[KEY]) & _SEQ))
+            if place is not None or row[SOURCE] == source:
+                own.append((len(places) if place is None else place, row))
+            else:
+                others.append(row)
+        if own:
+            own.sort(key=itemgetter(0))
+            found[source] = [row for _, row in own]
+        left = others
+    return found
+
+
+def _rising(rows: list[LightRow]) -> list[int]:
+    """Return a time for each event, never less than the one before; those before the first time have it too.
+
+    Without any time they are later than everything.
+    """
+    newest = next((ts for row in rows if (ts := row[TS]) is not None), 1 << 62)
+    found = []
+    for row in rows:
+        ts = row[TS]
+        if ts is not None and ts > newest:
+            newest = ts
+        found.append(newest)
+    return found
+
+
+TEXT_CHARS = 65_536
+BATCH = 500
+_EVICTED = BlockEntry(msgspec.json.encode(Unknown(text="[not available: evicted]")), "", "")
+_KEPT_FRAMES = 16
+_KEPT_SESSIONS = 1_000
+_COLUMNS = (
+    "key, event_id, part, bits, ts, turn, source, revision, record, offset, length, sha, parent, block, entry, "
+    "(SELECT text FROM name WHERE id = tool)"
+)
+
+
+class EventRow(NamedTuple):
+    """A row of the event table, as selected here."""
+
+    key: int
+    event_id: bytes
+    part: int
+    bits: int
+    ts: int | None
+    turn: int
+    source: int
+    revision: int
+    record: int
+    offset: int
+    length: int
+    sha: bytes
+    parent: int | bytes | None
+    block: int
+    entry: int
+    tool: str | None
+
+
+class EventReader:
+    """Turns rows into events, with one thread's connection. Made per question: it keeps what it has decoded."""
+
+    def __init__(self, db: apsw.Connection, archive: ChunkReader | None, redactor: TextRedactor | None) -> None:
+        self._db = db
+        self._archive = archive
+        self._redactor = redactor
+        self._frames: dict[int, list[msgspec.Raw]] = {}
+        self._chunks: dict[tuple[int, int], list[ChunkPlace]] = {}
+        self._uids: dict[int, tuple[str, str]] = {}
+        self._short: dict[int, bool] = {}
+        self._source_ids: dict[int, str] = {}
+        self._record: tuple[tuple[int, int, int], bytes] | None = None
+        self._hash: tuple[tuple[int, int, int], str] | None = None
+
+    def in_range(
+        self, first_key: int, last_key: int, *, include_hidden: bool, limit: int | None = None, condition: str = ""
+    ) -> Iterator[list[EventRow]]:
+        """Yield the rows of a range of keys in batches, in order; no read transaction stays open between them.
+
+        condition: SQL of this package that the rows must meet besides.
+        """
+        shown = "" if include_hidden else f"AND NOT bits & {HIDDEN} "
+        shown += f"AND {condition} " if condition else ""
+        statement = f"SELECT {_COLUMNS} FROM event WHERE key BETWEEN ? AND ? {shown}ORDER BY key LIMIT ?"
+        while limit is None or limit > 0:
+            size = BATCH if limit is None else min(BATCH, limit)
+            rows = [EventRow(*row) for row in self._db.execute(statement, (first_key, last_key, size))]
+            if rows:
+                yield rows
+                first_key = rows[-1].key + 1
+            if len(rows) < size:
+                return
+            if limit is not None:
+                limit -= size
+
+    def of_session(
+        self, number: int, first_seq: int, *, include_hidden: bool, limit: int | None
+    ) -> Iterator[list[EventRow]]:
+        """Yield the rows of a session in batches; a newer version of an event stands where its first version stood."""
+        first, last = (number << SEQ_BITS) + first_seq, (number + 1 << SEQ_BITS) - 1
+        places = {} if include_hidden else first_versions(self._db, number)
+        if not places:
+            yield from self.in_range(first, last, include_hidden=include_hidden, limit=limit)
+            return
+        keys: list[int] = [
+            key
+            for (key,) in self._db.execute(
+                f"SELECT key FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {HIDDEN} ORDER BY key", (first, last)
+            )
+        ]
+        keys.sort(key=lambda key: (places.get(key, key), key))
+        wanted = keys[:limit]
+        for start in range(0, len(wanted), BATCH):
+            batch = wanted[start : start + BATCH]
+            rows = {row.key: row for row in self.by_key(batch)}
+            yield [rows[key] for key in batch if key in rows]
+
+    def by_key(self, keys: Iterable[int]) -> list[EventRow]:
+        """Return the rows with these keys, in order of key."""
+        statement = f"SELECT {_COLUMNS} FROM event WHERE key IN (SELECT value FROM carray(?)) ORDER BY key"
+        return [EventRow(*row) for row in self._db.execute(statement, (int_array(keys),))]
+
+    def events(self, rows: Sequence[EventRow], *, with_whole_sha: bool = True) -> list[Event]:
+        """Return events with whole, redacted payloads.
+
+        with_whole_sha: hash each record again from the archive; else, and where the archive cannot be read,
+        `location.record_sha256` is the beginning that the database keeps.
+        """
+        parents = self._ids(row.key - row.parent for row in rows if isinstance(row.parent, int))
+        replaced = self._replacements(rows)
+        found = []
+        for row in rows:
+            entry = self._entry(row)
+            payload = self._payload(row, entry)
+            parent = row.parent
+            found.append(
+                Event(
+                    session_uid=self._session(row.key)[0],
+                    seq=row.key & _SEQ_MASK,
+                    event_id=unpack_event_id(row.event_id),
+                    part=row.part,
+                    kind=kind_of_bits(row.bits),
+                    payload=payload,
+                    location=self._location(row, with_whole_sha=with_whole_sha),
+                    parent_id=parents.get(row.key - parent)
+                    if isinstance(parent, int)
+                    else unpack_event_id(parent)
+                    if parent
+                    else None,
+                    ts=row.ts,
+                    ts_quality=quality_of_bits(row.bits),
+                    role=role_of_bits(row.bits),
+                    turn_index=row.turn,
+                    is_sidechain=is_sidechain(row.bits),
+                    summary=entry.summary or summary_of(payload),
+                    replaced_by=replaced.get(row.key),
+                    is_undone=is_undone(row.bits),
+                )
+            )
+        return found
+
+    def texts(self, rows: Sequence[EventRow]) -> dict[int, HitText]:
+        """Return what search shows and verifies of events, by key."""
+        found = {}
+        closing = read_closing(self._db, [row.key for row in rows if kind_of_bits(row.bits) == "assistant_message"])
+        for row in rows:
+            entry = self._entry(row)
+            payload = self._payload(row, entry)
+            _class, text, _paths = searchable(payload)
+            found[row.key] = HitText(
+                event_id=unpack_event_id(row.event_id),
+                part=row.part,
+                seq=row.key & _SEQ_MASK,
+                kind=kind_of_bits(row.bits),
+                ts=row.ts,
+                session_uid=self._session(row.key)[0],
+                tool=row.tool or "",
+                summary=entry.summary or summary_of(payload),
+                text=text[:TEXT_CHARS],
+                is_hidden=bool(row.bits & NOT_INDEXED),
+                is_closing=row.key in closing,
+                is_undone=is_undone(row.bits),
+            )
+        return found
+
+    def whole_payload(self, row: EventRow, body: bytes | None = None) -> Payload | None:
+        """Return an event's whole, redacted payload; None where a light one lacks nothing. body: where it is known."""
+        entry = self._entry(row) if body is None else BlockEntry(body, "", "")
+        return None if is_whole(entry.body) else self._payload(row, entry)
+
+    def payloads(self, rows: Iterable[EventRow]) -> Iterator[tuple[EventRow, Payload]]:
+        """Yield rows with their whole, redacted payloads."""
+        for row in rows:
+            yield row, self._payload(row, self._entry(row))
+
+    def index_events(self, rows: Sequence[EventRow]) -> Iterator[IndexEvent]:
+        """Yield events for the index. They come session by session, so what is known of many before is let go of."""
+        if len(self._uids) > _KEPT_SESSIONS:
+            for kept in (self._uids, self._short, self._chunks, self._source_ids):
+                kept.clear()
+        for row, event in zip(rows, self.events(rows, with_whole_sha=False), strict=True):
+            shard = self._session(row.key)[1]
+            is_hidden = bool(row.bits & NOT_INDEXED) or self._is_short(row.key >> SEQ_BITS)
+            yield IndexEvent(row.key, row.key >> SEQ_BITS, shard, is_hidden, event)
+
+    def summary(self, row: EventRow) -> str:
+        """Return an event's summary."""
+        entry = self._entry(row)
+        return entry.summary or summary_of(self._payload(row, entry))
+
+    def _payload(self, row: EventRow, entry: BlockEntry) -> Payload:
+        return hydrate(entry.body, lambda: self._read(row), self._redact)
+
+    def _redact(self, text: str) -> str:
+        if self._redactor is None:
+            return f"[{len(text):,} characters not shown: no redactor is loaded]"
+        return self._redactor.redact_text(text)[0]
+
+    def _read(self, row: EventRow) -> bytes:
+        """Return the bytes of an event's record. Raises ArchiveError."""
+        if self._archive is None:
+            raise ArchiveError("the archive is not open")
+        place = (row.source, row.revision, row.record)
+        if self._record is None or self._record[0] != place:
+            chunks = self._places(row.source, row.revision)
+            fetch = partial(self._fetch_places, row.source, row.revision)
+            try:
+                data, places = read_lasting(self._archive, chunks, fetch, row.offset, row.length)
+            except RawGone as error:
+                why = why_gone(revision_holes(self._db, row.source, row.revision), row.offset, row.length)
+                raise RawGone(why or str(error)) from error
+            self._chunks[row.source, row.revision] = places
+            self._record = (place, data)
+        return self._record[1]
+
+    def _location(self, row: EventRow, *, with_whole_sha: bool) -> SourceLocation:
+        sha = row.sha.hex()
+        if with_whole_sha and self._archive is not None:
+            try:
+                sha = self._whole_sha(row)
+            except ArchiveError:
+                sha = row.sha.hex()
+        return SourceLocation(self._source_id(row.source), row.revision, row.offset, row.length, row.record, sha)
+
+    def _whole_sha(self, row: EventRow) -> str:
+        """Return the hash of an event's record; the many events of one large record share it. Raises ArchiveError."""
+        place = (row.source, row.revision, row.record)
+        if self._hash is None or self._hash[0] != place:
+            self._hash = (place, hashlib.sha256(self._read(row)).hexdigest())
+        return self._hash[1]
+
+    def _entry(self, row: EventRow) -> BlockEntry:
+        if row.block == EVICTED_BLOCK:
+            return _EVICTED
+        key = (row.key >> SEQ_BITS << SEQ_BITS) + row.block
+        entries = self._frames.get(key)
+        if entries is None or row.entry >= len(entries):
+            if len(self._frames) >= _KEPT_FRAMES:
+                self._frames.pop(next(iter(self._frames)))
+            data = self._db.execute("SELECT data FROM block WHERE key = ?", (key,)).get
+            entries = self._frames[key] = open_frame(data) if data else []
+            if row.entry >= len(entries):
+                if not data and self._has_moved(row):
+                    return _EVICTED
+                raise StoreCorrupt("the body of a stored event is missing", hint=REBUILD_HINT)
+        return decode_entry(entries[row.entry])
+
+    def _has_moved(self, row: EventRow) -> bool:
+        """Tell whether an event lost its body since its row was read: its session was just evicted."""
+        block = self._db.execute("SELECT block FROM event WHERE key = ?", (row.key,)).get
+        return bool(block != row.block)
+
+    def _places(self, source: int, revision: int) -> list[ChunkPlace]:
+        places = self._chunks.get((source, revision))
+        if places is None:
+            places = self._chunks[source, revision] = self._fetch_places(source, revision)
+        return places
+
+    def _fetch_places(self, source: int, revision: int) -> list[ChunkPlace]:
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT name, pack, offset, length, plain FROM revision_chunk JOIN chunk ON chunk.number = chunk "
+            "WHERE source = ? AND revision = ? ORDER BY ordinal",
+            (source, revision),
+        )
+        return [ChunkPlace(*row) for row in rows]
+
+    def _session(self, key: int) -> tuple[str, str]:
+        """Return (uid, shard) of an event's session."""
+        number = key >> SEQ_BITS
+        found = self._uids.get(number)
+        if found is None:
+            row: Any = self._db.execute("SELECT uid, shard FROM session WHERE number = ?", (number,)).fetchone()
+            if row is None:
+                raise StoreCorrupt("the session of a stored event is missing", hint=REBUILD_HINT)
+            found = self._uids[number] = row
+        return found
+
+    def _is_short(self, number: int) -> bool:
+        """Tell whether a session is kept out of the index because it holds too few messages."""
+        found = self._short.get(number)
+        if found is None:
+            statement = "SELECT EXISTS (SELECT 1 FROM unindexed WHERE session = ?)"
+            found = self._short[number] = bool(self._db.execute(statement, (number,)).get)
+        return found
+
+    def _source_id(self, number: int) -> str:
+        found = self._source_ids.get(number)
+        if found is None:
+            found = self._db.execute("SELECT source_id FROM source WHERE number = ?", (number,)).get
+            if found is None:
+                raise StoreCorrupt("the source of a stored event is missing", hint=REBUILD_HINT)
+            self._source_ids[number] = found
+        return found
+
+    def _ids(self, keys: Iterable[int]) -> dict[int, str]:
+        """Return the event ids of keys."""
+        wanted = set(keys)
+        if not wanted:
+            return {}
+        rows: Iterable[Any] = self._db.execute(
+            "SELECT key, event_id FROM event WHERE key IN (SELECT value FROM carray(?))", (int_array(wanted),)
+        )
+        return {key: unpack_event_id(event_id) for key, event_id in rows}
+
+    def _replacements(self, rows: Sequence[EventRow]) -> dict[int, str]:
+        """Return the id of the event that stands for a replaced one, by the replaced one's key."""
+        hidden = [row.key for row in rows if row.bits & HIDDEN]
+        if not hidden:
+            return {}
+        found: list[Any] = self._db.execute(
+            "SELECT key, by_key FROM replacement WHERE key IN (SELECT value FROM carray(?))", (int_array(hidden),)
+        ).fetchall()
+        ids = self._ids(by_key for _key, by_key in found)
+        return {key: ids[by_key] for key, by_key in found if by_key in ids}
+
+
+def why_missing(db: apsw.Connection, number: int, seq: int) -> str:
+    """Return why no event of a session is shown under a number; "" for a number that was never given."""
+    key = (number << SEQ_BITS) + seq
+    bits: int | None = db.execute("SELECT bits FROM event WHERE key = ?", (key,)).get
+    if bits is None:
+        next_seq: int = db.execute("SELECT next_seq FROM session WHERE number = ?", (number,)).get
+        return "it was forgotten, or the number was passed over" if 0 <= seq < next_seq else ""
+    flags = bits >> FLAG_SHIFT
+    if flags & FLAG_REPLACED:
+        by_key = _standing_for(db, key)
+        return f"a newer version of it is #{by_key & _SEQ_MASK}" if by_key != key else "a newer version stands for it"
+    if flags & FLAG_EVICTED:
+        return "its text was evicted"
+    if flags & FLAG_VIEW:
+        return "another record of the session tells the same"
+    return "the newest version of what the agent wrote does not tell it any more" if flags & FLAG_GONE else ""
+
+
+def _standing_for(db: apsw.Connection, key: int) -> int:
+    """Return the key of the newest version of an event that was replaced."""
+    seen: set[int] = set()
+    while key not in seen:
+        seen.add(key)
+        found: int | None = db.execute("SELECT by_key FROM replacement WHERE key = ?", (key,)).get
+        key = key if found is None else found
+    return key

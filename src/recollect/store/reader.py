@@ -1,0 +1,167 @@
+"""The readers' side of the database: many at once, never blocked by the writer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, tzinfo
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from recollect.model.events import Event
+from recollect.model.usage import UsageReport
+from recollect.store.connection import ReadPool, store_errors
+from recollect.store.entries import EntryReader, read_entry_keys, read_entry_numbers, read_entry_texts
+from recollect.store.events import EventReader, why_missing
+from recollect.store.keys import ENTRY_BASE, SEQ_BITS
+from recollect.store.rows import (
+    ChangeRange,
+    ChunkReader,
+    EventFilter,
+    HitText,
+    IndexEvent,
+    SessionKey,
+    TextRedactor,
+    TimelineEntry,
+    UsageBy,
+)
+from recollect.store.sessions import SessionReader, find_sessions, read_session_keys, read_session_numbers
+from recollect.store.sources import (
+    SourceReader,
+)
+from recollect.store.timeline import Window, read_related, read_timeline
+from recollect.store.usage import UsageQuestion, read_usage
+
+_SEQ_MASK = (1 << SEQ_BITS) - 1
+
+
+def open_reader(home: Path, archive: ChunkReader | None, redactor: TextRedactor | None) -> Reader:
+    """Return a reader of a home; an empty memory is made where there is none.
+
+    Args:
+        archive: gives long strings of payloads; None: each becomes a line that says so.
+        redactor: redacts what comes from the archive; None: nothing that comes from there is shown.
+    Raises:
+        SchemaTooNew, StoreCorrupt, StoreLocked, StoreError: as named.
+    """
+    return Reader(home, archive, redactor)
+
+
+class Reader(SessionReader, SourceReader):
+    """Many at once, never blocked by the writer. Thread safe. entries: what was learned, noted and documented.
+
+    What is asked by key or by session's number answers for entries too, see `store.entries`.
+    """
+
+    def __init__(self, home: Path | ReadPool, archive: ChunkReader | None, redactor: TextRedactor | None) -> None:
+        super().__init__(home)
+        self._archive = archive
+        self._redactor = redactor
+        self.entries: EntryReader = EntryReader(self._pool)
+        self._shards: tuple[apsw.Connection, int, dict[str, int]] | None = None
+
+    def session_keys(self, numbers: Iterable[int]) -> dict[int, SessionKey]:
+        """Return what ranking needs of sessions, by number; unknown numbers are left out."""
+        wanted = list(numbers)
+        with self._reading() as db:
+            return {**read_session_keys(db, wanted), **read_entry_keys(db, wanted)}
+
+    def session_numbers(self, where: EventFilter) -> frozenset[int]:
+        """Return the numbers of the sessions that a filter confines a question to."""
+        with self._reading() as db:
+            return read_session_numbers(db, where) | read_entry_numbers(db, where)
+
+    def events(
+        self, uid: str, *, first_seq: int = 0, limit: int | None = 1000, include_hidden: bool = False
+    ) -> Iterator[Event]:
+        """Yield a session's events in order of seq, from first_seq on, with whole redacted payloads.
+
+        Replaced events and lower-lane views are left out unless asked for. limit None: all of them.
+        """
+        with self._reading() as db:
+            found = find_sessions(db, uid, limit=2)
+            if len(found) != 1:
+                return
+            reader = self._events()
+            for rows in reader.of_session(found[0], first_seq, include_hidden=include_hidden, limit=limit):
+                yield from reader.events(rows)
+
+    def why_missing(self, uid: str, seq: int) -> str:
+        """Return why nothing is shown under a number of a session, "" where it was never given."""
+        with self._reading() as db:
+            found = find_sessions(db, uid, limit=2)
+            return why_missing(db, found[0], seq) if len(found) == 1 else ""
+
+    def texts(self, keys: Sequence[int]) -> dict[int, HitText]:
+        """Return what search shows and verifies of events, by key; unknown keys are left out."""
+        with self._reading() as db:
+            reader = self._events()
+            return {**reader.texts(reader.by_key(keys)), **read_entry_texts(db, keys)}
+
+    def related(self, keys: Sequence[int]) -> dict[int, dict[str, HitText]]:
+        """Return, by key, what belongs to an event in its turn, by label: see `recall.answers.RelatedEvent`."""
+        with self._reading() as db:
+            reader = self._events()
+            places = {key: read_related(reader, db, key) for key in keys if key >> SEQ_BITS < ENTRY_BASE}
+            texts = reader.texts(reader.by_key({place for found in places.values() for place in found.values()}))
+            return {
+                key: {label: texts[place] for label, place in found.items() if place in texts}
+                for key, found in places.items()
+            }
+
+    def timeline(
+        self,
+        where: EventFilter,
+        *,
+        after: int | None = None,
+        before: int | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> tuple[tuple[TimelineEntry, ...], int]:
+        """Return what happened, and how many events match.
+
+        A filter of exactly one session: in order of seq, from the start. Else in order of time, the newest
+        `limit` events of [after, before), events without a time left out.
+        """
+        with self._reading() as db:
+            return read_timeline(db, self._events(), where, Window(after, before, limit, offset))
+
+    def usage(
+        self, *, by: UsageBy, where: EventFilter, after: int | None, before: int | None, zone: tzinfo = UTC
+    ) -> UsageReport:
+        """Return tokens and cost over responses counted once each, in [after, before). zone: in which days count."""
+        with self._reading() as db:
+            return read_usage(db, UsageQuestion(by, where, after, before, zone))
+
+    def events_for_index(self, changes: Iterable[ChangeRange] | None = None) -> Iterator[IndexEvent]:
+        """Yield the events of change ranges, or (None) of the whole store, in order of key."""
+        with store_errors():
+            if changes is None:
+                ranges = [(0, (1 << 62))]
+            else:
+                ranges = [(c.session << SEQ_BITS | c.first_seq, c.session << SEQ_BITS | c.last_seq) for c in changes]
+            for first, last in sorted(ranges):
+                reader = self._events()
+                for rows in reader.in_range(first, last, include_hidden=changes is not None):
+                    yield from reader.index_events(rows)
+
+    def shards(self) -> Mapping[str, int]:
+        """Return the index shards that the stored sessions belong to, and how many events these have.
+
+        Every search asks, so the answer is kept until the database changes.
+        """
+        with self._reading() as db:
+            version = int(db.pragma("data_version"))
+            known = self._shards
+            if known is not None and known[0] is db and known[1] == version:
+                return known[2]
+            rows: Iterable[Any] = db.execute(
+                "SELECT shard, sum(event_count) FROM session WHERE next_seq > 0 GROUP BY shard ORDER BY shard"
+            )
+            found = {str(shard): int(events) for shard, events in rows}
+            self._shards = (db, version, found)
+            return found
+
+    def _events(self) -> EventReader:
+        return EventReader(self._pool.get(), self._archive, self._redactor)

@@ -1,0 +1,366 @@
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""Sessions: what is known of each, which ones a question is confined to, and reading them."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import apsw
+import msgspec
+
+from recollect.model.capabilities import WITNESS_LANE
+from recollect.model.ids import session_uid
+from recollect.model.sessions import Session
+from recollect.paths import DATABASE_NAME
+from recollect.store.connection import PooledReader
+from recollect.store.keys import pack_text, unpack_text
+from recollect.store.rows import (
+    AgentStats,
+    DriftRow,
+    EventFilter,
+    SessionKey,
+    StoreStats,
+)
+from recollect.store.session_facts import (
+    SessionFacts,
+    decode_counts,
+    decode_facts,
+)
+
+
+def read_drift(db: apsw.Connection) -> tuple[DriftRow, ...]:
+    """Return what the newest revisions hold that no parser knows, by agent and version of the agent."""
+    rows: Iterable[Any] = db.execute(
+        "SELECT s.agent, coalesce(e.facts, x''), d.kind, d.name, d.count, s.path, d.revision, d.record, d.offset "
+        "FROM drift d JOIN source s ON s.number = d.source AND s.revision = d.revision "
+        "LEFT JOIN session e ON e.agent = s.agent AND e.native_id = s.session "
+        "ORDER BY s.agent, d.kind, d.name, s.path"
+    )
+    found: dict[tuple[str, str, str, str], DriftRow] = {}
+    for agent, facts, kind, name, count, path, revision, record, offset in rows:
+        version = decode_facts(facts).tool_version if facts else ""
+        key = (agent, version, kind, name)
+        known = found.get(key)
+        if known is None:
+            found[key] = DriftRow(agent, version, kind, name, count, 1, unpack_text(path), revision, record, offset)
+        else:
+            found[key] = msgspec.structs.replace(known, count=known.count + count, sources=known.sources + 1)
+    return tuple(sorted(found.values(), key=lambda row: (row.agent, row.version, -row.count, row.kind, row.name)))
+
+
+Condition = tuple[str, list[Any]]
+_LAST = "\U0010ffff"
+EVERYTHING: Condition = ("1", [])
+
+
+def session_condition(
+    db: apsw.Connection, where: EventFilter, *, after: int | None = None, before: int | None = None
+) -> Condition:
+    """Return a condition over the table `session` and its values.
+
+    after/before confine to sessions with a moment in [after, before); sessions without times are then left out.
+    """
+    terms: list[str] = []
+    values: list[Any] = []
+    if where.agents:
+        terms.append(_is_one_of("agent", (agent.lower() for agent in where.agents), values))
+    for column, wanted in (("repo", where.repos), ("git_branch", where.branches)):
+        if wanted:
+            terms.append(_is_one_of(column, containing(db, column, wanted), values))
+    if where.sessions:
+        numbers = {number for name in where.sessions for number in find_sessions(db, name)}
+        terms.append("number IN (SELECT value FROM carray(?))")
+        values.append(int_array(numbers))
+    if where.tags:
+        tagged = f"SELECT session_uid FROM tag WHERE name IN ({', '.join('?' * len(where.tags))})"
+        terms.append(f"uid IN ({tagged})")
+        values += where.tags
+    if where.is_subagent is not None:
+        terms.append("parent_uid <> ''" if where.is_subagent else "parent_uid = ''")
+    if after is not None:
+        terms.append("ended_at >= ?")
+        values.append(after)
+    if before is not None:
+        terms.append("started_at < ?")
+        values.append(before)
+    return (" AND ".join(terms), values) if terms else EVERYTHING
+
+
+def find_sessions(db: apsw.Connection, name: str, *, limit: int = 100) -> list[int]:
+    """Return the numbers of the session with this uid or native id, else of those whose uid or native id begins so."""
+    stored = pack_text(name)
+    rows: Iterable[Any] = db.execute(
+        "SELECT number FROM session WHERE uid = ?1 UNION SELECT number FROM session WHERE native_id = ?1", (stored,)
+    ).fetchall()
+    if not rows and name and isinstance(stored, str):
+        rows = db.execute(
+            "SELECT number FROM session WHERE uid >= ?1 AND uid < ?2 "
+            "UNION SELECT number FROM session WHERE native_id >= ?1 AND native_id < ?2 LIMIT ?3",
+            (name, name + _LAST, limit),
+        )
+    return [number for (number,) in rows]
+
+
+def containing(db: apsw.Connection, column: str, wanted: tuple[str, ...], *, table: str = "session") -> list[str]:
+    """Return the values of a column that contain one of the texts, or are one that begins with "=", in any case."""
+    folded = [text.casefold() for text in wanted]
+    whole = {text[1:] for text in folded if text.startswith("=")}
+    parts = [text for text in folded if not text.startswith("=")]
+    rows: Iterable[Any] = db.execute(f"SELECT DISTINCT {column} FROM {table}")
+    return [v for (v,) in rows if v.casefold() in whole or any(text in v.casefold() for text in parts)]
+
+
+def int_array(values: Iterable[int]) -> Any:
+    """Return whole numbers to bind to carray(?), which takes no empty array: then one number that no row has."""
+    numbers = array("q", values)
+    return apsw.carray(numbers or array("q", (-1,)))
+
+
+def _is_one_of(column: str, values: Iterable[str], bound: list[Any]) -> str:
+    """Return a term that a column has one of some texts, and bind them. Not by carray, which refuses NULs."""
+    stored = [pack_text(value) for value in values]
+    bound += stored
+    return f"{column} IN ({', '.join('?' * len(stored))})"
+
+
+_COLUMNS = (
+    "number, uid, agent, root_uid, parent_uid, repo, domain, git_branch, started_at, ended_at, event_count, "
+    "turn_count, kind_counts, facts, discovered_at, ingested_at, analyzed_at, evicted_at, outcome, outcome_reason"
+)
+NOT_ANALYSED = "not analysed yet"
+_NAMES = {
+    "agent": (("session", "agent"),),
+    "repo": (("session", "repo"),),
+    "noted_repo": tuple(
+        (table, "repo") for table in ("entry", "added_decision", "learning", "fact", "diary", "collection")
+    ),
+    "branch": (("session", "git_branch"),),
+    "tag": (("tag", "name"),),
+    "collection": (("collection", "name"),),
+    "tool": (("name", "text"),),  # and models, which do no harm: to look at every event would take long
+}
+_NEWEST_FIRST = "ORDER BY coalesce(ended_at, started_at, 0) DESC, uid"
+
+
+def session_of_number(db: apsw.Connection, number: int) -> Session:
+    """Return a stored session by its number."""
+    return _sessions(db, "number = ?", [number])[0]
+
+
+def _uids(db: apsw.Connection, condition: str, values: list[Any], limit: int) -> tuple[str, ...]:
+    rows: Iterable[Any] = db.execute(
+        f"SELECT uid FROM session WHERE {condition} {_NEWEST_FIRST} LIMIT ?", [*values, limit]
+    )
+    return tuple(uid for (uid,) in rows)
+
+
+def read_session_keys(db: apsw.Connection, numbers: Iterable[int]) -> dict[int, SessionKey]:
+    """Return what ranking needs of sessions, by number."""
+    rows: Iterable[Any] = db.execute(
+        "SELECT number, uid, root_uid, agent, event_count, parent_uid <> '', started_at, ended_at, "
+        "repo, evicted_at, facts FROM session "
+        "WHERE number IN (SELECT value FROM carray(?))",
+        (int_array(numbers),),
+    )
+    return {
+        number: _session_key((number, uid, root, agent, events, bool(is_subagent), started, ended), packed, repo, gone)
+        for number, uid, root, agent, events, is_subagent, started, ended, repo, gone, packed in rows
+    }
+
+
+def _session_key(
+    row: tuple[int, str, str, str, int, bool, int | None, int | None], packed: bytes, repo: str, evicted_at: int | None
+) -> SessionKey:
+    facts = decode_facts(packed)
+    origin = session_uid(row[3], facts.forked_from) if facts.forked_from else ""
+    return SessionKey(*row, title_of(facts), repo, origin, evicted_at)
+
+
+def title_of(facts: SessionFacts) -> str:
+    """Return the agent's own title, else the first human words."""
+    return facts.title or facts.first_human
+
+
+def read_session_numbers(db: apsw.Connection, where: EventFilter) -> frozenset[int]:
+    """Return the numbers of the sessions that match."""
+    condition, values = session_condition(db, where)
+    rows: Iterable[Any] = db.execute(f"SELECT number FROM session WHERE {condition}", values)
+    return frozenset(number for (number,) in rows)
+
+
+def _sums(db: apsw.Connection, statement: str) -> dict[str, int]:
+    rows: Iterable[Any] = db.execute(statement)
+    return {str(name): int(count) for name, count in rows}
+
+
+def _sessions(db: apsw.Connection, condition: str, values: list[Any]) -> list[Session]:
+    rows: list[Any] = db.execute(f"SELECT {_COLUMNS} FROM session WHERE {condition}", values).fetchall()
+    sources = _sources(db, [row[0] for row in rows])
+    return [_session(row, sources.get(row[0], _SourceFacts((), 0, 0, False))) for row in rows]
+
+
+class _SourceFacts(NamedTuple):
+    """What a session's sources say of it."""
+
+    paths: tuple[str, ...]
+    size: int
+    defects: int
+    is_witnessed: bool
+
+
+def _sources(db: apsw.Connection, numbers: list[int]) -> dict[int, _SourceFacts]:
+    """Return what the sources of sessions say. Bytes and defects are those of the sources that are theirs alone.
+
+    A prompt history gives events to many sessions: its path is listed, its bytes belong to none of them.
+    """
+    paths: dict[int, list[str]] = defaultdict(list)
+    sizes: Counter[int] = Counter()
+    defects: Counter[int] = Counter()
+    is_witnessed: dict[int, bool] = {}
+    rows: Iterable[Any] = db.execute(
+        "SELECT session.number, source.lane, source.path, source.session = native_id, coalesce(bytes_seen, 0), "
+        "coalesce(defects, 0) "
+        "FROM session JOIN session_source ON session_source.session = session.number "
+        "JOIN source ON source.number = session_source.source LEFT JOIN revision "
+        "ON revision.source = source.number AND revision.revision = source.revision "
+        "WHERE session.number IN (SELECT value FROM carray(?)) ORDER BY source.lane, source.number",
+        (int_array(numbers),),
+    )
+    for number, lane, path, is_own, size, count in rows:
+        is_witnessed.setdefault(number, lane >= WITNESS_LANE)  # the best lane comes first
+        paths[number].append(unpack_text(path))
+        if is_own:
+            sizes[number] += size
+            defects[number] += count
+    return {
+        number: _SourceFacts(tuple(found), sizes[number], defects[number], is_witnessed[number])
+        for number, found in paths.items()
+    }
+
+
+def _session(row: Any, sources: _SourceFacts) -> Session:
+    (_number, uid, agent, root, parent, repo, domain, branch, started, ended, events, turns, kinds, packed, *marks) = (
+        row
+    )
+    facts = decode_facts(packed)
+    return Session(
+        session_uid=uid,
+        agent=agent,
+        title=title_of(facts),
+        title_status="agent" if facts.title else "derived" if facts.first_human else "",
+        repo=repo,
+        repo_root=facts.repo_root,
+        domain=domain,
+        cwd=facts.cwd or facts.cwd_first,
+        git_branch=branch,
+        git_commit=facts.git_commit,
+        git_remote=facts.git_remote,
+        models=tuple(facts.models),
+        tool_version=facts.tool_version,
+        originator=facts.originator,
+        started_at=started,
+        ended_at=ended,
+        parent_session=parent,
+        forked_from=session_uid(agent, facts.forked_from) if facts.forked_from else "",
+        resumed_from=session_uid(agent, facts.resumed_from) if facts.resumed_from else "",
+        root_session=root,
+        agent_name=facts.agent_name,
+        event_count=events,
+        turn_count=turns,
+        kind_counts=decode_counts(kinds),
+        defect_count=sources.defects,
+        source_bytes=sources.size,
+        sources=sources.paths,
+        is_witnessed=sources.is_witnessed,
+        discovered_at=marks[0],
+        ingested_at=marks[1],
+        analyzed_at=marks[2],
+        evicted_at=marks[3],
+        outcome=marks[4],
+        outcome_reason=marks[5] if marks[2] is not None else NOT_ANALYSED,
+    )
+
+
+class SessionReader(PooledReader):
+    """Reads sessions: one, a page, their names, what is stored in all."""
+
+    def session(self, uid: str) -> Session | None:
+        """Return a session by its uid or a unique prefix of it (of the whole uid or of the native id)."""
+        with self._reading() as db:
+            numbers = find_sessions(db, uid, limit=2)
+            return _sessions(db, "number = ?", [numbers[0]])[0] if len(numbers) == 1 else None
+
+    def nearest_sessions(self, uid: str, *, limit: int = 3) -> tuple[str, ...]:
+        """Return the uids that start like the one asked for, newest first, for "did you mean"."""
+        with self._reading() as db:
+            _agent, _colon, native = uid.rpartition(":")
+            for size in range(len(native), 2, -1):
+                numbers = find_sessions(db, native[:size])
+                if numbers:
+                    return _uids(db, "number IN (SELECT value FROM carray(?))", [int_array(numbers)], limit)
+            return ()
+
+    def sessions(
+        self,
+        where: EventFilter,
+        *,
+        after: int | None = None,
+        before: int | None = None,
+        limit: int = 20,
+        offset: int = 0,
+    ) -> tuple[tuple[Session, ...], int]:
+        """Return a page of sessions, newest first, and how many match.
+
+        after/before: UTC microseconds; a session matches when it has a moment in [after, before).
+        """
+        with self._reading() as db:
+            condition, values = session_condition(db, where, after=after, before=before)
+            total: int = db.execute(f"SELECT count(*) FROM session WHERE {condition}", values).get
+            page = _sessions(db, f"{condition} {_NEWEST_FIRST} LIMIT ? OFFSET ?", [*values, limit, offset])
+            return tuple(page), total
+
+    def stats(self) -> StoreStats:
+        """Return what is stored, from the session rows and the ledger."""
+        with self._reading() as db:
+            kinds: Counter[str] = Counter()
+            sessions: Counter[str] = Counter()
+            subagents: Counter[str] = Counter()
+            events: Counter[str] = Counter()
+            rows: Iterable[Any] = db.execute("SELECT agent, parent_uid <> '', event_count, kind_counts FROM session")
+            for agent, is_subagent, count, kind_counts in rows:
+                sessions[agent] += 1
+                subagents[agent] += is_subagent
+                events[agent] += count
+                kinds.update(decode_counts(kind_counts))
+            sources: dict[str, tuple[int, int]] = {
+                agent: (count, size)
+                for agent, count, size in db.execute(
+                    "SELECT agent, count(*), coalesce(sum(bytes_seen), 0) FROM source LEFT JOIN revision "
+                    "ON revision.source = source.number AND revision.revision = source.revision GROUP BY agent"
+                )
+            }
+            agents = tuple(
+                AgentStats(agent, sessions[agent], subagents[agent], events[agent], *sources.get(agent, (0, 0)))
+                for agent in sorted(sessions.keys() | sources.keys())
+            )
+            first, last = db.execute("SELECT min(started_at), max(ended_at) FROM session").fetchone()  # type: ignore[misc]
+            return StoreStats(
+                agents=agents,
+                kind_counts=dict(kinds.most_common()),
+                defects=_sums(db, "SELECT code, sum(count) FROM defect_count GROUP BY code ORDER BY 2 DESC, 1"),
+                redactions=_sums(db, "SELECT kind, sum(count) FROM redaction_count GROUP BY kind ORDER BY 2 DESC, 1"),
+                first_event=first,
+                last_event=last,
+                database_bytes=sum(path.stat().st_size for path in self._pool.home.glob(f"{DATABASE_NAME}*")),
+                drift=read_drift(db),
+            )
+
+    def names(self, of: str) -> tuple[str, ...]:
+        """Return names of sessions ("agent", "repo", "branch", "tag", "tool"), "noted_repo" or "collection"."""
+        with self._reading() as db:
+            columns = " UNION ".join(f"SELECT {column} FROM {table}" for table, column in _NAMES[of])
+            rows: Iterable[Any] = db.execute(f"{columns} ORDER BY 1")
+            return tuple(name for (name,) in rows if name and isinstance(name, str))

@@ -1,1 +1,0 @@
-"""Reads the few rows that a context needs of what was learned and noted."""

@@ -1,1 +1,0 @@
-"""Stores collections of project documents and their files."""

@@ -1,1 +1,0 @@
-"""Erases what people, agents and rules wrote beside the events."""

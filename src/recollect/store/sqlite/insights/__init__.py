@@ -1,1 +1,0 @@
-"""Stores digests, signals and nodes, and the feed of sessions that are due."""

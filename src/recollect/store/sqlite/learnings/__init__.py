@@ -1,1 +1,0 @@
-"""Stores learnings, their sightings and verdicts, and the jobs of learning."""

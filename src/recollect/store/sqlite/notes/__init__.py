@@ -1,1 +1,0 @@
-"""Stores facts, diaries and tags in small writes that need no ingest lock."""

@@ -1,1 +1,0 @@
-"""Reads events, sessions, timelines and usage, one module per question."""

@@ -1,1 +1,0 @@
-"""The writer's side of the database, by table."""

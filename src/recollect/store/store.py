@@ -1,0 +1,147 @@
+"""One home's database: readers that share their connections, small authored writes, and the one writer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from recollect.store.connection import Mode, ReadPool, Synchronous
+from recollect.store.home import Home, LazyArchive, LazyRedactor
+from recollect.store.rows import ChunkReader, TextRedactor
+
+if TYPE_CHECKING:
+    from recollect.config import PrivacyConfig
+    from recollect.store.documents import DocumentStore
+    from recollect.store.entries import EntryReader
+    from recollect.store.feed import TextFeed
+    from recollect.store.insight_feed import SessionFeed
+    from recollect.store.insights import InsightReader
+    from recollect.store.jobs import SpendingLedger
+    from recollect.store.learnings import LearningReader
+    from recollect.store.notes import NoteStore
+    from recollect.store.reader import Reader
+    from recollect.store.recent_reader import RecentReader
+    from recollect.store.writer import Writer
+
+
+class Store:
+    """What a home's database gives. Everything is loaded and opened when it is first asked for, and closed once.
+
+    Reading is safe from many threads. All of it raises SchemaTooNew, StoreCorrupt, StoreLocked and StoreError; an empty
+    memory is made where there is none.
+    """
+
+    def __init__(self, home: Path, archive: ChunkReader | None = None, redactor: TextRedactor | None = None) -> None:
+        """archive: gives long strings of payloads; None: each becomes a line that says so. redactor: redacts what comes
+        from the archive; None: nothing that comes from there is shown."""
+        self.home = home
+        self._archive = archive
+        self._redactor = redactor
+        self._lock = threading.Lock()
+        self._opened: ReadPool | None = None
+
+    @classmethod
+    def open(cls, home: Path, privacy: PrivacyConfig, *, texts_of: Home | None = None) -> Self:
+        """Return the store of a home with the texts of its archive, or of the archive of another home, redacted."""
+        folders = texts_of or Home(home)
+        return cls(home, LazyArchive(folders), LazyRedactor(folders.keys, privacy))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every connection of the readers, and the archive if this store opened it. Harmless when done twice."""
+        with self._lock:
+            if self._opened is not None:
+                self._opened.close()
+            if isinstance(self._archive, LazyArchive):
+                self._archive.close()
+
+    @property
+    def _pool(self) -> ReadPool:
+        with self._lock:
+            if self._opened is None:
+                self._opened = ReadPool(self.home)
+            return self._opened
+
+    @cached_property
+    def reader(self) -> Reader:
+        """Sources, sessions, events, timelines, usage."""
+        from recollect.store.reader import Reader
+
+        return Reader(self._pool, self._archive, self._redactor)
+
+    @property
+    def entries(self) -> EntryReader:
+        """What was learned, noted and documented, as a search finds it."""
+        return self.reader.entries
+
+    @cached_property
+    def insights(self) -> InsightReader:
+        """Digests, signals and nodes."""
+        from recollect.store.insights import InsightReader
+
+        return InsightReader(self._pool)
+
+    @cached_property
+    def learnings(self) -> LearningReader:
+        """Learnings and the work of learning."""
+        from recollect.store.learnings import LearningReader
+
+        return LearningReader(self._pool)
+
+    @cached_property
+    def feed(self) -> TextFeed:
+        """Every text, for consumers of the change log."""
+        from recollect.store.feed import TextFeed
+
+        return TextFeed(self._pool, self._archive, self._redactor)
+
+    def session_feed(self) -> SessionFeed:
+        """Return the sessions to analyse, for the thread that asks."""
+        from recollect.store.insight_feed import SessionFeed
+
+        return SessionFeed(self._pool, self._archive, self._redactor)
+
+    @property
+    def notes(self) -> NoteStore:
+        """Facts, diaries, tags and batches, read and written."""
+        from recollect.store.notes import NoteStore
+
+        return NoteStore(self.home)
+
+    def documents(self, mode: Mode = "write") -> DocumentStore:
+        """Return the project documents, on a connection of their own; close it."""
+        from recollect.store.documents import DocumentStore
+
+        return DocumentStore(self.home, mode)
+
+    def recent(self) -> RecentReader:
+        """Return what a context is made of, on a connection of its own; close it."""
+        from recollect.store.recent_reader import RecentReader
+
+        return RecentReader(self.home)
+
+    @property
+    def spending(self) -> SpendingLedger:
+        """The ledger of what asking models costs."""
+        from recollect.store.jobs import SpendingLedger
+
+        return SpendingLedger(self.home)
+
+    def writer(
+        self, *, domains: Mapping[str, str] | None = None, synchronous: Synchronous = "FULL",
+        own_folder: Path | None = None, numbers_of: Path | None = None,
+    ) -> Writer:  # fmt: skip
+        """Return the one writer, with the ingest lock held, see `store.writer.open_writer`; close it."""
+        from recollect.store.writer import open_writer
+
+        return open_writer(
+            self.home, domains=domains, synchronous=synchronous, own_folder=own_folder, numbers_of=numbers_of
+        )

@@ -1,0 +1,182 @@
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""What happened, in order, and what belongs to an event in its turn."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import apsw
+
+from recollect.model.payloads import KINDS, ToolCall, ToolResult, UserMessage
+from recollect.store.events import EventReader, EventRow, codes_of
+from recollect.store.keys import HIDDEN, KIND_MASK, NOT_INDEXED, SEQ_BITS, is_undone, kind_of_bits, role_of_bits
+from recollect.store.rows import EventFilter, TimelineEntry
+from recollect.store.sessions import int_array, session_condition
+
+_SEQ_MASK = (1 << SEQ_BITS) - 1
+
+
+class Window(NamedTuple):
+    """Which part of a timeline: times in UTC microseconds, `before` exclusive; at most `limit` lines from `offset`."""
+
+    after: int | None
+    before: int | None
+    limit: int
+    offset: int
+
+
+def read_timeline(
+    db: apsw.Connection, reader: EventReader, where: EventFilter, window: Window
+) -> tuple[tuple[TimelineEntry, ...], int]:
+    """Return lines of a timeline and how many events match, see `store.reader.Reader.timeline`."""
+    condition, values = session_condition(db, where, after=window.after, before=window.before)
+    sessions: list[Any] = db.execute(
+        f"SELECT number, started_at, ended_at, event_count FROM session WHERE {condition} ORDER BY ended_at DESC",
+        values,
+    ).fetchall()
+    is_one = len(where.sessions) == 1 and len(sessions) == 1
+    keys, total = _of_session(db, sessions[0][0], window) if is_one else _over_sessions(db, sessions, window)
+    rows = reader.by_key(keys)
+    if not is_one:
+        rows.sort(key=lambda row: (row.ts or 0, row.key))
+    return tuple(_lines(db, reader, rows)), total
+
+
+def _of_session(db: apsw.Connection, number: int, window: Window) -> tuple[list[int], int]:
+    condition, values = _in_time(number, window)
+    rows: Iterable[Any] = db.execute(
+        f"SELECT key FROM event WHERE {condition} ORDER BY key LIMIT ? OFFSET ?",
+        [*values, window.limit, window.offset],
+    )
+    keys = [key for (key,) in rows]
+    return keys, db.execute(f"SELECT count(*) FROM event WHERE {condition}", values).get
+
+
+def _over_sessions(db: apsw.Connection, sessions: list[Any], window: Window) -> tuple[list[int], int]:
+    """Walk the sessions from the last to end; stop looking for events once none can be newer than those found.
+
+    A session that lies wholly in the asked range counts with all its events.
+    """
+    after, before = window.after, window.before
+    wanted = window.limit + window.offset
+    newest: list[tuple[int, int]] = []
+    total = 0
+    for number, started, ended, count in sessions:
+        is_inside = (after is None or (started or after) >= after) and (before is None or (ended or 0) < before)
+        condition, values = _in_time(number, window)
+        total += count if is_inside else db.execute(f"SELECT count(*) FROM event WHERE {condition}", values).get
+        if not wanted or ended is None or (len(newest) >= wanted and ended < newest[0][0]):
+            continue
+        rows: Iterable[Any] = db.execute(
+            f"SELECT ts, key FROM event WHERE {condition} AND ts IS NOT NULL ORDER BY ts DESC, key DESC LIMIT ?",
+            [*values, wanted],
+        )
+        for line in rows:
+            if len(newest) < wanted:
+                heapq.heappush(newest, line)
+            elif line > newest[0]:
+                heapq.heapreplace(newest, line)
+    ordered = sorted(newest, reverse=True)
+    return [key for _ts, key in ordered[window.offset :]], total
+
+
+def _in_time(number: int, window: Window) -> tuple[str, list[int]]:
+    terms = [f"key BETWEEN ? AND ? AND NOT bits & {HIDDEN}"]
+    values = [number << SEQ_BITS, (number << SEQ_BITS) + _SEQ_MASK]
+    if window.after is not None:
+        terms.append("ts >= ?")
+        values.append(window.after)
+    if window.before is not None:
+        terms.append("ts < ?")
+        values.append(window.before)
+    return " AND ".join(terms), values
+
+
+def _lines(db: apsw.Connection, reader: EventReader, rows: list[EventRow]) -> Iterable[TimelineEntry]:
+    found: Iterable[Any] = db.execute(
+        "SELECT number, uid, agent, repo FROM session WHERE number IN (SELECT value FROM carray(?))",
+        (int_array({row.key >> SEQ_BITS for row in rows}),),
+    )
+    facts = {number: rest for number, *rest in found}
+    for row in rows:
+        uid, agent, repo = facts[row.key >> SEQ_BITS]
+        yield TimelineEntry(
+            ts=row.ts,
+            session_uid=uid,
+            seq=row.key & _SEQ_MASK,
+            agent=agent,
+            kind=kind_of_bits(row.bits),
+            role=role_of_bits(row.bits),
+            turn_index=row.turn,
+            summary=reader.summary(row),
+            repo=repo,
+            is_undone=is_undone(row.bits),
+        )
+
+
+_CALLS_LOOKED_AT = 8
+"""Calls before a result, and results after a call, that are compared: agents call several tools at once."""
+_PROMPTS_LOOKED_AT = 4
+"""Messages before an event that may be a harness's and not a person's."""
+
+
+def read_related(reader: EventReader, db: apsw.Connection, key: int) -> dict[str, int]:
+    """Return the keys of what belongs to an event in its turn, by label, see `recall.answers.RelatedEvent`."""
+    rows = reader.by_key([key])
+    if not rows:
+        return {}
+    kind = KINDS[rows[0].bits & KIND_MASK]
+    found: dict[str, int | None] = {
+        "asked": None if kind == "user_message" else _prompt(reader, db, key, is_after=False)
+    }
+    if kind in ("tool_call", "tool_result"):
+        label = "result" if kind == "tool_call" else "call"
+        found[label] = _other_half(reader, db, rows[0])
+    found["answer"] = _reply_after(reader, db, key)
+    return {label: place for label, place in found.items() if place is not None and place != key}
+
+
+def _near_keys(db: apsw.Connection, key: int, kinds: str, limit: int, *, is_after: bool) -> list[int]:
+    """Return the keys of the nearest events of some kinds after or before one, in its session, nearest first."""
+    first, last, order = (key + 1, key | _SEQ_MASK, "ASC") if is_after else (key & ~_SEQ_MASK, key - 1, "DESC")
+    statement = (
+        f"SELECT key FROM event WHERE key BETWEEN ? AND ? AND NOT bits & {NOT_INDEXED} "
+        f"AND bits & {KIND_MASK} IN ({kinds}) ORDER BY key {order} LIMIT ?"
+    )
+    return [near for (near,) in db.execute(statement, (first, last, limit))]
+
+
+def _prompt(reader: EventReader, db: apsw.Connection, key: int, *, is_after: bool) -> int | None:
+    """Return the nearest message of a person after or before an event; what a harness injects is none."""
+    near = _near_keys(db, key, codes_of("user_message"), _PROMPTS_LOOKED_AT, is_after=is_after)
+    said = {
+        row.key
+        for row, payload in reader.payloads(reader.by_key(near))
+        if isinstance(payload, UserMessage) and payload.origin != "injected"
+    }
+    return next((one for one in near if one in said), None)
+
+
+def _other_half(reader: EventReader, db: apsw.Connection, row: EventRow) -> int | None:
+    is_call = KINDS[row.bits & KIND_MASK] == "tool_call"
+    wanted = _call_id_of(reader, row)
+    if not wanted:
+        return None
+    kinds = codes_of("tool_result" if is_call else "tool_call")
+    near = _near_keys(db, row.key, kinds, _CALLS_LOOKED_AT, is_after=is_call)
+    return next((one.key for one in reader.by_key(near) if _call_id_of(reader, one) == wanted), None)
+
+
+def _call_id_of(reader: EventReader, row: EventRow) -> str:
+    payload = next(payload for _, payload in reader.payloads([row]))
+    return payload.call_id if isinstance(payload, ToolCall | ToolResult) else ""
+
+
+def _reply_after(reader: EventReader, db: apsw.Connection, key: int) -> int | None:
+    """Return the last reply before the person spoke again."""
+    following = _prompt(reader, db, key, is_after=True)
+    stop = following if following is not None else key | _SEQ_MASK
+    near = _near_keys(db, stop, codes_of("assistant_message"), 1, is_after=False)
+    return next((one for one in near if one > key), None)

@@ -1,0 +1,403 @@
+# ruff: noqa: S608  statements are put together of our own constants; values are always bound
+"""Token usage and cost: every sighting is stored, every response counted once, whatever files repeat it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, tzinfo
+from functools import cache
+from math import isfinite
+from typing import Any, NamedTuple, assert_never
+
+import apsw
+
+from recollect.model.time import day_of, offsets_within, to_datetime
+from recollect.model.usage import UsageReport, UsageRow, UsageTotals
+from recollect.store.rows import EventFilter, UsageBy
+from recollect.store.sessions import int_array, session_condition
+from recollect.store.slices import SessionPart, UsageSighting
+
+MAX_TOKENS = 1 << 40
+"""What an agent writes beyond this is nonsense; it is cut off here so that sums stay whole numbers of 64 bits."""
+_UPSERT = (
+    "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET ts = excluded.ts, "
+    "model = excluded.model, input = excluded.input, output = excluded.output, cache_read = excluded.cache_read, "
+    "cache_write_5m = excluded.cache_write_5m, cache_write_1h = excluded.cache_write_1h, "
+    "reasoning = excluded.reasoning, cost_usd = excluded.cost_usd, is_additive = excluded.is_additive "
+    "WHERE (excluded.output, excluded.input + excluded.cache_read) > (output, input + cache_read)"
+)
+_SHARE = (
+    "INSERT OR IGNORE INTO usage_shared "
+    "SELECT dedupe FROM usage WHERE dedupe IN (SELECT value FROM carray(?)) AND session <> ?"
+)
+
+
+def save_usage(
+    db: apsw.Connection, session: int, part: SessionPart, *, keys: list[int | None], intern: Callable[[str], int]
+) -> None:
+    """Store a part's sightings. A sighting without a dedupe key is its event's own.
+
+    Keys that another session has too are noted in `usage_shared`; which session counts them is decided when read.
+    """
+    fullest: dict[str, UsageSighting] = {}
+    for sighting in part.usage:
+        key = sighting.dedupe_key or f"\0{keys[sighting.event]}"
+        known = fullest.get(key)
+        if known is None or _fullness(sighting) > _fullness(known):
+            fullest[key] = sighting
+    rows = [
+        (
+            session,
+            dedupe_sha(key),
+            sighting.ts if sighting.ts is not None else part.events[sighting.event].ts,
+            intern(sighting.model),
+            *[tokens if 0 <= tokens <= MAX_TOKENS else max(0, min(tokens, MAX_TOKENS)) for tokens in sighting[4:10]],
+            sighting.cost_usd if sighting.cost_usd is not None and isfinite(sighting.cost_usd) else None,
+            sighting.is_additive,
+        )
+        for key, sighting in fullest.items()
+    ]
+    db.executemany(_UPSERT, rows)
+    db.execute(_SHARE, (apsw.carray(tuple(row[1] for row in rows)), session))
+
+
+def _fullness(sighting: UsageSighting) -> tuple[int, int]:
+    """Order sightings of one response: by output, then by all that went in (an agent's total may have no output)."""
+    return sighting.output_tokens, sighting.input_tokens + sighting.cache_read_tokens
+
+
+def dedupe_sha(key: str) -> bytes:
+    """Return the 12-byte hash under which a dedupe key is stored."""
+    return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=12, person=b"recollect.usage").digest()
+
+
+_PROBE = 1_000_000
+_CHECKED = re.compile(r"(?:as of|checked on|verified on) (20\d\d-\d\d-\d\d)")
+
+
+class Rates(NamedTuple):
+    """USD per token of one model at one time, for one band of input size."""
+
+    input: float
+    output: float
+    cache_read: float
+    cache_write_5m: float
+    cache_write_1h: float
+
+
+class Prices:
+    """Rates by model and time. Tiers are cliffs: the tier of a response's whole input sets the rate of all its tokens.
+
+    Pricing is linear inside a tier, so a few probes per model give its rates, and sums can be priced. A model
+    whose price depends on the time of day is priced at the time asked for. What it has found it keeps; two threads
+    may find the same thing twice, which is harmless.
+    """
+
+    def __init__(self) -> None:
+        self._models: dict[str, Any] = {}
+        self._rates: dict[tuple[str, int, int], Rates] = {}
+
+    def thresholds(self, models: Sequence[str]) -> tuple[int, ...]:
+        """Return every input size at which some of the models changes its price, in order."""
+        from genai_prices.types import ModelPrice, TieredPrices
+
+        starts: set[int] = set()
+        for name in models:
+            model = self._model(name)
+            if model is None:
+                continue
+            prices = [model.prices] if isinstance(model.prices, ModelPrice) else [p.prices for p in model.prices]
+            for price in prices:
+                for value in vars(price).values():
+                    if isinstance(value, TieredPrices):
+                        starts.update(tier.start for tier in value.tiers)
+        return tuple(sorted(starts))
+
+    def rates(self, name: str, at: int, above: int) -> Rates | None:
+        """Return a model's rates, None where no price is known.
+
+        Args:
+            at: UTC microseconds of the response.
+            above: the greatest threshold that its input (cached tokens too) exceeds, 0 for none.
+        """
+        model = self._model(name)
+        if model is None:
+            return None
+        price = model.get_prices(to_datetime(at))
+        key = (name, id(price), above)
+        found = self._rates.get(key)
+        if found is None:
+            found = self._rates[key] = _probe(price, above)
+        return found
+
+    def _model(self, name: str) -> Any:
+        """Return the library's model, None where it knows none."""
+        if name not in self._models:
+            from genai_prices import Usage, calc_price
+
+            try:
+                self._models[name] = calc_price(Usage(input_tokens=1), name).model
+            except (LookupError, ValueError):
+                self._models[name] = None
+        return self._models[name]
+
+
+def _probe(price: Any, above: int) -> Rates:
+    from genai_prices import Usage
+
+    size = above + _PROBE if above else 1  # the smallest input is in no tier
+    plain = float(price.calc_price(Usage(input_tokens=size))["total_price"])
+
+    def rate(**kinds: int) -> float:
+        return float(price.calc_price(Usage(input_tokens=size, **kinds))["total_price"]) / size
+
+    both = float(price.calc_price(Usage(input_tokens=size, output_tokens=_PROBE))["total_price"])
+    return Rates(
+        input=plain / size,
+        output=(both - plain) / _PROBE,
+        cache_read=rate(cache_read_tokens=size),
+        cache_write_5m=rate(cache_write_tokens=size, cache_write_5m_tokens=size),
+        cache_write_1h=rate(cache_write_tokens=size, cache_write_1h_tokens=size),
+    )
+
+
+@cache
+def price_book() -> Prices:
+    """Return the process's prices."""
+    return Prices()
+
+
+@cache
+def prices_on() -> str:
+    """Return the newest date (YYYY-MM-DD) on which the price data says that prices were checked, "" if it names none.
+
+    The package gives no date of its own; its comments say "as of", "checked on" or "verified on".
+    """
+    from genai_prices.data_snapshot import get_snapshot
+
+    comments = (model.price_comments for provider in get_snapshot().providers for model in provider.models)
+    more = (provider.price_comments for provider in get_snapshot().providers)
+    return max((date for text in (*comments, *more) if text for date in _CHECKED.findall(text)), default="")
+
+
+_DAY_US = 86_400_000_000
+_SUMS = (
+    "count(*), sum(u.input), sum(u.output), sum(u.cache_read), sum(u.cache_write_5m), sum(u.cache_write_1h), "
+    "sum(u.reasoning), sum(u.cost_usd)"
+)
+_INPUT = "(u.input + u.cache_read + u.cache_write_5m + u.cache_write_1h)"
+UNKNOWN_MODEL = "(unknown)"
+_FEW_MODELS = 3
+_BY_SESSION = ("session", "repo", "domain", "agent")
+
+
+class UsageQuestion(NamedTuple):
+    """What is asked for. zone: in which days count."""
+
+    by: UsageBy
+    where: EventFilter
+    after: int | None
+    before: int | None
+    zone: tzinfo = UTC
+
+
+class _Group(NamedTuple):
+    """Sums over responses of one day, model and price band; `is_stated`: the agent states their cost.
+
+    Of one session too where the report needs it, else `session` is any of them.
+    """
+
+    session: int
+    day: int | None
+    model: int
+    band: int
+    is_stated: int
+    responses: int
+    input: int
+    output: int
+    cache_read: int
+    cache_write_5m: int
+    cache_write_1h: int
+    reasoning: int
+    stated_usd: float | None
+
+
+class _Sum:
+    """Totals while they grow."""
+
+    def __init__(self) -> None:
+        self.tokens = [0] * 7
+        self.cost: float | None = None
+        self.unpriced: dict[str, int] = {}
+
+    def add(self, group: _Group, cost: float | None, model: str) -> None:
+        for i, value in enumerate(group[5:12]):
+            self.tokens[i] += value
+        if cost is not None:
+            self.cost = (self.cost or 0.0) + cost
+        elif any(group[6:11]):
+            self.unpriced[model] = self.unpriced.get(model, 0) + group.responses
+
+    def totals(self) -> UsageTotals:
+        responses, inputs, output, read, write_5m, write_1h, reasoning = self.tokens
+        return UsageTotals(
+            input_tokens=inputs,
+            output_tokens=output,
+            cache_read_tokens=read,
+            cache_write_5m_tokens=write_5m,
+            cache_write_1h_tokens=write_1h,
+            reasoning_tokens=reasoning,
+            responses=responses,
+            cost_usd=None if self.cost is None else round(self.cost, 6),
+        )
+
+
+def read_usage(db: apsw.Connection, asked: UsageQuestion) -> UsageReport:
+    """Return a usage report, see `store.reader.Reader.usage`.
+
+    A response counts on the day of its own time, else of its session's start. A cost that the agent states is
+    taken; else tokens are priced. Models without a known price are listed and left out of the cost.
+    """
+    prices = price_book()
+    names: Iterable[Any] = db.execute("SELECT id, text FROM name WHERE id IN (SELECT DISTINCT model FROM usage)")
+    models: dict[int, str] = dict(names)
+    thresholds = prices.thresholds(list(models.values()))
+    by = asked.by
+    keys = _keys(db, by, asked.where)
+    sums: dict[str, _Sum] = {}
+    total = _Sum()
+    for group in _groups(db, asked, keys, thresholds):
+        model = models.get(group.model) or UNKNOWN_MODEL
+        cost = group.stated_usd if group.is_stated else _cost(prices, group, model, thresholds)
+        key = _key_of(by, group, keys, model)
+        if key not in sums:
+            sums[key] = _Sum()
+        sums[key].add(group, cost, model)
+        total.add(group, cost, model)
+    rows = [UsageRow(key, one.totals(), tuple(sorted(one.unpriced))) for key, one in sums.items()]
+    rows.sort(key=lambda row: row.key if by == "day" else (-(row.totals.cost_usd or 0.0), row.key))
+    return UsageReport(by, tuple(rows), total.totals(), prices_on(), _unpriced_notes(total.unpriced))
+
+
+def _unpriced_notes(unpriced: Mapping[str, int]) -> tuple[str, ...]:
+    """Say what the cost leaves out: a line for each of a few models, one for many; the rows name them all."""
+    if len(unpriced) <= _FEW_MODELS:
+        return tuple(
+            f"no price is known for {model}: the cost leaves out {count} of its responses"
+            for model, count in sorted(unpriced.items())
+        )
+    most = sorted(unpriced, key=lambda model: (-unpriced[model], model))[:_FEW_MODELS]
+    rest = len(unpriced) - len(most)
+    return (
+        f"no price is known for {', '.join(most)} and {rest} more: the cost leaves out {sum(unpriced.values())} "
+        "of their responses",
+    )
+
+
+def _keys(db: apsw.Connection, by: UsageBy, where: EventFilter) -> dict[int, str]:
+    """Return the sessions asked for, by number, with what the report groups them by."""
+    column: str
+    match by:
+        case "repo" | "domain" | "agent":
+            column = by
+        case "session" | "day" | "model" | "total":
+            column = "uid"
+        case _:
+            assert_never(by)
+    condition, values = session_condition(db, where)
+    rows: Iterable[Any] = db.execute(f"SELECT number, {column} FROM session WHERE {condition}", values)
+    return dict(rows)
+
+
+def _key_of(by: UsageBy, group: _Group, keys: dict[int, str], model: str) -> str:
+    match by:
+        case "total":
+            return "total"
+        case "model":
+            return model
+        case "day":
+            return day_of(group.day * _DAY_US) if group.day is not None else ""
+        case "session" | "repo" | "domain" | "agent":
+            return keys[group.session]
+        case _:
+            assert_never(by)
+
+
+def _cost(prices: Prices, group: _Group, model: str, thresholds: tuple[int, ...]) -> float | None:
+    at = (group.day or 0) * _DAY_US + _DAY_US // 2
+    rates = prices.rates(model, at, thresholds[group.band - 1] if group.band else 0)
+    if rates is None:
+        return None
+    return (
+        group.input * rates.input
+        + group.output * rates.output
+        + group.cache_read * rates.cache_read
+        + group.cache_write_5m * rates.cache_write_5m
+        + group.cache_write_1h * rates.cache_write_1h
+    )
+
+
+def _groups(
+    db: apsw.Connection, asked: UsageQuestion, sessions: dict[int, str], thresholds: tuple[int, ...]
+) -> Iterator[_Group]:
+    """Yield the sums: of responses that one session has, then those that several have, in the one that counts them."""
+    time = "coalesce(u.ts, (SELECT started_at FROM session WHERE number = u.session))"
+    day = f"({time} + {_offset(db, asked.zone, time)}) / {_DAY_US}"
+    band = " + ".join(f"({_INPUT} > {int(start)})" for start in thresholds) or "0"
+    # One number to group by is a third faster than its four parts.
+    packed = "((coalesce(day, -1000000) << 32 | u.model) << 6 | band) << 1 | stated"
+    group = f"GROUP BY u.session, {packed}" if asked.by in _BY_SESSION else f"GROUP BY {packed}"
+    terms, values = ["u.is_additive"], list[Any]()
+    if not asked.where.is_empty:
+        terms.append("u.session IN (SELECT value FROM carray(?))")
+        values.append(int_array(sessions))
+    if asked.after is not None:
+        terms.append(f"{time} >= ?")
+        values.append(asked.after)
+    if asked.before is not None:
+        terms.append(f"{time} < ?")
+        values.append(asked.before)
+    selection = (
+        f"SELECT u.session, {day} AS day, u.model, {band} AS band, u.cost_usd IS NOT NULL AS stated, "
+        f"{_SUMS} FROM usage u WHERE {' AND '.join(terms)} AND "
+    )
+    rows: Iterable[Any] = db.execute(f"{selection} u.dedupe NOT IN (SELECT dedupe FROM usage_shared) {group}", values)
+    yield from map(_Group._make, rows)
+    for session, dedupes in _owners(db).items():
+        rows = db.execute(
+            f"{selection} u.session = ? AND u.dedupe IN (SELECT value FROM carray(?)) {group}",
+            [*values, session, apsw.carray(tuple(dedupes))],
+        )
+        yield from map(_Group._make, rows)
+
+
+def _offset(db: apsw.Connection, zone: tzinfo, time: str) -> str:
+    """Return an expression of how far a zone is ahead of UTC at a time, which is an expression too."""
+    if zone is UTC:
+        return "0"
+    begin, end = db.execute("SELECT min(started_at), max(ended_at) FROM session").get or (0, 0)
+    first, *later = offsets_within(begin or 0, end or 0, zone)
+    if not later:
+        return str(first.offset_us)
+    begun = " ".join(f"WHEN {time} >= {span.start_us} THEN {span.offset_us}" for span in reversed(later))
+    return f"CASE {begun} ELSE {first.offset_us} END"
+
+
+def _owners(db: apsw.Connection) -> dict[int, list[bytes]]:
+    """Return, for the keys that several sessions have, the session that counts each.
+
+    The one that saw most of the response (a fork may have been made in its midst), then the least start, then uid.
+    """
+    rows: Iterable[Any] = db.execute(
+        "SELECT u.dedupe, u.session, "
+        f"min(printf('%014d%014d', {MAX_TOKENS} - u.output, {2 * MAX_TOKENS} - u.input - u.cache_read) "
+        "|| (s.started_at IS NULL) || printf('%020d', coalesce(s.started_at, 0)) || s.uid) "
+        "FROM usage_shared h JOIN usage u ON u.dedupe = h.dedupe JOIN session s ON s.number = u.session "
+        "WHERE u.is_additive GROUP BY u.dedupe"
+    )
+    owners: dict[int, list[bytes]] = {}
+    for dedupe, session, _least in rows:
+        owners.setdefault(session, []).append(dedupe)
+    return owners
