@@ -44,7 +44,7 @@ BAR = 0.95
 FRESH = ("fresh", "fresh2")
 """The batches of pairs, and the rows, of what was judged before anything was tuned on it."""
 Label = dict[str, Any]
-Given = tuple[Conversation, Decision]
+InstallContext = tuple[Conversation, Decision]
 """A decision of a person's judgement, with the conversation that it stands in."""
 
 
@@ -107,7 +107,7 @@ def bound_in(
 
 
 def of_labels(
-    session: SessionEvents, turns: Sequence[Label], stages: Stages, brought: Sequence[Given] = ()
+    session: SessionEvents, turns: Sequence[Label], stages: Stages, brought: Sequence[InstallContext] = ()
 ) -> list[Node]:
     """Return the decisions that people labelled in a session, its episodes, and the bindings between them.
 
@@ -128,10 +128,10 @@ def of_labels(
     return [*conversations, *decisions, *episodes, *bindings]
 
 
-def brought_by(session: SessionEvents, pairs: Sequence[Label]) -> list[Given]:
+def brought_by(session: SessionEvents, pairs: Sequence[Label]) -> list[InstallContext]:
     """Return the decisions that judged pairs bring with them, each once, as nodes."""
     said = {(e.event_id, e.part): e for e in session.talk()}
-    found: dict[str, Given] = {}
+    found: dict[str, InstallContext] = {}
     for pair in pairs:
         source, decision = pair["source"], pair["decision"]
         event = said.get((source["event_id"], source["part"]))
@@ -155,7 +155,7 @@ def said_in(session: SessionEvents, record: int, quote: str, words: Sequence[str
     return None
 
 
-def labelled(event: Event, label: Label, proposal: Event | None, *, speaker: Speaker, number: int) -> Given:
+def labelled(event: Event, label: Label, proposal: Event | None, *, speaker: Speaker, number: int) -> InstallContext:
     """Return a labelled decision as nodes. proposal: what it answers."""
     text = str(getattr(event.payload, "text", ""))
     start = max(0, text.find(label["quote"]))

@@ -13,6 +13,14 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 RENAMED = {
+    "recollect.agents.kit.access": "recollect.agents.kit.values",
+    "recollect.agents.kit.addresses": "recollect.agents.kit.values",
+    "recollect.agents.kit.drift": "recollect.agents.kit.adapter",
+    "recollect.agents.kit.edits": "recollect.agents.kit.calls",
+    "recollect.agents.kit.instants": "recollect.agents.kit.values",
+    "recollect.agents.kit.naming": "recollect.agents.kit.names",
+    "recollect.agents.kit.reading": "recollect.agents.kit.adapter",
+    "recollect.agents.kit.turns": "recollect.agents.kit.calls",
     "recollect.distill": "recollect.insights",
     "recollect.distill.preparing": "recollect.insights.preparation",
     "recollect.model.distilled": "recollect.model.insights",

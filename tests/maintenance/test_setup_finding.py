@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from recollect.agents.installing.commands import Program
-from recollect.agents.installing.contract import FilePlace, Folder, Platform
+from recollect.agents.install.contract import FilePlace, Folder, Platform, Program
 from recollect.errors import UsageError
 from recollect.maintenance.setup.discovery import Machine, file_path, folder_path, this_machine
 from recollect.maintenance.setup.probes import Launch, launch_of, probe_server

@@ -9,9 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import recollect.hook.__main__ as hook
-from recollect.agents.installing.catalogue import installs
-from recollect.agents.installing.commands import Program
-from recollect.agents.installing.contract import ConfigFile, Hooks, Mcp, OwnFile
+from recollect.agents.install.contract import ConfigFile, Hooks, Mcp, OwnFile, Program, installs
 from recollect.maintenance.setup.discovery import Machine, file_path, find_agent, folder_path
 from recollect.maintenance.setup.manifest import Manifest, load_manifest
 from recollect.maintenance.setup.planner import AgentPlan, SetupOptions, SetupPlanner, Step

@@ -14,9 +14,20 @@ import msgspec
 import pytest
 
 import recollect.hook.__main__ as hook
-from recollect.agents.installing.catalogue import installs
-from recollect.agents.installing.commands import AnswerEvent, Program, answer_command, spool_command, spool_line
-from recollect.agents.installing.contract import Command, Given, HookRole, Hooks, OwnFile, Server
+from recollect.agents.install.contract import (
+    AnswerEvent,
+    Command,
+    HookRole,
+    Hooks,
+    InstallContext,
+    OwnFile,
+    Program,
+    Server,
+    answer_command,
+    installs,
+    spool_command,
+    spool_line,
+)
 
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="needs node")
@@ -27,7 +38,7 @@ cat > "$(dirname "$0")/asked.$5"
 """
 
 
-def given_for(slug: str, home: Path, *, prompts: bool = False, recollect: Path | None = None) -> Given:
+def given_for(slug: str, home: Path, *, prompts: bool = False, recollect: Path | None = None) -> InstallContext:
     """Return what `setup` would give the install of an agent for a memory at `home`."""
     program = Program(str(recollect or home / "recollect"), sys.executable, str(hook.__file__), str(home / "spool"))
     spool = Command(spool_line(program, slug), spool_command(program, slug))
@@ -44,7 +55,7 @@ def given_for(slug: str, home: Path, *, prompts: bool = False, recollect: Path |
         "flush": answering("flush"),
         "end": answering("end"),
     }
-    return Given("linux", "", program, Server(program.recollect, ("mcp",), {}), commands)
+    return InstallContext("linux", "", program, Server(program.recollect, ("mcp",), {}), commands)
 
 
 class Shim:

@@ -11,9 +11,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from recollect.agents.installing.catalogue import installs
-from recollect.agents.installing.contract import ConfigFile, Folder, Given, Hooks, Mcp, OwnFile, Platform
-from recollect.agents.installing.editing.documents import apply_edits, load, new_document
+from recollect.agents.install.contract import (
+    ConfigFile,
+    Folder,
+    Hooks,
+    InstallContext,
+    Mcp,
+    OwnFile,
+    Platform,
+    installs,
+)
+from recollect.agents.install.documents import apply_edits, load, new_document
 from recollect.agents.opencode.install import is_second
 from recollect.maintenance import agent_checks
 from recollect.maintenance.reports import Check
@@ -33,16 +41,16 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
-def given_on(platform: Platform, slug: str, home: Path) -> Given:
+def given_on(platform: Platform, slug: str, home: Path) -> InstallContext:
     return msgspec.structs.replace(given_for(slug, home), platform=platform)
 
 
-def document(part: ConfigFile, given: Given) -> Any:
+def document(part: ConfigFile, given: InstallContext) -> Any:
     """Return what a part writes into a file that is not there yet."""
     return load(apply_edits(new_document(part.frame, part.format), part.format, part.edits(given)).text, part.format)
 
 
-def hooks_of(slug: str, given: Given) -> dict[str, Any]:
+def hooks_of(slug: str, given: InstallContext) -> dict[str, Any]:
     """Return the hooks of an agent that are JSON or a part of its settings."""
     hooks = installs()[slug].hooks
     assert isinstance(hooks, Hooks)

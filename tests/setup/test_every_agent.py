@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.agents.installing.catalogue import installs
-from recollect.agents.installing.contract import ConfigFile, OwnFile, Unsupported
+from recollect.agents.install.contract import ConfigFile, OwnFile, Unsupported, installs
 from recollect.maintenance.setup.planner import SetupOptions
 from tests.setup.configurations import CONFIGURATIONS
 from tests.setup.desk import BOTH, OUT, Desk, done

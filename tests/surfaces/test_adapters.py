@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from recollect.agents.kit.reading import BaseState
+from recollect.agents.kit.adapter import BaseState
 from recollect.agents.registry import adapters
 from recollect.config import Config
 from recollect.memory import Memory

@@ -15,7 +15,7 @@ import pytest
 
 from recollect.agents import registry
 from recollect.agents.guard import usable
-from recollect.agents.kit.reading import BaseState
+from recollect.agents.kit.adapter import BaseState
 from recollect.archive.archive import Archive
 from recollect.ingest.plan import Planner
 from recollect.memory import Memory

@@ -218,7 +218,7 @@ def for_role(adapter: Adapter, role: str) -> Adapter:
     facts = adapter.facts
     if role != HOOK_PLACE.role or facts.hooks is None:
         return adapter
-    from recollect.agents.kit.hooks.reader import HookReader
+    from recollect.agents.kit.hooks import HookReader
 
     return GuardedAdapter(HookReader(facts, facts.hooks))
 

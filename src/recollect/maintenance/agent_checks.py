@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from recollect.agents.base import Adapter
-from recollect.agents.installing.catalogue import installs
-from recollect.agents.installing.contract import Hooks, HookTrust, Mcp
-from recollect.agents.installing.editing.documents import load, states_of
-from recollect.agents.installing.editing.edits import AppendItem
-from recollect.agents.installing.editing.values import value_at
+from recollect.agents.install.contract import Hooks, HookTrust, Mcp, installs
+from recollect.agents.install.documents import load, states_of
+from recollect.agents.install.values import AppendItem, value_at
 from recollect.agents.registry import failures, strangers
 from recollect.capture.discover import discover, roots_of, shared_roots
 from recollect.capture.expand import database_problems

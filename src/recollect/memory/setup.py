@@ -6,9 +6,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from recollect.agents.installing.catalogue import installs
-from recollect.agents.installing.contract import ConfigFile, FilePlace, Folder
-from recollect.agents.installing.editing.edits import SetKey
+from recollect.agents.install.contract import ConfigFile, FilePlace, Folder, installs
+from recollect.agents.install.values import SetKey
 from recollect.agents.registry import adapters, slug_of
 from recollect.config import Config
 from recollect.errors import UnknownName, UsageError

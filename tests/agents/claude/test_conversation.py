@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.agents.claude.prompts import split_prompt
+from recollect.agents.claude.messages import split_prompt
 from recollect.agents.claude.state import MAX_BACKUPS, MAX_BLOCKS, MAX_CALLS, MAX_TURNS
 from recollect.model.payloads import AssistantMessage, Rewind, UserMessage
 from recollect.model.undone import step_of, undone

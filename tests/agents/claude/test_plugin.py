@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from recollect import __version__
-from recollect.agents.claude.install.plugin import FOLDER, command_of, plugin_files
-from recollect.agents.claude.install.settings import EVENTS
-from recollect.agents.installing.catalogue import installs
+from recollect.agents.claude.install import EVENTS, FOLDER, command_of, plugin_files
+from recollect.agents.install.contract import installs
 from recollect.paths import home_dir
 
 PAYLOAD = b'{"hook_event_name":"Stop","session_id":"s1"}'

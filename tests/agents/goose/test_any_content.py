@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.goose.parse import GooseAdapter
-from recollect.agents.goose.sessions import SESSION_FIELDS
+from recollect.agents.goose.parse import SESSION_FIELDS, GooseAdapter
 from recollect.model.records import Record, SourceInfo
 from recollect.model.text import searchable, summary_of
 from recollect.testing.conformance import check_adapter

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.agents.hermes.messages import KNOWN_FIELDS
-from recollect.agents.hermes.parse import HermesAdapter
-from recollect.agents.hermes.sessions import SESSION_FIELDS
+from recollect.agents.hermes.parse import SESSION_FIELDS, HermesAdapter
 from recollect.model.records import Record, SourceInfo
 from recollect.model.text import searchable, summary_of
 from recollect.testing.conformance import check_adapter

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.agents.kiro.ide import folder_in
-from recollect.agents.kiro.parse import KiroAdapter
+from recollect.agents.kiro.parse import KiroAdapter, folder_in
 from recollect.model.events import Draft
 from recollect.model.payloads import (
     AssistantMessage,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.kit.access import items, mapping, number, text, whole
+from recollect.agents.kit.values import items, mapping, number, text, whole
 
 _anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from recollect.agents.kit.content.aisdk import Speaker, output_of, read_content
-from recollect.agents.kit.reading import Reading
-from recollect.agents.kit.turns import TurnState, decoded_arguments, give_call, give_result
+from recollect.agents.kit.adapter import Reading
+from recollect.agents.kit.calls import TurnState, decoded_arguments, give_call, give_result
+from recollect.agents.kit.content import Speaker, output_of, read_content
 from recollect.model.payloads import FileEdit, ToolCall, ToolResult, kind_of
 from recollect.model.records import Record
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.kit.content.anthropic import (
+from recollect.agents.kit.content import (
     base64_part,
     block_text,
     content_parts,

@@ -11,11 +11,12 @@ from recollect.agents.kit.calls import (
     MAX_CALLS,
     MAX_EDIT_CHARS,
     Waiting,
+    edits_asked,
+    edits_of,
     file_edits,
     with_call,
     without_call,
 )
-from recollect.agents.kit.edits import edits_asked, edits_of
 from recollect.model.payloads import FileEdit, Json
 from recollect.testing.strategies import any_json
 

@@ -8,8 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.kit.exports.head import first_element
-from recollect.agents.kit.exports.tree import Left, Step, Tree
+from recollect.agents.kit.exports import Left, Step, Tree, first_element
 from recollect.testing.strategies import any_json
 
 KEYS = st.sampled_from("abcdef")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.kit.hooks.reader import HookReader
+from recollect.agents.kit.hooks import HookReader
 from recollect.agents.registry import adapters, for_role
 from recollect.model.capabilities import HOOK_PLACE
 from recollect.model.events import Draft

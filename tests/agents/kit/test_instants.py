@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.kit.instants import instant
+from recollect.agents.kit.values import instant
 from recollect.model.time import parse_any
 
 

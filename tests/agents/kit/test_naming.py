@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.kit.naming import (
+from recollect.agents.kit.adapter import MAX_NAME_CHARS, Reading
+from recollect.agents.kit.names import (
     MAX_MARKS,
     Marks,
     NamingState,
@@ -20,7 +21,6 @@ from recollect.agents.kit.naming import (
     short_name,
     times_counted,
 )
-from recollect.agents.kit.reading import MAX_NAME_CHARS, Reading
 from recollect.model.payloads import Json
 from recollect.model.records import Record
 from recollect.testing.conformance import records_of

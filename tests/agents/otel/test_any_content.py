@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.otel.dialects import KNOWN, OPERATIONS
 from recollect.agents.otel.messages import PART_FIELDS, messages_of
 from recollect.agents.otel.spans import MESSAGE_EVENTS
+from recollect.agents.otel.wire import KNOWN, OPERATIONS
 from recollect.model.records import Record, SourceInfo
 from recollect.model.text import searchable, summary_of
 from recollect.testing.conformance import MAX_STATE_BYTES, check_adapter

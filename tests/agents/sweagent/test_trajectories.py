@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.sweagent.parse import SweAgentAdapter
-from recollect.agents.sweagent.state import MAX_PENDING_CHARS, SweAgentState
+from recollect.agents.sweagent.parse import MAX_PENDING_CHARS, SweAgentAdapter, SweAgentState
 from recollect.model.events import Draft
 from recollect.model.payloads import (
     AssistantMessage,

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from myagent.declare import FACTS
-from recollect.agents.kit.access import text
-from recollect.agents.kit.adapter import KitAdapter, read_odd
-from recollect.agents.kit.calls import Waiting, arrived, expect, file_edits
-from recollect.agents.kit.edits import edits_asked
-from recollect.agents.kit.reading import BaseState, Reading
+from recollect.agents.kit.adapter import BaseState, KitAdapter, Reading, read_odd
+from recollect.agents.kit.calls import Waiting, arrived, edits_asked, expect, file_edits
+from recollect.agents.kit.values import text
 from recollect.model.payloads import (
     AssistantMessage,
     Lifecycle,

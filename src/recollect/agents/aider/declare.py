@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, Place
 
 FACTS = AgentFacts(
@@ -23,19 +24,7 @@ FACTS = AgentFacts(
         edits="partly",
         lineage="no",
         session_end="partly",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "rewind",
-            "lifecycle",
-            "session_end",
-            "unknown",
-        ),
+        kinds=kinds_but("tool_call", "compaction", "instructions"),
         notes=(
             "One Markdown file per repository holds every chat. Only a chat's beginning has a time, in local "
             "time without "

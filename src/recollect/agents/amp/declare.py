@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
 
 FACTS = AgentFacts(
@@ -20,19 +21,7 @@ FACTS = AgentFacts(
         edits="exact",
         lineage="partly",
         session_end="no",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "compaction",
-            "lifecycle",
-            "unknown",
-        ),
+        kinds=kinds_but("rewind", "session_end", "instructions"),
         notes=(
             "Threads live on a server; local files may be partial or absent, `amp threads export` gives the whole. Old "
             "threads have neither models nor times. Subagents work inside a call and leave only its result."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
 
 TRANSCRIPT = "transcript"
@@ -32,18 +33,7 @@ FACTS = AgentFacts(
         edits="partly",
         lineage="no",
         session_end="no",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "compaction",
-            "lifecycle",
-            "unknown",
-        ),
+        kinds=kinds_but("token_usage", "rewind", "session_end", "instructions"),
         notes=(
             "Only plain text is read; conversations are encrypted (`.pb`) or closed (`.db`). Calls have no ids: "
             "results are joined by their type and order. Long contents may be cut by the agent."

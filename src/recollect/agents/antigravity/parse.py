@@ -1,20 +1,259 @@
 """Antigravity: one record in, its events out. Pure, and never raises on content.
 
-What each step becomes is in `steps` and `tools`; traps are in README.md beside this file.
+Traps are in README.md beside this file.
 """
 
 from __future__ import annotations
 
-import msgspec
+import re
+from collections.abc import Callable
+from typing import Any
 
 from recollect.agents.antigravity.declare import FACTS, HISTORY, PLAN, TRANSCRIPT
-from recollect.agents.antigravity.state import AntigravityState, Reading
-from recollect.agents.antigravity.steps import SOURCES, read_step
-from recollect.agents.kit.access import mapping, text
+from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.naming import name_of, short
-from recollect.model.payloads import Lifecycle, UserMessage
+from recollect.agents.kit.calls import Waiting, arrived, expect, give_edits
+from recollect.agents.kit.names import NamingState, content_name, name_of, numbered, short
+from recollect.agents.kit.values import decoded_json, head_objects, items, mapping, path_of_address, text, word_set
+from recollect.model.payloads import (
+    AssistantMessage,
+    Compaction,
+    FileEdit,
+    Json,
+    Lifecycle,
+    SessionStart,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
 from recollect.model.records import SourceInfo
+from recollect.model.tools import canonical_tool
+
+
+class AntigravityState(NamingState, frozen=True, gc=False, omit_defaults=True):
+    """State after a record."""
+
+    model: str = ""
+    waiting: tuple[Waiting, ...] = ()
+    """Calls without a result yet, the oldest first."""
+
+
+Reading = kit.Reading[AntigravityState]
+
+
+# Calls and their results, which nothing but their type and order joins.
+
+RESULTS: dict[str, frozenset[str]] = {
+    "LIST_DIRECTORY": frozenset(("list_dir", "list_directory")),
+    "VIEW_FILE": frozenset(("view_file", "view_file_outline", "view_code_item")),
+    "RUN_COMMAND": frozenset(("run_command",)),
+    "COMMAND_STATUS": frozenset(("command_status",)),
+    "SEND_COMMAND_INPUT": frozenset(("send_command_input",)),
+    "CODE_ACTION": frozenset(("write_to_file", "write_file", "replace_file_content", "multi_replace_file_content")),
+    "GREP_SEARCH": frozenset(("grep_search",)),
+    "FIND": frozenset(("find_by_name",)),
+    "SEARCH_WEB": frozenset(("search_web",)),
+    "READ_URL_CONTENT": frozenset(("read_url_content", "view_content_chunk")),
+    "GENERATE_IMAGE": frozenset(("generate_image",)),
+    "BROWSER_SUBAGENT": frozenset(("browser_subagent",)),
+    "INVOKE_SUBAGENT": frozenset(("invoke_subagent",)),
+    "MCP_TOOL": frozenset(),
+    "GENERIC": frozenset(),
+}
+"""The type of a result's step, and the tools that it may answer; none: any."""
+_EXIT = re.compile(r"exit code:? ?(-?\d{1,9})\b", re.IGNORECASE)
+_FIRST_CHARS = 400
+_FAILURES = ("error", "the command failed", "failed", "encountered error", "the user rejected", "the user denied")
+_HIDDEN = frozenset(("ERROR",))
+
+
+def decoded_arguments(arguments: Json) -> Json:
+    """Return a call's arguments. Each value is JSON in a text: `{"TargetFile": "\\"/a.py\\""}`."""
+    if not isinstance(arguments, dict):
+        return arguments
+    return {key: _decoded(value) for key, value in arguments.items()}
+
+
+def _decoded(value: Json) -> Json:
+    if not isinstance(value, str) or not value or (value[0] not in '"[{' and value not in ("true", "false", "null")):
+        return value
+    return decoded_json(value.encode("utf-8", "replace"), value)
+
+
+def edits_of_call(name: str, arguments: Json) -> tuple[FileEdit, ...]:
+    """Return what a call will have changed if it goes well."""
+    if canonical_tool(name) != "edit":
+        return ()
+    given = mapping(arguments)
+    path = path_of_address(text(given.get("TargetFile")))
+    whole = given.get("CodeContent")
+    chunks = [mapping(chunk) for chunk in items(given.get("ReplacementChunks"))] or [given]
+    found = [
+        FileEdit(path, "modify", text(chunk.get("TargetContent")), text(chunk.get("ReplacementContent")))
+        for chunk in chunks
+        if "TargetContent" in chunk or "ReplacementContent" in chunk
+    ]
+    if found or not path:
+        return tuple(found)
+    return (FileEdit(path, "modify", after=whole if isinstance(whole, str) else None),)
+
+
+def read_result(reading: Reading, kind: str, said: str) -> None:
+    """Give a step that is a tool's result. Failures are told by the step's status, or by how the text begins."""
+    call = _answered(reading, kind)
+    first = said[:_FIRST_CHARS]
+    found = _EXIT.search(first)
+    code = int(found[1]) if found is not None else None
+    begins_badly = _without_times(first).lower().startswith(_FAILURES)
+    ok = not code and not begins_badly and text(reading.value.get("status")) not in _HIDDEN
+    payload = ToolResult(call.call_id, call.name or kind.lower(), ok, code, said)
+    reading.add(payload, "tool")
+    if ok:
+        give_edits(reading, call.edits, call.call_id)
+    if "user" in first.lower() and begins_badly:
+        reading.add(Lifecycle("permission", text=first, call_id=call.call_id), native_id=f"{reading.native_id}/denied")
+
+
+def _answered(reading: Reading, kind: str) -> Waiting:
+    """Return the oldest waiting call that a result of this type may answer; a step that nobody called for has none."""
+    names = RESULTS[kind]
+    waiting: tuple[Waiting, ...] = reading.now("waiting")
+    call = next((call for call in waiting if not names or call.name in names), None)
+    return arrived(reading, call.call_id) if call is not None else Waiting("")
+
+
+def _without_times(said: str) -> str:
+    """Return a result without the lines `Created At: …`, `Completed At: …` at its beginning."""
+    lines = said.split("\n")
+    while lines and (not lines[0] or lines[0].startswith(("Created At:", "Completed At:"))):
+        lines.pop(0)
+    return "\n".join(lines).lstrip()
+
+
+# The steps of a transcript: what the person, the model and the system did, one line each.
+#
+# Evidence: format notes: other agents, Antigravity; sanitised transcripts of the CLI.
+
+SOURCES = frozenset(("USER_EXPLICIT", "MODEL", "SYSTEM"))
+_STATUSES = frozenset(("DONE", "RUNNING", "PENDING", "ERROR", "CANCELED", "CANCELLED", "GENERATING", "WAITING"))
+_FIELDS = word_set("step_index source type status created_at content thinking tool_calls truncated_fields")
+_CALL_FIELDS = frozenset(("name", "args", "id"))
+_ASIDE = re.compile(r"<(ADDITIONAL_METADATA|USER_SETTINGS_CHANGE|USER_RULES|SYSTEM_MESSAGE)>.*?</\1>", re.DOTALL)
+_REQUEST = re.compile(r"<USER_REQUEST>\n?(.*?)\n?</USER_REQUEST>", re.DOTALL)
+_MODEL = re.compile(r"`Model Selection` from .{0,200}? to (.{1,200}?)\.?(?:\s|$)*(?:</|\n|$)")
+_CANCELLED = ("CANCELED", "CANCELLED")
+
+
+def read_step(reading: Reading) -> None:
+    """Give the events of one step."""
+    value = reading.value
+    kind, source = reading.text(value, "type"), reading.text(value, "source")
+    reading.date(value.get("created_at"), "created_at")
+    reading.native_id = _name(reading, kind or source)
+    if not reading.now("is_started"):
+        reading.set(is_started=True)
+        reading.add(SessionStart(), native_id="start")
+    reading.odd_value("step.source", source, SOURCES)
+    reading.odd_value("step.status", value.get("status"), _STATUSES)
+    # The first versions wrote no type.
+    reader = _READERS.get(kind or source)
+    if reader is not None:
+        reader(reading)
+    elif kind in RESULTS:
+        read_result(reading, kind, reading.text(value, "content"))
+    else:
+        reading.unknown(kind or "step")
+        return
+    if text(value.get("status")) in _CANCELLED:
+        reading.add(Lifecycle("interrupted"), native_id=f"{reading.native_id}/cancelled")
+    if value.get("truncated_fields"):
+        detail = {"fields": value["truncated_fields"]}
+        reading.add(Lifecycle("truncated", detail=detail), native_id=f"{reading.native_id}/truncated")
+    reading.extra(value, _FIELDS, kind or "step")
+
+
+def _name(reading: Reading, kind: str) -> str:
+    """Return the step's name: its number and type, which stay when it is logged again with more in it."""
+    index = reading.whole(reading.value, "step_index")
+    if index is not None:
+        return f"step:{index}/{short(kind)}"
+    return numbered(reading, f"step:{content_name(reading.value)}")
+
+
+def _read_input(reading: Reading) -> None:
+    """Give what the person asked for; what the harness wrapped around it is an event of its own."""
+    written = reading.text(reading.value, "content")
+    request = _REQUEST.search(written)
+    asked = request[1] if request is not None else written
+    said = _ASIDE.sub("", asked).strip()
+    rest = [written[: request.start()], written[request.end() :]] if request is not None else []
+    asides = [found[0] for found in _ASIDE.finditer(asked)]
+    context = "\n".join(filter(None, (*asides, *(piece.strip() for piece in rest))))
+    if said or not context:
+        reading.add(UserMessage(said), "user")
+    if context:
+        reading.add(UserMessage(context, "injected"), "user", native_id=f"{reading.native_id}/context")
+    model = _MODEL.search(context)
+    if model is not None:
+        reading.set(model=short(model[1]))
+        reading.add(Lifecycle("model", model=model[1]), native_id=f"{reading.native_id}/model")
+
+
+def _read_response(reading: Reading) -> None:
+    value = reading.value
+    thought, said = reading.text(value, "thinking"), reading.text(value, "content")
+    if thought:
+        reading.add(Thinking(thought), "assistant", native_id=f"{reading.native_id}/thinking")
+    if said:
+        reading.add(AssistantMessage(said, reading.now("model")), "assistant")
+    for number, call in enumerate(reading.items(value, "tool_calls"), 1):
+        if isinstance(call, dict):
+            _read_call(reading, call, number)
+        else:
+            reading.unknown("tool_call", call, native_id=f"{reading.native_id}/call/{number}")
+
+
+def _read_call(reading: Reading, call: dict[str, Any], number: int) -> None:
+    """Give a call; without an id of its own it is called after its step."""
+    name = reading.text(call, "name").removeprefix("default_api:")
+    call_id = short(reading.text(call, "id")) or f"{reading.native_id}/{number}"
+    arguments = decoded_arguments(call.get("args"))
+    payload = ToolCall(call_id, name, canonical_tool(name), arguments)
+    reading.add(payload, "assistant", native_id=f"call:{call_id}")
+    expect(reading, call_id, name, edits_of_call(name, arguments))
+    reading.extra(call, _CALL_FIELDS, "tool_call", native_id=f"call:{call_id}")
+
+
+def _read_checkpoint(reading: Reading) -> None:
+    reading.add(Compaction(summary=reading.text(reading.value, "content")))
+
+
+def _read_notice(reading: Reading) -> None:
+    reading.add(UserMessage(reading.text(reading.value, "content"), "injected"), "user")
+
+
+def _read_history(reading: Reading) -> None:
+    reading.add(Lifecycle("conversation_history", text=reading.text(reading.value, "content")))
+
+
+def _read_error(reading: Reading) -> None:
+    reading.add(Lifecycle("api_error", text=reading.text(reading.value, "content")))
+
+
+_READERS: dict[str, Callable[[Reading], None]] = {
+    "USER_INPUT": _read_input,
+    "USER_EXPLICIT": _read_input,
+    "PLANNER_RESPONSE": _read_response,
+    "MODEL": _read_response,
+    "CHECKPOINT": _read_checkpoint,
+    "CONVERSATION_HISTORY": _read_history,
+    "SYSTEM_MESSAGE": _read_notice,
+    "EPHEMERAL_MESSAGE": _read_notice,
+    "SYSTEM": _read_notice,
+    "ERROR_MESSAGE": _read_error,
+}
+
 
 _BRAIN = "brain"
 _MAX_LINES = 10
@@ -30,11 +269,7 @@ class AntigravityAdapter(KitAdapter[AntigravityState]):
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: steps with a producer of Antigravity's and a time of creation."""
         del path
-        for line in head.split(b"\n", _MAX_LINES)[:_MAX_LINES]:
-            try:
-                value = mapping(msgspec.json.decode(line))
-            except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-                continue
+        for value in head_objects(head, _MAX_LINES):
             if text(value.get("source")) in SOURCES and "created_at" in value:
                 return TRANSCRIPT
         return None

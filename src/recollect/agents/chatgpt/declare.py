@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, Place
 
 FACTS = AgentFacts(
@@ -28,19 +29,7 @@ FACTS = AgentFacts(
         edits="partly",
         lineage="partly",
         session_end="no",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "rewind",
-            "lifecycle",
-            "instructions",
-            "unknown",
-        ),
+        kinds=kinds_but("token_usage", "compaction", "session_end"),
         notes=(
             "Reasoning is a summary. Edits are those of canvas documents, whose changes are patterns. Images, audio "
             "and uploaded files are named, their bytes are not in conversations.json."

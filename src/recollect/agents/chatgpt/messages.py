@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-import msgspec
-
-from recollect.agents.chatgpt.contents import KNOWN, Said, attachments_of, read_content, thoughts_of
-from recollect.agents.chatgpt.fields import AUTHOR, MESSAGE, METADATA, REFERENCES, STATUSES
-from recollect.agents.chatgpt.tools import failed, read_edits, read_references, structured_of
-from recollect.agents.kit.access import items, mapping, number, text
-from recollect.agents.kit.exports.document import stamp
-from recollect.agents.kit.exports.tree import Tree
-from recollect.agents.kit.reading import BaseState, Reading
+from recollect.agents.kit.adapter import BaseState, Reading
+from recollect.agents.kit.content import without_opaque
+from recollect.agents.kit.exports import Tree, stamp
+from recollect.agents.kit.values import decoded_json, items, mapping, number, text, whole, word_set
 from recollect.model.payloads import (
     AssistantMessage,
+    FileEdit,
     Instructions,
     Lifecycle,
     Origin,
@@ -24,7 +20,278 @@ from recollect.model.payloads import (
     ToolResult,
     UserMessage,
 )
+from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
+
+# What a message says, by the type of its content: text, pictures and what a page or a program gave.
+
+PARTED = frozenset(("text", "multimodal_text"))
+_FIELDS: dict[str, tuple[str, ...]] = {
+    "text": ("parts",),
+    "multimodal_text": ("parts",),
+    "code": ("text", "language", "response_format_name"),
+    "execution_output": ("text",),
+    "stderr": ("text",),
+    "system_error": ("name", "text"),
+    "tether_quote": ("title", "url", "domain", "text", "tether_id"),
+    "tether_browsing_display": ("summary", "result", "assets", "tether_id"),
+    "tether_browsing_code": ("text", "result"),
+    "sonic_webpage": ("title", "url", "domain", "snippet", "text", "pub_date", "crawl_date", "pub_timestamp", "ref_id"),
+    "citable_code_output": ("output_str", "text", "code"),
+    "computer_output": ("computer_id", "screenshot", "state", "tether_id", "is_ephemeral"),
+    "computer_initialize_state": ("computer_id", "screenshot", "state", "os_type"),
+    "super_widget": ("widget", "text"),
+    "app_pairing_content": ("workspaces", "shared_prompt_suffix", "custom_instructions", "context_parts"),
+    "thoughts": ("thoughts", "source_analysis_msg_id"),
+    "reasoning_recap": ("content", "text"),
+    "user_editable_context": ("user_profile", "user_instructions"),
+    "model_editable_context": (
+        "model_set_context", "repository", "repo_summary", "structured_context",
+    ),
+}  # fmt: skip
+_UNSAID = word_set("tether_id computer_id language response_format_name source_analysis_msg_id ref_id")
+KNOWN = {kind: frozenset((*names, "content_type")) for kind, names in _FIELDS.items()}
+"""The fields of every type of content that is known."""
+
+_MEDIA = {
+    "image_asset_pointer": "image",
+    "audio_asset_pointer": "audio",
+    "video_asset_pointer": "video",
+    "video_container_asset_pointer": "video",
+}
+_NESTED = ("audio_asset_pointer", "video_container_asset_pointer", "frames_asset_pointers", "frame_asset_pointers")
+
+
+class Said(NamedTuple):
+    """The words of a message, its pictures and recordings, and the parts of it that are not known."""
+
+    text: str
+    parts: tuple[Part, ...] = ()
+    odd: tuple[Any, ...] = ()
+    prompts: tuple[Any, ...] = ()
+    """What pictures in it were made from."""
+
+
+def read_content(content: Any) -> Said:
+    """Return what a content of any known type says; one of an unknown type is all text."""
+    if isinstance(content, str):
+        return Said(content)
+    found = mapping(content)
+    kind = text(found.get("content_type"))
+    if kind in PARTED or (kind not in KNOWN and isinstance(found.get("parts"), list)):
+        return _of_parts(items(found.get("parts")), found.get("text"))
+    if kind == "thoughts":
+        return Said(thoughts_of(found))
+    names = _FIELDS.get(kind)
+    if names is None:
+        return Said(flatten(without_opaque({k: v for k, v in found.items() if k != "content_type"})))
+    said: list[str] = []
+    parts: list[Part] = []
+    for name in names:
+        value = found.get(name)
+        if name == "screenshot":
+            parts += _media(mapping(value))
+        elif value is not None and name not in _UNSAID:
+            said.append(value if isinstance(value, str) else flatten(without_opaque(value)))
+    return Said("\n".join(line for line in said if line), tuple(parts))
+
+
+def thoughts_of(content: dict[str, Any]) -> str:
+    """Return a summary of reasoning: each thought with its headline. `chunks` repeat the thought."""
+    thoughts = content.get("thoughts")
+    if isinstance(thoughts, str):
+        return thoughts
+    lines: list[str] = []
+    for thought in items(thoughts):
+        one = mapping(thought)
+        lines += [text(one.get("summary")), text(one.get("content"))] if one else [flatten(thought)]
+    return "\n".join(line for line in lines if line)
+
+
+def attachments_of(metadata: dict[str, Any]) -> tuple[Part, ...]:
+    """Return the files that were uploaded with a message. Their bytes are files of their own in the export."""
+    return tuple(
+        Part(
+            type="file",
+            media_type=text(one.get("mimeType")) or text(one.get("mime_type")),
+            bytes=max(0, whole(one.get("size")) or 0),
+            path=text(one.get("name")) or text(one.get("file_name")),
+            url=text(one.get("id")),
+        )
+        for one in map(mapping, items(metadata.get("attachments")))
+        if one
+    )
+
+
+def _of_parts(found: list[Any], beside: Any) -> Said:
+    said: list[str] = [beside] if isinstance(beside, str) and not found else []
+    parts: list[Part] = []
+    odd: list[Any] = []
+    prompts: list[Any] = []
+    for part in found:
+        if isinstance(part, str):
+            said.append(part)
+            continue
+        one = mapping(part)
+        kind = text(one.get("content_type"))
+        media = _media(one)
+        parts += media
+        if kind == "audio_transcription" or (not kind and "text" in one):
+            said.append(text(one.get("text")))
+        elif not media and part is not None:
+            odd.append(part)
+        dalle = mapping(one.get("metadata")).get("dalle")
+        if dalle:
+            prompts.append(dalle)
+    return Said("\n".join(line for line in said if line), tuple(parts), tuple(odd), tuple(prompts))
+
+
+def _media(one: dict[str, Any]) -> list[Part]:
+    """Return a picture or a recording; one of a call with its sound, its video and the frames of it."""
+    kind = text(one.get("content_type"))
+    if kind == "real_time_user_audio_video_asset_pointer":
+        inside: list[Any] = []
+        for name in _NESTED:
+            value = one.get(name)
+            inside += value if isinstance(value, list) else [value]
+        nested = [part for value in inside for part in _media(mapping(value))]
+        return nested or [Part(type="audio")]
+    if kind not in _MEDIA:
+        return []
+    size = max(0, whole(one.get("size_bytes")) or 0)
+    return [Part(_MEDIA[kind], media_type=text(one.get("format")), bytes=size, url=text(one.get("asset_pointer")))]
+
+
+# The fields of an export that are known, as published descriptions of exports name them.
+
+CONVERSATION = word_set("""
+    id conversation_id title create_time update_time mapping current_node moderation_results plugin_ids
+    conversation_template_id gizmo_id gizmo_type is_archived is_starred is_read_only is_study_mode is_do_not_remember
+    safe_urls blocked_urls default_model_slug conversation_origin voice async_status disabled_tool_ids memory_scope
+    context_scopes sugar_item_id sugar_item_visible pinned_time owner atlas_mode_enabled is_temporary_chat workspace_id
+    is_pinned snorlax_id
+""")
+ABOUT = (
+    "gizmo_id", "gizmo_type", "conversation_template_id", "conversation_origin", "voice", "plugin_ids",
+    "disabled_tool_ids", "is_archived", "is_starred", "is_study_mode", "is_do_not_remember",
+    "is_temporary_chat", "moderation_results",
+)  # fmt: skip
+"""Those that say something about a conversation as a whole and have no place of their own."""
+NODE = frozenset(("id", "message", "parent", "children"))
+MESSAGE = word_set("id author create_time update_time content status end_turn weight metadata recipient channel")
+AUTHOR = frozenset(("role", "name", "metadata"))
+STATUSES = word_set("""
+    finished_successfully finished_partial_completion in_progress finished done requested running error cancelled
+    success failed_with_in_kernel_exception
+""")
+
+METADATA = word_set("""
+    is_visually_hidden_from_conversation is_visually_hidden_reasoning_group is_user_system_message
+    user_context_message_data rebase_system_message rebase_developer_message is_contextual_answers_supported request_id
+    message_type model_slug default_model_slug requested_model_slug resolved_model_slug model_switcher_deny
+    model_adjustments parent_id timestamp_ finish_details is_complete citations content_references
+    content_references_by_file search_result_groups search_queries search_model_queries search_display_string
+    searched_display_string search_source search_turns_count client_reported_search_source _cite_metadata attachments
+    aggregate_result command args status canvas gizmo_id targeted_reply targeted_reply_label voice_mode_message
+    jit_plugin_data invoked_plugin filter_out_for_training pad can_save classifier_response reasoning_status
+    reasoning_title reasoning_group_id reasoning_recap_type skip_reasoning_title finished_duration_sec finished_text
+    initial_text turn_exchange_id working_turn_id turn_id turn_summary message_locale selected_sources
+    selected_github_repos selected_mcp_sources serialization_metadata system_hints message_source image_results
+    image_gen_async image_gen_title image_gen_multi_stream image_gen_task_id trigger_async_ux async_task_id
+    async_task_type async_task_title async_task_prompt async_task_created_at async_task_conversation_id
+    async_task_original_message_id async_task_status_messages is_async_task_result_message is_loading_message
+    async_completion_id async_completion_message b1de6e2_s b1de6e2_rm safe_urls sonic_classification_result
+    sonic_aggregation_decision debug_sonic_thread_id safety_plugin_status_code is_redacted redacted_at
+    exclude_after_next_user_message exclusive_key dictation dictation_asset_pointer developer_mode_connector_ids
+    caterpillar_selected_sources composer_id kwargs n7jupd_message n7jupd_subtool n7jupd_summary n7jupd_title
+    n7jupd_titles n7jupd_crefs n7jupd_crefs_by_file n7jupd_url n7jupd_v n7jupd_schedulable deep_research_version
+    stop_reason summarization_headline summary_type shared_conversation_id branching_from_conversation_id
+    branching_from_conversation_title branching_from_conversation_owner branching_from_message_id permissions
+    inline_gizmo_id paragen_variants_info paragen_variant_choice contextual_retry_message
+    is_contextual_retry_user_message cloud_doc_url writing_blocks code_blocks story_events genui dalle gizmo
+    real_time_audio_has_video audio_start_timestamp audio_end_timestamp real_author connector_source
+    tool_invoking_message chatgpt_sdk mcp_source ada_visualizations is_study_mode source_analysis_msg_id
+""")
+"""Of a message's metadata; most of it steers the page that shows it."""
+REFERENCES = (
+    "citations", "content_references", "search_result_groups", "search_queries", "_cite_metadata", "image_results",
+)  # fmt: skip
+"""Metadata that names what an answer rests on."""
+
+
+# How a tool's run went, what it changed in a canvas document, and the sources that an answer names.
+
+_CREATE = "canmore.create_textdoc"
+_UPDATE = "canmore.update_textdoc"
+_WHOLE = ".*"
+_SAYS = ("title", "url", "snippet", "text", "attribution", "q", "query", "name")
+_MAX_REFERENCES = 400
+_CANVAS = ("textdoc_id", "textdoc_type", "version", "title", "from_version", "create_source")
+
+
+def failed(metadata: dict[str, Any], run: dict[str, Any]) -> bool | None:
+    """Return False for a run that failed, True for one that succeeded, None where nothing says it.
+
+    A message's own status tells only that it was delivered.
+    """
+    state = text(run.get("status")) or text(metadata.get("status"))
+    if state.startswith("failed") or run.get("in_kernel_exception") or run.get("system_exception"):
+        return False
+    return True if state in ("success", "finished") else None
+
+
+def structured_of(metadata: dict[str, Any], run: dict[str, Any], said: Said) -> dict[str, Any] | None:
+    """Return what a result says beside its text; the code and the output of a run stand in call and text already."""
+    found: dict[str, Any] = {}
+    if run.get("status"):
+        found["status"] = run["status"]
+    broken = mapping(run.get("in_kernel_exception"))
+    if broken:
+        found["exception"] = {name: broken[name] for name in ("name", "args") if broken.get(name)}
+    if run.get("system_exception"):
+        found["system_exception"] = run["system_exception"]
+    canvas = mapping(metadata.get("canvas"))
+    if canvas:
+        found["canvas"] = {name: canvas[name] for name in _CANVAS if canvas.get(name) is not None}
+    for name in ("command", "args", "invoked_plugin"):
+        if metadata.get(name):
+            found[name] = metadata[name]
+    if said.prompts:
+        found["pictures"] = list(said.prompts)
+    return found or None
+
+
+def read_edits(
+    reading: Reading[BaseState], key: str, call_id: str, tool: str, asked: dict[str, Any], canvas: dict[str, Any]
+) -> None:
+    """Give what a call changed in a canvas document. A pattern of `.*` stands for all of it; others are as written."""
+    path = text(canvas.get("title")) or text(asked.get("name")) or text(canvas.get("textdoc_id"))
+    if tool == _CREATE and isinstance(asked.get("content"), str):
+        edit = FileEdit(path, "create", after=asked["content"], call_id=call_id)
+        reading.add(edit, "tool", native_id=f"edit:{key}:1")
+    elif tool == _UPDATE:
+        for n, found in enumerate(map(mapping, items(asked.get("updates"))), 1):
+            pattern, after = found.get("pattern"), found.get("replacement")
+            before = pattern if isinstance(pattern, str) and pattern != _WHOLE else None
+            edit = FileEdit(path, "modify", before, after if isinstance(after, str) else None, call_id=call_id)
+            reading.add(edit, "tool", native_id=f"edit:{key}:{n}")
+
+
+def read_references(metadata: dict[str, Any], names: tuple[str, ...]) -> list[dict[str, str]]:
+    """Return the pages and files that an answer names: their title, address and excerpt, each once."""
+    found: dict[tuple[str, ...], dict[str, str]] = {}
+    stack = [metadata[name] for name in reversed(names) if metadata.get(name)]
+    while stack and len(found) < _MAX_REFERENCES:
+        value = stack.pop()
+        if isinstance(value, list):
+            stack.extend(reversed(value))
+        elif isinstance(value, dict):
+            one = {name: value[name] for name in _SAYS if isinstance(value.get(name), str) and value[name].strip()}
+            if "url" in one or "q" in one or "query" in one or one.keys() >= {"name", "text"}:
+                found.setdefault(tuple(one.values()), one)
+            stack.extend(v for v in reversed(value.values()) if isinstance(v, dict | list))
+    return list(found.values())
+
 
 _EVERYBODY = frozenset(("", "all", "assistant", "user"))
 _TOOL = "tool:"
@@ -193,12 +460,7 @@ def _arguments(kind: str, content: dict[str, Any], said: Said) -> dict[str, Any]
 
 def decode_object(words: str) -> dict[str, Any] | None:
     """Return the JSON object that a text is, or None."""
-    if not words.lstrip().startswith("{"):
-        return None
-    try:
-        found = msgspec.json.decode(words)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None
+    found = decoded_json(words) if words.lstrip().startswith("{") else None
     return found if isinstance(found, dict) else None
 
 

@@ -5,26 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from recollect.agents.chatgpt.declare import FACTS
-from recollect.agents.chatgpt.fields import ABOUT, CONVERSATION, NODE
-from recollect.agents.chatgpt.messages import Talk, read_message
-from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.adapter import KitAdapter, read_odd
-from recollect.agents.kit.exports.document import Branches, conversation_of, session_of, stamp
-from recollect.agents.kit.exports.head import first_element
-from recollect.agents.kit.exports.tree import Left, Tree
-from recollect.agents.kit.reading import BaseState, Reading
+from recollect.agents.chatgpt.messages import ABOUT, CONVERSATION, NODE, Talk, read_message
+from recollect.agents.kit.adapter import BaseState, Reading, read_odd
+from recollect.agents.kit.exports import ExportAdapter, Tree, conversation_of, first_element, read_tree, stamp
+from recollect.agents.kit.values import items, mapping, text
 from recollect.model.payloads import Lifecycle, SessionStart
-from recollect.model.records import SourceInfo
 
 _NODE_KEYS = frozenset(("message", "parent", "children"))
 _BRANCHED = "branching_from_conversation_id"
 
 
-class ChatGPTAdapter(KitAdapter[BaseState]):
+class ChatGPTAdapter(ExportAdapter):
     """The adapter of ChatGPT's data export."""
 
     facts = FACTS
-    state_type = BaseState
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: a conversation with a `mapping` of nodes that hang on each other."""
@@ -38,14 +32,6 @@ class ChatGPTAdapter(KitAdapter[BaseState]):
         node = next(iter(nodes.values()), None)
         is_empty = not nodes and bool({"current_node", "conversation_id"} & found.keys())
         return "conversations" if is_empty or (isinstance(node, dict) and node.keys() & _NODE_KEYS) else None
-
-    def source_key(self, info: SourceInfo) -> str:
-        """See `Adapter.source_key`: the conversation, in whichever file of an export it stands."""
-        return f"{info.role}/{info.document}" if info.document else info.place
-
-    def identify(self, info: SourceInfo, head: bytes) -> str:
-        """See `Adapter.identify`."""
-        return session_of(info) or super().identify(info, head)
 
     def read(self, reading: Reading[BaseState]) -> None:
         """See `KitAdapter.read`."""
@@ -61,18 +47,7 @@ class ChatGPTAdapter(KitAdapter[BaseState]):
             for key, node in nodes.items()
         }
         talk = Talk(Tree(parents, listed, text(conversation.get("current_node"))), nodes)
-        branches = Branches(reading)
-        for step in talk.tree.walk():
-            if isinstance(step, Left):
-                branches.leave(step)
-                continue
-            branches.enter(step)
-            reading.parent_id = talk.above(step.key)
-            before = len(reading.events)
-            _read_node(reading, step.key, talk)
-            reading.parent_id = None
-            if len(reading.events) > before:
-                talk.given[step.key] = reading.events[before].native_id or ""
+        read_tree(reading, talk.tree, talk.given, talk.above, lambda key: _read_node(reading, key, talk))
 
 
 def _read_node(reading: Reading[BaseState], key: str, talk: Talk) -> None:

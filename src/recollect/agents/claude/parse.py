@@ -1,26 +1,203 @@
 """Claude Code: one record in, its events out. Pure, and never raises on content.
 
 The order of events of one record: session start, change of folder or branch, what the record says, its usage, a rewind.
-What each record becomes is in `messages`, `bookkeeping` and `sidecars`; traps are in README.md beside this file.
+What each record becomes is in `messages`, `records` and `sidecars`; traps are in README.md beside this file.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
-from recollect.agents.claude import identify as identity
-from recollect.agents.claude.bookkeeping import BOOKKEEPING, keep_whole, read_attachment, read_system, read_unknown
 from recollect.agents.claude.declare import FACTS
-from recollect.agents.claude.extras import give_fields, note_message_fields, note_own_fields
 from recollect.agents.claude.messages import read_assistant, read_user
-from recollect.agents.claude.sidecars import DOCUMENTS, TEXTS, read_odd
+from recollect.agents.claude.records import BOOKKEEPING, keep_whole, read_attachment, read_system, read_unknown
+from recollect.agents.claude.sidecars import (
+    DOCUMENTS,
+    TEXTS,
+    give_fields,
+    note_message_fields,
+    note_own_fields,
+    read_odd,
+)
 from recollect.agents.claude.state import EMPTY, ClaudeState, Reading
-from recollect.agents.kit.access import text
+from recollect.agents.kit.values import head_objects, text, word_set
 from recollect.model.payloads import Lifecycle, SessionStart
 from recollect.model.records import Parsed, Record, SourceInfo
 
-_MESSAGES: dict[str, Callable[[Reading], None]] = {
+# Whose a source is, by its content first and its path second; the names of sessions and sources.
+#
+# Evidence: format notes: Claude Code, "where files live", "unit of session".
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
+_MESSAGES = frozenset(("user", "assistant", "system", "attachment", "progress"))
+_BOOKKEEPING = word_set("""
+    queue-operation ai-title custom-title agent-name agent-setting tag last-prompt mode permission-mode pr-link
+    cost-state teleported-from relocated worktree-state bridge-session atis-latch frame-link
+""")
+_MAX_LINES = 50
+_HEAD_TYPE = re.compile(rb'"type" ?: ?"(?:user|assistant|system|attachment|progress)"')
+_HEAD_SESSION = re.compile(rb'"sessionId" ?: ?"([^"\\]{1,200})"')
+_HEAD_AGENT = re.compile(rb'"agentId" ?: ?"([^"\\]{1,200})"')
+_HEAD_ENVELOPE = (b'"parentUuid"', b'"isSidechain"')
+_DIGITS = 16
+
+
+def recognise(path: str, head: bytes) -> str | None:
+    """Return "transcript", "subagent", "history", or None for what Claude Code didn't write."""
+    is_claude = False
+    for record in head_objects(head, _MAX_LINES):
+        if _is_foreign(record):
+            return None
+        role = _role(record)
+        if role == "history":
+            return role
+        if role == "subagent" or (role is not None and _is_subagent_name(path)):
+            return "subagent"
+        if role == "transcript" and text(record.get("type")) in _MESSAGES:
+            return role
+        is_claude = is_claude or role is not None
+    if is_claude:
+        return "transcript"
+    return _recognise_cut_line(path, head)
+
+
+def _recognise_cut_line(path: str, head: bytes) -> str | None:
+    """Tell by a first line that is longer than the head: its envelope may stand before the message."""
+    line = head.partition(b"\n")[0]
+    if not line.startswith(b"{") or not _HEAD_TYPE.search(line) or not _HEAD_SESSION.search(line):
+        return None
+    if not all(key in line for key in _HEAD_ENVELOPE):
+        return None
+    is_subagent = _HEAD_AGENT.search(line) is not None and b'"isSidechain":true' in line
+    return "subagent" if is_subagent or _is_subagent_name(path) else "transcript"
+
+
+def _is_subagent_name(path: str) -> bool:
+    return path.rsplit("/", 1)[-1].startswith("agent-")
+
+
+def _is_foreign(record: dict[str, Any]) -> bool:
+    """Qwen Code copied the envelope, but its messages have `parts` and its notices a `systemPayload`; iFlow's session
+    ids begin with `session-`, Claude Code's are UUIDs."""
+    message = record.get("message")
+    is_qwen = "systemPayload" in record or (isinstance(message, dict) and "parts" in message)
+    return is_qwen or text(record.get("sessionId")).startswith("session-")
+
+
+def _role(record: dict[str, Any]) -> str | None:
+    kind = record.get("type")
+    if kind is None:
+        is_prompt = isinstance(record.get("display"), str) and ("pastedContents" in record or "project" in record)
+        return "history" if is_prompt else None
+    if not isinstance(kind, str):
+        return None
+    session = record.get("sessionId")
+    if kind in _MESSAGES:
+        if not isinstance(session, str) or not isinstance(record.get("uuid"), str):
+            return None
+        message = record.get("message")
+        if kind in ("user", "assistant") and not (isinstance(message, dict) and "content" in message):
+            return None
+        return "subagent" if record.get("isSidechain") is True and record.get("agentId") else "transcript"
+    if kind in ("file-history-snapshot", "file-history-delta"):
+        return "transcript" if "messageId" in record else None
+    if kind == "summary":
+        return "transcript" if "leafUuid" in record and "summary" in record else None
+    return "transcript" if kind in _BOOKKEEPING and isinstance(session, str) else None
+
+
+def session_of(info: SourceInfo, head: bytes) -> str:
+    """Return the native id of the session a source belongs to; see `Adapter.identify`."""
+    return _named_session(info, head) or _first_line_name(head)
+
+
+def _named_session(info: SourceInfo, head: bytes) -> str:
+    segments = info.path.split("/")
+    desktop = _desktop_session(segments)
+    match info.role:
+        case "subagent" | "subagent_meta":
+            return _subagent_session(info, head, desktop or _dir_above(segments, "subagents"))
+        case "spill":
+            return desktop or _dir_above(segments, "tool-results")
+        case "title" | "backup" | "tasks":
+            return desktop or (segments[-2] if len(segments) > 1 else "")
+        case "todos":
+            return info.stem.partition("-agent-")[0]
+        case "desktop_meta":
+            return info.stem
+        case "history":
+            return "history"
+    if desktop:
+        return desktop
+    if _UUID.fullmatch(info.stem):
+        return info.stem
+    return _first_field(head, "sessionId", _HEAD_SESSION) or _layout_stem(info, segments)
+
+
+def _subagent_session(info: SourceInfo, head: bytes, parent: str) -> str:
+    name = info.stem.removesuffix(".meta")
+    parent = parent or _first_field(head, "sessionId", _HEAD_SESSION)
+    if not name.startswith("agent-"):
+        agent = _first_field(head, "agentId", _HEAD_AGENT)
+        name = f"agent-{agent}" if agent else name
+    return f"{parent}/{name}" if parent else ""
+
+
+def parent_of(info: SourceInfo) -> str:
+    """Return the native id of the session that started a subagent, "" where it isn't known."""
+    if not info.role.startswith("subagent"):
+        return ""
+    parent, slash, _ = info.session.rpartition("/")
+    return parent if slash else ""
+
+
+def key_of(info: SourceInfo) -> str:
+    """Return what stays the same when Claude Code moves a transcript to another project folder."""
+    segments = info.path.split("/")
+    if info.role == "transcript" and (_UUID.fullmatch(info.stem) or _layout_stem(info, segments)):
+        return f"session/{info.stem}"
+    if info.role == "subagent":
+        parent = _dir_above(segments, "subagents")
+        if parent:
+            return f"{parent}/{info.stem}"
+    return info.path
+
+
+def _desktop_session(segments: list[str]) -> str:
+    """Return the `local_*` folder: it names a desktop session, not the CLI session nested in it."""
+    for folder, below in pairwise(segments):
+        if folder.startswith("local_") and below == ".claude":
+            return folder
+    return ""
+
+
+def _dir_above(segments: list[str], folder: str) -> str:
+    return segments[segments.index(folder) - 1] if folder in segments[1:-1] else ""
+
+
+def _layout_stem(info: SourceInfo, segments: list[str]) -> str:
+    is_in_layout = len(segments) >= 3 and segments[-3] == "projects"
+    return info.stem if is_in_layout else ""
+
+
+def _first_field(head: bytes, field: str, pattern: re.Pattern[bytes]) -> str:
+    for record in head_objects(head, _MAX_LINES):
+        found = text(record.get(field))
+        if found:
+            return found
+    cut = pattern.search(head)
+    return cut[1].decode("utf-8", "replace") if cut else ""
+
+
+def _first_line_name(head: bytes) -> str:
+    return "file-" + hashlib.sha256(head.partition(b"\n")[0]).hexdigest()[:_DIGITS]
+
+
+_MESSAGE_READERS: dict[str, Callable[[Reading], None]] = {
     "user": read_user,
     "assistant": read_assistant,
     "system": read_system,
@@ -37,21 +214,19 @@ class ClaudeAdapter:
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`."""
-        return identity.recognise(path, head)
+        return recognise(path, head)
 
     def source_key(self, info: SourceInfo) -> str:
         """See `Adapter.source_key`."""
-        return identity.key_of(info)
+        return key_of(info)
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`."""
-        return identity.session_of(info, head)
+        return session_of(info, head)
 
     def begin(self, info: SourceInfo) -> ClaudeState:
         """See `Adapter.begin`."""
-        return ClaudeState(
-            session=info.session, role=info.role, name=info.name, parent_session=identity.parent_of(info)
-        )
+        return ClaudeState(session=info.session, role=info.role, name=info.name, parent_session=parent_of(info))
 
     def parse(self, record: Record, state: ClaudeState) -> Parsed[ClaudeState]:
         """See `Adapter.parse`."""
@@ -80,7 +255,7 @@ def _read_record(reading: Reading, kind: Any) -> None:
             reading.wrong("type")
         read_unknown(reading, "")
         return
-    read_message = _MESSAGES.get(kind)
+    read_message = _MESSAGE_READERS.get(kind)
     if read_message is not None:
         _see_place(reading)
         before = len(reading.events)
@@ -106,8 +281,8 @@ def _see_place(reading: Reading) -> None:
     record = reading.record
     if reading.is_started and record.get("cwd") == reading.cwd and record.get("gitBranch") == reading.branch:
         return
-    cwd = reading.field_text(record, "cwd")
-    branch = reading.field_text(record, "gitBranch")
+    cwd = reading.text(record, "cwd")
+    branch = reading.text(record, "gitBranch")
     if not reading.is_started:
         reading.is_started = True
         reading.cwd, reading.branch = cwd, branch
@@ -134,7 +309,7 @@ def _start(reading: Reading, cwd: str, branch: str) -> None:
             cwd=cwd,
             git_branch=branch,
             model="" if model.startswith("<") else model,
-            tool_version=reading.field_text(record, "version"),
+            tool_version=reading.text(record, "version"),
             originator=text(record.get("entrypoint")),
             resumed_from=named if is_root and named != state.session else "",
             parent_session=state.parent_session,

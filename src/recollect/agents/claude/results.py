@@ -11,27 +11,16 @@ import re
 from typing import Any, Literal
 
 from recollect.agents.claude.state import Reading
-from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.content.anthropic import base64_part, content_parts, content_text, is_opaque
-from recollect.agents.kit.drift import note_type
+from recollect.agents.kit.adapter import note_type
+from recollect.agents.kit.content import base64_part, content_parts, content_text, is_opaque
+from recollect.agents.kit.values import items, mapping, text, whole, word_set
 from recollect.model.payloads import FileEdit, Json, Part, ToolResult
 
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (-?\d{1,9})\b")
 _EXIT_TAG = re.compile(r"<exit_code>(-?\d{1,9})</exit_code>")
 _TAG_WINDOW_CHARS = 400
 """The state of a background command is written at the start of its output."""
-_EDIT_KEYS = frozenset(
-    (
-        "filePath",
-        "oldString",
-        "newString",
-        "originalFile",
-        "originalFileContents",
-        "structuredPatch",
-        "edits",
-        "content",
-    )
-)
+_EDIT_KEYS = word_set("filePath oldString newString originalFile originalFileContents structuredPatch edits content")
 _NOTEBOOK_KEYS = frozenset(("notebook_path", "new_source", "original_file", "updated_file"))
 _CALL_KEYS = frozenset(("prompt", "newTodos", "oldTodos"))
 """Arguments of the call itself, or of an earlier one, said again."""
@@ -61,7 +50,7 @@ def read_tool_results(reading: Reading, blocks: list[dict[str, Any]]) -> None:
 
 
 def _result(reading: Reading, block: dict[str, Any], extra: Json) -> ToolResult:
-    call_id = reading.field_text(block, "tool_use_id")
+    call_id = reading.text(block, "tool_use_id")
     content = block.get("content")
     body = content if isinstance(content, str) else content_text(content)
     parts: tuple[Part, ...] = ()
@@ -231,7 +220,7 @@ def _is_edit(extra: dict[str, Any]) -> bool:
 
 def _edit(reading: Reading, extra: dict[str, Any], call_id: str) -> FileEdit | None:
     if "filePath" in extra and _is_edit(extra):
-        path = reading.field_text(extra, "filePath")
+        path = reading.text(extra, "filePath")
         is_new = extra.get("type") == "create" or ("originalFile" in extra and extra["originalFile"] is None)
         operation: Literal["create", "modify"] = "create" if is_new else "modify"
         diff = _hunks(reading, extra) or _replacements(extra)
@@ -256,7 +245,7 @@ def _edit(reading: Reading, extra: dict[str, Any], call_id: str) -> FileEdit | N
 def _hunks(reading: Reading, extra: dict[str, Any]) -> str:
     """Return `structuredPatch` as unified hunks."""
     lines: list[str] = []
-    for hunk in reading.field_items(extra, "structuredPatch"):
+    for hunk in reading.items(extra, "structuredPatch"):
         if not isinstance(hunk, dict):
             reading.wrong("structuredPatch")
             continue

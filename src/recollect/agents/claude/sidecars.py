@@ -11,20 +11,110 @@ from collections.abc import Callable
 from typing import Any
 
 from recollect.agents.claude.state import MAX_NAME, Reading
-from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.content.anthropic import content_text, without_opaque
-from recollect.agents.kit.drift import note_fields, note_value
-from recollect.model.payloads import (
-    FileEdit,
-    Lifecycle,
-    Origin,
-    Part,
-    SessionStart,
-    ToolResult,
-    Unknown,
-    UserMessage,
-)
+from recollect.agents.kit.adapter import note_fields, note_value
+from recollect.agents.kit.content import content_text, without_opaque
+from recollect.agents.kit.values import items, mapping, text, word_set
+from recollect.model.payloads import FileEdit, Lifecycle, Origin, Part, SessionStart, ToolResult, Unknown, UserMessage
 from recollect.model.text import flatten
+
+# Fields that this version does not know: counted as drift, and what a conversation's record says in them is kept.
+#
+# The lists hold every field of the format notes and of the transcripts they were checked against; what of them
+# carries words is read in `messages`, `results`, `records` and here, the rest is bookkeeping of the agent.
+# Of records around the conversation only the names of unknown fields are noted; nearly all of them give their whole
+# text anyway. The desktop application's file about a session is not checked: only what is named here is ever taken
+# of it.
+
+_RECORD = word_set("""
+    agentId agentName apiErrorStatus apiRefusalCategory apiRefusalExplanation attachment attributionAgent
+    attributionMcpServer attributionMcpTool attributionPlugin attributionSkill cause classifierMetaLines compactMetadata
+    content cwd direction durationMs effort entrypoint error errorDetails fallbackModel gitBranch hasOutput
+    hookAdditionalContext hookCount hookErrors hookInfos imagePasteIds interruptedByShutdown interruptedMessageId
+    isAbortedMidStream isApiErrorMessage isCompactSummary isMeta isSidechain isVisibleInTranscriptOnly level
+    logicalParentUuid maxRetries mcpMeta message messageCount microcompactMetadata origin originalModel parentUuid
+    pendingBackgroundAgentCount permissionMode planContent preventedContinuation project promptId promptSource
+    refusedUserMessageUuid relocatedCwd requestId retractedMessageUuids retryAttempt retryInMs scope sessionId
+    sessionKind session_id slug source sourceToolAssistantUUID sourceToolUseID stopReason subtype supersedesUuids
+    teamName thinkingMetadata timestamp todos toolDenialKind toolEndsTurn toolUseID toolUseResult trigger turnCompanion
+    type userType uuid version
+""")
+_MESSAGE = word_set("""
+    container content context_management diagnostics id model role stop_details stop_reason stop_sequence type usage
+""")
+_BLOCKS = {
+    "text": frozenset(("text", "type")),
+    "thinking": frozenset(("signature", "thinking", "type")),
+    "tool_use": frozenset(("caller", "id", "input", "name", "type")),
+    "tool_result": frozenset(("content", "is_error", "text", "tool_use_id", "type")),
+}
+
+
+_PLAIN = word_set("type uuid parentUuid timestamp sessionId session_id cwd gitBranch version userType isSidechain")
+"""What any record may carry beside its own."""
+_OWN = {
+    kind: _PLAIN | frozenset(fields.split())
+    for kind, fields in {
+        "progress": "data parentToolUseID toolUseID slug agentId entrypoint sessionKind",
+        "file-history-snapshot": "messageId snapshot isSnapshotUpdate trackedFileBackups",
+        "file-history-delta": "messageId snapshot isSnapshotUpdate trackedFileBackups",
+        "summary": "summary leafUuid",
+        "queue-operation": "operation content",
+        "ai-title": "aiTitle",
+        "custom-title": "customTitle",
+        "agent-name": "agentName",
+        "agent-setting": "agentSetting",
+        "tag": "tag",
+        "last-prompt": "lastPrompt leafUuid",
+        "mode": "mode",
+        "permission-mode": "permissionMode",
+        "pr-link": "prNumber prUrl prRepository",
+        "relocated": "relocatedCwd",
+        "worktree-state": "worktreeName worktreeSession",
+        "teleported-from": "remoteSessionId branch messageCount",
+        "frame-link": "path frameUrl title",
+        "cost-state": "modelUsage",
+        "bridge-session": "bridgeSessionId lastSequenceNum ownerAccountUuid ownerOrganizationUuid",
+        "atis-latch": "atis",
+        "history": "display pastedContents project",
+        "todos": "id content status activeForm priority",
+        "tasks": "id subject description activeForm status owner blocks blockedBy metadata",
+        "title": "title customTitle",
+        "subagent_meta": "agentType worktreePath description spawnDepth",
+    }.items()
+}
+"""Of records that carry no message, by type; of sidecars, by the role of their source."""
+
+
+def note_own_fields(reading: Reading, kind: str) -> None:
+    """Note the unknown fields of a record that carries no message. kind: its type, or its source's role."""
+    known = _OWN.get(kind)
+    if known is not None:
+        note_fields(reading.drift, reading.record, known, kind)
+
+
+def note_message_fields(reading: Reading, kind: str) -> list[dict[str, Any]]:
+    """Note and return what a record of the conversation, its message and its blocks hold beyond the known fields."""
+    record, drift = reading.record, reading.drift
+    found = [note_fields(drift, record, _RECORD, kind)]
+    message = record.get("message")
+    if isinstance(message, dict):
+        found.append(note_fields(drift, message, _MESSAGE, f"{kind}.message"))
+        content = message.get("content")
+        if isinstance(content, list):
+            found += [_of_block(reading, block) for block in content]
+    return [fields for fields in found if fields]
+
+
+def give_fields(reading: Reading, fields: list[dict[str, Any]]) -> None:
+    """Give unknown fields as one event beside the record's own."""
+    reading.add_aside(Unknown("fields", flatten(without_opaque(fields))))
+
+
+def _of_block(reading: Reading, block: Any) -> dict[str, Any] | None:
+    kind = block.get("type") if isinstance(block, dict) else None
+    known = _BLOCKS.get(kind) if isinstance(kind, str) else None
+    return note_fields(reading.drift, block, known, str(kind)) if known is not None else None
+
 
 _PASTED = frozenset(("id", "type", "content", "mediaType", "filename"))
 _STATUSES = frozenset(("pending", "in_progress", "completed"))
@@ -37,15 +127,15 @@ def read_history(reading: Reading) -> None:
     The folder is said again only when it changes, so that a session without a transcript has one too.
     """
     record = reading.record
-    project = reading.field_text(record, "project")
-    session = reading.field_text(record, "sessionId") or f"history/{_short_sha256(project)}"
+    project = reading.text(record, "project")
+    session = reading.text(record, "sessionId") or f"history/{_short_sha256(project)}"
     if project and (project != reading.cwd or session[:MAX_NAME] != reading.prompt_session):
         reading.add(Lifecycle("cwd", cwd=project), session=session)
     reading.cwd = project
     reading.prompt_session = session[:MAX_NAME]
-    said = [reading.field_text(record, "display")]
+    said = [reading.text(record, "display")]
     parts: list[Part] = []
-    for paste in reading.field_mapping(record, "pastedContents").values():
+    for paste in reading.mapping(record, "pastedContents").values():
         pasted = mapping(paste)
         note_fields(reading.drift, pasted, _PASTED, "history.pastedContents")
         if pasted.get("type") == "image":
@@ -97,9 +187,9 @@ def _read_subagent_meta(reading: Reading) -> None:
     record = reading.record
     reading.add(
         SessionStart(
-            cwd=reading.field_text(record, "worktreePath"),
+            cwd=reading.text(record, "worktreePath"),
             parent_session=reading.state.parent_session,
-            agent_name=reading.field_text(record, "agentType"),
+            agent_name=reading.text(record, "agentType"),
         )
     )
     rest = {k: v for k, v in record.items() if k not in ("agentType", "worktreePath")}

@@ -6,16 +6,16 @@ The state is bounded whatever the length of a transcript: see the limits below. 
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Annotated, Any
 from zlib import crc32
 
 import msgspec
 
-from recollect.agents.kit.access import whole
-from recollect.agents.kit.instants import instant
+from recollect.agents.kit.adapter import FieldReader, note_fields
+from recollect.agents.kit.values import instant, number, word_set
 from recollect.model.events import Draft, Role, TsQuality
-from recollect.model.payloads import Payload, Rewind
-from recollect.model.records import Defect, Drift, Parsed
+from recollect.model.payloads import Payload, Rewind, TokenUsage
+from recollect.model.records import Defect, Parsed
 
 MAX_TURNS = 200
 """Human turns within which a rewind is seen."""
@@ -110,26 +110,23 @@ def mark(value: str) -> bytes:
     return hashlib.blake2b(value.encode("utf-8", "surrogatepass"), digest_size=6).digest()
 
 
-class Reading:
+class Reading(FieldReader):
     """The record in hand: its envelope, the events, defects and drift it gave so far, and the state it will leave.
 
-    Lives for one `parse` call. The `field_*` readers return the empty value for a missing field and count a defect
-    for one of a wrong type.
+    Lives for one `parse` call.
     """
 
     __slots__ = (
-        "backups", "blocks", "branch", "calls", "cwd", "defects", "drift", "events", "index", "is_sidechain",
-        "is_started", "last_ts", "left", "native_id", "output", "parent_id", "prompt_session", "record", "reply_id",
-        "state", "ts", "ts_quality", "turns",
+        "backups", "blocks", "branch", "calls", "cwd", "events", "is_sidechain", "is_started", "last_ts", "left",
+        "native_id", "output", "parent_id", "prompt_session", "record", "reply_id", "state", "ts", "ts_quality",
+        "turns",
     )  # fmt: skip
 
     def __init__(self, record: dict[str, Any], index: int, state: ClaudeState) -> None:
+        super().__init__(index)
         self.record = record
-        self.index = index
         self.state = state
         self.events: list[Draft] = []
-        self.defects: list[Defect] = []
-        self.drift: list[Drift] = []
         self.cwd = state.cwd
         self.branch = state.branch
         self.is_started = state.is_started
@@ -143,10 +140,8 @@ class Reading:
         self.prompt_session = state.prompt_session
         native_id = record.get("uuid")
         parent_id = record.get("parentUuid")
-        self.native_id = native_id if type(native_id) is str and native_id else self.field_text(record, "uuid") or None
-        self.parent_id = (
-            parent_id if type(parent_id) is str and parent_id else self.field_text(record, "parentUuid") or None
-        )
+        self.native_id = native_id if type(native_id) is str and native_id else self.text(record, "uuid") or None
+        self.parent_id = parent_id if type(parent_id) is str and parent_id else self.text(record, "parentUuid") or None
         self.is_sidechain = record.get("isSidechain") is True
         self.last_ts = state.ts
         self.ts: int | None = None
@@ -202,55 +197,6 @@ class Reading:
         draft = Draft(rewind, "system", self.ts, self.ts_quality, name, self.parent_id, self.is_sidechain)
         self.events.insert(0, draft)
         return name if len(name) <= MAX_NAME else ""
-
-    def wrong(self, field: str, code: str = "wrong_type") -> None:
-        """Count a defect of a field of this record."""
-        self.defects.append(Defect(code, detail=field, record_index=self.index))
-
-    def field_text(self, source: dict[str, Any], name: str) -> str:
-        """Return a text field."""
-        value = source.get(name)
-        if isinstance(value, str):
-            return value
-        if value is not None:
-            self.wrong(name)
-        return ""
-
-    def field_mapping(self, source: dict[str, Any], name: str) -> dict[str, Any]:
-        """Return an object field; not a copy."""
-        value = source.get(name)
-        if isinstance(value, dict):
-            return value
-        if value is not None:
-            self.wrong(name)
-        return EMPTY
-
-    def field_items(self, source: dict[str, Any], name: str) -> list[Any]:
-        """Return an array field; not a copy."""
-        value = source.get(name)
-        if isinstance(value, list):
-            return value
-        if value is not None:
-            self.wrong(name)
-        return []
-
-    def field_whole(self, source: dict[str, Any], name: str) -> int | None:
-        """Return a whole-number field (also when written as text)."""
-        value = source.get(name)
-        if value is None:
-            return None
-        number = whole(value)
-        if number is None:
-            self.wrong(name)
-        return number
-
-    def field_count(self, source: dict[str, Any], name: str) -> int:
-        """Return a number of things: missing and negative read as 0, the latter with a defect."""
-        number = self.field_whole(source, name) or 0
-        if number < 0:
-            self.wrong(name, "number_out_of_range")
-            return 0
-        return number
 
     def superseded(self, message_id: str, kind: str, body: str) -> tuple[str, int] | None:
         """Return the place of an earlier block that this one repeats or extends, and remember this one.
@@ -356,3 +302,112 @@ def _ends_checksum(body: str, length: int) -> int:
     """Return a checksum of the first `length` characters by their two ends: texts are long and records are many."""
     ends = body[:_ENDS_CHARS] + body[length - _ENDS_CHARS : length] if length > _ENDS_CHARS else body[:length]
     return crc32(ends.encode("utf-8", "surrogatepass"))
+
+
+# Tokens: every line of a response repeats its usage, so each sighting names the response it belongs to.
+#
+# The store counts each (message id, request id) once over all files: the sighting with the most output.
+# Evidence: format notes: Claude Code, traps 1, 3 and 12.
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+
+_FIELDS = word_set("""
+    input_tokens output_tokens cache_creation_input_tokens cache_read_input_tokens cache_creation server_tool_use
+    service_tier inference_geo iterations speed output_tokens_details
+""")
+_CACHE_FIELDS = frozenset(("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"))
+_STATE_FIELDS = word_set("""
+    inputTokens outputTokens cacheReadInputTokens cacheCreationInputTokens webSearchRequests costUSD contextWindow
+    maxOutputTokens
+""")
+SYNTHETIC = "<synthetic>"
+"""The "model" of messages that the CLI wrote itself; they cost nothing."""
+
+
+class CacheWrites(msgspec.Struct, gc=False):
+    """`usage.cache_creation`: tokens written to the cache, by how long they are kept."""
+
+    ephemeral_5m_input_tokens: Count = 0
+    ephemeral_1h_input_tokens: Count = 0
+
+
+class Usage(msgspec.Struct, gc=False):
+    """`message.usage` as current versions write it. `input_tokens` is what no cache held."""
+
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cache_read_input_tokens: Count = 0
+    cache_creation_input_tokens: Count = 0
+    cache_creation: CacheWrites | None = None
+
+
+def read_usage(reading: Reading, message: dict[str, Any], message_id: str, model: str) -> None:
+    """Give the token usage of an assistant record, if it carries any."""
+    written = message.get("usage")
+    if written is None or model == SYNTHETIC:
+        return
+    if not isinstance(written, dict):
+        reading.wrong("message.usage")
+        return
+    try:
+        usage = msgspec.convert(written, Usage)
+    except msgspec.ValidationError:
+        usage = _odd_usage(reading, written)
+    note_fields(reading.drift, written, _FIELDS, "usage")
+    writes = written.get("cache_creation")
+    if isinstance(writes, dict):
+        note_fields(reading.drift, writes, _CACHE_FIELDS, "usage.cache_creation")
+    request_id = reading.text(reading.record, "requestId")
+    response = message_id or ("" if request_id else reading.native_id or "")
+    split = usage.cache_creation
+    short, long = (split.ephemeral_5m_input_tokens, split.ephemeral_1h_input_tokens) if split else (0, 0)
+    # What the split doesn't name is kept five minutes, the default.
+    short += max(0, usage.cache_creation_input_tokens - short - long)
+    reading.add(
+        TokenUsage(
+            model,
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cache_read_input_tokens,
+            short,
+            long,
+            dedupe_key=f"{response}:{request_id}" if response or request_id else "",
+        ),
+        "assistant",
+    )
+
+
+def _odd_usage(reading: Reading, written: dict[str, Any]) -> Usage:
+    """Return what can be read of a usage with nulls, numbers as text or wrong types, counting the latter."""
+    count = reading.count
+    split = reading.mapping(written, "cache_creation")
+    writes = CacheWrites(count(split, "ephemeral_5m_input_tokens"), count(split, "ephemeral_1h_input_tokens"))
+    return Usage(
+        count(written, "input_tokens"),
+        count(written, "output_tokens"),
+        count(written, "cache_read_input_tokens"),
+        count(written, "cache_creation_input_tokens"),
+        writes,
+    )
+
+
+def read_cost_state(reading: Reading) -> None:
+    """Give Claude's own totals per model. They hold side calls that no message shows, so they are never added up."""
+    for model, spent in reading.mapping(reading.record, "modelUsage").items():
+        if not isinstance(spent, dict):
+            reading.wrong("modelUsage")
+            continue
+        note_fields(reading.drift, spent, _STATE_FIELDS, "cost-state.modelUsage")
+        count = reading.count
+        reading.add(
+            TokenUsage(
+                model,
+                count(spent, "inputTokens"),
+                count(spent, "outputTokens"),
+                count(spent, "cacheReadInputTokens"),
+                count(spent, "cacheCreationInputTokens"),
+                cost_usd=number(spent.get("costUSD")),
+                dedupe_key=f"cost-state:{reading.state.session}:{model}",
+                is_additive=False,
+            )
+        )

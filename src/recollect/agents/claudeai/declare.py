@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, Place
 
 FACTS = AgentFacts(
@@ -28,18 +29,7 @@ FACTS = AgentFacts(
         edits="partly",
         lineage="no",
         session_end="no",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "rewind",
-            "lifecycle",
-            "unknown",
-        ),
+        kinds=kinds_but("token_usage", "compaction", "session_end", "instructions"),
         notes=(
             "The model is not written down. Of uploaded files only those with extracted text are there; older exports "
             "have neither ids of calls nor the parents of messages, so their branches stand one behind the other."

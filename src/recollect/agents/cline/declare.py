@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from recollect.agents.kit.cline.hosts import editor_roots, sdk_places, task_places
 from recollect.model.capabilities import AgentFacts, Capabilities, Root
+from recollect.model.payloads import KINDS
 
 FACTS = AgentFacts(
     slug="cline",
@@ -25,22 +26,7 @@ FACTS = AgentFacts(
         edits="partly",
         lineage="partly",
         session_end="partly",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "compaction",
-            "rewind",
-            "lifecycle",
-            "session_end",
-            "instructions",
-            "unknown",
-        ),
+        kinds=KINDS,
         notes=(
             "A task's API log holds the conversation with exact calls and results, its times inferred in older "
             "versions. Tokens, approvals and returns to a checkpoint come from the UI log, which is read after it. "

@@ -6,11 +6,10 @@ import re
 from typing import Any, NamedTuple
 
 from recollect.agents.codebuff.state import Reading
-from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.calls import give_edits
-from recollect.agents.kit.content.anthropic import base64_part, without_opaque
-from recollect.agents.kit.edits import edits_of
-from recollect.agents.kit.naming import content_name, short
+from recollect.agents.kit.calls import edits_of, give_edits
+from recollect.agents.kit.content import base64_part, without_opaque
+from recollect.agents.kit.names import content_name, short
+from recollect.agents.kit.values import items, mapping, text, whole
 from recollect.model.events import Role
 from recollect.model.payloads import (
     AssistantMessage,

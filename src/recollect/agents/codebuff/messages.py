@@ -9,8 +9,8 @@ import re
 
 from recollect.agents.codebuff.blocks import Place, read_blocks
 from recollect.agents.codebuff.state import Reading
-from recollect.agents.kit.access import items, mapping, number, text, whole
-from recollect.agents.kit.naming import name_of, short
+from recollect.agents.kit.names import name_of, short
+from recollect.agents.kit.values import items, mapping, number, text, whole
 from recollect.model.payloads import (
     AssistantMessage,
     Lifecycle,

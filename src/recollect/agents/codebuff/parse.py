@@ -12,8 +12,8 @@ from recollect.agents.codebuff.messages import read_message
 from recollect.agents.codebuff.sidecars import read_meta, read_run
 from recollect.agents.codebuff.state import ChatState, Reading
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.instants import instant
-from recollect.agents.kit.naming import short
+from recollect.agents.kit.names import short
+from recollect.agents.kit.values import instant
 from recollect.model.records import SourceInfo
 
 _FOLDER = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d(?:\.\d{1,6})?)Z?")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.agents.codebuff.state import Reading
-from recollect.agents.kit.access import number, text
+from recollect.agents.kit.values import number, text
 from recollect.model.payloads import Lifecycle, SessionStart, TokenUsage
 
 _RUN_FIELDS = frozenset(("sessionState", "output", "traceSessionId"))

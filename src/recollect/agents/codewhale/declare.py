@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root
 
 SESSION = "session"
@@ -47,21 +48,7 @@ FACTS = AgentFacts(
         edits="partly",
         lineage="exact",
         session_end="no",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "compaction",
-            "rewind",
-            "lifecycle",
-            "instructions",
-            "unknown",
-        ),
+        kinds=kinds_but("session_end"),
         notes=(
             "The newest 50 sessions are kept by the agent, older ones deleted (newer builds archive them): sync often. "
             "Messages have no ids and no times: names come from the content, times are inferred. Tokens are one number "

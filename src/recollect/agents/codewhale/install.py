@@ -8,22 +8,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.agents.installing.contract import (
+from recollect.agents.install.contract import (
     ConfigFile,
     FilePlace,
     Folder,
-    Given,
     Install,
+    InstallContext,
     Mcp,
     McpCommand,
     NativeMemory,
-    OwnFile,
     Server,
-    Source,
     Unsupported,
+    read_on,
 )
-from recollect.agents.installing.editing.edits import Edit, SetKey
-from recollect.agents.installing.skills import NAME, skill_text
+from recollect.agents.install.shapes import skill_file
+from recollect.agents.install.values import Edit, SetKey
 from recollect.model.own import SERVER
 
 _FOLDER = Folder(("$CODEWHALE_HOME", "~/.codewhale", "~/.deepseek"))
@@ -33,11 +32,11 @@ def _entry(server: Server) -> dict[str, Any]:
     return {"command": server.command, "args": list(server.args), "env": dict(server.env), "enabled": True}
 
 
-def _edits(given: Given) -> tuple[Edit, ...]:
+def _edits(given: InstallContext) -> tuple[Edit, ...]:
     return (SetKey(("servers", SERVER), _entry(given.server)),)
 
 
-def _add(given: Given) -> tuple[str, ...]:
+def _add(given: InstallContext) -> tuple[str, ...]:
     if given.server.env:
         return ()
     arguments = [word for argument in given.server.args for word in ("--arg", argument)]
@@ -56,7 +55,7 @@ INSTALL = Install(
         "CodeWhale's hooks name a session by an id of their own, not by that of the saved session: what they tell "
         "would be remembered twice. They give no context at a start either. Saved sessions are read as they are."
     ),
-    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
+    skill=skill_file(_FOLDER),
     native_memory=(
         NativeMemory(
             name="the user memory",
@@ -70,20 +69,13 @@ INSTALL = Install(
     ),
     steps=("In a session that is open, `/mcp reload` takes the server in.",),
     verified_version="0.9.10",
-    sources=(
-        Source(
-            "`codewhale mcp add`, place and form of servers",
-            "https://github.com/Hmbown/CodeWhale/blob/main/docs/MCP.md",
-            "2026-11-21",
-        ),
-        Source(
-            "events and payloads of hooks, their session id",
-            "https://github.com/Hmbown/CodeWhale/blob/main/docs/HOOKS.md",
-            "2026-11-21",
-        ),
-        Source("skills of the user", "https://github.com/Hmbown/CodeWhale/blob/main/docs/SKILLS.md", "2026-11-21"),
-        Source(
-            "user memory, off by default", "https://github.com/Hmbown/CodeWhale/blob/main/docs/MEMORY.md", "2026-11-21"
-        ),
+    sources=read_on(
+        "2026-11-21",
+        {
+            "`codewhale mcp add`, place and form of servers": "https://github.com/Hmbown/CodeWhale/blob/main/docs/MCP.md",
+            "events and payloads of hooks, their session id": "https://github.com/Hmbown/CodeWhale/blob/main/docs/HOOKS.md",
+            "skills of the user": "https://github.com/Hmbown/CodeWhale/blob/main/docs/SKILLS.md",
+            "user memory, off by default": "https://github.com/Hmbown/CodeWhale/blob/main/docs/MEMORY.md",
+        },
     ),
 )

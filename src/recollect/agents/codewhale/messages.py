@@ -5,21 +5,22 @@ Blocks are those of the Anthropic API with results as plain text. Evidence: refe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from recollect.agents.codewhale.state import MAX_LABEL_CHARS, Reading, name_thing
-from recollect.agents.codewhale.tools import canonical_of, edits_of, give_edits
-from recollect.agents.kit.access import mapping, text, whole
-from recollect.agents.kit.calls import arrived, expect
-from recollect.agents.kit.content.anthropic import content_parts, content_text, without_opaque
-from recollect.agents.kit.content.openai import data_url_part
-from recollect.agents.kit.naming import content_sha256, short, spaceless
+from recollect.agents.kit import adapter as kit
+from recollect.agents.kit.adapter import BaseState
+from recollect.agents.kit.calls import Waiting, arrived, edits_asked, expect
+from recollect.agents.kit.content import content_parts, content_text, data_url_part, without_opaque
+from recollect.agents.kit.names import Marks, content_sha256, count_name, short, spaceless, times_counted
+from recollect.agents.kit.values import mapping, text, whole
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
+    FileEdit,
     Instructions,
     Json,
     Lifecycle,
@@ -30,6 +31,144 @@ from recollect.model.payloads import (
     UserMessage,
 )
 from recollect.model.text import flatten
+from recollect.model.tools import canonical_tool
+
+# What the parser of CodeWhale remembers between the records of one document, and how it names things.
+#
+# Nothing in a document has an id that lasts: journal ids and times are made anew with every save. A thing is named by
+# what it says; the second equal one is `/2`. A few words ("yes", "continue") are named with the message before them
+# too, because after a compaction the same words are a new message, while what was kept must not be renamed. Evidence:
+# reference: recall and MCP, 5.4 and 5.5.
+
+MAX_ENTRIES = 512
+MAX_ABANDONED = 16
+MAX_LABEL_CHARS = 100
+_FEW_CHARS = 64
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """An entry of the journal: its id as a hash, the message it stands for, the names of that message's first and last
+    event."""
+
+    mark: int
+    chain: str = ""
+    name: str = ""
+    last: str = ""
+
+
+class Abandoned(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A branch that was left: the entry it hangs on, the first and the last event of its newest message."""
+
+    parent: int
+    name: str
+    last: str = ""
+
+
+class WhaleState(BaseState, frozen=True, gc=False, omit_defaults=True):
+    """Carried from record to record of one document.
+
+    lineage: the session that names are made for, the parent's of a fork. created, updated, count, shared: what the
+    metadata say of time, messages, and messages copied from the parent. index: messages read. before: hash of the
+    message before. seen, seen_again: names counted in the messages, and in the journal. is_compacted: the messages
+    begin with a summary. is_past_summary: so does what was read of the journal. first: name of a record's first event.
+    ends: names of the first and the last event of each message. history: the event behind which the next one belongs
+    that stood before the summary; "" for the beginning.
+    """
+
+    lineage: str = ""
+    model: str = ""
+    created: int | None = None
+    updated: int | None = None
+    count: int = 0
+    shared: int = 0
+    index: int = 0
+    before: str = ""
+    seen: Marks = ()
+    seen_again: Marks = ()
+    is_again: bool = False
+    is_compacted: bool = False
+    is_past_summary: bool = False
+    first: str = ""
+    has_new: bool = False
+    ends: tuple[tuple[str, str], ...] = ()
+    history: str = ""
+    waiting: tuple[Waiting, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    abandoned: tuple[Abandoned, ...] = ()
+
+
+Reading = kit.Reading[WhaleState]
+
+
+def name_thing(reading: Reading, kind: str, *content: Json, said: str = "", label: str = "") -> str | None:
+    """Return the name of a thing; None in the journal for one that the messages hold already.
+
+    said: its text, if it is a message. label: stands in the name in place of the hash, readable (a call's id).
+    """
+    lineage = reading.now("lineage") or reading.state.session
+    context = reading.now("before") if 0 < len(said) <= _FEW_CHARS else ""
+    base = content_sha256(lineage, kind, said, content, context)
+    if reading.now("is_again"):
+        counted, seen = count_name(reading.now("seen_again"), base)
+        reading.set(seen_again=seen)
+        is_known = times_counted(seen, base) <= times_counted(reading.now("seen"), base)
+    else:
+        counted, seen = count_name(reading.now("seen"), base)
+        reading.set(seen=seen)
+        is_known = False
+    readable = short(label, MAX_LABEL_CHARS)
+    name = f"{kind}:{readable}@{counted}" if readable else f"{kind}:{counted}"
+    if not reading.now("first"):
+        reading.set(first=name)
+    if is_known:
+        return None
+    reading.set(has_new=True)
+    return name
+
+
+# Tools of CodeWhale: their canonical names, and the edits that a call asks for.
+#
+# An edit stands only in the call's arguments and is given when the result says that it was applied. `apply_patch` has
+# one text for several files, unified or in the form "*** Update File".
+
+_FILE = re.compile(r"^(?:\*\*\* (?:Update|Add|Delete) File: (.+)|\+\+\+ (?:b/)?(\S.*)|--- a/(\S.*))$", re.MULTILINE)
+_MAX_FILES = 24
+_PATCH_KEYS = ("patch", "diff", "input")
+
+
+def canonical_of(name: str) -> str:
+    """Return the canonical name of a tool; tools of other servers are called `mcp_<server>_<tool>`."""
+    return "mcp" if name.startswith("mcp_") else canonical_tool(name)
+
+
+def edits_of(name: str, arguments: object) -> tuple[FileEdit, ...]:
+    """Return the edits that a call asks for. Of a patch, each has the part of the patch for its file."""
+    if name != "apply_patch":
+        return edits_asked(name, arguments)
+    patch = arguments if isinstance(arguments, str) else ""
+    for key in _PATCH_KEYS:
+        patch = patch or text(mapping(arguments).get(key))
+    starts: list[tuple[int, str]] = []
+    for found in _FILE.finditer(patch):
+        path = next(group for group in found.groups() if group is not None).strip()
+        if starts and starts[-1][1] == path:  # `--- a/x` and `+++ b/x`
+            continue
+        starts.append((found.start(), path))
+    if not starts:
+        path = text(mapping(arguments).get("path"))
+        return (FileEdit(path, diff=patch),) if patch else ()
+    ends = [*(at for at, _ in starts[1:]), len(patch)]
+    pieces = zip(starts, ends, strict=True)
+    return tuple(FileEdit(path, diff=patch[at:end].rstrip("\n")) for (at, path), end in pieces)[:_MAX_FILES]
+
+
+def give_edits(reading: Reading, call: Waiting, call_id: str, result: str) -> None:
+    """Give the edits of a call that was applied; `result` is the name of the result's event."""
+    for number, edit in enumerate(call.edits, 1):
+        given = msgspec.structs.replace(edit, call_id=call_id)
+        name = f"{result.replace('result:', 'edit:', 1)}:{number}"
+        reading.add(given, "tool", native_id=name)
+
 
 ROLES = frozenset(("user", "assistant", "system", "tool", "developer", "assistant_interrupted"))
 SUMMARY_MARK = "[compaction summary]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root
 
 TRANSCRIPT = "transcript"
@@ -49,21 +50,7 @@ FACTS = AgentFacts(
         edits="exact",
         lineage="partly",
         session_end="no",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "compaction",
-            "rewind",
-            "lifecycle",
-            "instructions",
-            "unknown",
-        ),
+        kinds=kinds_but("session_end"),
         notes=(
             "Every turn is written twice (model item and interface event): one event is given. Reasoning is a summary "
             "at most, the rest is encrypted. A fork's file begins with a copy of its parent. Rollouts before 0.2x have "

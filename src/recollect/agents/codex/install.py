@@ -11,25 +11,23 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from recollect.agents.installing.contract import (
+from recollect.agents.install.contract import (
     ConfigFile,
     FilePlace,
     Folder,
-    Given,
     HookEvent,
     Hooks,
     HookTrust,
     Install,
+    InstallContext,
     Mcp,
     McpCommand,
     NativeMemory,
-    OwnFile,
-    Source,
     Switch,
+    read_on,
 )
-from recollect.agents.installing.editing.values import value_at
-from recollect.agents.installing.shapes import claude_like_hooks, hook_text, mcp_file
-from recollect.agents.installing.skills import NAME, skill_text
+from recollect.agents.install.shapes import claude_like_hooks, hook_text, mcp_file, skill_file
+from recollect.agents.install.values import value_at
 from recollect.model.own import SERVER
 
 _FOLDER = Folder(("$CODEX_HOME", "~/.codex"))
@@ -48,7 +46,7 @@ EVENTS = (
 )
 
 
-def handler(event: HookEvent, given: Given) -> Mapping[str, Any]:
+def handler(event: HookEvent, given: InstallContext) -> Mapping[str, Any]:
     """Return the handler of one event; `timeout` is in seconds."""
     return {"type": "command", "command": hook_text(given.commands[event.role], given), "timeout": _TIMEOUT_S}
 
@@ -62,7 +60,7 @@ def is_allowed(config: Mapping[str, Any], path: str, event: str, number: int) ->
     return bool(value_at(states, (f"{path}:{label}:{number}:0", "trusted_hash")))
 
 
-def _add(given: Given) -> tuple[str, ...]:
+def _add(given: InstallContext) -> tuple[str, ...]:
     env = [word for name, value in given.server.env.items() for word in ("--env", f"{name}={value}")]
     return ("mcp", "add", SERVER, *env, "--", given.server.command, *given.server.args)
 
@@ -86,9 +84,7 @@ INSTALL = Install(
         ),
         switches=(Switch(_CONFIG, "toml", ("features", "hooks"), False),),
     ),
-    skill=OwnFile(
-        FilePlace(Folder(("~/.agents",)), (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)
-    ),
+    skill=skill_file(Folder(("~/.agents",))),
     native_memory=(
         NativeMemory(
             name="memories",
@@ -101,17 +97,14 @@ INSTALL = Install(
         ),
     ),
     verified_version="0.146",
-    sources=(
-        Source(
-            "places, form, events and review of hooks", "https://developers.openai.com/codex/hooks.md", "2026-11-21"
-        ),
-        Source(
-            "unknown events are passed over, unknown keys beside `hooks` are not",
-            "https://github.com/openai/codex/blob/main/codex-rs/config/src/hook_config.rs",
-            "2026-11-21",
-        ),
-        Source("`codex mcp add`, `[mcp_servers.NAME]`", "https://developers.openai.com/codex/mcp.md", "2026-11-21"),
-        Source("skills of the user", "https://developers.openai.com/codex/skills.md", "2026-11-21"),
-        Source("memories are off unless turned on", "https://developers.openai.com/codex/memories.md", "2026-11-21"),
+    sources=read_on(
+        "2026-11-21",
+        {
+            "places, form, events and review of hooks": "https://developers.openai.com/codex/hooks.md",
+            "unknown events are passed over, unknown keys beside `hooks` are not": "https://github.com/openai/codex/blob/main/codex-rs/config/src/hook_config.rs",
+            "`codex mcp add`, `[mcp_servers.NAME]`": "https://developers.openai.com/codex/mcp.md",
+            "skills of the user": "https://developers.openai.com/codex/skills.md",
+            "memories are off unless turned on": "https://developers.openai.com/codex/memories.md",
+        },
     ),
 )

@@ -12,16 +12,190 @@ is said by the results of its call.
 
 from __future__ import annotations
 
+import hashlib
 import re
+from typing import Literal
 
 import msgspec
 
-from recollect.agents.codex.content import image_of_base64, read_content, readable, without
-from recollect.agents.codex.patches import BEGIN, edits_of_changes, edits_of_patch, find_patches
+from recollect.agents.codex.dialogue import image_of_base64, read_content, readable, without
 from recollect.agents.codex.step import EVENT, ITEM, SEARCH, Step, is_twin
-from recollect.agents.kit.drift import note_value
-from recollect.model.payloads import FileEdit, Json, Part, ToolCall, ToolResult
+from recollect.agents.kit.adapter import note_fields, note_value
+from recollect.agents.kit.values import decoded_json, word_set
+from recollect.model.payloads import FileEdit, Json, Part, TokenUsage, ToolCall, ToolResult
 from recollect.model.tools import canonical_tool
+
+# File edits: the `*** Begin Patch` text of apply_patch, and the change lists of patch events.
+
+BEGIN = "*** Begin Patch"
+_HEADER = re.compile(r"\*\*\* (Add|Update|Delete) File: (.*)")
+_MOVE = "*** Move to: "
+_END = "*** End Patch"
+_CHANGES = frozenset(("add", "delete", "update"))
+
+
+def find_patches(arguments: Json) -> list[str]:
+    """Return the patch texts in a call's arguments: `input`, `patch`, or a shell command with a heredoc."""
+    values = arguments.values() if isinstance(arguments, dict) else (arguments,)
+    found: list[str] = []
+    for value in values:
+        texts = value if isinstance(value, list) else (value,)
+        found.extend(t for t in texts if isinstance(t, str) and BEGIN in t)
+    return found
+
+
+def edits_of_patch(patch: str, call_id: str) -> list[FileEdit]:
+    """Return one edit per file of all `*** Begin Patch` blocks in a text, in order.
+
+    An added file has its text in `after`; an updated one has its hunks in `diff`. Of a block cut short, what is there.
+    """
+    edits: list[FileEdit] = []
+    verb = path = ""
+    body: list[str] = []
+    is_inside = False
+    for line in patch.splitlines():
+        header = _HEADER.match(line) if is_inside else None
+        if header is not None or line.startswith(_END):
+            if verb:
+                edits.append(_edit(verb, path, body, call_id))
+            verb, path = (header[1], header[2].strip()) if header is not None else ("", "")
+            body = []
+            is_inside = header is not None
+        elif BEGIN in line:
+            is_inside = True
+        elif verb:
+            body.append(line)
+    if verb:
+        edits.append(_edit(verb, path, body, call_id))
+    return edits
+
+
+def _edit(verb: str, path: str, body: list[str], call_id: str) -> FileEdit:
+    if verb == "Add":
+        after = "".join(line[1:] + "\n" for line in body if line.startswith("+"))
+        return FileEdit(path=path, operation="create", after=after, call_id=call_id)
+    if verb == "Delete":
+        return FileEdit(path=path, operation="delete", call_id=call_id)
+    if body and body[0].startswith(_MOVE):
+        new_path = body[0].removeprefix(_MOVE).strip()
+        return FileEdit(path=path, operation="rename", diff="\n".join(body[1:]), new_path=new_path, call_id=call_id)
+    return FileEdit(path=path, operation="modify", diff="\n".join(body), call_id=call_id)
+
+
+def edits_of_changes(step: Step, changes: Json, call_id: str) -> list[FileEdit]:
+    """Return one edit per path of `patch_apply_end.changes` or a FileChange item.
+
+    A change is `{"type": "update", ...}`, in older builds `{"update": {...}}`.
+    """
+    edits: list[FileEdit] = []
+    for path, change in step.mapping(changes, "changes").items():
+        body = step.mapping(change, "change")
+        kind = body.get("type")
+        if not isinstance(kind, str):
+            kind = next((k for k in ("add", "delete", "update") if k in body), "")
+            body = step.mapping(body.get(kind), "change")
+        note_value(step.drift, "change.type", kind, _CHANGES)
+        if kind == "add":
+            after = step.text(body.get("content"), "content")
+            edits.append(FileEdit(path=path, operation="create", after=after, call_id=call_id))
+        elif kind == "delete":
+            before = step.text(body.get("content"), "content") or None
+            edits.append(FileEdit(path=path, operation="delete", before=before, call_id=call_id))
+        else:
+            diff = step.text(body.get("unified_diff"), "unified_diff")
+            new_path = step.text(body.get("move_path"), "move_path")
+            operation: Literal["rename", "modify"] = "rename" if new_path else "modify"
+            edits.append(FileEdit(path=path, operation=operation, diff=diff, new_path=new_path, call_id=call_id))
+    return edits
+
+
+# Token counts: what is a new response, and how the copies of it in forks are told.
+#
+# `total_token_usage` is cumulative and falls after some resumes and compactions, so nothing is ever subtracted:
+# `last_token_usage` is the response. A count whose total did not move is the same response told again (rate-limit
+# refresh). Evidence: format notes: Codex, traps 1 and 2.
+#
+# A fork's file begins with its parent's counts under new timestamps, so the key of a response holds no time. Turn ids
+# are copied unchanged and are unique where they are UUIDs: key = turn id + totals + response. Builds before that get
+# the owning thread and the number of resets instead: key = owner + turn id + resets + totals + response. The owner is
+# what the last `session_meta` says: its `forked_from_id`, else its id. A fork's own header names its parent, and the
+# copied headers follow in the parent's order, so a copied count has the same owner in both files.
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_MAX_TOKENS = 2**53
+_INFO = frozenset(("total_token_usage", "last_token_usage", "model_context_window"))
+_COUNTS = word_set("""
+    input_tokens cached_input_tokens cache_write_input_tokens output_tokens reasoning_output_tokens total_tokens
+""")
+
+Counts = tuple[int, int, int, int, int]
+"""Tokens read, read from the cache, put out, of these reasoning, in total."""
+
+
+def token_count(step: Step, payload: dict[str, Json]) -> None:
+    """Give the usage of a response that was not counted yet; a count without `info` says nothing."""
+    info = step.mapping(payload.get("info"), "info")
+    if not info:
+        return
+    note_fields(step.drift, info, _INFO, "event_msg/token_count.info")
+    last = _counts(step, info.get("last_token_usage"), "last_token_usage")
+    total = _counts(step, info.get("total_token_usage"), "total_token_usage")
+    state = step.state
+    seen = total if total[4] else last
+    if seen == state.usage:
+        return
+    resets = state.resets + 1 if state.usage and seen[4] < state.usage[4] else state.resets
+    step.set(usage=seen, resets=resets)
+    read, cached, output, reasoning, _ = last
+    if not (read or cached or output):  # after a compaction: an estimate of the new context, not a response
+        return
+    step.emit(
+        TokenUsage(
+            model=state.model,
+            input_tokens=max(0, read - cached),
+            output_tokens=output,
+            cache_read_tokens=cached,
+            reasoning_tokens=reasoning,
+            dedupe_key=_dedupe_key(step, total, last),
+        )
+    )
+
+
+def _dedupe_key(step: Step, total: Counts, last: Counts) -> str:
+    state = step.state
+    if _UUID.fullmatch(state.turn_id):
+        name = f"{state.turn_id}|{total}|{last}"
+    else:
+        name = f"{state.owner}|{state.turn_id}|{state.resets}|{total}|{last}"
+    return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12, person=b"codex.usage").hexdigest()
+
+
+def _counts(step: Step, value: Json, name: str) -> Counts:
+    counts = step.mapping(value, name)
+    note_fields(step.drift, counts, _COUNTS, f"event_msg/token_count.info.{name}")
+    read = _count(step, counts, "input_tokens")
+    output = _count(step, counts, "output_tokens")
+    return (
+        read,
+        _count(step, counts, "cached_input_tokens"),
+        output,
+        _count(step, counts, "reasoning_output_tokens"),
+        _count(step, counts, "total_tokens") or read + output,
+    )
+
+
+def _count(step: Step, counts: dict[str, Json], field: str) -> int:
+    value = counts.get(field)
+    if type(value) is int and 0 <= value < _MAX_TOKENS:
+        return value
+    number = step.whole(value, field)
+    if number is None:
+        return 0
+    if not 0 <= number < _MAX_TOKENS:
+        step.defect("number_out_of_range", f"{field} is {number}")
+        return 0
+    return number
+
 
 _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d{1,9})$", re.MULTILINE)
 _WALL_TIME = re.compile(r"^Wall time: (\d{1,9}(?:\.\d{1,9})?) seconds", re.MULTILINE)
@@ -312,10 +486,7 @@ def _decoded(step: Step, raw: str) -> Json:
 
 def _legacy_output(text: str) -> Json:
     """Return the object written inside an output's text, else the text itself."""
-    try:
-        value = msgspec.json.decode(text)
-    except (ValueError, RecursionError):
-        return text
+    value = decoded_json(text)
     return value if isinstance(value, dict) and "output" in value and "metadata" in value else text
 
 

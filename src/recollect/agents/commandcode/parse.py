@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 
 from recollect.agents.commandcode.declare import FACTS
-from recollect.agents.kit import reading as kit
-from recollect.agents.kit.access import mapping, text
+from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.content.aisdk import Speaker, read_content
-from recollect.agents.kit.naming import MAX_PATH_CHARS, short, short_name
-from recollect.agents.kit.turns import TurnState
+from recollect.agents.kit.calls import TurnState
+from recollect.agents.kit.content import Speaker, read_content
+from recollect.agents.kit.names import MAX_PATH_CHARS, short, short_name
+from recollect.agents.kit.values import mapping, text
 from recollect.model.payloads import Json, Lifecycle, SessionStart
 from recollect.model.records import SourceInfo
 

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from recollect.agents.copaw.declare import FACTS, MEMORY
-from recollect.agents.kit import reading as kit
-from recollect.agents.kit.access import items, mapping, text
+from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.content.anthropic import base64_part, content_text
-from recollect.agents.kit.instants import instant
-from recollect.agents.kit.naming import name_of, short_name
-from recollect.agents.kit.turns import TurnState, decoded_arguments, give_call, give_result
+from recollect.agents.kit.calls import TurnState, decoded_arguments, give_call, give_result
+from recollect.agents.kit.content import base64_part, content_text
+from recollect.agents.kit.names import name_of, short_name
+from recollect.agents.kit.values import instant, items, mapping, text
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,

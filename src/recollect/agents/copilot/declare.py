@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root
+from recollect.model.payloads import KINDS
 
 EVENTS = "events"
 HISTORY = "history"
@@ -41,22 +42,7 @@ FACTS = AgentFacts(
         edits="exact",
         lineage="partly",
         session_end="partly",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "compaction",
-            "rewind",
-            "lifecycle",
-            "session_end",
-            "instructions",
-            "unknown",
-        ),
+        kinds=KINDS,
         notes=(
             "A session that crashed states no input tokens. A rewind probably shortens the file; a written one is read "
             "too. Subagents are inline and become sessions of their own. Premium requests and nano-AIU are no dollars."

@@ -10,21 +10,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from recollect.agents.installing.contract import (
+from recollect.agents.install.contract import (
     FilePlace,
     Folder,
-    Given,
     HookEvent,
     Hooks,
     Install,
+    InstallContext,
     Mcp,
     McpCommand,
     OwnFile,
     Server,
-    Source,
+    read_on,
 )
-from recollect.agents.installing.shapes import flat_hooks, hooks_document, mcp_file, powershell_text, stdio_entry
-from recollect.agents.installing.skills import NAME, skill_text
+from recollect.agents.install.shapes import (
+    flat_hooks,
+    hooks_document,
+    mcp_file,
+    powershell_text,
+    skill_file,
+    stdio_entry,
+)
 from recollect.model.own import SERVER
 
 _FOLDER = Folder(("$COPILOT_HOME", "~/.copilot"))
@@ -50,7 +56,7 @@ def _entry(server: Server) -> dict[str, Any]:
     return {"type": "local", **stdio_entry(server), "tools": ["*"]}
 
 
-def _handler(event: HookEvent, given: Given) -> Mapping[str, Any]:
+def _handler(event: HookEvent, given: InstallContext) -> Mapping[str, Any]:
     command = given.commands[event.role]
     if given.platform == "windows":
         return {
@@ -62,7 +68,7 @@ def _handler(event: HookEvent, given: Given) -> Mapping[str, Any]:
     return {"type": "command", "bash": command.line, "linux": _NOTHING, "osx": _NOTHING, "timeoutSec": _TIMEOUT_S}
 
 
-def _add(given: Given) -> tuple[str, ...]:
+def _add(given: InstallContext) -> tuple[str, ...]:
     variables = [word for name, value in given.server.env.items() for word in ("--env", f"{name}={value}")]
     return ("mcp", "add", SERVER, *variables, "--tools", "*", "--", given.server.command, *given.server.args)
 
@@ -81,37 +87,20 @@ INSTALL = Install(
         note="A prompt and a compaction take no context; the start of a session does since 1.0.11. Of several hooks "
         "that give some there, Copilot CLI takes the last one's only.",
     ),
-    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
+    skill=skill_file(_FOLDER),
     steps=(
         "Hooks are read when the command line starts: start it again.",
         "Copilot Memory is kept by GitHub, per repository, and is turned on and off in your settings there.",
     ),
     verified_version="documentation of 2026-11",
-    sources=(
-        Source(
-            "places, events, form and answers of hooks",
-            "https://docs.github.com/en/copilot/reference/hooks-reference",
-            "2026-11-21",
-        ),
-        Source(
-            "`mcp-config.json`, `skills/`, `COPILOT_HOME`",
-            "https://docs.github.com/en/copilot/reference/copilot-cli-reference/cli-config-dir-reference",
-            "2026-11-21",
-        ),
-        Source(
-            "form of a server",
-            "https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers",
-            "2026-11-21",
-        ),
-        Source(
-            "the context of a session's start is taken since 1.0.11, as `additionalContext` and nothing around it",
-            "https://github.com/obra/superpowers/pull/910",
-            "2026-11-21",
-        ),
-        Source(
-            "of several hooks the last one's context is taken only",
-            "https://github.com/github/copilot-cli/issues/3589",
-            "2026-11-21",
-        ),
+    sources=read_on(
+        "2026-11-21",
+        {
+            "places, events, form and answers of hooks": "https://docs.github.com/en/copilot/reference/hooks-reference",
+            "`mcp-config.json`, `skills/`, `COPILOT_HOME`": "https://docs.github.com/en/copilot/reference/copilot-cli-reference/cli-config-dir-reference",
+            "form of a server": "https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers",
+            "the context of a session's start is taken since 1.0.11, as `additionalContext` and nothing around it": "https://github.com/obra/superpowers/pull/910",
+            "of several hooks the last one's context is taken only": "https://github.com/github/copilot-cli/issues/3589",
+        },
     ),
 )

@@ -1,23 +1,192 @@
 """Copilot CLI: one record in, its events out. Pure, and never raises on content.
 
-The stream of session events is read by `kit.copilot`, which VS Code's transcripts share; here are the files around it.
+The stream of session events is read by `kit.copilot_events`, which VS Code shares; here are the files around it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
-import msgspec
-
-from recollect.agents.copilot.declare import EVENTS, FACTS, HISTORY
-from recollect.agents.copilot.history import HistoryState, read_history
-from recollect.agents.copilot.sidecars import TEXTS
-from recollect.agents.kit.access import mapping
-from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.copilot.events import read_event, starts_stream
-from recollect.agents.kit.reading import Reading
-from recollect.model.payloads import Json
+from recollect.agents.copilot.declare import CHECKPOINT, EVENTS, FACTS, HISTORY, PLAN, WORKSPACE
+from recollect.agents.kit.adapter import KitAdapter, Reading, first_line_name, read_odd
+from recollect.agents.kit.content import chat_content
+from recollect.agents.kit.copilot_events import arguments_of, edits_of_call, read_event, starts_stream
+from recollect.agents.kit.copilot_session import Call, CopilotState, call_named, storable, with_call
+from recollect.agents.kit.names import Marks, name_of
+from recollect.agents.kit.values import decoded_json, items, mapping, text
+from recollect.model.payloads import (
+    AssistantMessage,
+    Instructions,
+    Lifecycle,
+    SessionStart,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
 from recollect.model.records import SourceInfo
+from recollect.model.tools import canonical_tool
+
+# The oldest layout: one document per session with the messages of the chat API and a timeline of what was shown.
+#
+# Evidence: readers of `history-session-state`; not in the format notes, and no sample of a real one was seen. Messages
+# have no ids and no times: they are named by what they say.
+
+_DOCUMENT = frozenset(("sessionId", "startTime", "chatMessages", "timeline"))
+_ROLES = frozenset(("user", "assistant", "tool", "system", "developer"))
+_MESSAGE = frozenset(("role", "content", "tool_calls", "tool_call_id", "name", "id"))
+
+
+class HistoryState(CopilotState, frozen=True, gc=False, omit_defaults=True):
+    """The state of a Copilot CLI source; `marks` number equal messages."""
+
+    marks: Marks = ()
+
+
+def read_history(reading: Reading[HistoryState]) -> None:
+    """Give the events of one element of an old document, or of the members around its arrays."""
+    if not isinstance(reading.record.value, dict):
+        read_odd(reading)
+    elif reading.at == "chatMessages":
+        _message(reading, reading.value)
+    elif reading.at == "timeline":
+        _shown(reading, reading.value)
+    else:
+        _document(reading, reading.value)
+
+
+def _document(reading: Reading[HistoryState], value: dict[str, Any]) -> None:
+    if "startTime" in value or "sessionId" in value:
+        reading.date(value.get("startTime"), "startTime")
+        if not reading.now("is_started"):
+            reading.set(is_started=True)
+            reading.add(SessionStart(originator="copilot-agent"), native_id="start")
+    reading.native_id = "document"
+    reading.extra(value, _DOCUMENT, "document")
+    for message in items(value.get("chatMessages")):
+        _message(reading, mapping(message))
+
+
+def _message(reading: Reading[HistoryState], value: dict[str, Any]) -> None:
+    role = text(value.get("role"))
+    said, parts, is_readable = chat_content(value.get("content"))
+    if not is_readable:
+        reading.wrong("content", "bad_base64")
+    name = reading.native_id = name_of(reading, role if role in _ROLES else "message", value)
+    if role == "user":
+        reading.add(UserMessage(said, parts=parts), "user")
+    elif role == "tool":
+        _result(reading, value, said)
+    elif role in ("system", "developer"):
+        reading.add(Instructions(said, f"{role} message"))
+    elif role == "assistant":
+        if said or parts or not items(value.get("tool_calls")):
+            reading.add(AssistantMessage(said, parts=parts), "assistant")
+        for i, call in enumerate(items(value.get("tool_calls"))):
+            _call(reading, mapping(call), f"{name}/{i}")
+    else:
+        reading.unknown(f"message/{role}", value)
+    reading.extra(value, _MESSAGE, "message")
+
+
+def _call(reading: Reading[HistoryState], call: dict[str, Any], name: str) -> None:
+    function = mapping(call.get("function"))
+    call_id, tool = text(call.get("id")), text(function.get("name"))
+    arguments = arguments_of(function.get("arguments"))
+    reading.add(
+        ToolCall(call_id, tool, canonical_tool(tool), arguments),
+        "assistant",
+        native_id=f"call:{call_id}" if call_id else name,
+    )
+    waiting = Call(call_id, storable(tool), edits=edits_of_call(tool, arguments, call_id))
+    reading.set(calls=with_call(reading.now("calls"), waiting))
+
+
+def _result(reading: Reading[HistoryState], value: dict[str, Any], said: str) -> None:
+    """Give a result. The API's tool messages don't say how it went, so that edits are taken as made."""
+    call_id = text(value.get("tool_call_id"))
+    call = call_named(reading.now("calls"), call_id)
+    name = call.name if call is not None else text(value.get("name"))
+    reading.add(
+        ToolResult(call_id, name, text=said), "tool", native_id=f"result:{call_id}" if call_id else reading.native_id
+    )
+    for i, edit in enumerate(call.edits if call is not None else ()):
+        reading.add(edit, "tool", native_id=f"edit:{call_id}:{i}")
+
+
+def _shown(reading: Reading[HistoryState], value: dict[str, Any]) -> None:
+    """Give an entry of the timeline: it repeats the messages as the terminal showed them, and has their times."""
+    reading.date(value.get("timestamp"))
+    kind = text(value.get("type"))
+    said = text(value.get("text"))
+    rest = {k: v for k, v in value.items() if k not in ("type", "text", "id", "timestamp")}
+    identity = text(value.get("id"))
+    name = f"timeline:{identity}" if identity else name_of(reading, "timeline", value)
+    reading.add(Lifecycle(f"timeline_{kind}" if kind else "timeline", text=said, detail=rest or None), native_id=name)
+
+
+# The text files beside an event stream: what the session is called and where it works, its plan, its checkpoints.
+
+_MAX_LINES = 200
+
+
+def read_workspace(reading: Reading[HistoryState], body: str) -> None:
+    """Give the session's title, folder and branch of `workspace.yaml`: flat `key: value` lines."""
+    told = _flat_yaml(body)
+    reading.date(told.get("updated_at") or told.get("created_at"), "updated_at")
+    title = told.get("name") or told.get("summary") or ""
+    if title:
+        reading.add(Lifecycle("title", title=title), native_id="workspace/title")
+    rest = {k: v for k, v in told.items() if k not in ("cwd", "branch", "name") and v}
+    cwd, branch = told.get("cwd") or "", told.get("branch") or ""
+    reading.add(Lifecycle("workspace", detail=rest or None, cwd=cwd, branch=branch), native_id="workspace")
+    if not told and body.strip():
+        reading.wrong("workspace.yaml", "not_yaml")
+        reading.kept("workspace.yaml", body, native_id="workspace/text")
+
+
+def _flat_yaml(body: str) -> dict[str, str]:
+    """Return the top-level scalars of a YAML mapping; block texts are joined by lines. Nothing else is written."""
+    told: dict[str, str] = {}
+    key = ""
+    for line in body.splitlines()[:_MAX_LINES]:
+        if line[:1] in (" ", "\t") and key:
+            told[key] = f"{told[key]}\n{line.strip()}".strip("\n")
+            continue
+        name, colon, value = line.partition(":")
+        if not colon or not name.strip() or line.startswith("#"):
+            continue
+        key = name.strip()
+        value = value.strip()
+        told[key] = "" if value in ("|", "|-", ">", ">-", "null", "~") else _unquoted(value)
+    return told
+
+
+def _unquoted(value: str) -> str:
+    if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
+        inner = value[1:-1]
+        return inner.replace("''", "'") if value[0] == "'" else inner.replace('\\"', '"').replace("\\\\", "\\")
+    return value
+
+
+def read_plan(reading: Reading[HistoryState], body: str) -> None:
+    """Give the plan as it stands."""
+    reading.add(Lifecycle("plan", text=body), native_id="plan")
+
+
+def read_checkpoint(reading: Reading[HistoryState], body: str) -> None:
+    """Give what a compaction wrote down of the work so far."""
+    name = reading.state.name
+    reading.add(Lifecycle("checkpoint", text=body, detail={"file": name}), native_id=f"checkpoint/{name}")
+
+
+TEXTS: dict[str, Callable[[Reading[HistoryState], str], None]] = {
+    WORKSPACE: read_workspace,
+    PLAN: read_plan,
+    CHECKPOINT: read_checkpoint,
+}
+
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _SESSION = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
@@ -38,12 +207,12 @@ class CopilotAdapter(KitAdapter[HistoryState]):
         """
         del path
         line = head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0]
-        first = _decoded(line)
+        first = decoded_json(line)
         if starts_stream(first):
             return None if "vscodeVersion" in mapping(mapping(first).get("data")) else EVENTS
         if first is None and _CUT_START.match(line) and b'"copilot-agent"' in line and b'"vscodeVersion"' not in line:
             return EVENTS
-        whole = mapping(_decoded(head))
+        whole = mapping(decoded_json(head))
         if isinstance(whole.get("chatMessages"), list) and isinstance(whole.get("sessionId"), str):
             return HISTORY
         return HISTORY if _CUT_HISTORY.match(head) and b'"chatMessages"' in head else None
@@ -73,11 +242,3 @@ class CopilotAdapter(KitAdapter[HistoryState]):
             read_text(reading, reading.record.value)
         else:
             read_odd(reading)
-
-
-def _decoded(data: bytes) -> Json:
-    """Return decoded JSON, None for what is none, or is cut."""
-    try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None

@@ -6,12 +6,12 @@ import re
 from typing import Any
 
 from recollect.agents.cortex.declare import FACTS
-from recollect.agents.kit import reading as kit
-from recollect.agents.kit.access import items, mapping, text
+from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.content.anthropic import content_parts, content_text
-from recollect.agents.kit.naming import name_of, short_name
-from recollect.agents.kit.turns import TurnState, give_call, give_result
+from recollect.agents.kit.calls import TurnState, give_call, give_result
+from recollect.agents.kit.content import content_parts, content_text
+from recollect.agents.kit.names import name_of, short_name
+from recollect.agents.kit.values import items, mapping, text
 from recollect.model.payloads import (
     AssistantMessage,
     Json,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root, Table
 
 TRANSCRIPT = "transcript"
@@ -48,20 +49,7 @@ FACTS = AgentFacts(
         edits="exact",
         lineage="partly",
         session_end="no",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "compaction",
-            "lifecycle",
-            "instructions",
-            "unknown",
-        ),
+        kinds=kinds_but("rewind", "session_end"),
         notes=(
             "Times are whole seconds. A database belongs to one project and does not say which. The cost of a session "
             "includes that of its subagents."

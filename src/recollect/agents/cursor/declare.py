@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root, Table
 
 IDE = "ide"
@@ -83,21 +84,7 @@ FACTS = AgentFacts(
         edits="partly",
         lineage="partly",
         session_end="no",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "compaction",
-            "rewind",
-            "lifecycle",
-            "instructions",
-            "unknown",
-        ),
+        kinds=kinds_but("session_end"),
         notes=(
             "The editor's store has times and results; the command line's has results but no times; the transcripts "
             "have neither. Token counts are mostly zero. An edit may name its file only. Rewinds are inferred from "

@@ -7,17 +7,33 @@ Evidence: format notes: Cursor, stores B and C.
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import Any, Literal, NamedTuple
 
-from recollect.agents.cursor.decode import digest, take_images
-from recollect.agents.cursor.prompts import give_prompt
-from recollect.agents.cursor.state import MAX_HUMANS, Human, Step, called, named, remember_call, take_edits
-from recollect.agents.cursor.tools import body_of, call_key, canonical, edits_of, give_edits
-from recollect.agents.kit.access import mapping, text, whole
-from recollect.agents.kit.content.anthropic import base64_part, content_parts, content_text, media_part
+from recollect.agents.cursor.state import (
+    MAX_HUMANS,
+    Edit,
+    Human,
+    Step,
+    called,
+    decoded,
+    digest,
+    give_cwd,
+    named,
+    pruned,
+    remember_call,
+    short,
+    take_edits,
+    take_images,
+)
+from recollect.agents.kit.content import base64_part, content_parts, content_text, media_part
+from recollect.agents.kit.values import items, mapping, text, whole, word_set
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
+    FileEdit,
     Instructions,
     Json,
     Lifecycle,
@@ -25,8 +41,223 @@ from recollect.model.payloads import (
     Thinking,
     ToolCall,
     ToolResult,
+    UserMessage,
 )
 from recollect.model.text import flatten
+from recollect.model.tools import canonical_tool
+
+# Tools as Cursor's stores write them: names, arguments, outcomes, and the files that a call changes.
+#
+# The editor names its tools `edit_file_v2`, the command line and the transcripts `Write`; arguments differ alike.
+# Evidence: format notes: Cursor, "Edits" and "Traps".
+
+_EDITS = word_set("""
+    edit_file search_replace write write_file create_file strreplace multiedit editnotebook edit_notebook apply_patch
+    applypatch reapply delete delete_file
+""")
+_DELETES = frozenset(("delete", "delete_file"))
+_PATHS = (
+    "path", "file_path", "target_file", "targetFile", "relativeWorkspacePath", "relative_workspace_path",
+    "target_notebook", "notebook_path",
+)  # fmt: skip
+_BEFORE = ("old_string", "oldString", "old_str")
+_AFTER = ("new_string", "newString", "new_str", "streamContent", "contents", "content", "file_text", "code_edit")
+_PATCHES = ("patch", "input", "diff")
+_PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
+_PATCH_OPERATIONS = {"Add": "create", "Update": "modify", "Delete": "delete"}
+_BODIES = ("output", "contents", "content", "text", "result", "stdout", "fileContents", "message")
+_EXITS = ("exitCodeV2", "exitCode", "exit_code")
+_EXIT_LINE = re.compile(r"(?:Error: )?Exit code: (-?\d{1,9})\b")
+Operation = Literal["create", "modify", "delete", "rename", "checkpoint"]
+_OPERATIONS: dict[str, Operation] = {"create": "create", "modify": "modify", "delete": "delete"}
+
+
+class Body(NamedTuple):
+    """What a tool gave back: its text, what else it says, images, and the exit code that it states."""
+
+    text: str = ""
+    structured: Json = None
+    parts: tuple[Part, ...] = ()
+    exit_code: int | None = None
+
+
+def canonical(name: str) -> str:
+    """Return the canonical name of a tool; the editor's tools of MCP servers are `mcp_server_tool`."""
+    plain = name.removesuffix("_v2")
+    if plain.lower().startswith(("mcp_", "mcp-")) or plain in ("CallMcpTool", "mcp"):
+        return "mcp"
+    return canonical_tool(plain)
+
+
+def call_key(call_id: str) -> str:
+    """Return what names a call in every store: `call_…`, without the item's id that follows on a second line."""
+    return short(call_id.partition("\n")[0].strip())
+
+
+def edits_of(key: str, name: str, arguments: Json) -> list[Edit]:
+    """Return the changes that a call asks for; none where the tool changes no file."""
+    plain = name.removesuffix("_v2").lower()
+    if plain not in _EDITS:
+        return []
+    values = mapping(arguments)
+    patch = arguments if isinstance(arguments, str) else _first(values, _PATCHES) or ""
+    if "*** Begin Patch" in patch:
+        return list(_patched(key, patch))
+    path = _first(values, _PATHS) or ""
+    changes = [_change(key, path, mapping(edit)) for edit in items(values.get("edits")) if isinstance(edit, dict)]
+    if plain in _DELETES:
+        changes = [Edit(key, path, "delete")]
+    return changes or ([_change(key, path, values)] if path else [])
+
+
+def _change(key: str, path: str, values: dict[str, Any]) -> Edit:
+    return Edit(key, path, before=_first(values, _BEFORE), after=_first(values, _AFTER))
+
+
+def _patched(key: str, patch: str) -> Iterator[Edit]:
+    found = list(_PATCHED.finditer(patch))
+    for this, following in zip_longest(found, found[1:]):
+        body = patch[this.end() : following.start() if following else None]
+        yield Edit(key, this[2], _PATCH_OPERATIONS[this[1]], diff=body.partition("*** End Patch")[0].strip("\n"))
+
+
+def _first(values: dict[str, Any], names: tuple[str, ...]) -> str | None:
+    return next((values[n] for n in names if isinstance(values.get(n), str)), None)
+
+
+def give_edits(step: Step, edits: tuple[Edit, ...] | list[Edit], *, result: Json, call_id: str) -> None:
+    """Give the changes that a call made. Where the call names a file only, the result may hold the hunks."""
+    facts = mapping(result)
+    seen: set[str] = set()
+    for edit in edits:
+        diff = edit.diff
+        if not diff and edit.before is None and edit.after is None:
+            diff = _hunks(facts)
+        name = f"edit:{edit.call}:{edit.path if len(edit.path) <= 100 else digest(edit.path)}"
+        if name in seen:
+            name = f"{name}:{len(seen)}"
+        seen.add(name)
+        step.add(
+            FileEdit(
+                edit.path,
+                _OPERATIONS.get(edit.operation, "modify"),
+                edit.before if not diff else None,
+                edit.after if not diff else None,
+                diff=diff,
+                call_id=call_id,
+                backup=text(facts.get("beforeContentId")),
+            ),
+            "tool",
+            native_id=name,
+        )
+
+
+def _hunks(facts: dict[str, Any]) -> str:
+    stated = _first(facts, ("diffString", "unifiedDiff"))
+    if stated:
+        return stated
+    chunks = items(mapping(facts.get("diff")).get("chunks"))
+    return "\n".join(filter(None, (text(mapping(c).get("diffString")) for c in chunks)))
+
+
+def body_of(value: Json) -> Body:
+    """Return what a tool gave back, written as JSON (also inside a text), as blocks or as plain text."""
+    result = decoded(value)
+    if isinstance(result, bytes):
+        return Body()
+    if isinstance(result, str):
+        return Body(result, exit_code=_exit_line(result))
+    parts: list[Part] = []
+    if isinstance(result, list):
+        blocks, _ = content_parts(result)
+        return Body(content_text(take_images(result, parts)), parts=(*blocks, *parts))
+    if not isinstance(result, dict):
+        return Body("" if result is None else flatten(result))
+    clean = take_images(result, parts)
+    main = next((n for n in _BODIES if isinstance(clean.get(n), str) and clean[n]), None)
+    stated = next((whole(clean[n]) for n in _EXITS if clean.get(n) is not None), None)
+    if main is None:
+        content = clean.get("content")
+        body = content_text(content) if isinstance(content, list) else flatten(pruned(clean))
+        return Body(body, None, tuple(parts), stated)
+    told = (main, *_EXITS)
+    rest = {k: v for k, v in clean.items() if k not in told and not (isinstance(v, str) and v in clean[main])}
+    return Body(clean[main], pruned(rest), tuple(parts), stated if stated is not None else _exit_line(clean[main]))
+
+
+def _exit_line(said: str) -> int | None:
+    found = _EXIT_LINE.match(said)
+    return int(found[1]) if found else None
+
+
+# Text in the user's role: what the person asked, and what Cursor wrote around it.
+#
+# Transcripts and the command line's store wrap the question in `<user_query>` and put the time, the machine, open files
+# and rules beside it. Evidence: format notes: Cursor, stores B and C.
+
+_QUERY = re.compile(r"<user_query>(.*?)(?:</user_query>|\Z)", re.DOTALL)
+_TIME = re.compile(r"<timestamp>(.*?)</timestamp>", re.DOTALL)
+_SPOKEN_TIME = re.compile(
+    r"(?:\w+, )?(\w{3})\w* (\d{1,2}), (\d{4}),? (\d{1,2}):(\d\d) ?(AM|PM) ?\(?(?:UTC|GMT)([+-]\d{1,2})?(?::?(\d\d))?\)?"
+)
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_HARNESS = re.compile(
+    r"\s*<(?:user_info|system_reminder|system-reminder|rules|user_rules|always_applied_workspace_rules|git_status|"
+    r"project_layout|open_and_recently_viewed_files|agent_transcripts|agent_skills|mcp_file_system|attached_files|"
+    r"additional_data|context|conversation_summary|environment_context|system_notification)\b"
+)
+_WORKSPACE = re.compile(r"^\s*Workspace Path: (.+?)\s*$", re.MULTILINE)
+
+
+class Prompt(NamedTuple):
+    """A user text taken apart: the person's words, the harness's, and the time that stands beside them."""
+
+    human: str
+    injected: str
+    at: str
+
+
+def split_prompt(said: str) -> Prompt:
+    """Take a user text apart. Without the wrapping tag it is the person's, unless it starts with one of the harness."""
+    time = _TIME.search(said)
+    at = time[1].strip() if time else ""
+    rest = _TIME.sub("", said) if time else said
+    asked = [q.strip() for q in _QUERY.findall(rest)]
+    if asked:
+        return Prompt("\n".join(filter(None, asked)), _QUERY.sub("", rest).strip(), at)
+    if _HARNESS.match(rest):
+        return Prompt("", rest.strip(), at)
+    return Prompt(rest.strip() if time else rest, "", at)
+
+
+def iso_of(spoken: str) -> str:
+    """Return "Saturday, Mar 7, 2026, 3:12 PM (UTC-8)" as an ISO time; any other text as it is."""
+    found = _SPOKEN_TIME.fullmatch(spoken)
+    if found is None or found[1] not in _MONTHS:
+        return spoken
+    hour = int(found[4]) % 12 + (12 if found[6] == "PM" else 0)
+    offset = int(found[7] or 0)
+    zone = f"{'-' if offset < 0 else '+'}{abs(offset):02}:{found[8] or '00'}"
+    month = _MONTHS.index(found[1]) + 1
+    return f"{found[3]}-{month:02}-{int(found[2]):02}T{hour:02}:{found[5]}:00{zone}"
+
+
+def give_prompt(step: Step, said: str, parts: tuple[Part, ...] = ()) -> str:
+    """Give a user text of a store without ids: the harness's part first. Return the person's message's name."""
+    prompt = split_prompt(said)
+    if prompt.at:
+        step.date(iso_of(prompt.at))
+    if prompt.injected:
+        step.add(UserMessage(prompt.injected, "injected"), "user", native_id=named(step, "context", prompt.injected))
+        workspace = _WORKSPACE.search(prompt.injected)
+        if workspace:
+            give_cwd(step, workspace[1])
+    if not prompt.human and not parts:
+        return ""
+    name = named(step, "ask", prompt.human)
+    step.add(UserMessage(prompt.human, parts=parts), "user", native_id=name)
+    return name
+
 
 _REDACTED = "[REDACTED]"
 _CALLS = frozenset(("tool_use", "tool-call", "tool_call", "mcp_tool_use"))
@@ -34,20 +265,17 @@ _RESULTS = frozenset(("tool_result", "tool-result", "command_output"))
 _THOUGHTS = frozenset(("thinking", "reasoning"))
 _WITHHELD = frozenset(("redacted", "redacted_thinking", "redacted-reasoning"))
 _MEDIA = frozenset(("image", "document", "file"))
-_BLOCK_FIELDS = frozenset(
-    (
-        "type", "text", "thinking", "signature", "data", "id", "name", "input", "toolCallId", "toolName", "args",
-        "tool_use_id", "content", "is_error", "isError", "result", "experimental_content", "providerOptions",
-        "source", "image", "mimeType", "mediaType", "filename", "url", "output", "cache_control",
-        "providerMetadata", "experimental_providerMetadata",
-    )
-)  # fmt: skip
+_BLOCK_FIELDS = word_set("""
+    type text thinking signature data id name input toolCallId toolName args tool_use_id content is_error isError result
+    experimental_content providerOptions source image mimeType mediaType filename url output cache_control
+    providerMetadata experimental_providerMetadata
+""")
 _OUTCOME = frozenset(("success", "isError"))
-_EXITS = ("exitCode", "exit_code")
+_EXITS_OF_MESSAGES = ("exitCode", "exit_code")
 _DURATIONS = ("executionTime", "localExecutionTimeMs", "durationMs")
 _TOLD = frozenset(
     (
-        *_EXITS,
+        *_EXITS_OF_MESSAGES,
         *_DURATIONS,
         "command",
         "beforeFullFileContent",
@@ -218,7 +446,7 @@ def _read_result(step: Step, block: dict[str, Any], message: dict[str, Any]) -> 
     output = mapping(high.get("output"))
     success = mapping(output.get("success"))
     exit_code = body.exit_code
-    stated = next((whole(success[n]) for n in _EXITS if success.get(n) is not None), None)
+    stated = next((whole(success[n]) for n in _EXITS_OF_MESSAGES if success.get(n) is not None), None)
     exit_code = exit_code if exit_code is not None else stated
     flags = (block.get("is_error"), block.get("isError"), high.get("isError"), output.get("isError"))
     ok: bool | None = None

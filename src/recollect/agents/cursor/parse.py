@@ -1,14 +1,18 @@
 """Cursor: one record in, its events out. Pure, and never raises on content.
 
-Editor: `bubbles` and `composer`. Command line: `store`. Transcripts: `transcripts`. The last two share `messages`.
+The editor is read by `composer`; the command line and transcripts are read here and share `messages`.
 What becomes one session and what is told twice is in README.md beside this file.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from itertools import zip_longest
+from typing import Any
 
-from recollect.agents.cursor import identify as identity
+import msgspec
+
 from recollect.agents.cursor.composer import read_ide_row
 from recollect.agents.cursor.declare import (
     CLI_META,
@@ -20,12 +24,338 @@ from recollect.agents.cursor.declare import (
     TRANSCRIPT,
     TRANSCRIPT_TEXT,
 )
-from recollect.agents.cursor.state import CursorState, Step, named
-from recollect.agents.cursor.store import read_blob, read_meta
-from recollect.agents.cursor.transcripts import read_line, read_text
-from recollect.agents.kit.adapter import KitAdapter, read_odd
-from recollect.model.payloads import UserMessage
+from recollect.agents.cursor.messages import give_call, give_prompt, give_result, model_of, read_message
+from recollect.agents.cursor.state import (
+    MAX_MESSAGES,
+    CursorState,
+    Human,
+    Root,
+    Step,
+    decoded,
+    digest,
+    give_cwd,
+    hex_object,
+    named,
+    root_of,
+    short,
+)
+from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd, remember
+from recollect.agents.kit.values import decoded_json, text, word_set
+from recollect.model.payloads import (
+    AssistantMessage,
+    Compaction,
+    Json,
+    Lifecycle,
+    Rewind,
+    SessionStart,
+    Thinking,
+    ToolResult,
+    UserMessage,
+)
 from recollect.model.records import SourceInfo
+from recollect.model.text import flatten
+
+# Whose a source is, and the name of its session, which is the same in all three stores.
+#
+# Evidence: format notes: Cursor, "Identity / dedupe".
+
+_STORES = (CLI_STORE, CLI_META)
+_ENVELOPE = frozenset(("role", "message", "timestamp", "model", "metadata"))
+_CUT = (b'{"role":"user","message":{"content":', b'{"role":"assistant","message":{"content":')
+_TEXT = b"<user_query>"
+
+
+def recognise(path: str, head: bytes) -> str | None:
+    """Return the role of a transcript told by its first lines, or None.
+
+    A line is an envelope of role and message, and the message has nothing but its content: other agents that write such
+    messages say a type, a session or an id beside them.
+    """
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    first, ended, _ = start.partition(b"\n")
+    if first.rstrip() == b"user:":
+        return TRANSCRIPT_TEXT if start[len(first) :].lstrip().startswith((_TEXT, b"<timestamp>")) else None
+    if not _is_message(first, is_cut=not ended):
+        return None
+    return SUBAGENT if "subagents" in path.replace("\\", "/").split("/")[:-1] else TRANSCRIPT
+
+
+def _is_message(line: bytes, *, is_cut: bool) -> bool:
+    try:
+        record = msgspec.json.decode(line)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return is_cut and line.replace(b" ", b"")[: len(_CUT[1])].startswith(_CUT)
+    if not isinstance(record, dict) or record.get("role") not in ("user", "assistant"):
+        return False
+    message = record.get("message")
+    return record.keys() <= _ENVELOPE and isinstance(message, dict) and message.keys() == {"content"}
+
+
+def session_of(info: SourceInfo, head: bytes) -> str:
+    """Return the composer's id, the folder of the command line's store, or the transcript's name: all one id."""
+    folders = info.path.split("/")
+    if info.document:
+        return info.document
+    if info.role in _STORES and len(folders) > 1:
+        return folders[-2]
+    if info.role == HISTORY:
+        return "prompt-history"
+    return info.stem or first_line_name(head)
+
+
+def parent_of(info: SourceInfo) -> str:
+    """Return the session whose subagent wrote a transcript: the folder around `subagents`."""
+    folders = info.path.split("/")
+    if info.role != SUBAGENT or len(folders) < 3 or folders[-2] != "subagents":
+        return ""
+    return "" if folders[-3] == info.session else folders[-3]
+
+
+def key_of(info: SourceInfo) -> str:
+    """Return what names a source: of one database two places read different tables."""
+    if info.role in _STORES:
+        return f"{info.path}#{info.role}"
+    return info.place
+
+
+# The command line agent's store: message blobs and lists of them, and one row about the session.
+#
+# Blobs are named by their content and never change. A turn writes its messages and then a new list of all messages:
+# what an earlier list had and the newest has not was left behind. Evidence: format notes: Cursor, store C.
+
+_ID_CHARS = 16
+_FIELDS = frozenset(("role", "content", "id", "providerOptions", "experimental_providerMetadata"))
+_ROLES = frozenset(("system", "user", "assistant", "tool"))
+_META = word_set("""
+    agentId latestRootBlobId name mode createdAt lastUsedModel isRunEverything approvalMode lastDebugServerPort
+    blobEncryptionKey
+""")
+
+
+def read_blob(step: Step) -> None:
+    """Give a message, or what the newest list of messages left behind. Other protobuf says nothing."""
+    name = text(step.value.get("id"))[:_ID_CHARS]
+    data = decoded(step.value.get("data"))
+    step.ts, step.ts_quality = None, "missing"
+    if isinstance(data, str):
+        data = data.encode("utf-8", "surrogatepass")
+    if isinstance(data, bytes):
+        root = root_of(data)
+        if root is not None:
+            _read_root(step, root)
+    elif isinstance(data, dict) and isinstance(data.get("role"), str):
+        _read_message(step, data, name)
+    elif data is not None:
+        step.unknown("blob", data, native_id=f"blob:{name or digest(data)}")
+
+
+def _read_message(step: Step, message: dict[str, Any], name: str) -> None:
+    role = message["role"]
+    if role not in _ROLES:
+        step.unknown(role, message, native_id=f"blob:{name or digest(message)}")
+        return
+    step.native_id = name or digest(message)
+    content: Json = message.get("content")
+    read_message(step, role, content, message, model=model_of(message, content))
+    step.extra(message, _FIELDS, "message", native_id=f"blob:{step.native_id}")
+    step.set(messages=remember(step.now("messages"), step.native_id, MAX_MESSAGES))
+
+
+def _read_root(step: Step, root: Root) -> None:
+    """Compare a list of messages with the one before: a missing end is a rewind, a missing middle a compaction."""
+    listed = tuple(child[:_ID_CHARS] for child in root.children)[-MAX_MESSAGES:]
+    known = set(step.now("messages"))
+    if known.isdisjoint(listed):
+        return
+    if root.workspace:
+        give_cwd(step, root.workspace)
+    before: tuple[str, ...] = step.state.root
+    is_told = step.state.is_summed_up
+    step.set(root=listed, is_summed_up=False)
+    if not before or listed[: len(before)] == before:
+        return
+    same = next((i for i, (old, new) in enumerate(zip(before, listed, strict=False)) if old != new), None)
+    start = min(len(before), len(listed)) if same is None else same
+    left, new = before[start:], listed[start:]
+    humans: dict[str, Human] = {h.id: h for h in step.now("humans")}
+    dropped = [humans[i] for i in left if i in humans and i not in new]
+    if not dropped:
+        return
+    if set(left) & set(new) or (new and not any(i in humans for i in new)):
+        if not is_told:  # else the message that sums them up says it
+            go_on = next((humans[i].event for i in new if i in humans), "")
+            step.add(Compaction(continues_at=go_on), native_id=f"compaction:{digest(list(listed))}")
+        return
+    back_to = next((humans[i].event for i in reversed(before[:start]) if i in humans), "")
+    rewind = Rewind(dropped[0].before, len(dropped))
+    step.add(rewind, native_id=f"rewind:{digest([back_to, dropped[0].event])}")
+
+
+def read_meta(step: Step) -> None:
+    """Give what the store knows of the session: its start, title, mode and newest model."""
+    value = step.value.get("value")
+    meta = hex_object(value)
+    if not meta:
+        step.wrong("value", "not_json")
+        step.unknown("meta", value, native_id=f"meta:{digest(value)}")
+        return
+    created = meta.get("createdAt")
+    step.date(created if not isinstance(created, str) or not created.isdigit() else int(created[:18]), "createdAt")
+    model = step.text(meta, "lastUsedModel")
+    step.add(SessionStart(model=model, originator="cursor-agent"), native_id="start")
+    title, mode = step.text(meta, "name"), step.text(meta, "mode")
+    if title:
+        step.add(Lifecycle("title", title=title), native_id="title")
+    if mode:
+        step.add(Lifecycle("mode", text=mode), native_id="mode")
+    if model:
+        step.add(Lifecycle("model", model=model), native_id=f"model:{short(model)}")
+    step.extra(meta, _META, "meta", native_id="meta")
+
+
+# Transcripts below `projects/`: one message a line, or (older) all of them in one text. Both leave a lot out.
+#
+# Evidence: format notes: Cursor, store B.
+
+_TRANSCRIPT_ROLES = frozenset(("user", "assistant", "tool", "system"))
+_TRANSCRIPT_FIELDS = frozenset(("role", "message", "type", "timestamp", "model", "content"))
+_MESSAGE_FIELDS = frozenset(("role", "content", "model"))
+_ENDED_FIELDS = frozenset(("type", "status", "error", "timestamp"))
+_ENDS = frozenset(("success", "error", "aborted", "cancelled"))
+_ABORTED = re.compile(r"abort|cancel|interrupt", re.IGNORECASE)
+_TURN = re.compile(r"^(user|assistant):[ \t]*$", re.MULTILINE)
+_MARK = re.compile(r"^\[(Thinking|Tool call|Tool result)\][ \t]*", re.MULTILINE)
+_ARGUMENT = re.compile(r"([A-Za-z_]\w*)\s*[=:]\s?(.*)")
+
+
+def read_line(step: Step) -> None:
+    """Give a line of a transcript: a message, or the end of a turn."""
+    if not isinstance(step.record.value, dict):
+        read_odd(step)
+        return
+    record = step.value
+    step.date(record.get("timestamp"))
+    _start(step)
+    role = record.get("role")
+    if isinstance(role, str) and role in _TRANSCRIPT_ROLES:
+        message = record.get("message")
+        beside = message if isinstance(message, dict) else {}
+        content = beside.get("content") if beside else message if message is not None else record.get("content")
+        before = len(step.events)
+        model = text(record.get("model")) or text(beside.get("model"))
+        read_message(step, role, content, record, model="" if model == "default" else model)
+        if len(step.events) == before and content not in (None, "", []):
+            step.kept(role)
+        step.extra(record, _TRANSCRIPT_FIELDS, "message")
+        step.extra(beside, _MESSAGE_FIELDS, "message.message")
+    elif record.get("type") == "turn_ended":
+        _read_end(step, record)
+    else:
+        kind = record.get("type")
+        step.unknown(kind if isinstance(kind, str) else text(role))
+
+
+def _start(step: Step) -> None:
+    """Give the session's start; one of a subagent names its parent, whatever the better stores say."""
+    if step.state.is_started:
+        return
+    step.set(is_started=True)
+    parent = step.state.parent
+    name = f"start:{parent}" if parent else "start"
+    step.add(SessionStart(parent_session=parent), native_id=name)
+
+
+def _read_end(step: Step, record: dict[str, Any]) -> None:
+    status, error = step.text(record, "status"), record.get("error")
+    step.odd_value("turn_ended.status", status, _ENDS)
+    said = error if isinstance(error, str) else flatten(error)
+    if _ABORTED.search(said) or status in ("aborted", "cancelled"):
+        step.add(Lifecycle("interrupted", text=said or status))
+    elif status == "error" or said:
+        step.add(Lifecycle("api_error", text=said or status))
+    else:
+        step.add(Lifecycle("turn_ended", text=status))
+    step.extra(record, _ENDED_FIELDS, "turn_ended")
+
+
+def read_text(step: Step) -> None:
+    """Give all messages of a transcript that is one text; lines that say `user:` or `assistant:` part them."""
+    value = step.record.value
+    if not isinstance(value, str):
+        read_odd(step)
+        return
+    value = value.replace("\r\n", "\n")
+    found = list(_TURN.finditer(value))
+    if found:
+        _start(step)
+    lead = value[: found[0].start()] if found else value
+    if lead.strip():
+        step.kept("text", lead.strip(), native_id=named(step, "kept", lead))
+    for this, following in zip_longest(found, found[1:]):
+        body = value[this.end() : following.start() if following else None].strip("\n")
+        if this[1] == "user":
+            if body.strip():
+                give_prompt(step, body.strip())
+        else:
+            _read_reply(step, body)
+
+
+def _read_reply(step: Step, body: str) -> None:
+    marks = list(_MARK.finditer(body))
+    _give_words(step, body[: marks[0].start()] if marks else body)
+    calls: list[tuple[str, str]] = []
+    for this, following in zip_longest(marks, marks[1:]):
+        piece = body[this.end() : following.start() if following else None]
+        head, _, rest = piece.partition("\n")
+        if this[1] == "Thinking":
+            # A thought ends at the first empty line; what follows is said.
+            thought, _, words = piece.partition("\n\n")
+            if thought.strip():
+                step.add(Thinking(thought.strip()), "assistant", native_id=named(step, "think", thought))
+            _give_words(step, words)
+            continue
+        inner, words = _indented(rest) if this[1] == "Tool call" else (rest.strip(), "")
+        tool = head.strip()
+        if this[1] == "Tool call":
+            calls.append((tool, give_call(step, tool, _arguments(inner), "")))
+            _give_words(step, words)
+        else:
+            at = next((i for i, (name, _) in enumerate(calls) if name == tool), None)
+            call_id = calls.pop(at)[1] if at is not None else ""
+            give_result(step, ToolResult(call_id, tool, text=inner), {})
+
+
+def _give_words(step: Step, said: str) -> None:
+    said = said.strip()
+    if said:
+        step.add(AssistantMessage(said), "assistant", native_id=named(step, "say", said))
+
+
+def _indented(rest: str) -> tuple[str, str]:
+    """Return the indented lines that follow a call, without what they have in common, and the text behind them."""
+    lines = rest.split("\n")
+    end = next((i for i, line in enumerate(lines) if line and not line[0].isspace()), len(lines))
+    inner = lines[:end]
+    margin = min((len(line) - len(line.lstrip()) for line in inner if line.strip()), default=0)
+    return "\n".join(line[margin:] for line in inner).strip("\n"), "\n".join(lines[end:])
+
+
+def _arguments(body: str) -> Json:
+    """Return the arguments of a call, written as JSON or as `name=value` lines; a value may go on over lines."""
+    if body.lstrip().startswith("{"):
+        return decoded_json(body, body)
+    found: dict[str, str] = {}
+    last = ""
+    for line in body.split("\n"):
+        pair = _ARGUMENT.fullmatch(line)
+        if pair is not None:
+            last = pair[1]
+            found[last] = pair[2]
+        elif last:
+            found[last] += f"\n{line}"
+        elif line.strip():
+            return body
+    return {k: v.rstrip("\n") for k, v in found.items()}
 
 
 def _read_prompt(step: Step) -> None:
@@ -66,15 +396,15 @@ class CursorAdapter(KitAdapter[CursorState]):
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`. Databases are known by their place only."""
-        return identity.recognise(path, head)
+        return recognise(path, head)
 
     def source_key(self, info: SourceInfo) -> str:
         """See `Adapter.source_key`."""
-        return identity.key_of(info)
+        return key_of(info)
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`."""
-        return identity.session_of(info, head)
+        return session_of(info, head)
 
     def begin(self, info: SourceInfo) -> CursorState:
         """See `Adapter.begin`."""
@@ -83,7 +413,7 @@ class CursorAdapter(KitAdapter[CursorState]):
             role=info.role,
             name=info.name,
             document=info.document,
-            parent=identity.parent_of(info),
+            parent=parent_of(info),
         )
 
     def read(self, reading: Step) -> None:

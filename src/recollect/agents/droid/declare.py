@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
 
 TRANSCRIPT = "transcript"
@@ -28,19 +29,7 @@ FACTS = AgentFacts(
         edits="exact",
         lineage="exact",
         session_end="no",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "compaction",
-            "lifecycle",
-            "unknown",
-        ),
+        kinds=kinds_but("rewind", "session_end", "instructions"),
         notes=(
             "Tokens are known per session only, under the model chosen last. Ends of turns have no time of their own. "
             "The first line is written anew when the title changes. Saved output of `droid exec` can be imported."

@@ -3,25 +3,217 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Literal
 
-from recollect.agents.droid.results import operation_of, read_result
-from recollect.agents.droid.state import Reading
-from recollect.agents.kit.access import text
-from recollect.agents.kit.calls import expect
-from recollect.agents.kit.content.anthropic import CALL_TYPES, MEDIA_TYPES, block_text, media_part
-from recollect.agents.kit.edits import edits_of
-from recollect.agents.kit.naming import short
-from recollect.model.payloads import AssistantMessage, Lifecycle, Part, Thinking, ToolCall, UserMessage
+from recollect.agents.kit import adapter as kit
+from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, give_edits
+from recollect.agents.kit.content import (
+    CALL_TYPES,
+    MEDIA_TYPES,
+    block_text,
+    content_parts,
+    content_text,
+    media_part,
+)
+from recollect.agents.kit.names import content_name, short
+from recollect.agents.kit.values import decoded_json, mapping, text, whole, word_set
+from recollect.model.payloads import (
+    AssistantMessage,
+    Lifecycle,
+    Part,
+    SessionStart,
+    Thinking,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
 
+
+class DroidState(kit.BaseState, frozen=True, gc=False, omit_defaults=True):
+    """State after a record."""
+
+    waiting: tuple[Waiting, ...] = ()
+    model: str = ""
+    cwd: str = ""
+
+
+Reading = kit.Reading[DroidState]
+
+
+# Results of tools, and the edits that went with the good ones.
+
+_EXIT = re.compile(r"(?:exit(?:ed with)? code|exitCode)\"?:? ?(-?\d{1,9})\b", re.IGNORECASE)
+_EXIT_CHARS = 300
+"""A command's exit code stands in the first line of its result, or in the last."""
+_JSON_CHARS = 65_536
+
+
+def operation_of(name: str) -> Literal["create", "modify"]:
+    """Return what an editing tool does to a file whose text it is given whole."""
+    return "create" if name.lower() == "create" else "modify"
+
+
+def read_result(reading: Reading, block: dict[str, Any]) -> None:
+    """Give a tool's result and the edits it stands for."""
+    call_id = reading.text(block, "tool_use_id")
+    content = block.get("content")
+    add_result(reading, call_id, content_text(content), block.get("is_error"), content)
+
+
+def add_result(reading: Reading, call_id: str, body: str, is_error: object, content: object = None) -> None:
+    """Give a result by its text. Old versions mark a failure in the text only: `Error: …`, an exit code, `success`."""
+    call = arrived(reading, call_id)
+    if is_error is not None and not isinstance(is_error, bool):
+        reading.wrong("is_error")
+    success = _said(body).get("success")
+    exit_code = _exit_code(body)
+    has_failed = body.startswith("Error:") or bool(exit_code) or success is False
+    ok = not is_error if isinstance(is_error, bool) else not has_failed
+    parts, are_readable = content_parts(content)
+    if not are_readable:
+        reading.wrong("tool_result.content.source.data", "bad_base64")
+    native_id = f"result:{short(call_id)}" if call_id else None
+    reading.add(
+        ToolResult(call_id, call.name, ok and success is not False, exit_code, body, parts=parts),
+        "tool",
+        native_id=native_id,
+    )
+    if ok and success is not False:
+        give_edits(reading, call.edits, short(call_id))
+
+
+def _said(body: str) -> dict[str, Any]:
+    """Return what a result that is a JSON object says."""
+    if not body.startswith("{") or len(body) > _JSON_CHARS:
+        return {}
+    return mapping(decoded_json(body.encode("utf-8", "replace")))
+
+
+def _exit_code(body: str) -> int | None:
+    first, last = body[:_EXIT_CHARS].partition("\n")[0], body[-_EXIT_CHARS:].rstrip().rpartition("\n")[2]
+    found = _EXIT.search(first) if first.startswith("Error:") else None
+    found = found or (_EXIT.search(last) if last.startswith(("[", "Process", "Error", "Exit")) else None)
+    return int(found[1]) if found else None
+
+
+# Saved output of `droid exec --output-format stream-json`: a flat record for each message, call and result.
+
+_ENVELOPE = frozenset(("type", "id", "session_id", "sessionId", "timestamp"))
+_FIELDS: dict[str, frozenset[str]] = {
+    "system": frozenset(("subtype", "model", "cwd", "tools", "reasoning_effort", "reasoningEffort")),
+    "message": frozenset(("role", "text")),
+    "reasoning": frozenset(("text",)),
+    "tool_call": frozenset(("toolCallId", "messageId", "toolId", "toolName", "parameters")),
+    "tool_result": frozenset(("toolCallId", "messageId", "toolId", "isError", "value", "error")),
+    "completion": frozenset(("finalText", "usage", "numTurns", "durationMs")),
+    "error": frozenset(("source", "message")),
+}
+
+
+def stream_session(value: dict[str, Any]) -> str:
+    """Return the session of a record of such output, "" for what is no such record."""
+    kind = value.get("type")
+    is_call = kind == "tool_call" and "toolName" in value and "parameters" in value
+    is_end = kind == "completion" and "finalText" in value
+    return text(value.get("session_id")) or text(value.get("sessionId")) if is_call or is_end else ""
+
+
+def read_stream(reading: Reading) -> None:
+    """Give the events of one record of saved output."""
+    value = reading.value
+    kind = reading.text(value, "type")
+    reading.date(value.get("timestamp"))
+    name = short(reading.text(value, "id"))
+    reading.native_id = f"{kind}:{name or content_name(value)}" if kind in _FIELDS else None
+    known = _FIELDS.get(kind)
+    if known is None:
+        reading.unknown(kind or "record")
+        return
+    match kind:
+        case "system":
+            start = SessionStart(cwd=reading.text(value, "cwd"), model=reading.text(value, "model"))
+            reading.add(start, native_id="start")
+            reading.set(model=short(start.model))
+        case "message":
+            _read_message(reading)
+        case "reasoning":
+            reading.add(Thinking(reading.text(value, "text")), "assistant")
+        case "tool_call":
+            _read_call(reading)
+        case "tool_result":
+            _read_result(reading)
+        case "completion":
+            _read_end(reading)
+        case _:
+            reading.add(Lifecycle("api_error", text=reading.text(value, "message")))
+    reading.extra(value, _ENVELOPE | known, kind)
+
+
+def _read_message(reading: Reading) -> None:
+    said = reading.text(reading.value, "text")
+    if reading.value.get("role") == "assistant":
+        reading.add(AssistantMessage(said, reading.now("model")), "assistant")
+        return
+    head, mark, rest = said.partition("</system-reminder>")
+    if mark and head.startswith("<system-reminder>"):
+        reading.add(UserMessage(head + mark, "injected"), "user", native_id=f"{reading.native_id}/context")
+        said = rest.lstrip()
+    if said:
+        reading.add(UserMessage(said), "user")
+
+
+def _call_id(reading: Reading) -> str:
+    return reading.text(reading.value, "toolCallId") or reading.text(reading.value, "id")
+
+
+def _read_call(reading: Reading) -> None:
+    call_id, name = _call_id(reading), reading.text(reading.value, "toolName")
+    arguments = reading.value.get("parameters")
+    native_id = f"call:{short(call_id)}" if call_id else None
+    reading.add(ToolCall(call_id, name, canonical_tool(name), arguments), "assistant", native_id=native_id)
+    edits = edits_of(arguments, operation_of(name)) if canonical_tool(name) == "edit" else ()
+    expect(reading, call_id, name, edits)
+
+
+def _read_result(reading: Reading) -> None:
+    value = reading.value
+    call_id = _call_id(reading)
+    given = value.get("value", value.get("error"))
+    facts = mapping(given)
+    if not facts:
+        add_result(reading, call_id, given if isinstance(given, str) else flatten(given), value.get("isError"))
+        return
+    exit_code = whole(facts.get("exitCode"))
+    body = "\n".join(filter(None, (text(facts.get("stdout")), text(facts.get("stderr"))))) or flatten(facts)
+    ok = value.get("isError") is not True and not exit_code
+    call = arrived(reading, call_id)
+    native_id = f"result:{short(call_id)}" if call_id else None
+    reading.add(ToolResult(call_id, call.name, ok, exit_code, body), "tool", native_id=native_id)
+
+
+def _read_end(reading: Reading) -> None:
+    """Give the final answer, which no message repeats, and the tokens of the whole run."""
+    value = reading.value
+    said = reading.text(value, "finalText")
+    if said:
+        reading.add(AssistantMessage(said, reading.now("model")), "assistant")
+    usage = reading.mapping(value, "usage")
+    names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    put, got, read, written = (reading.count(usage, name) for name in names)
+    if put or got or read or written:
+        key = f"droid:{reading.state.session}:{reading.native_id}"
+        payload = TokenUsage(reading.now("model"), put, got, read, written, dedupe_key=key)
+        reading.add(payload, native_id=f"{reading.native_id}/usage")
+
+
 _RECORD_FIELDS = frozenset(("type", "id", "timestamp", "parentId", "message"))
-_MESSAGE_FIELDS = frozenset((
-    "role", "content", "visibility", "modelId", "model", "reasoningEffort", "openaiMessageId", "openaiPhase",
-    "openaiEncryptedContent", "openaiReasoningId", "chatCompletionReasoningField", "chatCompletionReasoningContent",
-    "id",
-))  # fmt: skip
+_MESSAGE_FIELDS = word_set("""
+    role content visibility modelId model reasoningEffort openaiMessageId openaiPhase openaiEncryptedContent
+    openaiReasoningId chatCompletionReasoningField chatCompletionReasoningContent id
+""")
 _VISIBILITIES = frozenset(("llm_only", "user_only"))
 _REMINDER = re.compile(r"\s*<system-(reminder|notification)>.*?</system-\1>\s*", re.DOTALL)
 _FILE = re.compile(r"Contents of [^\n]{1,1000} \(lines \d+-\d+ of \d+\):\n")
@@ -117,7 +309,7 @@ def _read_assistant(reading: Reading, message: dict[str, Any], blocks: list[Any]
             name = _next(reading, counts, "thinking")
             reading.add(Thinking(thought, message_id, is_encrypted=not thought), "assistant", native_id=name)
         elif kind in CALL_TYPES:
-            _read_call(reading, block, message_id)
+            _read_tool_use(reading, block, message_id)
         elif kind in MEDIA_TYPES:
             part, body, _ = media_part(block)
             payload = AssistantMessage(body, model, "", message_id, (part,))
@@ -126,7 +318,7 @@ def _read_assistant(reading: Reading, message: dict[str, Any], blocks: list[Any]
             reading.unknown(kind or "block", block, native_id=_below(reading, f"block/{number}"))
 
 
-def _read_call(reading: Reading, block: dict[str, Any], message_id: str) -> None:
+def _read_tool_use(reading: Reading, block: dict[str, Any], message_id: str) -> None:
     call_id, name = reading.text(block, "id"), reading.text(block, "name")
     arguments = block.get("input")
     native_id = f"call:{short(call_id)}" if call_id else None

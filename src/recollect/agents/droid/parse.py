@@ -1,22 +1,187 @@
 """Factory Droid: one record in, its events out. Pure, and never raises on content.
 
-What each record becomes is in `records`, `messages`, `results`, `settings` and `stream`; traps are in README.md.
+Messages and saved output are read by `messages`; traps are in README.md.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from recollect.agents.droid.declare import FACTS, SETTINGS, STREAM, TRANSCRIPT
-from recollect.agents.droid.records import read_record
-from recollect.agents.droid.settings import is_settings, read_settings
-from recollect.agents.droid.state import DroidState, Reading
-from recollect.agents.droid.stream import read_stream, stream_session
-from recollect.agents.kit.access import mapping, text
+from recollect.agents.droid.messages import DroidState, Reading, read_message, read_stream, stream_session
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
+from recollect.agents.kit.content import without_opaque
+from recollect.agents.kit.names import MAX_PATH_CHARS, short
+from recollect.agents.kit.values import decoded_json, instant, mapping, text, word_set
+from recollect.model.payloads import Compaction, Lifecycle, SessionStart, TokenUsage
 from recollect.model.records import SourceInfo
+from recollect.model.text import flatten
+
+# The records of a transcript: the header, messages, and what stands between them.
+#
+# Evidence: format notes: other agents, Factory Droid; captured sessions.
+
+_START_FIELDS = word_set("""
+    type id title sessionTitle isSessionTitleManuallySet sessionTitleAutoStage owner parent version cwd lastCwd
+    decompSessionType decompMissionId callingSessionId callingToolUseId hostId timestamp session
+""")
+_COMPACTION_FIELDS = word_set("""
+    type id timestamp summaryText summaryTokens summaryKind removedCount anchorMessage systemInfo summary parentId
+""")
+_TODO_FIELDS = frozenset(("type", "id", "timestamp", "todos", "messageIndex", "parentId"))
+_OUTCOME_FIELDS = frozenset(("type", "id", "timestamp", "turnId", "reason", "resultKind", "parentId"))
+_UNTITLED = "New Session"
+_ENDED = ("completed", "")
+_FAILED = ("error", "failed")
+
+
+def read_record(reading: Reading) -> None:
+    """Give the events of one record of a transcript."""
+    value = reading.value
+    kind = reading.text(value, "type")
+    reading.native_id = short(reading.text(value, "id")) or None
+    reading.parent_id = short(reading.text(value, "parentId")) or None
+    reading.date(value.get("timestamp"))
+    read = _READERS.get(kind)
+    if read is None:
+        reading.unknown(kind or "record")
+    else:
+        read(reading)
+
+
+def _read_start(reading: Reading) -> None:
+    """Give the session's start and its title; the title is the first prompt until the agent has found a better one."""
+    value = reading.value
+    facts = mapping(value.get("session")) or value
+    cwd, version = reading.text(facts, "cwd"), facts.get("version")
+    start = SessionStart(
+        cwd=cwd,
+        # A whole number is the format's, text is the program's.
+        tool_version=version if isinstance(version, str) else "",
+        forked_from=text(facts.get("parent")),
+        parent_session=text(facts.get("callingSessionId")),
+        agent_name=text(facts.get("decompSessionType")),
+    )
+    reading.add(start, native_id="start")
+    titles = (text(facts.get("sessionTitle")), text(facts.get("title")))
+    title = next((t for t in titles if t and t != _UNTITLED), "")
+    if title:
+        reading.add(Lifecycle("title", title=title), native_id="title")
+    last = text(facts.get("lastCwd"))
+    if last and last != cwd:
+        reading.add(Lifecycle("cwd", cwd=last), native_id="cwd")
+    reading.set(is_started=True, cwd=short(last or cwd, MAX_PATH_CHARS))
+    reading.extra(value, _START_FIELDS, "session_start", native_id="start")
+
+
+def _read_compaction(reading: Reading) -> None:
+    value = reading.value
+    summary = mapping(value.get("summary"))
+    said = reading.text(value, "summaryText") or "\n".join(
+        filter(None, (text(summary.get(k)) for k in ("title", "body")))
+    )
+    anchor = text(mapping(value.get("anchorMessage")).get("id"))
+    reading.add(
+        Compaction(
+            text(value.get("summaryKind")),
+            said,
+            tokens_after=reading.whole(value, "summaryTokens"),
+            continues_at=anchor,
+        )
+    )
+    info = value.get("systemInfo")
+    if info:
+        reading.kept("compaction_state.systemInfo", without_opaque(info), native_id=_below(reading, "system"))
+    reading.extra(value, _COMPACTION_FIELDS, "compaction_state")
+
+
+def _read_todos(reading: Reading) -> None:
+    value = reading.value
+    todos = value.get("todos")
+    said = mapping(todos).get("todos")
+    reading.add(Lifecycle("todo", text=said if isinstance(said, str) else flatten(todos)))
+    reading.extra(value, _TODO_FIELDS, "todo_state")
+
+
+def _read_outcome(reading: Reading) -> None:
+    """Give the end of a turn, which has neither id nor time. What is neither done nor an error was interrupted."""
+    value = reading.value
+    reason = reading.text(value, "reason")
+    name = "turn_ended" if reason in _ENDED else "turn_aborted" if reason in _FAILED else "interrupted"
+    detail = {k: value[k] for k in ("reason", "resultKind") if value.get(k)}
+    turn = short(reading.text(value, "turnId"))
+    reading.add(Lifecycle(name, text=reason, detail=detail or None), native_id=f"turn:{turn}" if turn else None)
+    reading.extra(value, _OUTCOME_FIELDS, "agent_turn_outcome", native_id=f"turn:{turn}" if turn else None)
+
+
+def _read_settings(reading: Reading) -> None:
+    """Give a change of settings, and of the model with it."""
+    rest: dict[str, Any] = {k: v for k, v in reading.value.items() if k not in ("type", "id", "timestamp", "parentId")}
+    reading.add(Lifecycle("settings", detail=without_opaque(rest) or None, model=text(rest.get("model"))))
+
+
+def _below(reading: Reading, name: str) -> str | None:
+    return f"{reading.native_id}/{name}" if reading.native_id else None
+
+
+_READERS: dict[str, Callable[[Reading], None]] = {
+    "session_start": _read_start,
+    "message": read_message,
+    "compaction_state": _read_compaction,
+    "todo_state": _read_todos,
+    "agent_turn_outcome": _read_outcome,
+    "session_settings": _read_settings,
+}
+
+
+# The settings file beside a transcript: the session's running total of tokens, rewritten as it grows.
+#
+# `inclusiveTokenUsage` holds the subagents' too, which have their own files; `lastCallTokenUsage` is part of the total.
+# `inputTokens` is without cached tokens: captured totals have far fewer of the former than of the latter.
+
+_FIELDS = word_set("""
+    model reasoningEffort autonomyMode interactionMode autonomyLevel providerLock providerLockTimestamp
+    assistantActiveTimeMs tokenUsage inclusiveTokenUsage lastCallTokenUsage childInclusiveTokenUsageBySessionId
+    specModeModel specModeReasoningEffort archivedAt tags enabledToolIds disabledToolIds
+""")
+_USAGE_FIELDS = word_set("inputTokens outputTokens cacheCreationTokens cacheReadTokens thinkingTokens factoryCredits")
+_TOTALS = frozenset(("tokenUsage", "inclusiveTokenUsage", "lastCallTokenUsage", "childInclusiveTokenUsageBySessionId"))
+
+
+def is_settings(value: Any) -> bool:
+    """Say whether a document is a settings file of Droid."""
+    facts = mapping(value)
+    return "inputTokens" in mapping(facts.get("tokenUsage")) and bool(
+        facts.keys() & {"assistantActiveTimeMs", "autonomyMode", "providerLock"}
+    )
+
+
+def read_settings(reading: Reading) -> None:
+    """Give the session's settings and its tokens. The only time in it is that of the first request."""
+    value = reading.value
+    reading.infer(instant(value.get("providerLockTimestamp")))
+    model = reading.text(value, "model")
+    rest = {k: v for k, v in value.items() if k in _FIELDS and k not in _TOTALS and v not in (None, "")}
+    if rest:
+        reading.add(Lifecycle("settings", detail=without_opaque(rest), model=model), native_id="settings")
+    usage = reading.mapping(value, "tokenUsage")
+    names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheCreationTokens", "thinkingTokens")
+    put, got, read, written, thought = (reading.count(usage, name) for name in names)
+    if put or got or read or written:
+        payload = TokenUsage(
+            model=model,
+            input_tokens=put,
+            output_tokens=got,
+            cache_read_tokens=read,
+            cache_write_5m_tokens=written,
+            reasoning_tokens=min(thought, got),
+            dedupe_key=f"droid:{reading.state.session}",
+        )
+        reading.add(payload, native_id="usage")
+    reading.extra(usage, _USAGE_FIELDS, "settings.tokenUsage", native_id="usage")
+    reading.extra(value, _FIELDS, "settings", native_id="settings")
+
 
 _MAX_LINES = 20
 _SUFFIX = ".settings"
@@ -36,7 +201,7 @@ class DroidAdapter(KitAdapter[DroidState]):
                 return TRANSCRIPT
         if any(stream_session(value) for value in values):
             return STREAM
-        return SETTINGS if path.endswith(".settings.json") and is_settings(_decoded(head)) else None
+        return SETTINGS if path.endswith(".settings.json") and is_settings(decoded_json(head)) else None
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`: the file's stem in the agent's own layout, else what the content says."""
@@ -66,11 +231,4 @@ def _header_id(value: dict[str, Any]) -> str:
 
 
 def _values(head: bytes) -> list[dict[str, Any]]:
-    return [mapping(_decoded(line)) for line in head.split(b"\n", _MAX_LINES)[:_MAX_LINES]]
-
-
-def _decoded(data: bytes) -> Any:
-    try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return None
+    return [mapping(decoded_json(line)) for line in head.split(b"\n", _MAX_LINES)[:_MAX_LINES]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
 
 LOG = "log"
@@ -31,20 +32,7 @@ FACTS = AgentFacts(
         edits="exact",
         lineage="exact",
         session_end="no",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "compaction",
-            "lifecycle",
-            "instructions",
-            "unknown",
-        ),
+        kinds=kinds_but("rewind", "session_end"),
         notes=(
             "A fork's log begins with a copy of its parent's, under the same ids. Streamed pieces count only where the "
             "whole message never came. A migrated session may have logs of several generations; they say the same."

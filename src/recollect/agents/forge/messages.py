@@ -20,11 +20,11 @@ from recollect.agents.forge.tools import (
     structured_of,
     words_of,
 )
-from recollect.agents.kit.access import items, mapping, text
+from recollect.agents.kit.adapter import BaseState, Reading
 from recollect.agents.kit.calls import Waiting, file_edits
-from recollect.agents.kit.content.openai import data_url_part
-from recollect.agents.kit.naming import content_name, short_name
-from recollect.agents.kit.reading import BaseState, Reading
+from recollect.agents.kit.content import data_url_part
+from recollect.agents.kit.names import content_name, short_name
+from recollect.agents.kit.values import items, mapping, text
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from recollect.agents.forge.declare import FACTS
 from recollect.agents.forge.messages import Conversation
-from recollect.agents.kit.access import mapping
-from recollect.agents.kit.adapter import KitAdapter, read_odd
-from recollect.agents.kit.reading import BaseState, Reading
+from recollect.agents.kit.adapter import BaseState, KitAdapter, Reading, read_odd
+from recollect.agents.kit.values import mapping
 from recollect.model.payloads import Lifecycle, SessionStart
 
 _ROW_FIELDS = frozenset(

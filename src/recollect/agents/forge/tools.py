@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.calls import Waiting
-from recollect.agents.kit.content.anthropic import base64_part
-from recollect.agents.kit.content.openai import data_url_part
-from recollect.agents.kit.edits import edits_of
+from recollect.agents.kit.calls import Waiting, edits_of
+from recollect.agents.kit.content import base64_part, data_url_part
+from recollect.agents.kit.values import items, mapping, text
 from recollect.model.payloads import Json, Part
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool

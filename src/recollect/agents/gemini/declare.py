@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root
 
 FACTS = AgentFacts(
@@ -34,20 +35,7 @@ FACTS = AgentFacts(
         edits="exact",
         lineage="partly",
         session_end="no",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "compaction",
-            "rewind",
-            "lifecycle",
-            "unknown",
-        ),
+        kinds=kinds_but("session_end", "instructions"),
         notes=(
             "Thinking is the provider's summary. The folder is not written, only its hash: it is given where a path in "
             "the session proves it. A resumed session goes on in its own file; forks are not known to it."

@@ -8,23 +8,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from recollect.agents.installing.contract import (
+from recollect.agents.install.contract import (
     ConfigFile,
     FilePlace,
     Folder,
-    Given,
     HookEvent,
     Hooks,
     Install,
+    InstallContext,
     Mcp,
     McpCommand,
     NativeMemory,
-    OwnFile,
-    Source,
     Switch,
+    read_on,
 )
-from recollect.agents.installing.shapes import claude_like_hooks, mcp_file, powershell_text
-from recollect.agents.installing.skills import NAME, skill_text
+from recollect.agents.install.shapes import claude_like_hooks, mcp_file, powershell_text, skill_file
 from recollect.model.own import SERVER
 
 _FOLDER = Folder(("$GEMINI_CLI_HOME/.gemini", "~/.gemini"))
@@ -40,14 +38,14 @@ EVENTS = (
 )
 
 
-def handler(event: HookEvent, given: Given) -> Mapping[str, Any]:
+def handler(event: HookEvent, given: InstallContext) -> Mapping[str, Any]:
     """Return the handler of one event. On Windows hooks run in PowerShell."""
     command = given.commands[event.role]
     text = powershell_text(command) if given.platform == "windows" else command.line
     return {"type": "command", "name": f"{SERVER}-{event.event}", "command": text, "timeout": _TIMEOUT_MS}
 
 
-def _add(given: Given) -> tuple[str, ...]:
+def _add(given: InstallContext) -> tuple[str, ...]:
     env = [word for name, value in given.server.env.items() for word in ("--env", f"{name}={value}")]
     return ("mcp", "add", *env, "--scope", "user", SERVER, given.server.command, *given.server.args)
 
@@ -66,9 +64,7 @@ INSTALL = Install(
         note="Gemini CLI has no event after a compression: what it dropped comes back with the next session.",
         switches=(Switch(_SETTINGS, "jsonc", ("hooksConfig", "enabled"), False),),
     ),
-    skill=OwnFile(
-        FilePlace(Folder(("~/.agents",)), (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)
-    ),
+    skill=skill_file(Folder(("~/.agents",))),
     native_memory=(
         NativeMemory(
             name="Auto Memory (experimental)",
@@ -82,22 +78,13 @@ INSTALL = Install(
     ),
     steps=("Gemini CLI reads its settings when it starts: start it again, then look into `/hooks` and `/mcp`.",),
     verified_version="documentation of 2026-11",
-    sources=(
-        Source("form, events and time limits of hooks", "https://geminicli.com/docs/hooks/reference.md", "2026-11-21"),
-        Source(
-            "`gemini mcp add`, `mcpServers`",
-            "https://github.com/google-gemini/gemini-cli/blob/main/docs/tools/mcp-server.md",
-            "2026-11-21",
-        ),
-        Source(
-            "skills of the user, also in `~/.agents/skills`",
-            "https://github.com/google-gemini/gemini-cli/blob/main/docs/cli/skills.md",
-            "2026-11-21",
-        ),
-        Source(
-            "Auto Memory is off unless turned on",
-            "https://github.com/google-gemini/gemini-cli/blob/main/docs/cli/auto-memory.md",
-            "2026-11-21",
-        ),
+    sources=read_on(
+        "2026-11-21",
+        {
+            "form, events and time limits of hooks": "https://geminicli.com/docs/hooks/reference.md",
+            "`gemini mcp add`, `mcpServers`": "https://github.com/google-gemini/gemini-cli/blob/main/docs/tools/mcp-server.md",
+            "skills of the user, also in `~/.agents/skills`": "https://github.com/google-gemini/gemini-cli/blob/main/docs/cli/skills.md",
+            "Auto Memory is off unless turned on": "https://github.com/google-gemini/gemini-cli/blob/main/docs/cli/auto-memory.md",
+        },
     ),
 )

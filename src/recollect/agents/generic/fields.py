@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.agents.kit.access import text
+from recollect.agents.kit.values import text
 from recollect.model.payloads import Json
 
 Path = tuple[str, ...]

@@ -12,13 +12,10 @@ from recollect.agents.base import Adapter
 from recollect.agents.generic.declare import described, facts_of
 from recollect.agents.generic.fields import Fields, Path, path_of, text_at
 from recollect.agents.generic.texts import Speakers, turns_of
-from recollect.agents.kit.access import mapping
-from recollect.agents.kit.adapter import first_line_name, read_odd
-from recollect.agents.kit.calls import Waiting, arrived, expect, file_edits
-from recollect.agents.kit.content.anthropic import without_opaque
-from recollect.agents.kit.content.openai import chat_content
-from recollect.agents.kit.edits import edits_asked
-from recollect.agents.kit.naming import (
+from recollect.agents.kit.adapter import MAX_NAME_CHARS, Reading, first_line_name, read_odd
+from recollect.agents.kit.calls import Waiting, arrived, edits_asked, expect, file_edits
+from recollect.agents.kit.content import chat_content, without_opaque
+from recollect.agents.kit.names import (
     MAX_PATH_CHARS,
     Marks,
     NamingState,
@@ -28,7 +25,7 @@ from recollect.agents.kit.naming import (
     numbered,
     short,
 )
-from recollect.agents.kit.reading import MAX_NAME_CHARS, Reading
+from recollect.agents.kit.values import mapping
 from recollect.config import FormatConfig
 from recollect.model.payloads import (
     AssistantMessage,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root, Table
 
 _DATABASE = ("sessions.db",)
@@ -58,20 +59,7 @@ FACTS = AgentFacts(
         edits="partly",
         lineage="partly",
         session_end="no",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "compaction",
-            "lifecycle",
-            "instructions",
-            "unknown",
-        ),
+        kinds=kinds_but("rewind", "session_end"),
         notes=(
             "An edited prompt deletes what followed and leaves no record of it. Times are whole seconds. Before schema "
             "15 usage is one number per session."

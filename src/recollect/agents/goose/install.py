@@ -9,21 +9,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from recollect.agents.installing.contract import (
+from recollect.agents.install.contract import (
     FilePlace,
     Folder,
-    Given,
     HookEvent,
     Hooks,
     Install,
+    InstallContext,
     Mcp,
     NativeMemory,
     OwnFile,
     Server,
-    Source,
+    read_on,
 )
-from recollect.agents.installing.shapes import claude_like_hooks, hook_text, hooks_document, mcp_file
-from recollect.agents.installing.skills import NAME, skill_text
+from recollect.agents.install.shapes import (
+    claude_like_hooks,
+    hook_text,
+    hooks_document,
+    mcp_file,
+    skill_file,
+)
 from recollect.model.own import SERVER
 
 _FOLDER = Folder(
@@ -59,7 +64,7 @@ def _entry(server: Server) -> dict[str, Any]:
     }
 
 
-def _handler(event: HookEvent, given: Given) -> Mapping[str, Any]:
+def _handler(event: HookEvent, given: InstallContext) -> Mapping[str, Any]:
     return {"type": "command", "command": hook_text(given.commands[event.role], given), "timeout": _TIMEOUT_S}
 
 
@@ -75,7 +80,7 @@ INSTALL = Install(
         ),
         note="goose takes no context from a hook; what is remembered reaches it through the tools and the skill.",
     ),
-    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
+    skill=skill_file(_FOLDER),
     native_memory=(
         NativeMemory(
             name="the extension `memory`",
@@ -90,24 +95,13 @@ INSTALL = Install(
     steps=("goose reads its configuration when it starts: start it again.",),
     is_graphical=True,
     verified_version="documentation of 2026-11",
-    sources=(
-        Source(
-            "`config.yaml`: place, form of an extension", "https://goose-docs.ai/docs/guides/config-files", "2026-11-21"
-        ),
-        Source(
-            "hooks of a plugin: place, events, what is read of their output",
-            "https://goose-docs.ai/docs/guides/context-engineering/hooks",
-            "2026-11-21",
-        ),
-        Source(
-            "a plugin is a folder with `hooks/hooks.json`, entered into `config.yaml` by goose",
-            "https://github.com/block/goose/blob/main/crates/goose/src/plugins/discovery.rs",
-            "2026-11-21",
-        ),
-        Source(
-            "skills in goose's configuration folder",
-            "https://goose-docs.ai/docs/guides/context-engineering/using-skills",
-            "2026-11-21",
-        ),
+    sources=read_on(
+        "2026-11-21",
+        {
+            "`config.yaml`: place, form of an extension": "https://goose-docs.ai/docs/guides/config-files",
+            "hooks of a plugin: place, events, what is read of their output": "https://goose-docs.ai/docs/guides/context-engineering/hooks",
+            "a plugin is a folder with `hooks/hooks.json`, entered into `config.yaml` by goose": "https://github.com/block/goose/blob/main/crates/goose/src/plugins/discovery.rs",
+            "skills in goose's configuration folder": "https://goose-docs.ai/docs/guides/context-engineering/using-skills",
+        },
     ),
 )

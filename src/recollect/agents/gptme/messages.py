@@ -11,10 +11,9 @@ from typing import Any
 from recollect.agents.gptme.blocks import Call, pieces_of
 from recollect.agents.gptme.state import Reading
 from recollect.agents.gptme.tools import arguments_of, edits_of_call, exit_code_of, has_failed
-from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.calls import Waiting, arrived, expect, give_edits
-from recollect.agents.kit.instants import instant
-from recollect.agents.kit.naming import name_of, short
+from recollect.agents.kit.names import name_of, short
+from recollect.agents.kit.values import instant, mapping, text
 from recollect.model.payloads import (
     AssistantMessage,
     Instructions,

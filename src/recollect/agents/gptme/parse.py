@@ -10,9 +10,9 @@ import msgspec
 from recollect.agents.gptme.declare import BRANCH, FACTS, MAIN
 from recollect.agents.gptme.messages import read_message
 from recollect.agents.gptme.state import GptmeState, Reading
-from recollect.agents.kit.access import mapping
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.naming import short
+from recollect.agents.kit.names import short
+from recollect.agents.kit.values import mapping
 from recollect.model.records import SourceInfo
 
 _NAME = "conversation.jsonl"

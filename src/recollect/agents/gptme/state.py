@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from recollect.agents.kit import reading as kit
+from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.calls import Waiting
-from recollect.agents.kit.naming import NamingState
+from recollect.agents.kit.names import NamingState
 
 
 class GptmeState(NamingState, frozen=True, gc=False, omit_defaults=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from recollect.agents.gptme.blocks import Call
-from recollect.agents.kit.access import mapping, text
+from recollect.agents.kit.values import mapping, text
 from recollect.model.payloads import FileEdit, Json
 
 _CONFLICT = re.compile(r"<<<<<<< ORIGINAL\n(.*?)\n?=======\n(.*?)\n?>>>>>>> UPDATED", re.DOTALL)

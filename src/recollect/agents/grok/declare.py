@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root
 
 UPDATES = "updates"
@@ -69,21 +70,7 @@ FACTS = AgentFacts(
         edits="exact",
         lineage="exact",
         session_end="no",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "compaction",
-            "rewind",
-            "lifecycle",
-            "instructions",
-            "unknown",
-        ),
+        kinds=kinds_but("session_end"),
         notes=(
             "updates.jsonl is the authority; chat_history.jsonl is a cache that is rewritten, has no times, and gives "
             "what the stream lacks. Usage is per turn, not per response. A rewind does not shorten the stream."

@@ -8,22 +8,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from recollect.agents.installing.contract import (
+from recollect.agents.install.contract import (
     CrossRead,
     FilePlace,
     Folder,
-    Given,
     HookEvent,
     Hooks,
     Install,
+    InstallContext,
     Mcp,
     McpCommand,
     NativeMemory,
     OwnFile,
-    Source,
+    read_on,
 )
-from recollect.agents.installing.shapes import claude_like_hooks, hook_text, hooks_document, mcp_file
-from recollect.agents.installing.skills import NAME, skill_text
+from recollect.agents.install.shapes import (
+    claude_like_hooks,
+    hook_text,
+    hooks_document,
+    mcp_file,
+    skill_file,
+)
 from recollect.model.own import SERVER
 
 _FOLDER = Folder(("$GROK_HOME", "~/.grok"))
@@ -41,11 +46,11 @@ EVENTS = (
 )
 
 
-def _handler(event: HookEvent, given: Given) -> Mapping[str, Any]:
+def _handler(event: HookEvent, given: InstallContext) -> Mapping[str, Any]:
     return {"type": "command", "command": hook_text(given.commands[event.role], given), "timeout": _TIMEOUT_S}
 
 
-def _add(given: Given) -> tuple[str, ...]:
+def _add(given: InstallContext) -> tuple[str, ...]:
     if given.server.env:
         return ()
     return ("mcp", "add", "--scope", "user", SERVER, "--", given.server.command, *given.server.args)
@@ -64,7 +69,7 @@ INSTALL = Install(
         OwnFile(FilePlace(_FOLDER, ("hooks/recollect.json",)), hooks_document(claude_like_hooks(EVENTS, _handler))),
         note="Grok Build takes no context from a hook; what is remembered reaches it through the tools and the skill.",
     ),
-    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
+    skill=skill_file(_FOLDER),
     native_memory=(
         NativeMemory(
             name="the memory across sessions",
@@ -82,15 +87,12 @@ INSTALL = Install(
         CrossRead("cursor", "Grok Build runs the hooks of Cursor's `hooks.json` too; Recollect tells them apart."),
     ),
     verified_version="1.0.30",
-    sources=(
-        Source(
-            "`grok mcp add`, form and place of servers", "https://docs.x.ai/build/features/mcp-servers", "2026-11-21"
-        ),
-        Source("files, events and contract of hooks", "https://docs.x.ai/build/features/hooks", "2026-11-21"),
-        Source(
-            "what passive hooks print is thrown away; skills below the folder",
-            "https://github.com/fujibee/agmsg/pull/216",
-            "2026-11-21",
-        ),
+    sources=read_on(
+        "2026-11-21",
+        {
+            "`grok mcp add`, form and place of servers": "https://docs.x.ai/build/features/mcp-servers",
+            "files, events and contract of hooks": "https://docs.x.ai/build/features/hooks",
+            "what passive hooks print is thrown away; skills below the folder": "https://github.com/fujibee/agmsg/pull/216",
+        },
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root, Table
+from recollect.model.payloads import KINDS
 
 _DATABASES = ("state.db", "profiles/*/state.db")
 """A profile is a home of its own below the first one."""
@@ -148,22 +149,7 @@ FACTS = AgentFacts(
         edits="partly",
         lineage="partly",
         session_end="exact",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "compaction",
-            "rewind",
-            "lifecycle",
-            "session_end",
-            "instructions",
-            "unknown",
-        ),
+        kinds=KINDS,
         notes=(
             "Usage is cumulative per session and model. Session files have one time for the whole session. A branch "
             "made by an old version reads as a continuation. A rewind shows when the session goes on after it."

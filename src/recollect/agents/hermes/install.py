@@ -12,22 +12,20 @@ import subprocess
 from collections.abc import Mapping
 from typing import Any
 
-from recollect.agents.installing.contract import (
+from recollect.agents.install.contract import (
     ConfigFile,
     FilePlace,
     Folder,
-    Given,
     HookEvent,
     Hooks,
     HookTrust,
     Install,
+    InstallContext,
     Mcp,
     NativeMemory,
-    OwnFile,
-    Source,
+    read_on,
 )
-from recollect.agents.installing.shapes import flat_hooks, mcp_file
-from recollect.agents.installing.skills import NAME, skill_text
+from recollect.agents.install.shapes import flat_hooks, mcp_file, skill_file
 from recollect.model.own import SERVER
 
 _FOLDER = Folder(("$HERMES_HOME", "~/.hermes"), windows=("$HERMES_HOME", "$LOCALAPPDATA/hermes"))
@@ -42,7 +40,7 @@ EVENTS = (
 """`on_session_end` comes after every turn."""
 
 
-def _handler(event: HookEvent, given: Given) -> Mapping[str, Any]:
+def _handler(event: HookEvent, given: InstallContext) -> Mapping[str, Any]:
     argv = given.commands[event.role].argv
     text = subprocess.list2cmdline(argv) if given.platform == "windows" else shlex.join(argv)
     return {"command": text, "timeout": _TIMEOUT_S}
@@ -91,7 +89,7 @@ INSTALL = Install(
         note="Hermes takes no context at a session's start; what is remembered reaches it through the tools and the "
         "skill.",
     ),
-    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
+    skill=skill_file(_FOLDER),
     native_memory=(
         _memory("memory_enabled", "the file of notes (MEMORY.md)"),
         _memory("user_profile_enabled", "the user profile (USER.md)"),
@@ -101,21 +99,12 @@ INSTALL = Install(
         "Only the default profile is set up; for another one run this with HERMES_HOME set to its folder.",
     ),
     verified_version="documentation of 2026-11",
-    sources=(
-        Source(
-            "hooks: events, wire form, consent",
-            "https://hermes-agent.nousresearch.com/docs/user-guide/features/hooks",
-            "2026-11-21",
-        ),
-        Source(
-            "form and place of servers; `hermes mcp add` asks back, so the file is edited",
-            "https://hermes-agent.nousresearch.com/docs/user-guide/features/mcp",
-            "2026-11-21",
-        ),
-        Source(
-            "memory and what turns it off",
-            "https://hermes-agent.nousresearch.com/docs/user-guide/features/memory",
-            "2026-11-21",
-        ),
+    sources=read_on(
+        "2026-11-21",
+        {
+            "hooks: events, wire form, consent": "https://hermes-agent.nousresearch.com/docs/user-guide/features/hooks",
+            "form and place of servers; `hermes mcp add` asks back, so the file is edited": "https://hermes-agent.nousresearch.com/docs/user-guide/features/mcp",
+            "memory and what turns it off": "https://hermes-agent.nousresearch.com/docs/user-guide/features/memory",
+        },
     ),
 )

@@ -6,40 +6,221 @@ database renumbers them, and both leave content and time alone.
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from recollect.agents.hermes.prompts import INTERRUPTED, summary_in, who_wrote
-from recollect.agents.hermes.results import read_result
-from recollect.agents.hermes.state import Reading
-from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.calls import expect
-from recollect.agents.kit.content.openai import chat_content
-from recollect.agents.kit.edits import edits_asked
-from recollect.agents.kit.naming import content_name, short_name
+from recollect.agents.kit import adapter as kit
+from recollect.agents.kit.calls import Waiting, arrived, edits_asked, expect, file_edits
+from recollect.agents.kit.content import chat_content
+from recollect.agents.kit.names import NamingState, content_name, short_name
+from recollect.agents.kit.values import decoded_json, items, mapping, text, whole, word_set
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
+    FileEdit,
     Instructions,
     Json,
     Lifecycle,
     Part,
     Thinking,
     ToolCall,
+    ToolResult,
     UserMessage,
 )
+from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
 
-KNOWN_FIELDS = frozenset(
-    """id session_id role content tool_call_id tool_calls tool_name name effect_disposition timestamp token_count
+
+class HermesState(NamingState, frozen=True):
+    """The memory between records; bounded whatever comes."""
+
+    waiting: tuple[Waiting, ...] = ()
+    """Calls without a result yet."""
+    kept: str = ""
+    """The newest event before the run of taken-back messages that is being read."""
+    rewound: str = ""
+    """The first message of the run of taken-back messages that is being read."""
+    rewound_turns: int = 0
+    has_compacted: bool = False
+    usage_rows: int = 0
+    prompt_hash: str = ""
+    prompt: str = ""
+    """The system prompt whose sessions come next."""
+
+
+Reading = kit.Reading[HermesState]
+"""A record in hand."""
+
+
+# Who wrote a text in the user's role, and what of it is a summary of a compaction.
+#
+# Evidence: format notes: Hermes Agent, "semantics"; the agent's own markers.
+
+_COMPACTION = re.compile(r"\s*(?:\[CONTEXT COMPACTION\s*[-\u2010-\u2015]\s*REFERENCE ONLY\]|\[CONTEXT SUMMARY\]:)")
+"""The first line of a summary: the dash was written in several ways, and older versions had another word."""
+_SUMMARY_END = re.compile(r"--- END OF CONTEXT SUMMARY [^\n]*---\s*")
+_PRIOR_HEADER = re.compile(r"\s*\[PRIOR CONTEXT [^\n\]]*\]\s*")
+_PRIOR_END = re.compile(r"\s*\[END OF PRIOR CONTEXT [^\n\]]*\]\s*")
+
+_SKILL = re.compile(r'\[IMPORTANT: The user has invoked the "([^"\n]{1,200})"')
+_SKILL_WORDS = "The user has provided the following instruction alongside the skill invocation: "
+_BUNDLE_WORDS = "\nUser instruction: "
+_SKILL_ENDS = ("\n\n[Runtime note:", "\n\n[Loaded as part of the ")
+
+_HARNESS = (
+    "Review the conversation above and ",
+    "Continue from the compressed conversation context above.",
+    "You just executed tool calls but returned an empty response.",
+    "[ASYNC DELEGATION COMPLETE ",
+    "[ASYNC DELEGATION BATCH COMPLETE ",
+    "[IMPORTANT: Background process ",
+    "[IMPORTANT: Background task ",
+    "[IMPORTANT: The user has invoked the ",
+    "[System note:",
+    "[System: ",
+    "[Your active task list was preserved across context compression]",
+)
+"""Openings of texts that the harness puts into the user's role."""
+
+INTERRUPTED = "Operation interrupted: "
+"""Opening of the text that stands for a reply that the user stopped."""
+
+
+class Said(NamedTuple):
+    """A text in the user's role, with who wrote it; `scaffold` is what the harness put around it."""
+
+    text: str
+    origin: Literal["human", "injected", "command"]
+    scaffold: str = ""
+
+
+class Summary(NamedTuple):
+    """A message of a compaction: the summary, and what was said in the same message beside it."""
+
+    text: str
+    rest: str
+
+
+def who_wrote(text: str) -> Said:
+    """Tell a person's words from the harness's. An invoked skill becomes `/name instruction`."""
+    head = text.lstrip()
+    skill = _SKILL.match(head)
+    if skill is not None:
+        return Said(
+            f"{skill[1] if skill[1].startswith('/') else '/' + skill[1]} {_typed(head)}".rstrip(), "command", text
+        )
+    return Said(text, "injected" if head.startswith(_HARNESS) else "human")
+
+
+def _typed(text: str) -> str:
+    """Return the instruction that was typed behind the name of a skill."""
+    for words in (_SKILL_WORDS, _BUNDLE_WORDS):
+        _, found, rest = text.partition(words)
+        if found:
+            ends = [i for i in map(rest.find, _SKILL_ENDS) if i >= 0]
+            return rest[: min(ends)].strip() if ends else rest.strip()
+    return ""
+
+
+def summary_in(text: str, *, is_marked: bool) -> Summary | None:
+    """Return the summary in a message, or None. is_marked: the row says by itself that it is one."""
+    end = _PRIOR_END.search(text)
+    if end is not None and _COMPACTION.match(text, end.end()):
+        header = _PRIOR_HEADER.match(text)
+        return Summary(text[end.end() :], text[header.end() if header is not None else 0 : end.start()].strip())
+    if not is_marked and _COMPACTION.match(text) is None:
+        return None
+    closing = _SUMMARY_END.search(text)
+    if closing is None:
+        return Summary(text, "")
+    return Summary(text[: closing.start()].rstrip(), text[closing.end() :].strip())
+
+
+# Results of tools: most are a JSON object in a text, with output, exit code and error apart.
+#
+# Evidence: format notes: Hermes Agent; the agent's terminal and file tools.
+
+_TEXTS = ("output", "content", "result")
+"""Fields of a result that hold what the tool printed."""
+
+
+def read_result(reading: Reading, row: dict[str, Any], content: Json, mid: str) -> None:
+    """Give the result of a call, and the edits of files that it says were made."""
+    call_id = reading.text(row, "tool_call_id")
+    call = arrived(reading, call_id)
+    name = text(row.get("tool_name")) or text(row.get("name")) or (call.name if call is not None else "")
+    written, parts, is_readable = chat_content(content)
+    if not is_readable:
+        reading.wrong("content", "bad_base64")
+    envelope = _envelope(written)
+    body, structured = _split(envelope, written)
+    exit_code = whole(envelope.get("exit_code"))
+    ok = _ok(envelope, exit_code, reading.text(row, "finish_reason"))
+    disposition = text(row.get("effect_disposition"))
+    if disposition:
+        structured = {**structured, "effect_disposition": disposition}
+    reading.add(ToolResult(call_id, name, ok, exit_code, body, structured or None, parts=parts), "tool", native_id=mid)
+    if ok is not False:
+        for number, edit in enumerate(_edits(call, envelope), 1):
+            reading.add(edit, "tool", native_id=f"{mid}/edit/{number}")
+
+
+def _envelope(written: str) -> dict[str, Any]:
+    return mapping(decoded_json(written)) if written.startswith("{") else {}
+
+
+def _split(envelope: dict[str, Any], written: str) -> tuple[str, dict[str, Any]]:
+    """Return what the tool printed, and the rest of its envelope."""
+    key = next((k for k in _TEXTS if isinstance(envelope.get(k), str)), None)
+    error = envelope.get("error")
+    if key is None:
+        return (error, _without(envelope, "error")) if isinstance(error, str) and error else (written, {})
+    printed = envelope[key]
+    if isinstance(error, str) and error and error not in printed:
+        printed = f"{printed}\n{error}" if printed else error
+    return printed, _without(envelope, key, "error" if isinstance(error, str | None) else key)
+
+
+def _without(envelope: dict[str, Any], *left_out: str) -> dict[str, Any]:
+    names = ("exit_code", *left_out)
+    return {k: v for k, v in envelope.items() if k not in names and v not in (None, "", [], {})}
+
+
+def _ok(envelope: dict[str, Any], exit_code: int | None, finish_reason: str) -> bool | None:
+    if finish_reason == "error" or envelope.get("error") or envelope.get("success") is False:
+        return False
+    if envelope.get("status") == "error" or envelope.get("is_error") is True:
+        return False
+    if exit_code is not None:
+        return exit_code == 0
+    return True if envelope.get("success") is True or "error" in envelope else None
+
+
+def _edits(call: Waiting | None, envelope: dict[str, Any]) -> list[FileEdit]:
+    """Return the edits of a call that went well: as the result's diff where it has one, else as the call asked."""
+    if call is None or canonical_tool(call.name) != "edit":
+        return []
+    diff = text(envelope.get("diff"))
+    paths = [p for k in ("files_modified", "files_created", "files_deleted") for p in items(envelope.get(k))]
+    if not diff:
+        return file_edits(call)
+    if call.edits and call.edits[0].before is not None:
+        return file_edits(call)
+    path = call.edits[0].path if call.edits else flatten(paths[0]) if paths else ""
+    return [FileEdit(path, diff=diff, call_id=call.call_id)]
+
+
+KNOWN_FIELDS = word_set("""
+    id session_id role content tool_call_id tool_calls tool_name name effect_disposition timestamp token_count
     finish_reason reasoning reasoning_content reasoning_details codex_reasoning_items codex_message_items
     platform_message_id message_id observed _compressed_summary _compressed_summary_has_user_turn _db_persisted active
-    compacted api_content display_kind display_metadata display_identity display_order model""".split()
-)
-_CALL_FIELDS = frozenset(
-    """id call_id response_item_id type function name arguments extra_content index thought_signature""".split()
-)
+    compacted api_content display_kind display_metadata display_identity display_order model
+""")
+_CALL_FIELDS = word_set("""
+    id call_id response_item_id type function name arguments extra_content index thought_signature
+""")
 _JSON_PREFIX = "\x00json:"
 """Before content that is no text in the database; a NUL stands in no text."""
 
@@ -53,10 +234,7 @@ def content_of(row: dict[str, Any]) -> Json:
     """Return the content of a message, decoded where the database holds it as JSON."""
     content = row.get("content")
     if isinstance(content, str) and content.startswith(_JSON_PREFIX):
-        try:
-            return msgspec.json.decode(content[len(_JSON_PREFIX) :])
-        except (msgspec.DecodeError, ValueError, RecursionError):
-            return content
+        return decoded_json(content[len(_JSON_PREFIX) :], content)
     return content
 
 

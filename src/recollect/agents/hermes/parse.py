@@ -4,24 +4,385 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-
-import msgspec
+from typing import Any
 
 from recollect.agents.hermes.declare import FACTS
-from recollect.agents.hermes.documents import read_document, read_line, read_trajectory
-from recollect.agents.hermes.messages import name_of, read_message
-from recollect.agents.hermes.sessions import (
-    read_model_usage,
-    read_prompt,
-    read_prompted_session,
-    read_session,
-    take_time,
-)
-from recollect.agents.hermes.state import HermesState, Reading
-from recollect.agents.kit.access import mapping
+from recollect.agents.hermes.messages import HermesState, Reading, identity_of, name_of, read_message
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.model.payloads import Lifecycle, Rewind
+from recollect.agents.kit.names import content_name, content_sha256, numbered
+from recollect.agents.kit.values import decoded_json, instant, mapping, number, text, word_set
+from recollect.model.payloads import (
+    AssistantMessage,
+    Compaction,
+    Instructions,
+    Json,
+    Lifecycle,
+    Payload,
+    Rewind,
+    SessionEnd,
+    SessionStart,
+    Thinking,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
 from recollect.model.records import SourceInfo
+from recollect.model.text import flatten
+from recollect.model.tools import canonical_tool
+
+# What older versions and batch runs wrote: a session as one JSON document, as lines, or a line per trajectory.
+#
+# Their messages have no ids and no times: a name is made of the content and of how often it came, the time is that of
+# the session.
+
+_HEADER_FIELDS = word_set("""
+    session_id model base_url platform session_start last_updated system_prompt tools message_count messages
+    model_config cwd title source conversation_tags
+""")
+_LINE_FIELDS = word_set("role model platform tools timestamp cwd system_prompt session_id")
+_TRAJECTORY_FIELDS = word_set("""
+    timestamp model prompt_index completed partial api_calls conversations toolsets_used tool_stats tool_error_counts
+    metadata
+""")
+_OFFSET = re.compile(r"[Zz]$|[+-]\d\d:?\d\d$")
+_THINK = re.compile(r"<think>(.*?)</think>\s*", re.DOTALL)
+_CALL = re.compile(r"<tool_call>(.*?)</tool_call>\s*", re.DOTALL)
+_RESPONSE = re.compile(r"<tool_response>(.*?)</tool_response>\s*", re.DOTALL)
+
+
+def take_local_time(reading: Reading, written: object) -> None:
+    """Take a time; one without an offset is that of a clock somewhere and is only inferred."""
+    if isinstance(written, str) and not _OFFSET.search(written):
+        at = instant(written)
+        if at is None and written:
+            reading.wrong("timestamp", "bad_timestamp")
+        reading.infer(at)
+    else:
+        reading.date(written)
+
+
+def read_document(reading: Reading) -> None:
+    """Give the members of a session document: those around the messages, or one message."""
+    if reading.at == "messages":
+        read_file_message(reading, reading.value)
+        return
+    value = reading.value
+    if "role" in value and "messages" not in value and "session_id" not in value:
+        read_file_message(reading, value)
+        return
+    _read_header(reading, value)
+    for message in reading.items(value, "messages"):
+        if isinstance(message, dict):
+            read_file_message(reading, message)
+        else:
+            reading.unknown("message", message)
+    reading.extra(value, _HEADER_FIELDS, "session", native_id="start")
+
+
+def _read_header(reading: Reading, value: dict[str, Any]) -> None:
+    if value.get("session_start"):
+        take_local_time(reading, value.get("session_start"))
+    model = reading.text(value, "model")
+    cwd = reading.text(value, "cwd") or text(mapping(value.get("model_config")).get("cwd"))
+    if not reading.now("is_started"):
+        reading.set(is_started=True)
+        start = SessionStart(cwd=cwd, model=model, originator=reading.text(value, "platform"))
+        reading.add(start, native_id="start")
+    elif cwd:
+        reading.add(Lifecycle("cwd", cwd=cwd), native_id="cwd")
+    title = reading.text(value, "title")
+    if title:
+        reading.add(Lifecycle("title", title=title), native_id="title")
+    prompt = reading.text(value, "system_prompt")
+    if prompt:
+        reading.add(Instructions(prompt, "system_prompt"), native_id="system-prompt")
+    tags = value.get("conversation_tags")
+    if tags:
+        reading.add(Lifecycle("tag", detail=tags), native_id="tags")
+
+
+def read_line(reading: Reading) -> None:
+    """Give one line of an older session: its facts, or a message."""
+    value = reading.value
+    if value.get("role") != "session_meta":
+        take_local_time(reading, value.get("timestamp"))
+        read_file_message(reading, value)
+        return
+    take_local_time(reading, value.get("timestamp"))
+    if not reading.now("is_started"):
+        reading.set(is_started=True)
+        model, platform = reading.text(value, "model"), reading.text(value, "platform")
+        start = SessionStart(cwd=text(value.get("cwd")), model=model, originator=platform)
+        reading.add(start, native_id="start")
+    elif value.get("model"):
+        reading.add(Lifecycle("model", model=reading.text(value, "model")), native_id=f"model/{reading.index}")
+    prompt = reading.text(value, "system_prompt")
+    if prompt:
+        reading.add(Instructions(prompt, "system_prompt"), native_id="system-prompt")
+    reading.extra(value, _LINE_FIELDS, "session_meta", native_id=f"meta/{reading.index}")
+
+
+def read_file_message(reading: Reading, message: dict[str, Any]) -> None:
+    """Give one message without an id of its own. An empty `session_meta` closes some documents and says nothing."""
+    if message.get("role") == "session_meta":
+        if len(message) > 1:
+            reading.kept("session_meta", message, native_id=content_name(message))
+        return
+    name = numbered(reading, content_name(identity_of(message)))
+    read_message(reading, message, name)
+
+
+def read_trajectory(reading: Reading) -> None:
+    """Give one line of a batch run, which is a session of its own: `conversations` of {from, value}."""
+    value = reading.value
+    turns = value.get("conversations")
+    if not isinstance(turns, list):
+        reading.unknown("trajectory", value)
+        return
+    take_local_time(reading, value.get("timestamp"))
+    session = f"{reading.state.session}/{value['prompt_index']}-" if _is_number(value) else f"{reading.state.session}/"
+    into = _Trajectory(reading, f"{session}{content_sha256(value)}")
+    into.add(SessionStart(model=reading.text(value, "model"), originator="batch"), "start")
+    for position, turn in enumerate(turns, 1):
+        into.turn(turn, f"t{position}")
+    facts = {k: v for k, v in value.items() if k not in ("conversations", "timestamp", "model") and v is not None}
+    if facts:
+        into.add(Lifecycle("trajectory", detail=facts), "facts")
+    reading.drift += [d for d in _unknown_fields(reading, value) if d]
+
+
+def _unknown_fields(reading: Reading, value: dict[str, Any]) -> list[Any]:
+    """Return the drift of the unknown fields of a trajectory; their content stands in its facts."""
+    before = len(reading.drift)
+    events = len(reading.events)
+    reading.extra(value, _TRAJECTORY_FIELDS, "trajectory")
+    found = reading.drift[before:]
+    del reading.drift[before:]
+    del reading.events[events:]
+    return found
+
+
+def _is_number(value: dict[str, Any]) -> bool:
+    return type(value.get("prompt_index")) is int
+
+
+class _Trajectory:
+    """The session that one line of a batch run is."""
+
+    def __init__(self, reading: Reading, session: str) -> None:
+        self._reading = reading
+        self._session = session
+
+    def add(self, payload: Payload, native_id: str, role: Any = "system") -> None:
+        self._reading.add(payload, role, native_id=native_id, session=self._session)
+
+    def turn(self, turn: Json, name: str) -> None:
+        if not isinstance(turn, dict):
+            self._reading.wrong("conversations")
+            return
+        said = turn.get("value")
+        words = said if isinstance(said, str) else flatten(said)
+        match turn.get("from"):
+            case "system":
+                self.add(Instructions(words, "system"), name)
+            case "human":
+                self.add(UserMessage(words), name, "user")
+            case "gpt":
+                self._reply(words, name)
+            case "tool":
+                self._responses(words, name)
+            case other:
+                self._reading.odd_value("trajectory.from", other, frozenset())
+                self.add(Lifecycle("turn", text=words, detail={"from": other}), name)
+
+    def _reply(self, words: str, name: str) -> None:
+        for position, thought in enumerate(_THINK.findall(words), 1):
+            if thought.strip():
+                self.add(Thinking(thought.strip()), f"{name}/thinking/{position}", "assistant")
+        words = _THINK.sub("", words)
+        rest = _CALL.sub("", words).strip()
+        calls = _CALL.findall(words)
+        if rest or not calls:
+            self.add(AssistantMessage(rest), name, "assistant")
+        for position, written in enumerate(calls, 1):
+            call = mapping(_decoded(written))
+            tool = text(call.get("name"))
+            arguments = call.get("arguments") if call else written.strip()
+            asked = ToolCall(text(call.get("id")), tool, canonical_tool(tool), arguments)
+            self.add(asked, f"{name}/call/{position}", "assistant")
+
+    def _responses(self, words: str, name: str) -> None:
+        responses = _RESPONSE.findall(words) or [words]
+        for position, written in enumerate(responses, 1):
+            answer = mapping(_decoded(written))
+            content = answer.get("content") if answer else written.strip()
+            structured = None if content is None or isinstance(content, str) else content
+            result = ToolResult(
+                text(answer.get("tool_call_id")),
+                text(answer.get("name")),
+                text=content if isinstance(content, str) else "",
+                structured=structured,
+            )
+            self.add(result, f"{name}/result/{position}", "tool")
+
+
+def _decoded(written: str) -> Json:
+    return decoded_json(written.strip())
+
+
+# The rows around the messages: a session's facts and lineage, its usage per model, and its system prompt.
+#
+# Evidence: format notes: Hermes Agent, "state.db" and "lineage kinds"; the agent's published schema.
+
+SESSION_FIELDS = word_set("""
+    id source created_source user_id session_key chat_id chat_type thread_id display_name origin_json expiry_finalized
+    model model_config system_prompt system_prompt_hash parent_session_id started_at ended_at end_reason message_count
+    tool_call_count input_tokens output_tokens cache_read_tokens cache_write_tokens reasoning_tokens cwd git_branch
+    git_repo_root git_metadata_generation billing_provider billing_base_url billing_mode estimated_cost_usd
+    actual_cost_usd cost_status cost_source pricing_version title title_source last_activity_at
+    last_activity_description last_activity_provenance api_call_count handoff_state handoff_platform handoff_error
+    compression_failure_cooldown_until compression_failure_error compression_fallback_streak
+    compression_ineffective_count compression_recovery_deadline compression_overload_streak profile_name
+    transport_profile rewind_count archived pinned hidden last_read_at tool_names
+""")
+_USAGE_FIELDS = word_set("""
+    session_id model billing_provider billing_base_url billing_mode task api_call_count input_tokens output_tokens
+    cache_read_tokens cache_write_tokens reasoning_tokens estimated_cost_usd actual_cost_usd cost_status cost_source
+    first_seen last_seen
+""")
+_KEY_OF_USAGE = ("model", "billing_provider", "billing_base_url", "billing_mode", "task")
+_SUBAGENT_SOURCES = ("tool", "subagent")
+_MAX_PROMPT_CHARS = 200_000
+"""At four bytes a character well below the state's limit."""
+_EARLIEST_S = 946_684_800.0
+_LATEST_S = 4_102_444_800.0
+"""2000 and 2100: a damaged page holds doubles like 5e+246."""
+
+
+def take_time(reading: Reading, written: object, field: str) -> None:
+    """Take a time in seconds; a number outside this century is a defect, and the last time stands."""
+    seconds = number(written)
+    if seconds is not None and not _EARLIEST_S <= seconds <= _LATEST_S:
+        reading.wrong(field, "bad_timestamp")
+    else:
+        reading.date(written, field)
+
+
+def read_session(reading: Reading) -> None:
+    """Give what the row of `sessions` says: start and lineage, title, system prompt, usage, end."""
+    row = reading.value
+    parent = reading.text(row, "parent_session_id")
+    config = mapping(row.get("model_config"))
+    kind = _kind_of_child(config, parent, text(row.get("source")))
+    take_time(reading, row.get("started_at"), "started_at")
+    reading.add(
+        SessionStart(
+            cwd=reading.text(row, "cwd"),
+            repo_root=reading.text(row, "git_repo_root"),
+            git_branch=reading.text(row, "git_branch"),
+            model=reading.text(row, "model"),
+            originator=reading.text(row, "source"),
+            resumed_from=parent if kind == "continuation" else "",
+            forked_from=parent if kind == "branch" else "",
+            parent_session=parent if kind == "delegate" else "",
+        ),
+        native_id="start",
+    )
+    if kind == "reset":
+        reading.add(Lifecycle("reset", detail={"previous_session": parent}), native_id="reset")
+    title = reading.text(row, "title")
+    if title:
+        reading.add(Lifecycle("title", title=title), native_id="title")
+    prompt = reading.text(row, "system_prompt")
+    if prompt:
+        reading.add(Instructions(prompt, "system_prompt"), native_id="system-prompt")
+    rewinds = reading.count(row, "rewind_count")
+    if rewinds:
+        reading.add(Lifecycle("rewinds", detail={"rewind_count": rewinds}), native_id="rewinds")
+    _add_totals(reading, row)
+    reading.extra(row, SESSION_FIELDS, "sessions", native_id="start")
+    _read_end(reading, row)
+
+
+def _kind_of_child(config: dict[str, Any], parent: str, source: str) -> str:
+    """Tell how a session comes from its parent. A marker that names another session was inherited with the config."""
+    if not parent:
+        return ""
+    for marker, kind in (("_branched_from", "branch"), ("_reset_from", "reset"), ("_delegate_from", "delegate")):
+        if config.get(marker) == parent:
+            return kind
+    return "delegate" if source in _SUBAGENT_SOURCES else "continuation"
+
+
+def _read_end(reading: Reading, row: dict[str, Any]) -> None:
+    reason = reading.text(row, "end_reason")
+    if row.get("ended_at") is None and not reason:
+        return
+    take_time(reading, row.get("ended_at"), "ended_at")
+    if reason == "compression":
+        reading.add(Compaction(reason), native_id="compaction")
+    reading.add(SessionEnd(reason), native_id="end")
+
+
+def _add_totals(reading: Reading, row: dict[str, Any]) -> None:
+    """Give the session's own counters; they count only where no row per model says the same."""
+    usage = _usage(reading, row, f"hermes:{reading.state.session}", is_additive=not reading.now("usage_rows"))
+    if usage.input_tokens or usage.output_tokens or usage.cache_read_tokens or usage.cache_write_5m_tokens:
+        reading.add(usage, native_id="usage")
+
+
+def read_model_usage(reading: Reading) -> None:
+    """Give one row of `session_model_usage`: what a session spent on one model and task so far.
+
+    The row grows; its event keeps its name, so that the newest version is the one that counts.
+    """
+    row = reading.value
+    take_time(reading, row.get("last_seen"), "last_seen")
+    key = content_sha256([row.get(k) for k in _KEY_OF_USAGE])
+    usage = _usage(reading, row, f"hermes:{reading.state.session}:{key}", is_additive=True)
+    reading.set(usage_rows=min(reading.now("usage_rows") + 1, 1 << 31))
+    reading.add(usage, native_id=f"usage:{key}")
+    reading.extra(row, _USAGE_FIELDS, "session_model_usage", native_id=f"usage:{key}")
+
+
+def _usage(reading: Reading, row: dict[str, Any], key: str, *, is_additive: bool) -> TokenUsage:
+    return TokenUsage(
+        model=reading.text(row, "model"),
+        input_tokens=reading.count(row, "input_tokens"),
+        output_tokens=reading.count(row, "output_tokens"),
+        cache_read_tokens=reading.count(row, "cache_read_tokens"),
+        cache_write_5m_tokens=reading.count(row, "cache_write_tokens"),
+        reasoning_tokens=reading.count(row, "reasoning_tokens"),
+        cost_usd=reading.money(row, "actual_cost_usd") or reading.money(row, "estimated_cost_usd") or None,
+        dedupe_key=key,
+        is_additive=is_additive,
+    )
+
+
+def read_prompt(reading: Reading) -> None:
+    """Remember a shared system prompt: the rows of the sessions that were given it come next."""
+    row = reading.value
+    prompt = reading.text(row, "prompt")
+    kept = prompt[:_MAX_PROMPT_CHARS].encode("utf-8", "replace").decode()
+    if len(kept) < len(prompt):
+        reading.wrong("prompt", "too_large")
+    name = reading.text(row, "hash")
+    reading.set(prompt=kept, prompt_hash=name[:_MAX_NAME_CHARS].encode("utf-8", "replace").decode())
+
+
+def read_prompted_session(reading: Reading) -> None:
+    """Give a session the shared prompt that its row names."""
+    row = reading.value
+    session = reading.text(row, "id")
+    name = reading.text(row, "system_prompt_hash")
+    if session and name and name == reading.now("prompt_hash"):
+        prompt = Instructions(reading.now("prompt"), "system_prompt")
+        reading.add(prompt, native_id="system-prompt", session=session)
+
+
+_MAX_NAME_CHARS = 200
+
 
 _MANY_TURNS = 1_000_000
 _SESSION_ID = re.compile(rb'"session_id"\s*:\s*"([^"\\]{1,200})"')
@@ -42,10 +403,7 @@ class HermesAdapter(KitAdapter[HermesState]):
             return "file"
         line = head.lstrip().partition(b"\n")[0]
         if line.startswith(b"{") and b'"session_meta"' in line and b'"role"' in line:
-            try:
-                meta = mapping(msgspec.json.decode(line))
-            except (msgspec.DecodeError, ValueError, RecursionError):
-                meta = {}
+            meta = mapping(decoded_json(line))
             return "lines" if meta.get("role") == "session_meta" and "platform" in meta else None
         is_trajectory = b'"conversations"' in line and b'"from"' in line and b'"api_calls"' in line
         return "trajectories" if is_trajectory else None

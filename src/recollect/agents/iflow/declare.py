@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.agents.kit.claude_like.kinds import KINDS
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
 
 FACTS = AgentFacts(
@@ -21,7 +21,7 @@ FACTS = AgentFacts(
         edits="exact",
         lineage="no",
         session_end="no",
-        kinds=KINDS,
+        kinds=kinds_but("rewind", "session_end", "instructions"),
         notes="A response is written as several lines within milliseconds, each with the calls running just then.",
         verified_version="1.0.0",
         verified_on="2026-11-21",

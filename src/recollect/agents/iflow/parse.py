@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from recollect.agents.iflow.declare import FACTS
-from recollect.agents.kit.access import mapping, text
-from recollect.agents.kit.adapter import KitAdapter, read_odd
-from recollect.agents.kit.claude_like.records import RelativeState, read_record
-from recollect.agents.kit.reading import Reading
+from recollect.agents.kit.adapter import KitAdapter, Reading, read_odd
+from recollect.agents.kit.claude_like import RelativeState, read_record
+from recollect.agents.kit.values import head_objects, mapping, text
 
 _PREFIX = "session-"
 _MAX_LINES = 20
@@ -27,11 +24,7 @@ class IflowAdapter(KitAdapter[IflowState]):
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`. Its session ids begin with `session-`, as its files do; Claude Code's are UUIDs."""
         del path
-        for line in head.split(b"\n", _MAX_LINES)[:_MAX_LINES]:
-            try:
-                value = mapping(msgspec.json.decode(line))
-            except (ValueError, RecursionError):
-                continue
+        for value in head_objects(head, _MAX_LINES):
             is_message = value.get("type") in ("user", "assistant") and "content" in mapping(value.get("message"))
             if is_message and "userType" in value and text(value.get("sessionId")).startswith(_PREFIX):
                 return "transcript"

@@ -6,21 +6,19 @@ written. Only what a hook prints at a prompt reaches the model; at the start of 
 
 from __future__ import annotations
 
-from recollect.agents.installing.contract import (
+from recollect.agents.install.contract import (
     ConfigFile,
     FilePlace,
     Folder,
-    Given,
     HookEvent,
     Hooks,
     Install,
+    InstallContext,
     Mcp,
-    OwnFile,
-    Source,
+    read_on,
 )
-from recollect.agents.installing.editing.edits import AppendItem, Edit
-from recollect.agents.installing.shapes import hook_text, mcp_file
-from recollect.agents.installing.skills import NAME, skill_text
+from recollect.agents.install.shapes import hook_text, mcp_file, skill_file
+from recollect.agents.install.values import AppendItem, Edit
 
 _FOLDER = Folder(("$KIMI_CODE_HOME", "~/.kimi-code", "~/.kimi"))
 _TIMEOUT_S = 5
@@ -36,7 +34,7 @@ EVENTS = (
 )
 
 
-def _edits(given: Given) -> tuple[Edit, ...]:
+def _edits(given: InstallContext) -> tuple[Edit, ...]:
     return tuple(
         AppendItem(
             ("hooks",),
@@ -63,24 +61,15 @@ INSTALL = Install(
             "what is remembered reaches it through the tools and the skill."
         ),
     ),
-    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
+    skill=skill_file(_FOLDER),
     steps=("A session that is open goes on without the new server; start a new one, then look into `/mcp`.",),
     verified_version="documentation of 2026-11",
-    sources=(
-        Source(
-            "tables, fields and events of hooks; what of their output is read",
-            "https://github.com/MoonshotAI/kimi-code/blob/main/docs/en/customization/hooks.md",
-            "2026-11-21",
-        ),
-        Source(
-            "`mcp.json` of the user; servers are added in the terminal's `/mcp-config`, there is no command",
-            "https://github.com/MoonshotAI/kimi-code/blob/main/docs/en/customization/mcp.md",
-            "2026-11-21",
-        ),
-        Source(
-            "skills of the user",
-            "https://github.com/MoonshotAI/kimi-code/blob/main/docs/en/customization/skills.md",
-            "2026-11-21",
-        ),
+    sources=read_on(
+        "2026-11-21",
+        {
+            "tables, fields and events of hooks; what of their output is read": "https://github.com/MoonshotAI/kimi-code/blob/main/docs/en/customization/hooks.md",
+            "`mcp.json` of the user; servers are added in the terminal's `/mcp-config`, there is no command": "https://github.com/MoonshotAI/kimi-code/blob/main/docs/en/customization/mcp.md",
+            "skills of the user": "https://github.com/MoonshotAI/kimi-code/blob/main/docs/en/customization/skills.md",
+        },
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root, Table
 
 _IDE = "Kiro/User/globalStorage/kiro.kiroagent"
@@ -58,20 +59,7 @@ FACTS = AgentFacts(
         edits="partly",
         lineage="partly",
         session_end="no",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "compaction",
-            "lifecycle",
-            "instructions",
-            "unknown",
-        ),
+        kinds=kinds_but("rewind", "session_end"),
         notes=(
             "The CLI's lines carry a time only with a prompt; the IDE's messages have none. An old .chat file is one "
             "execution and repeats the history before it under the same ids. What the IDE did in an execution "

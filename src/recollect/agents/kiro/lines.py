@@ -7,23 +7,256 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.agents.kiro.state import KiroReading
-from recollect.agents.kiro.tools import give_call, give_result
-from recollect.agents.kit.access import mapping, number, text
-from recollect.agents.kit.adapter import read_odd
-from recollect.agents.kit.content.anthropic import base64_part, without_opaque
-from recollect.agents.kit.naming import content_name
+from recollect.agents.kit.adapter import Reading, read_odd
+from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, give_edits, insertion_of
+from recollect.agents.kit.content import base64_part, without_opaque
+from recollect.agents.kit.names import NamingState, content_name, is_storable, name_of, numbered
+from recollect.agents.kit.values import items, mapping, number, text, whole, word_set
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
+    FileEdit,
     Json,
     Lifecycle,
     Part,
     SessionStart,
     Thinking,
     TokenUsage,
+    ToolCall,
+    ToolResult,
     UserMessage,
 )
+from recollect.model.text import flatten
+from recollect.model.tools import canonical_tool
+
+
+class KiroState(NamingState, frozen=True, gc=False, omit_defaults=True):
+    """Names, calls without a result, and where the session works."""
+
+    waiting: tuple[Waiting, ...] = ()
+    cwd: str = ""
+    model: str = ""
+    folder: str = ""
+    """The name of the folder that the file lies in: of a workspace, its path in base64."""
+
+
+KiroReading = Reading[KiroState]
+
+
+# Calls and results, as all three generations of the CLI write them.
+#
+# A command's failure is often told only by the exit status inside a result that succeeded.
+# Evidence: format notes: Kiro; types of the CLI's open predecessor.
+
+_EDITORS = frozenset(("fs_write", "write", "fswrite", "fsappend", "strreplace", "fs_append", "str_replace"))
+_OK = {"success": True, "error": False}
+_EXIT = ("exit_status", "exitStatus", "exit_code", "exitCode")
+
+
+def give_call(reading: KiroReading, call_id: str, name: str, arguments: Json, message_id: str) -> None:
+    """Give a tool call, and remember it until its result comes."""
+    call = ToolCall(call_id, name, "mcp" if name.startswith("@") else canonical_tool(name), arguments, message_id)
+    reading.add(
+        call, "assistant", native_id=f"call:{call_id}" if call_id else name_of(reading, "call", name, arguments)
+    )
+    expect(reading, call_id, name, _asked_edits(name, arguments))
+
+
+def _asked_edits(name: str, arguments: Json) -> tuple[FileEdit, ...]:
+    key = name.lower()
+    if key not in _EDITORS:
+        return ()
+    command = text(mapping(arguments).get("command")).lower()
+    if command in ("insert", "append") or key.endswith("append"):
+        return insertion_of(arguments)
+    return edits_of(arguments, "create" if command == "create" else "modify")
+
+
+def give_result(reading: KiroReading, value: dict[str, Any], tool: Json = None) -> None:
+    """Give a result: `{toolUseId | tool_use_id, content, status}`; tool: what the agent says of the tool itself."""
+    call_id = reading.text(value, "toolUseId") or reading.text(value, "tool_use_id")
+    status = reading.text(value, "status").lower()
+    reading.odd_value("toolResult.status", status, frozenset(_OK))
+    blocks = reading.items(value, "content")
+    exit_code = next((code for code in map(_exit_code, blocks) if code is not None), None)
+    ok = False if exit_code else _OK.get(status)
+    call = arrived(reading, call_id)
+    body = "\n".join(filter(None, map(_block_text, blocks)))
+    native_id = f"result:{call_id}" if call_id else name_of(reading, "result", value)
+    structured = {"tool": without_opaque(tool)} if tool else None
+    reading.add(ToolResult(call_id, call.name, ok, exit_code, body, structured), "tool", native_id=native_id)
+    if ok is not False:
+        give_edits(reading, call.edits, call_id)
+
+
+def _content(block: Json) -> Json:
+    """Return what a block of a result holds: `{kind, data}` in lines, `{Text | Json: …}` in the database."""
+    value = mapping(block)
+    if "kind" in value:
+        return value.get("data")
+    for key in ("Text", "Json", "text", "json"):
+        if key in value:
+            return value[key]
+    return block
+
+
+def _exit_code(block: Json) -> int | None:
+    facts = mapping(_content(block))
+    return next((code for code in (whole(facts.get(key)) for key in _EXIT) if code is not None), None)
+
+
+def _block_text(block: Json) -> str:
+    content = _content(block)
+    facts = mapping(content)
+    if "stdout" in facts or "stderr" in facts:
+        rest = {k: v for k, v in facts.items() if k not in ("stdout", "stderr", *_EXIT)}
+        streams = [text(facts.get("stdout")), text(facts.get("stderr")), flatten(without_opaque(rest))]
+        return "\n".join(filter(None, streams))
+    return content if isinstance(content, str) else flatten(without_opaque(content))
+
+
+# The CLI's database: one row is a whole conversation, written again with every turn.
+#
+# The same conversation may stand under several folders; rows come in the order of their last change, so that the
+# newest one counts. `tools`, `transcript` (the same talk as lines), `tangent_state` (a copy of the history) and the
+# trackers of files stay in the archive. Evidence: format notes: Kiro; types of the CLI's open predecessor.
+
+_ROW = frozenset(("key", "conversation_id", "value", "created_at", "updated_at"))
+_VALUE = word_set("""
+    conversation_id next_message history valid_history_range transcript tools context_manager context_message_length
+    latest_summary model model_info file_line_tracker checkpoint_manager mcp_enabled mcp_last_checked mcp_registry_url
+    mcp_registry_cache mcp_server_versions mcp_registry_error_type mcp_disabled_due_to_api_failure tangent_state
+    user_turn_metadata summary_state agents
+""")
+_ENTRY = frozenset(("user", "assistant", "request_metadata"))
+_USER = frozenset(("additional_context", "env_context", "content", "timestamp", "images"))
+_ANSWER = frozenset(("message_id", "content", "tool_uses", "thinking"))
+_USE = frozenset(("id", "name", "orig_name", "args", "orig_args"))
+
+
+def read_row(reading: KiroReading) -> None:
+    """Give the events of a conversation."""
+    row = reading.value
+    value = row.get("value")
+    if not isinstance(value, dict):
+        if row and value is not None:
+            reading.wrong("value", "not_json" if isinstance(value, str) else "wrong_type")
+            reading.kept("conversation", value, native_id=name_of(reading, "row", value))
+        else:
+            read_odd(reading)
+        return
+    reading.set(marks=(), waiting=(), cwd="", model="")
+    before = len(reading.events)
+    cwd = reading.text(row, "key")
+    model = text(mapping(value.get("model_info")).get("model_id")) or text(value.get("model"))
+    reading.set(cwd=cwd if is_storable(cwd) else "")
+    reading.date(row.get("created_at"), "created_at")
+    reading.add(SessionStart(cwd=cwd, model=model), native_id="start")
+    _read_history(reading, value)
+    next_message = mapping(value.get("next_message"))
+    if next_message:
+        _read_user(reading, next_message)
+    summary = value.get("latest_summary")
+    said = text(summary) or text(next(iter(items(summary)), None))
+    if said:
+        reading.add(Compaction("summary", said), native_id=f"compaction:{content_name(said)}")
+    reading.extra(row, _ROW, "conversations", native_id="row")
+    reading.extra(without_opaque(value), _VALUE, "conversation", native_id="conversation")
+    _rename(reading, before, text(value.get("conversation_id")))
+
+
+def _rename(reading: KiroReading, before: int, session: str) -> None:
+    """Give the events to the conversation that the value names: a row of the old table is overwritten by the next."""
+    if not session or session == reading.state.session:
+        return
+    events = reading.events[before:]
+    del reading.events[before:]
+    for draft in events:
+        reading.ts, reading.ts_quality = draft.ts, draft.ts_quality
+        reading.add(draft.payload, draft.role, native_id=draft.native_id, session=session)
+
+
+def _read_history(reading: KiroReading, value: dict[str, Any]) -> None:
+    """Give each exchange: `{user, assistant, request_metadata}`, in older versions the pair `[user, assistant]`."""
+    for written in reading.items(value, "history"):
+        pair = items(written)
+        entry = {"user": pair[0], "assistant": pair[1]} if len(pair) == 2 else mapping(written)
+        if not entry:
+            reading.wrong("history")
+            continue
+        _read_user(reading, mapping(entry.get("user")))
+        request = mapping(entry.get("request_metadata"))
+        model = text(request.get("model_id"))
+        if model and model != reading.now("model") and is_storable(model):
+            reading.set(model=model)
+            name = numbered(reading, f"model:{model}")
+            reading.add(Lifecycle("model", model=model), native_id=name)
+        reading.date(request.get("stream_end_timestamp_ms"), "stream_end_timestamp_ms")
+        _read_answer(reading, mapping(entry.get("assistant")))
+        reading.extra(entry, _ENTRY, "history", native_id=name_of(reading, "entry", sorted(entry)))
+
+
+def _read_user(reading: KiroReading, user: dict[str, Any]) -> None:
+    content = mapping(user.get("content"))
+    reading.date(user.get("timestamp"))
+    cwd = text(mapping(mapping(user.get("env_context")).get("env_state")).get("current_working_directory"))
+    if cwd and cwd != reading.now("cwd") and is_storable(cwd):
+        reading.set(cwd=cwd)
+        reading.add(Lifecycle("cwd", cwd=cwd), native_id=numbered(reading, f"cwd:{cwd}"))
+    context = reading.text(user, "additional_context")
+    if context:
+        reading.add(UserMessage(context, "injected"), "user", native_id=name_of(reading, "context", context))
+    for kind, written in content.items():
+        said = mapping(written)
+        if kind not in ("Prompt", "ToolUseResults", "CancelledToolUses"):
+            reading.unknown(f"user/{kind}", without_opaque(written), native_id=name_of(reading, "user", written))
+            continue
+        results = [mapping(result) for result in reading.items(said, "tool_use_results")]
+        for result in results:
+            give_result(reading, result)
+        if kind == "CancelledToolUses":
+            mark = content_name([result.get("tool_use_id") for result in results])
+            reading.add(Lifecycle("interrupted"), native_id=numbered(reading, f"interrupted:{mark}"))
+        _give_prompt(reading, user, text(said.get("prompt")))
+    reading.extra(without_opaque(user), _USER, "user", native_id=name_of(reading, "fields", sorted(user)))
+
+
+def _give_prompt(reading: KiroReading, user: dict[str, Any], said: str) -> None:
+    parts = tuple(_image(mapping(image)) for image in items(user.get("images")))
+    if said or parts:
+        name = name_of(reading, "user", said, user.get("timestamp"))
+        reading.add(UserMessage(said, parts=parts), "user", native_id=name)
+
+
+def _read_answer(reading: KiroReading, assistant: dict[str, Any]) -> None:
+    for kind, written in assistant.items():
+        answer = mapping(written)
+        if kind not in ("Response", "ToolUse"):
+            name = name_of(reading, "assistant", written)
+            reading.unknown(f"assistant/{kind}", without_opaque(written), native_id=name)
+            continue
+        message_id = text(answer.get("message_id"))
+        said = reading.text(answer, "content")
+        name = numbered(reading, message_id) if message_id else name_of(reading, "said", said)
+        thought = text(mapping(answer.get("thinking")).get("text")) or text(answer.get("thinking"))
+        if answer.get("thinking"):
+            thinking = Thinking(thought, message_id, not thought)
+            reading.add(thinking, "assistant", native_id=f"{name}/thinking")
+        if said.strip():
+            payload = AssistantMessage(said, reading.now("model"), message_id=message_id)
+            reading.add(payload, "assistant", native_id=name)
+        for use in map(mapping, reading.items(answer, "tool_uses")):
+            give_call(reading, text(use.get("id")), text(use.get("name")), use.get("args"), message_id)
+            reading.extra(use, _USE, "tool_use", native_id=f"use:{text(use.get('id'))}")
+        reading.extra(answer, _ANSWER, kind, native_id=name)
+
+
+def _image(image: dict[str, Any]) -> Part:
+    form = text(image.get("format")).lower()
+    source = image.get("source")
+    data = source if isinstance(source, str) else next(iter(mapping(source).values()), None)
+    return base64_part("image", f"image/{form}" if form else "", data)[0]
+
 
 _LINE = frozenset(("version", "kind", "data"))
 _DATA = {
@@ -32,10 +265,7 @@ _DATA = {
     "ToolResults": frozenset(("message_id", "content", "results", "meta")),
     "Compaction": frozenset(("summary", "strategy", "message_id", "meta")),
 }
-_SIDECAR = frozenset(
-    ("session_id", "cwd", "title", "created_at", "updated_at", "session_state", "session_created_reason",
-     "parent_session_id")
-)  # fmt: skip
+_SIDECAR = word_set("session_id cwd title created_at updated_at session_state session_created_reason parent_session_id")
 _TURN_TOKENS = (
     "input_token_count",
     "output_token_count",
@@ -67,7 +297,7 @@ def read_line(reading: KiroReading) -> None:
     if kind == "Prompt":
         _read_prompt(reading, data, message_id)
     elif kind == "AssistantMessage":
-        _read_answer(reading, data, message_id)
+        _read_line_answer(reading, data, message_id)
     elif kind == "ToolResults":
         _read_results(reading, data, message_id)
     elif kind == "Compaction":
@@ -102,7 +332,7 @@ def _read_prompt(reading: KiroReading, data: dict[str, Any], message_id: str) ->
         if kind == "text" and isinstance(content, str):
             said.append(_unwrapped(content))
         elif kind == "image":
-            parts.append(_image(mapping(content)))
+            parts.append(_line_image(mapping(content)))
         elif kind == "toolResult":
             give_result(reading, mapping(content))
         else:
@@ -111,7 +341,7 @@ def _read_prompt(reading: KiroReading, data: dict[str, Any], message_id: str) ->
         reading.add(UserMessage("\n".join(said), parts=tuple(parts)), "user")
 
 
-def _read_answer(reading: KiroReading, data: dict[str, Any], message_id: str) -> None:
+def _read_line_answer(reading: KiroReading, data: dict[str, Any], message_id: str) -> None:
     texts = thoughts = 0
     for index, block in enumerate(reading.items(data, "content")):
         value = mapping(block)
@@ -166,7 +396,7 @@ def _unwrapped(written: str) -> str:
     return rest.rpartition(end)[0] or rest if found else written
 
 
-def _image(data: dict[str, Any]) -> Part:
+def _line_image(data: dict[str, Any]) -> Part:
     form = text(data.get("format"))
     media_type = f"image/{form}" if form else ""
     source = data.get("source")

@@ -2,20 +2,230 @@
 
 from __future__ import annotations
 
+import binascii
 import re
+from typing import Any
 
 from recollect.agents.kiro.declare import FACTS
-from recollect.agents.kiro.ide import read_chat, read_execution, read_index, read_item, read_session
-from recollect.agents.kiro.lines import read_line, read_sidecar
-from recollect.agents.kiro.rows import read_row
-from recollect.agents.kiro.state import KiroReading, KiroState
+from recollect.agents.kiro.lines import KiroReading, KiroState, read_line, read_row, read_sidecar
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
+from recollect.agents.kit.content import base64_part, content_text, without_opaque
+from recollect.agents.kit.names import content_name, name_of, numbered
+from recollect.agents.kit.values import mapping, text, whole, word_set
+from recollect.model.payloads import (
+    AssistantMessage,
+    Instructions,
+    Json,
+    Lifecycle,
+    Part,
+    SessionStart,
+    ToolResult,
+    UserMessage,
+)
 from recollect.model.records import SourceInfo
+from recollect.model.text import flatten
+
+# The IDE: sessions of a workspace, and the older files of one execution each.
+#
+# Evidence: format notes: Kiro; other readers of the IDE's files.
+
+_ITEM = word_set("message contextItems editorState promptLogs executionId modifiers toolCallStates")
+_MESSAGE = frozenset(("role", "content", "id", "executionId"))
+_SESSION = frozenset(
+    ("sessionId", "title", "workspaceDirectory", "history", "dateCreated", "selectedModel", "defaultModelTitle",
+     "autonomyMode", "sessionType", "config", "context", "selectedProfileId")
+)  # fmt: skip
+_INDEX = frozenset(("sessionId", "title", "dateCreated", "workspaceDirectory"))
+_CHAT = frozenset(("executionId", "actionId", "chat", "metadata", "context", "validations"))
+_CHAT_MESSAGE = frozenset(("role", "content"))
+_METADATA = frozenset(("modelId", "modelProvider", "workflow", "workflowId", "startTime", "endTime"))
+_SYSTEM = ("# System Prompt", "# Identity", "<identity>", "## Included Rules", "You are operating in a workspace")
+_ACKNOWLEDGED = "I will follow these instructions."
+_WRAP = ("<kiro-ide-message>", "</kiro-ide-message>")
+_NO_TITLES = frozenset(("New Session", "Untitled Session"))
+
+
+def read_item(reading: KiroReading) -> None:
+    """Give one item of a session's history."""
+    item = reading.value
+    message = mapping(item.get("message"))
+    role = message.get("role")
+    if not message:
+        if item:
+            reading.native_id = name_of(reading, "item", item)
+            reading.unknown("history")
+        else:
+            read_odd(reading)
+        return
+    own_id = text(message.get("id"))
+    base = numbered(reading, own_id[:4096]) if own_id else name_of(reading, "item", role, message.get("content"))
+    reading.native_id = base
+    _read_message(reading, role, message.get("content"))
+    for number, context in enumerate(reading.items(item, "contextItems")):
+        value = mapping(context)
+        part = Part("file", path=text(value.get("description")) or text(value.get("name")))
+        reading.add(
+            UserMessage(text(value.get("content")), "injected", (part,)), "user", native_id=f"{base}/context/{number}"
+        )
+    execution = text(item.get("executionId")) or text(message.get("executionId"))
+    if execution:
+        reading.add(Lifecycle("execution", detail={"id": execution}), native_id=f"{base}/execution")
+    reading.extra(item, _ITEM, "item", native_id=base)
+    reading.extra(message, _MESSAGE, "message", native_id=base)
+
+
+def read_chat(reading: KiroReading) -> None:
+    """Give one message of an execution, named by its content: the history that each execution repeats is one."""
+    message = reading.value
+    if not message:
+        read_odd(reading)
+        return
+    role, content = message.get("role"), message.get("content")
+    reading.native_id = name_of(reading, "chat", role, content)
+    _read_message(reading, role, content)
+    reading.extra(message, _CHAT_MESSAGE, "chat")
+
+
+def _read_message(reading: KiroReading, role: Json, content: Json) -> None:
+    said = _said(content)
+    if role in ("user", "human"):
+        _read_user(reading, said, content)
+    elif role in ("assistant", "bot"):
+        if said.strip() == _ACKNOWLEDGED:
+            reading.add(Lifecycle("notice", text=said))
+        elif said:
+            reading.add(AssistantMessage(said, reading.now("model")), "assistant")
+    elif role == "tool":
+        reading.add(ToolResult(text=said), "tool")
+    elif role == "system":
+        reading.add(Instructions(said, "system"))
+    else:
+        reading.unknown(f"message/{role}" if isinstance(role, str) else "message", without_opaque(content))
+
+
+def _read_user(reading: KiroReading, said: str, content: Json) -> None:
+    """Give text in the user's role: instructions that the IDE puts there, or what the person wrote."""
+    plain = said.strip()
+    parts = _images(reading, content)
+    if plain.startswith(_SYSTEM):
+        reading.add(Instructions(said, "system_prompt"))
+        return
+    if plain.startswith(_WRAP[0]):
+        plain = plain.removeprefix(_WRAP[0]).removesuffix(_WRAP[1]).strip()
+    if plain or parts:
+        reading.add(UserMessage(plain, parts=parts), "user")
+
+
+def _said(content: Json) -> str:
+    if not isinstance(content, list):
+        return content_text(content)
+    return "\n".join(filter(None, map(_part_text, content)))
+
+
+def _part_text(part: Json) -> str:
+    value = mapping(part)
+    if value.get("type") in ("text", "mention"):
+        return text(value.get("text"))
+    return "" if value.get("type") in ("imageUrl", "image") else flatten(without_opaque(part))
+
+
+def _images(reading: KiroReading, content: Json) -> tuple[Part, ...]:
+    found: list[Part] = []
+    for part in content if isinstance(content, list) else ():
+        value = mapping(part)
+        url = text(mapping(value.get("imageUrl")).get("url"))
+        if url.startswith("data:"):
+            media_type, _, data = url[5:].partition(";base64,")
+            image, is_readable = base64_part("image", media_type[:100], data)
+            if not is_readable:
+                reading.wrong("imageUrl", "bad_base64")
+            found.append(image)
+        elif url:
+            found.append(Part("image", url=url[:4096]))
+    return tuple(found)
+
+
+def read_session(reading: KiroReading) -> None:
+    """Give what stands around a session's history: its folder and its title."""
+    value = reading.value
+    if not value:
+        read_odd(reading)
+        return
+    cwd = reading.text(value, "workspaceDirectory")
+    if cwd or "sessionId" in value:
+        reading.add(SessionStart(cwd=cwd or folder_in(reading.state.folder)), native_id="start")
+    _give_title(reading, value, None)
+    model = text(value.get("selectedModel")) or text(value.get("defaultModelTitle"))
+    if model:
+        reading.set(model=model[:200])
+        reading.add(Lifecycle("model", model=model), native_id="model")
+    reading.extra(value, _SESSION, "session", native_id="session")
+
+
+def read_index(reading: KiroReading) -> None:
+    """Give an entry of a workspace's list of sessions: the only place that says when one began."""
+    entry = reading.value
+    session = text(entry.get("sessionId"))
+    if not session:
+        if entry:
+            reading.kept("sessions", native_id=name_of(reading, "entry", entry))
+        else:
+            read_odd(reading)
+        return
+    written = entry.get("dateCreated")
+    created = whole(written)
+    reading.date(written if created is None else created, "dateCreated")
+    start = SessionStart(cwd=reading.text(entry, "workspaceDirectory"))
+    reading.add(start, native_id="index/start", session=session)
+    _give_title(reading, entry, session)
+    reading.extra(entry, _INDEX, "sessions", native_id=f"entry:{session}")
+
+
+def _give_title(reading: KiroReading, value: dict[str, Any], session: str | None) -> None:
+    title = reading.text(value, "title")
+    if title and title not in _NO_TITLES:
+        name = "index/title" if session else "title"
+        reading.add(Lifecycle("title", title=title), native_id=name, session=session)
+
+
+def read_execution(reading: KiroReading) -> None:
+    """Give what stands around the messages of an execution: its ids, model and times."""
+    value = reading.value
+    if not value:
+        read_odd(reading)
+        return
+    metadata = reading.mapping(value, "metadata")
+    if metadata:
+        reading.date(metadata.get("startTime"), "startTime")
+        model = text(metadata.get("modelId"))
+        reading.set(model=model[:200])
+        reading.add(SessionStart(model=model), native_id="start")
+        reading.date(metadata.get("endTime"), "endTime")
+        detail = {key: metadata[key] for key in ("workflow", "workflowId") if metadata.get(key)}
+        reading.add(Lifecycle("turn_ended", detail=detail or None), native_id="ended")
+    ids = {key: value[key] for key in ("executionId", "actionId") if value.get(key)}
+    if ids:
+        reading.add(Lifecycle("execution", detail=ids), native_id="execution")
+    for name in ("context", "validations"):
+        if value.get(name):
+            reading.kept(name, without_opaque(value[name]), native_id=f"{name}:{content_name(value[name])}")
+    reading.extra(value, _CHAT, "execution", native_id="document")
+    reading.extra(metadata, _METADATA, "metadata", native_id="metadata")
+
+
+def folder_in(name: str) -> str:
+    """Return the path that the name of a workspace's folder holds in base64, "" where it holds none."""
+    standard = name.replace("-", "+").replace("_", "/").rstrip("=/")
+    try:
+        return binascii.a2b_base64(standard + "=" * (-len(standard) % 4)).decode()
+    except (ValueError, UnicodeDecodeError):
+        return ""
+
 
 _LINE = re.compile(
     rb'\s*\{\s*(?:"version":\s*"?[^",]{0,20}"?,\s*)?"kind":\s*"(?:Prompt|AssistantMessage|ToolResults|Compaction)"'
 )
-_CHAT = re.compile(rb'"chat" ?: ?\[\s*\{\s*"role" ?: ?"(?:human|bot)"')
+_IS_CHAT = re.compile(rb'"chat" ?: ?\[\s*\{\s*"role" ?: ?"(?:human|bot)"')
 _CONVERSATION = re.compile(rb'conversation_id\\*" ?: ?\\*"([0-9A-Za-z-]{1,100})')
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _HEAD_SESSION = re.compile(rb'"sessionId" ?: ?"([^"\\]{1,200})"')
@@ -32,7 +242,7 @@ class KiroAdapter(KitAdapter[KiroState]):
         del path
         if _LINE.match(head):
             return "cli"
-        if _CHAT.search(head) and b'"executionId"' in head:
+        if _IS_CHAT.search(head) and b'"executionId"' in head:
             return "chat"
         is_ide = head.lstrip().startswith(b"{") and b'"workspaceDirectory"' in head and b'"executionId"' in head
         return "ide" if is_ide and b'"history"' in head else None

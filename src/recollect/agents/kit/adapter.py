@@ -3,16 +3,274 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Any, ClassVar, Generic, TypeVar
 
-from recollect.agents.kit.reading import BaseState, Reading
+import msgspec
+
+from recollect.agents.kit.values import instant, number, whole
 from recollect.model.capabilities import AgentFacts
-from recollect.model.payloads import Unknown
-from recollect.model.records import Parsed, Record, SourceInfo
+from recollect.model.events import Draft, Role, TsQuality
+from recollect.model.payloads import Payload, Unknown
+from recollect.model.records import Defect, Drift, Parsed, Record, SourceInfo
 from recollect.model.text import flatten
 
+# The record in hand: what most parsers need to read one record and to give its events.
+#
+# A parser keeps its memory in a frozen `BaseState` and does its work on a `Reading`, which lives for one `parse` call.
+# Every reader is tolerant: a missing field reads as empty, one of a wrong type as empty with a counted defect.
+
+MAX_NAME_CHARS = 200
+_EMPTY: dict[str, Any] = {}
+
+
+class BaseState(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """What every parser remembers: whose source it reads, the newest time it saw (UTC microseconds), the newest event.
+
+    newest: the name of the last event of the session itself; "" where it has none.
+    """
+
+    session: str = ""
+    role: str = ""
+    name: str = ""
+    document: str = ""
+    ts: int | None = None
+    is_started: bool = False
+    newest: str = ""
+
+
 S = TypeVar("S", bound=BaseState)
+
+
+class FieldReader:
+    """Tolerant readers of a record's fields: a missing one is empty, one of a wrong type a counted defect."""
+
+    __slots__ = ("defects", "drift", "index")
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.defects: list[Defect] = []
+        self.drift: list[Drift] = []
+
+    def wrong(self, field: str, code: str = "wrong_type") -> None:
+        """Count a defect of a field of this record."""
+        self.defects.append(Defect(code, detail=field[:MAX_NAME_CHARS], record_index=self.index))
+
+    def text(self, source: dict[str, Any], name: str) -> str:
+        """Return a text field."""
+        value = source.get(name)
+        if isinstance(value, str):
+            return value
+        if value is not None:
+            self.wrong(name)
+        return ""
+
+    def mapping(self, source: dict[str, Any], name: str) -> dict[str, Any]:
+        """Return an object field; not a copy."""
+        value = source.get(name)
+        if isinstance(value, dict):
+            return value
+        if value is not None:
+            self.wrong(name)
+        return _EMPTY
+
+    def items(self, source: dict[str, Any], name: str) -> list[Any]:
+        """Return an array field; not a copy."""
+        value = source.get(name)
+        if isinstance(value, list):
+            return value
+        if value is not None:
+            self.wrong(name)
+        return []
+
+    def whole(self, source: dict[str, Any], name: str) -> int | None:
+        """Return a whole-number field (also when written as text)."""
+        value = source.get(name)
+        if value is None:
+            return None
+        found = whole(value)
+        if found is None:
+            self.wrong(name)
+        return found
+
+    def count(self, source: dict[str, Any], name: str) -> int:
+        """Return a number of things: missing and negative read as 0, the latter with a defect."""
+        found = self.whole(source, name) or 0
+        if found < 0:
+            self.wrong(name, "number_out_of_range")
+            return 0
+        return found
+
+
+class Reading(FieldReader, Generic[S]):
+    """One record while it is read. `value` is the record if it is a JSON object, else an empty one."""
+
+    __slots__ = (
+        "_changes", "at", "events", "is_sidechain", "last_ts", "native_id", "parent_id", "record", "state", "ts",
+        "ts_quality", "value",
+    )  # fmt: skip
+
+    def __init__(self, record: Record, state: S) -> None:
+        super().__init__(record.index)
+        self.record = record
+        self.value: dict[str, Any] = record.value if isinstance(record.value, dict) else _EMPTY
+        self.at = record.at
+        self.state = state
+        self.events: list[Draft] = []
+        self.native_id: str | None = None
+        """Names the record's events unless `add` is given another id. None: named by a hash of the record."""
+        self.parent_id: str | None = None
+        self.is_sidechain = False
+        self.last_ts = state.ts
+        self.ts = state.ts
+        self.ts_quality: TsQuality = "missing" if state.ts is None else "inferred"
+        self._changes: dict[str, Any] = {}
+
+    def date(self, written: object, field: str = "timestamp") -> None:
+        """Take the record's time (ISO text, or a number of s, ms or us). Without one the last stands, inferred."""
+        at = instant(written)
+        if at is not None:
+            self.ts = self.last_ts = at
+            self.ts_quality = "exact"
+        elif written is not None and written != "":
+            self.wrong(field, "bad_timestamp")
+
+    def infer(self, at: int | None) -> None:
+        """Take a time that the record does not state (UTC microseconds), marked as inferred."""
+        if at is not None:
+            self.ts = self.last_ts = at
+            self.ts_quality = "inferred"
+
+    def add(
+        self,
+        payload: Payload,
+        role: Role = "system",
+        *,
+        native_id: str | None = None,
+        session: str | None = None,
+        replaces: tuple[str, int] | None = None,
+        follows: str | None = None,
+    ) -> None:
+        """Give one more event, at the record's time. native_id: names this event alone, see `native_id`."""
+        self.events.append(
+            Draft(
+                payload,
+                role,
+                self.ts,
+                self.ts_quality,
+                native_id or self.native_id,
+                self.parent_id,
+                self.is_sidechain,
+                session,
+                replaces,
+                follows,
+            )
+        )
+
+    def unknown(self, kind: str, value: Any = None, *, native_id: str | None = None) -> None:
+        """Give a record or block of a type that this version does not know: searchable, and counted as drift."""
+        note_type(self.drift, kind)
+        body = self.record.value if value is None else value
+        self.add(Unknown(kind, body if isinstance(body, str) else flatten(body)), native_id=native_id)
+
+    def kept(self, kind: str, value: Any = None, *, native_id: str | None = None) -> None:
+        """Give a record that is known but has no kind of its own: searchable as `unknown`, no drift."""
+        body = self.record.value if value is None else value
+        self.add(Unknown(kind, body if isinstance(body, str) else flatten(body)), native_id=native_id)
+
+    def extra(self, value: dict[str, Any], known: Set[str], where: str, *, native_id: str | None = None) -> None:
+        """Give the fields of an object that this version does not know, if they say anything; counted as drift.
+
+        where: the object's type as people would name it ("message", "tool_call.state").
+        """
+        found = note_fields(self.drift, value, known, where)
+        if found:
+            name = native_id or self.native_id
+            self.add(Unknown("fields", flatten(found)), native_id=f"{name}/{where}/fields" if name else None)
+
+    def odd_value(self, where: str, value: object, known: Set[str]) -> None:
+        """Count as drift a value outside the list that this version knows. where: as in `extra`, with its field."""
+        note_value(self.drift, where, value, known)
+
+    def money(self, source: dict[str, Any], name: str) -> float | None:
+        """Return an amount of money, None where there is none."""
+        return number(source.get(name))
+
+    def newest(self) -> str:
+        """Return the name of the newest event so far: what stands before the next one. "" where it has none."""
+        if not self.events:
+            return self.state.newest
+        return _named(self.events, self.state.newest)
+
+    def set(self, **changes: Any) -> None:
+        """Change fields of the state that the next record will see; `now` reads them back."""
+        self._changes.update(changes)
+
+    def now(self, name: str) -> Any:
+        """Return a field of the state as changed so far."""
+        return self._changes[name] if name in self._changes else getattr(self.state, name)
+
+    def finish(self) -> Parsed[S]:
+        """Return everything this record gave and the state after it."""
+        changes = self._changes
+        if self.last_ts != self.state.ts:
+            changes["ts"] = self.last_ts
+        newest = self.newest()
+        if newest != self.state.newest:
+            changes["newest"] = newest
+        state = msgspec.structs.replace(self.state, **changes) if changes else self.state
+        return Parsed(state, tuple(self.events), tuple(self.defects), tuple(self.drift))
+
+
+def _named(events: list[Draft], before: str) -> str:
+    """Return the name of the last of some events of the session itself, `before` where none is of it."""
+    for draft in reversed(events):
+        if draft.session is None:
+            name = draft.native_id or ""
+            return name if len(name) <= MAX_NAME_CHARS and name.isprintable() else ""
+    return before
+
+
+def remember(known: tuple[str, ...], name: str, limit: int = 64) -> tuple[str, ...]:
+    """Return a bounded list of names with one more at its end; too long a name is not remembered."""
+    return (*known, name)[-limit:] if name and len(name) <= MAX_NAME_CHARS else known
+
+
+# Drift noted into a list: for parsers with a reading of their own. Named as in `Reading`.
+#
+# Every function costs one comparison where nothing is new, which is the rule.
+
+MAX_DRIFT_CHARS = 80
+
+
+def note_type(drift: list[Drift], name: str) -> None:
+    """Note a record or block of a type that the parser does not know."""
+    drift.append(Drift("type", name[:MAX_DRIFT_CHARS]))
+
+
+def note_fields(drift: list[Drift], value: dict[str, Any], known: Set[str], where: str) -> dict[str, Any] | None:
+    """Note the fields of an object that are not known and say something; return them, None if there are none."""
+    if value.keys() <= known:
+        return None
+    found = unknown_fields(value, known)
+    if found is not None:
+        drift += [Drift("field", f"{where}.{name}"[:MAX_DRIFT_CHARS]) for name in found]
+    return found
+
+
+def note_value(drift: list[Drift], where: str, value: object, known: Set[str]) -> None:
+    """Note a text that is none of the known ones. where: the object's type and the field."""
+    if value and isinstance(value, str) and value not in known:
+        drift.append(Drift("value", f"{where}={value}"[:MAX_DRIFT_CHARS]))
+
+
+def unknown_fields(value: dict[str, Any], known: Set[str]) -> dict[str, Any] | None:
+    """Return the fields of a value that are not known and say something; None if there are none, which is the rule."""
+    if value.keys() <= known:
+        return None
+    return {k: v for k, v in value.items() if k not in known and v not in (None, "", [], {})} or None
+
+
 _DIGITS = 16
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
 
 FACTS = AgentFacts(
@@ -42,21 +43,7 @@ FACTS = AgentFacts(
         edits="exact",
         lineage="partly",
         session_end="no",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "compaction",
-            "rewind",
-            "lifecycle",
-            "instructions",
-            "unknown",
-        ),
+        kinds=kinds_but("session_end"),
         notes=(
             "Claude Code's format, read by its parser; files are known by their place only. Old versions wrote into "
             "`~/.claude`, where nothing tells them from Claude Code's."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from recollect.agents.kit.access import mapping
+from recollect.agents.kit.values import mapping
 from recollect.model.records import Record
 
 _BOUNDARY = "compact_boundary"

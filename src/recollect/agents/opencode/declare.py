@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Member, Place, Root, Table
+from recollect.model.payloads import KINDS
 
 TRANSCRIPT = "transcript"
 SESSION = "session"
@@ -90,22 +91,7 @@ FACTS = AgentFacts(
         edits="partly",
         lineage="partly",
         session_end="partly",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "compaction",
-            "rewind",
-            "lifecycle",
-            "session_end",
-            "instructions",
-            "unknown",
-        ),
+        kinds=KINDS,
         notes=(
             "Rows change while a tool runs, and an undo deletes them at the next prompt. A patch names files without "
             "their contents. Forks made before 1.18 name no origin. An archived session is taken for ended."

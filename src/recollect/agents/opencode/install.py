@@ -7,21 +7,20 @@ in its own form. The plugin's file serves both. Without it opencode has no hooks
 
 from __future__ import annotations
 
-from recollect.agents.installing.contract import (
+from recollect.agents.install.contract import (
     ConfigFile,
     FilePlace,
     Folder,
-    Given,
     HookEvent,
     Hooks,
     Install,
+    InstallContext,
     Mcp,
     OwnFile,
-    Source,
+    read_on,
 )
-from recollect.agents.installing.editing.edits import Edit, SetKey
-from recollect.agents.installing.shims import shim_text
-from recollect.agents.installing.skills import NAME, skill_text
+from recollect.agents.install.shapes import shim_text, skill_file
+from recollect.agents.install.values import Edit, SetKey
 from recollect.model.own import SERVER
 
 _FOLDER = Folder(("$XDG_CONFIG_HOME/opencode", "~/.config/opencode"))
@@ -37,7 +36,7 @@ EVENTS = (
 """As opencode 1 names them; the plugin hears the same of opencode 2 (`session.compaction.ended`, `prompt`)."""
 
 
-def _edits(given: Given) -> tuple[Edit, ...]:
+def _edits(given: InstallContext) -> tuple[Edit, ...]:
     server = given.server
     entry: dict[str, object] = {"type": "local", "command": [server.command, *server.args]}
     if server.env:
@@ -68,31 +67,18 @@ INSTALL = Install(
         note="opencode has no event for the end of a session. A failed tool is told by opencode 2 only; the transcript "
         "has it in any case.",
     ),
-    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
+    skill=skill_file(_FOLDER),
     steps=("opencode loads plugins and servers when it starts: start it again.",),
     depends_on_version=True,
     verified_version="1.18.34 and 2.0.18",
-    sources=(
-        Source(
-            "places of configuration and plugins, events of opencode 1",
-            "https://opencode.ai/v1/docs/plugins/",
-            "2026-11-21",
-        ),
-        Source(
-            "what opencode 2 reads of opencode 1; servers in both forms",
-            "https://opencode.ai/docs/migrate-v1/",
-            "2026-11-21",
-        ),
-        Source(
-            "plugins of opencode 2: `setup`, hooks of sessions and tools",
-            "https://github.com/anomalyco/opencode/tree/dev/packages/plugin/src/promise",
-            "2026-11-21",
-        ),
-        Source(
-            "one default export with `id`, `server` and `setup` is loaded by both",
-            "https://github.com/anomalyco/opencode/blob/dev/packages/opencode/src/plugin/shared.ts",
-            "2026-11-21",
-        ),
-        Source("skills of the user", "https://opencode.ai/v1/docs/skills/", "2026-11-21"),
+    sources=read_on(
+        "2026-11-21",
+        {
+            "places of configuration and plugins, events of opencode 1": "https://opencode.ai/v1/docs/plugins/",
+            "what opencode 2 reads of opencode 1; servers in both forms": "https://opencode.ai/docs/migrate-v1/",
+            "plugins of opencode 2: `setup`, hooks of sessions and tools": "https://github.com/anomalyco/opencode/tree/dev/packages/plugin/src/promise",
+            "one default export with `id`, `server` and `setup` is loaded by both": "https://github.com/anomalyco/opencode/blob/dev/packages/opencode/src/plugin/shared.ts",
+            "skills of the user": "https://opencode.ai/v1/docs/skills/",
+        },
     ),
 )

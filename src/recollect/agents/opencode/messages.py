@@ -2,34 +2,329 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.naming import MAX_PATH_CHARS, short
-from recollect.agents.opencode.embedded import modern_of
-from recollect.agents.opencode.parts import read_part_of
-from recollect.agents.opencode.state import Reading, has_mark, mark_of, note
-from recollect.agents.opencode.usage import give_pending, usage_of
-from recollect.model.payloads import Instructions, Lifecycle
+from recollect.agents.kit.names import MAX_PATH_CHARS, short
+from recollect.agents.kit.values import items, mapping, text, word_set
+from recollect.agents.opencode.tools import (
+    Reading,
+    file_part,
+    give_pending,
+    has_mark,
+    mark_of,
+    note,
+    read_tool,
+    said_marks,
+    usage_of,
+)
+from recollect.model.payloads import (
+    AssistantMessage,
+    Compaction,
+    FileEdit,
+    Instructions,
+    Lifecycle,
+    Thinking,
+    UserMessage,
+)
 from recollect.model.text import flatten
 
-ROW = frozenset(("id", "session_id", "time_created", "time_updated", "data", "agent_id"))
-_KNOWN = frozenset(
-    (
-        "id", "sessionID", "role", "time", "agent", "model", "modelID", "providerID", "system", "tools", "format",
-        "summary", "variant", "fallbackModels", "parentID", "mode", "path", "cost", "tokens", "finish", "error",
-        "structured", "parts", "metadata",
-    )
-)  # fmt: skip
+# The oldest files: messages that hold their parts, written in the present form so that one reader serves both.
+#
+# `{id, role, parts[…], metadata{time, error, tool{…}, assistant{…}}}`, with calls as `tool-invocation` parts whose
+# result and times stand in `metadata.tool`. Evidence: format notes: opencode, section 7; opencode's own reader of
+# version 1.
+
+_OF_ASSISTANT = ("modelID", "providerID", "path", "cost", "summary", "tokens", "system")
+_CALL_FACTS = frozenset(("title", "time", "error"))
+_STATUS = {"result": "completed", "call": "running", "partial-call": "pending"}
+_TAKEN = frozenset(("time", "error", "sessionID", "tool", "assistant", "snapshot"))
+
+
+def modern_of(data: dict[str, Any]) -> tuple[dict[str, Any], list[Any]] | None:
+    """Return a message of version 1 as (its data, its parts) in the present form; None if it is of a later one."""
+    metadata = data.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(data.get("parts"), list):
+        return None
+    assistant = mapping(metadata.get("assistant"))
+    message = {k: v for k, v in data.items() if k not in ("parts", "metadata")}
+    message.update({k: assistant[k] for k in _OF_ASSISTANT if k in assistant})
+    message.update({k: v for k, v in assistant.items() if k not in _OF_ASSISTANT})
+    message.update({k: v for k, v in metadata.items() if k not in _TAKEN})
+    for key in ("time", "error"):
+        if key in metadata:
+            message[key] = metadata[key]
+    calls = mapping(metadata.get("tool"))
+    # A step begins with a part that says nothing else, and ends with none: the tokens are the message's.
+    parts = [_part_of(part, calls) for part in items(data["parts"]) if part != {"type": "step-start"}]
+    if metadata.get("snapshot"):
+        parts.append({"type": "snapshot", "snapshot": metadata["snapshot"]})
+    return message, parts
+
+
+def _part_of(part: Any, calls: dict[str, Any]) -> Any:
+    kind = part.get("type") if isinstance(part, dict) else None
+    if kind == "tool-invocation":
+        return _call_of(part, calls)
+    if kind == "file":
+        return {"mime" if k == "mediaType" else k: v for k, v in part.items()}
+    if kind == "reasoning":
+        return {"metadata" if k == "providerMetadata" else k: v for k, v in part.items()}
+    return part
+
+
+def _call_of(part: dict[str, Any], calls: dict[str, Any]) -> dict[str, Any]:
+    invocation = mapping(part.get("toolInvocation"))
+    call_id = text(invocation.get("toolCallId"))
+    facts = mapping(calls.get(call_id))
+    status = _STATUS.get(text(invocation.get("state")), text(invocation.get("state")))
+    has_failed = facts.get("error") is True
+    state: dict[str, Any] = {
+        "status": "error" if has_failed else status,
+        "input": invocation.get("args"),
+        "title": facts.get("title"),
+        "time": facts.get("time"),
+        "metadata": {k: v for k, v in facts.items() if k not in _CALL_FACTS},
+    }
+    if "result" in invocation:
+        state["error" if has_failed else "output"] = invocation["result"]
+    known = ("state", "step", "toolCallId", "toolName", "args", "result")
+    beyond = {k: v for k, v in (*part.items(), *invocation.items()) if k not in (*known, "type", "toolInvocation")}
+    return {**beyond, "type": "tool", "callID": call_id, "tool": invocation.get("toolName"), "state": state}
+
+
+# Part rows: what was said, thought and done in a message.
+
+PART_ROW = frozenset(("id", "message_id", "session_id", "time_created", "time_updated", "data"))
+_BASE = frozenset(("id", "messageID", "sessionID", "type", "time"))
+_KNOWN = {
+    "text": _BASE | {"text", "synthetic", "ignored", "metadata"},
+    "reasoning": _BASE | {"text", "metadata"},
+    "file": _BASE | {"mime", "filename", "url", "source", "path"},
+    "tool": _BASE | {"callID", "tool", "state", "metadata"},
+    "step-start": _BASE | {"snapshot"},
+    "step-finish": _BASE | {"reason", "snapshot", "cost", "tokens"},
+    "snapshot": _BASE | {"snapshot"},
+    "patch": _BASE | {"hash", "files"},
+    "agent": _BASE | {"name", "source"},
+    "retry": _BASE | {"attempt", "error"},
+    "compaction": _BASE | {"auto", "overflow", "tail_start_id"},
+    "subtask": _BASE | {"prompt", "description", "agent", "model", "command"},
+    "source-url": _BASE | {"sourceId", "url", "title", "providerMetadata"},
+}
+_PROVIDERS = frozenset(("openai", "anthropic", "google", "openrouter", "bedrock", "vertex", "azure", "copilot", "xai"))
+
+
+def read_part(reading: Reading) -> None:
+    """Give a part row, or the file of a part."""
+    row = reading.value
+    if "data" in row:
+        data = row["data"]
+        reading.extra(row, PART_ROW, "part_row", native_id=text(row.get("id")))
+        message = text(row.get("message_id"))
+    else:
+        data = row
+        message = text(row.get("messageID"))
+    name = text(row.get("id"))
+    if not isinstance(data, dict):
+        reading.date(row.get("time_created"), "time_created")
+        reading.wrong("data")
+        reading.kept("part", native_id=name)
+        return
+    reading.is_sidechain = reading.now("is_side")
+    is_orphan = bool(message) and short(message) != reading.now("message")
+    if is_orphan:
+        # Its message was deleted between two reads, or stands in another file: nobody says who speaks.
+        give_pending(reading)
+        reading.set(message=short(message), speaker="", is_repeat=False, edited=(), created=None)
+    if reading.now("is_repeat"):
+        return
+    reading.date(row.get("time_created"), "time_created")
+    read_part_of(reading, data, name)
+
+
+def read_part_of(reading: Reading, data: dict[str, Any], name: str) -> None:
+    """Give a part. `name` is its native id."""
+    reading.native_id = name or None
+    kind = reading.text(data, "type")
+    times = reading.mapping(data, "time")
+    written = times.get("start", times.get("created"))
+    if written is not None and kind != "tool":
+        reading.date(written, "time.start")
+    if kind in ("step-start", "step-finish"):
+        reading.set(pending=None)
+    else:
+        give_pending(reading)
+    read = _READERS.get(kind)
+    if read is None:
+        reading.unknown(kind, data)
+        return
+    read(reading, data, name)
+    reading.extra(data, _KNOWN[kind], f"part.{kind}")
+
+
+def read_metadata(reading: Reading, holder: dict[str, Any], name: str) -> None:
+    """Give the facts beside a part. Objects among them belong to the providers: signatures and encrypted reasoning."""
+    facts = {k: v for k, v in reading.mapping(holder, "metadata").items() if not isinstance(v, dict | list)}
+    facts = {k: v for k, v in facts.items() if k not in _PROVIDERS and v not in (None, "")}
+    if facts:
+        reading.kept("metadata", facts, native_id=f"{name}/metadata" if name else None)
+
+
+def _read_text(reading: Reading, data: dict[str, Any], name: str) -> None:
+    said = reading.text(data, "text")
+    speaker = reading.now("speaker")
+    if said:
+        note(reading, "rows", said_marks(speaker, said, reading.ts)[0])
+    if speaker == "user":
+        _read_prompt(reading, data, said, name)
+    elif not said:
+        pass
+    elif speaker != "assistant":
+        reading.kept("text", said)
+    elif reading.now("is_summary"):
+        trigger, continues_at = reading.now("compacting")
+        reading.set(compacting=("", ""))
+        reading.add(Compaction(trigger, said, continues_at=continues_at), "assistant")
+    elif data.get("synthetic") is True:
+        reading.add(Lifecycle("synthetic", said))
+    else:
+        reading.add(
+            AssistantMessage(said, reading.now("model"), reading.now("finish"), reading.now("message")), "assistant"
+        )
+    read_metadata(reading, data, name)
+
+
+def _read_prompt(reading: Reading, data: dict[str, Any], said: str, name: str) -> None:
+    """A person's text bears the message's own id, which an undo names; further texts and the harness's their parts'.
+
+    Text that never goes to the model (`ignored`) is a notice that a plugin put there.
+    """
+    if data.get("synthetic") is True or data.get("ignored") is True:
+        if said:
+            reading.add(UserMessage(said, "injected"), "user")
+    elif not said:
+        reading.set(was_blank=True)
+    else:
+        is_first = not reading.now("has_spoken")
+        reading.add(UserMessage(said), "user", native_id=reading.now("message") if is_first else name)
+        reading.set(has_spoken=True)
+
+
+def _read_reasoning(reading: Reading, data: dict[str, Any], name: str) -> None:
+    thought = reading.text(data, "text")
+    if thought or data.get("metadata"):
+        is_encrypted = not thought
+        reading.add(Thinking(thought, reading.now("message"), is_encrypted), "assistant")
+    read_metadata(reading, data, name)
+
+
+def _read_file(reading: Reading, data: dict[str, Any], name: str) -> None:
+    """Files of a prompt stand beside its text and start no turn of their own, unless there is no text."""
+    part = file_part(reading, data)
+    if reading.now("speaker") != "user":
+        reading.add(AssistantMessage("", reading.now("model"), "", reading.now("message"), (part,)), "assistant")
+    elif reading.now("was_blank") and not reading.now("has_spoken"):
+        reading.add(UserMessage(parts=(part,)), "user", native_id=reading.now("message"))
+        reading.set(has_spoken=True)
+    else:
+        reading.add(UserMessage(origin="injected", parts=(part,)), "user")
+
+
+def _read_step_start(reading: Reading, data: dict[str, Any], name: str) -> None:
+    _see_snapshot(reading, data, name)
+
+
+def _read_step_finish(reading: Reading, data: dict[str, Any], name: str) -> None:
+    usage = usage_of(reading, data, reading.now("model"), reading.now("created"), reading.now("message"))
+    if usage is not None:
+        reading.add(usage, "assistant")
+    else:
+        reading.kept("step-finish", {k: data.get(k) for k in ("reason", "tokens", "cost")})
+    _see_snapshot(reading, data, name)
+
+
+def _see_snapshot(reading: Reading, data: dict[str, Any], name: str) -> None:
+    """Give the copy of the work tree that a step begins or ends with, when it is another than before."""
+    snapshot = data.get("snapshot")
+    if snapshot is None or snapshot == "":
+        return
+    if not isinstance(snapshot, str):
+        reading.add(Lifecycle("checkpoint", detail={"snapshot": snapshot}), native_id=f"{name}/snapshot")
+    elif short(snapshot) != reading.now("snapshot"):
+        reading.set(snapshot=short(snapshot))
+        reading.add(Lifecycle("checkpoint", detail={"snapshot": snapshot}), native_id=f"{name}/snapshot")
+
+
+def _read_patch(reading: Reading, data: dict[str, Any], name: str) -> None:
+    """The files that a step changed, without contents; those that a tool of the message reported are known."""
+    edited = reading.now("edited")
+    for path in reading.items(data, "files"):
+        if not isinstance(path, str):
+            reading.wrong("files")
+        elif not any(path == known or path.endswith("/" + known) for known in edited):
+            reading.add(FileEdit(path), "tool", native_id=f"{name}/{path}")
+    reading.add(Lifecycle("checkpoint", detail={k: data.get(k) for k in ("hash", "files")}))
+
+
+def _read_retry(reading: Reading, data: dict[str, Any], name: str) -> None:
+    error = mapping(data.get("error"))
+    said = text(mapping(error.get("data")).get("message")) or text(error.get("message"))
+    detail = {k: data.get(k) for k in ("attempt", "error")}
+    reading.add(Lifecycle("retry", said, detail))
+
+
+def _read_compaction(reading: Reading, data: dict[str, Any], name: str) -> None:
+    """The request for a shorter context. It is done when the summary is there: the assistant's message that follows."""
+    is_auto = data.get("auto")
+    trigger = "auto" if is_auto is True else "manual" if is_auto is False else ""
+    if data.get("overflow") is True:
+        trigger = "overflow"
+    continues_at = reading.text(data, "tail_start_id")
+    reading.set(compacting=(trigger, short(continues_at)))
+    detail = {"continues_at": continues_at} if continues_at else None
+    reading.add(Lifecycle("compacting", trigger, detail))
+
+
+def _read_subtask(reading: Reading, data: dict[str, Any], name: str) -> None:
+    detail = {k: data[k] for k in ("prompt", "agent", "model", "command") if data.get(k)}
+    reading.add(Lifecycle("task", reading.text(data, "description"), detail))
+
+
+def _keep(reading: Reading, data: dict[str, Any], name: str) -> None:
+    facts = {k: v for k, v in data.items() if k not in ("id", "messageID", "sessionID", "type")}
+    reading.kept(text(data.get("type")), facts)
+
+
+_READERS: dict[str, Callable[[Reading, dict[str, Any], str], None]] = {
+    "text": _read_text,
+    "reasoning": _read_reasoning,
+    "file": _read_file,
+    "tool": read_tool,
+    "step-start": _read_step_start,
+    "step-finish": _read_step_finish,
+    "snapshot": _keep,
+    "patch": _read_patch,
+    "agent": _keep,
+    "retry": _read_retry,
+    "compaction": _read_compaction,
+    "subtask": _read_subtask,
+    "source-url": _keep,
+}
+
+
+MESSAGE_ROW = frozenset(("id", "session_id", "time_created", "time_updated", "data", "agent_id"))
+_MESSAGE_FIELDS = word_set("""
+    id sessionID role time agent model modelID providerID system tools format summary variant fallbackModels parentID
+    mode path cost tokens finish error structured parts metadata
+""")
 _TIME = frozenset(("created", "completed", "updated"))
 _SUMMARY = frozenset(("title", "body", "diffs"))
 _DIFF = frozenset(("file", "path", "before", "after", "patch", "diff", "additions", "deletions", "status"))
-_ERRORS = frozenset(
-    (
-        "ProviderAuthError", "UnknownError", "MessageOutputLengthError", "MessageAbortedError",
-        "StructuredOutputError", "ContextOverflowError", "APIError",
-    )
-)  # fmt: skip
+_ERRORS = word_set("""
+    ProviderAuthError UnknownError MessageOutputLengthError MessageAbortedError StructuredOutputError
+    ContextOverflowError APIError
+""")
 _MAIN_AGENT = "main"
 
 
@@ -39,7 +334,7 @@ def read_message(reading: Reading) -> None:
     row = reading.value
     if "data" in row:
         data = row["data"]
-        reading.extra(row, ROW, "message_row", native_id=text(row.get("id")))
+        reading.extra(row, MESSAGE_ROW, "message_row", native_id=text(row.get("id")))
     else:
         data = row
     if not isinstance(data, dict):
@@ -59,7 +354,7 @@ def read_message(reading: Reading) -> None:
         _read_assistant(reading, data, name)
     else:
         reading.unknown(f"message/{speaker}", data, native_id=name)
-    reading.extra(data, _KNOWN, "message", native_id=name)
+    reading.extra(data, _MESSAGE_FIELDS, "message", native_id=name)
     for ordinal, part in enumerate(parts):
         if isinstance(part, dict):
             read_part_of(reading, part, text(part.get("id")) or f"{name}/part/{ordinal}")

@@ -1,21 +1,496 @@
 """opencode: one row or small file in, its events out. Pure, and never raises on content.
 
-What each becomes is in `messages`, `parts`, `tools`, `projected` and `sessions`; traps are in README.md beside this.
+Messages and parts are read by `messages` and `tools`; traps are in README.md beside this.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from typing import Any
 
 from recollect.agents.kit.adapter import KitAdapter, read_row
-from recollect.agents.opencode.declare import FACTS, TRANSCRIPT
-from recollect.agents.opencode.messages import read_message
-from recollect.agents.opencode.parts import read_part
-from recollect.agents.opencode.projected import read_projected
-from recollect.agents.opencode.sessions import read_session, read_todo, read_undo
-from recollect.agents.opencode.state import OpencodeState, Reading, note_place
+from recollect.agents.kit.names import short
+from recollect.agents.kit.values import items, mapping, text, word_set
+from recollect.agents.opencode.declare import FACTS, TRANSCRIPT, TREE
+from recollect.agents.opencode.messages import read_error, read_message, read_part
+from recollect.agents.opencode.tools import (
+    Call,
+    OpencodeState,
+    Reading,
+    before_of,
+    file_part,
+    give_call,
+    give_pending,
+    has_mark,
+    mark_of,
+    note,
+    note_place,
+    said_marks,
+    usage_of,
+)
+from recollect.model.payloads import (
+    AssistantMessage,
+    Compaction,
+    FileEdit,
+    Instructions,
+    Lifecycle,
+    Part,
+    Rewind,
+    SessionEnd,
+    SessionStart,
+    Thinking,
+    TokenUsage,
+    ToolResult,
+    UserMessage,
+)
+from recollect.model.text import flatten
 
-_READERS: dict[str, Callable[[Reading], None]] = {
+# Rows of `session_message`: one per message, whole, as the 2.x generation writes them (a few since 1.14).
+#
+# Beside a full set of message and part rows they repeat the conversation: a migrated session has both, and so have
+# some sessions of late 1.x. What repeats a row gives no event; `tools` says how it is told. What only this table has
+# (changes of model and agent, turns that ended) is given in any case. Evidence: format notes: opencode, section 2;
+# opencode's published schema of session messages.
+
+_ROW = frozenset(("id", "session_id", "type", "seq", "time_created", "time_updated", "data"))
+_BASE = frozenset(("id", "sessionID", "type", "metadata", "time"))
+_NATIVE = frozenset(("native", "providerState", "state"))
+_KNOWN = {
+    "user": _BASE | {"text", "files", "agents", "skills", "references", "source"},
+    "synthetic": _BASE | {"text", "description"},
+    "system": _BASE | {"text", "description"},
+    "skill": _BASE | {"skill", "name", "text"},
+    "shell": _BASE | {"shellID", "callID", "command", "status", "exit", "output", "error"},
+    "assistant": _BASE
+    | {"agent", "model", "content", "snapshot", "finish", "rawFinish", "cost", "tokens", "error", "retry"}
+    | {"native", "providerState"},
+    "compaction": _BASE
+    | {"status", "reason", "summary", "recent", "model", "cost", "tokens", "error", "auto", "overflow"}
+    | {"native", "providerState", "providerContext", "include"},
+    "agent-switched": _BASE | {"agent", "previous"},
+    "model-switched": _BASE | {"model", "previous"},
+    "location-switched": _BASE | {"location", "projectID", "subpath", "previous"},
+    "idle": _BASE | {"outcome"},
+}
+_TEXT = frozenset(("type", "id", "text", "ignored", "synthetic", "metadata")) | _NATIVE
+_REASONING = frozenset(("type", "id", "reasoningID", "text", "time", "providerMetadata")) | _NATIVE
+_TOOL = word_set("type id callID name provider executed state time native providerState providerResultState metadata")
+_STATE = word_set("status input content structured metadata attachments outputPaths result error output")
+_CONVERSATION = frozenset(("user", "synthetic", "assistant", "shell", "compaction"))
+_OUTCOMES = frozenset(("succeeded", "failed", "interrupted"))
+
+
+def read_projected(reading: Reading) -> None:
+    """Give a row of `session_message`, unless the rows of messages and parts said the same."""
+    give_pending(reading)
+    reading.set(message="", edited=(), is_repeat=False, is_side=False)
+    row = reading.value
+    data = row.get("data")
+    name = text(row.get("id")) or text(mapping(data).get("id"))
+    reading.native_id = name or None
+    if not isinstance(data, dict):
+        reading.date(row.get("time_created"), "time_created")
+        reading.wrong("data")
+        reading.kept("session_message")
+        return
+    kind = text(row.get("type")) or text(data.get("type"))
+    reading.extra(row, _ROW, "session_message_row")
+    written = reading.mapping(data, "time").get("created")
+    reading.date(row.get("time_created") if written is None else written, "time.created")
+    read = _READERS.get(kind)
+    if read is None:
+        reading.unknown(f"session_message/{kind}", data)
+        return
+    created = reading.ts if reading.ts_quality == "exact" else None
+    if kind in _CONVERSATION:
+        if _is_repeat(reading, kind, data, name, created):
+            return
+        note(reading, "projected", mark_of("id", name), mark_of("at", kind, created))
+    reading.set(message=short(name), created=created)
+    read(reading, data, name)
+    reading.extra(data, _KNOWN[kind], f"session_message.{kind}")
+
+
+def _is_repeat(reading: Reading, kind: str, data: dict[str, Any], name: str, created: int | None) -> bool:
+    """Say whether the other tables hold this message: by its id, its time, a call, or a text of about this time."""
+    rows: bytes = reading.now("rows")
+    if not rows:
+        return False
+    marks = [mark_of("id", name)]
+    if created is not None:
+        marks.append(mark_of("at", kind, created))
+    for block in items(data.get("content")):
+        if isinstance(block, dict) and block.get("type") == "tool":
+            marks += [mark_of("call", text(block.get(key))) for key in ("callID", "id") if text(block.get(key))]
+        elif isinstance(block, dict) and block.get("type") == "text" and text(block.get("text")):
+            marks += said_marks(kind, text(block["text"]), reading.ts)
+    said = text(data.get("text")) or text(data.get("summary"))
+    if said:
+        speaker = {"synthetic": "user", "compaction": "assistant"}.get(kind, kind)
+        marks += said_marks(speaker, said, reading.ts)
+    return any(has_mark(rows, mark) for mark in marks)
+
+
+def _read_user(reading: Reading, data: dict[str, Any], name: str) -> None:
+    files = tuple(file_part(reading, f) for f in reading.items(data, "files") if isinstance(f, dict))
+    reading.add(UserMessage(reading.text(data, "text"), parts=files), "user")
+    named = {k: data[k] for k in ("agents", "skills", "references") if data.get(k)}
+    if named:
+        reading.kept("mentions", named, native_id=f"{name}/mentions")
+
+
+def _read_synthetic(reading: Reading, data: dict[str, Any], name: str) -> None:
+    reading.add(UserMessage(reading.text(data, "text"), "injected"), "user")
+
+
+def _read_system(reading: Reading, data: dict[str, Any], name: str) -> None:
+    reading.add(Instructions(reading.text(data, "text"), source=reading.text(data, "description") or "context"))
+
+
+def _read_skill(reading: Reading, data: dict[str, Any], name: str) -> None:
+    skill = reading.text(data, "name") or reading.text(data, "skill")
+    reading.add(Instructions(reading.text(data, "text"), source=f"skill {skill}"))
+
+
+def _read_shell(reading: Reading, data: dict[str, Any], name: str) -> None:
+    """A command that the person ran, and what it printed."""
+    call_id = text(data.get("shellID")) or text(data.get("callID")) or name
+    reading.add(UserMessage(f"!{reading.text(data, 'command')}", "command"), "user")
+    status = reading.text(data, "status")
+    if status == "running" or (not status and reading.mapping(data, "time").get("completed") is None):
+        return
+    completed = mapping(data.get("time")).get("completed")
+    if completed is not None:
+        reading.date(completed, "time.completed")
+    exit_code = reading.whole(data, "exit")
+    has_failed = status in ("failed", "cancelled", "timed_out", "timeout", "killed") or exit_code not in (None, 0)
+    output = data.get("output")
+    said = text(mapping(output).get("output")) or text(mapping(output).get("text"))
+    reading.add(
+        ToolResult(
+            call_id,
+            "shell",
+            not has_failed if status or exit_code is not None else None,
+            exit_code,
+            output if isinstance(output, str) else said or flatten(output),
+        ),
+        "tool",
+        native_id=f"result:{call_id}",
+    )
+    if data.get("error"):
+        read_error(reading, data["error"], name)
+
+
+def _read_assistant(reading: Reading, data: dict[str, Any], name: str) -> None:
+    model = _model_name(data.get("model"))
+    if model and short(model) != reading.now("last_model"):
+        reading.set(last_model=short(model))
+    counts: dict[str, int] = {}
+    for block in reading.items(data, "content"):
+        kind = block.get("type") if isinstance(block, dict) else None
+        counts[text(kind)] = counts.get(text(kind), 0) + 1
+        _read_block(reading, block, f"{name}/{kind}/{counts[text(kind)]}", (model, text(data.get("finish"))))
+    _read_snapshot(reading, data.get("snapshot"), name)
+    completed = mapping(data.get("time")).get("completed")
+    if completed is not None:
+        reading.date(completed, "time.completed")
+    for error in (data.get("error"), mapping(data.get("retry")).get("error")):
+        if error:
+            read_error(reading, error, name)
+    usage = usage_of(reading, data, model, reading.now("created"), name)
+    if usage is not None:
+        reading.add(usage, "assistant", native_id=f"{name}/usage")
+
+
+def _read_block(reading: Reading, block: Any, name: str, spoken: tuple[str, str]) -> None:
+    kind = block.get("type") if isinstance(block, dict) else None
+    model, finish = spoken
+    message = reading.now("message")
+    if kind == "text":
+        if reading.text(block, "text"):
+            reading.add(AssistantMessage(block["text"], model, finish, message), "assistant", native_id=name)
+        reading.extra(block, _TEXT, "content.text", native_id=name)
+    elif kind == "reasoning":
+        thought = reading.text(block, "text")
+        if thought or any(block.get(key) for key in _NATIVE):
+            reading.add(Thinking(thought, message, not thought), "assistant", native_id=name)
+        reading.extra(block, _REASONING, "content.reasoning", native_id=name)
+    elif kind == "tool":
+        _read_tool(reading, block, name)
+    else:
+        reading.unknown(f"content/{kind}", block, native_id=name)
+
+
+def _read_tool(reading: Reading, block: dict[str, Any], name: str) -> None:
+    state, times = reading.mapping(block, "state"), reading.mapping(block, "time")
+    error = state.get("error")
+    said, files = _content_of(reading, state)
+    facts = {**mapping(state.get("structured")), **mapping(state.get("metadata"))}
+    beyond = {k: state[k] for k in ("outputPaths", "result") if state.get(k) and flatten(state[k]) not in said}
+    call = Call(
+        call_id=text(block.get("callID")) or text(block.get("id")) or name,
+        name=reading.text(block, "name"),
+        status=reading.text(state, "status"),
+        arguments=state.get("input"),
+        output=said or text(state.get("output")),
+        error=text(mapping(error).get("message")) or (flatten(error) if error else ""),
+        facts={**facts, **beyond},
+        files=files,
+        start=times.get("ran", times.get("created")),
+        end=times.get("completed"),
+        pruned=times.get("pruned"),
+    )
+    note(reading, "projected", mark_of("call", call.call_id))
+    give_call(reading, call)
+    reading.extra(block, _TOOL, "content.tool", native_id=name)
+    reading.extra(state, _STATE, "content.tool.state", native_id=name)
+
+
+def _content_of(reading: Reading, state: dict[str, Any]) -> tuple[str, tuple[Part, ...]]:
+    """Return what a tool gave back: its texts, and its files."""
+    said: list[str] = []
+    files: list[Part] = []
+    for item in (*reading.items(state, "content"), *reading.items(state, "attachments")):
+        if not isinstance(item, dict):
+            said.append(flatten(item))
+        elif item.get("type") == "text":
+            said.append(text(item.get("text")))
+        elif "uri" in item or "url" in item:
+            files.append(file_part(reading, item))
+        else:
+            said.append(flatten(item))
+    return "\n".join(filter(None, said)), tuple(files)
+
+
+def _read_snapshot(reading: Reading, snapshot: Any, name: str) -> None:
+    """The copies of the work tree around a response, and the files that changed between them."""
+    if not isinstance(snapshot, dict) or not snapshot:
+        return
+    edited = reading.now("edited")
+    for path in items(snapshot.get("files")):
+        if isinstance(path, str) and not any(k == path or k.endswith("/" + path) for k in edited):
+            reading.add(FileEdit(path), "tool", native_id=f"{name}/{path}")
+    reading.add(Lifecycle("checkpoint", detail=snapshot), native_id=f"{name}/snapshot")
+
+
+def _read_compaction(reading: Reading, data: dict[str, Any], name: str) -> None:
+    """One row holds both the request and the summary. `recent` repeats the conversation's end for the model."""
+    status = reading.text(data, "status")
+    trigger = reading.text(data, "reason")
+    if not trigger and isinstance(data.get("auto"), bool):
+        trigger = "auto" if data["auto"] else "manual"
+    if status == "failed":
+        reading.add(Lifecycle("compaction_failed", flatten(data.get("error")), {"reason": trigger}))
+    else:
+        reading.add(Compaction(trigger, reading.text(data, "summary")))
+    model = _model_name(data.get("model"))
+    usage = usage_of(reading, data, model, reading.now("created"), name)
+    if usage is not None:
+        reading.add(usage, "assistant", native_id=f"{name}/usage")
+
+
+def _read_agent(reading: Reading, data: dict[str, Any], name: str) -> None:
+    reading.add(Lifecycle("mode", reading.text(data, "agent")))
+
+
+def _read_model(reading: Reading, data: dict[str, Any], name: str) -> None:
+    model = data.get("model")
+    variant = text(mapping(model).get("variant"))
+    reading.add(Lifecycle("model", detail={"variant": variant} if variant else None, model=_model_name(model)))
+
+
+def _read_location(reading: Reading, data: dict[str, Any], name: str) -> None:
+    location = data.get("location")
+    place = location if isinstance(location, str) else text(mapping(location).get("directory"))
+    reading.add(Lifecycle("cwd", detail={k: data[k] for k in ("projectID", "subpath") if data.get(k)}, cwd=place))
+
+
+def _read_idle(reading: Reading, data: dict[str, Any], name: str) -> None:
+    outcome = reading.text(data, "outcome")
+    reading.odd_value("session_message.idle.outcome", outcome, _OUTCOMES)
+    reading.add(Lifecycle("turn_aborted" if outcome == "interrupted" else "turn_ended", outcome))
+
+
+def _model_name(model: Any) -> str:
+    return model if isinstance(model, str) else text(mapping(model).get("id")) or text(mapping(model).get("modelID"))
+
+
+_READERS: dict[str, Callable[[Reading, dict[str, Any], str], None]] = {
+    "user": _read_user,
+    "synthetic": _read_synthetic,
+    "system": _read_system,
+    "skill": _read_skill,
+    "shell": _read_shell,
+    "assistant": _read_assistant,
+    "compaction": _read_compaction,
+    "agent-switched": _read_agent,
+    "model-switched": _read_model,
+    "location-switched": _read_location,
+    "idle": _read_idle,
+}
+
+
+# Session rows, the files of old sessions, and to-do lists: what holds for a session as a whole.
+
+_COLUMNS = word_set("""
+    id project_id workspace_id parent_id fork_session_id fork_message_id slug directory path title version share_url
+    summary_additions summary_deletions summary_files cost tokens_input tokens_output tokens_reasoning tokens_cache_read
+    tokens_cache_write revert goal metadata agent model time_created time_updated time_compacting time_archived
+    time_suspended permission summary_diffs
+""")
+_FILE = word_set("""
+    id projectID workspaceID parentID slug directory path title version share summary revert agent model time cost
+    tokens metadata permission
+""")
+_TODO = frozenset(("id", "session_id", "content", "status", "priority", "position", "time_created", "time_updated"))
+_REVERT = frozenset(("messageID", "partID", "snapshot", "diff", "files", "planContent"))
+_PLACEHOLDERS = ("New session - ", "Child session - ")
+"""Titles that the agent gives until it has one."""
+_SUBAGENT = re.compile(r"\(@([\w-]{1,80}) subagent\)$")
+_FACTS = ("project_id", "workspace_id", "slug", "path", "fork_message_id", "metadata", "goal")
+_COUNTS = ("summary_additions", "summary_deletions", "summary_files")
+
+
+def read_session(reading: Reading) -> None:
+    """Give a session: its start and lineage, its title, an undo, its totals, and that it was put away."""
+    value = reading.value
+    row = _columns_of(value) if "time" in value or "projectID" in value else value
+    if row is value:
+        reading.extra(value, _COLUMNS, "session", native_id="session")
+    else:
+        reading.extra(value, _FILE, "session", native_id="session")
+    reading.date(row.get("time_created"), "time_created")
+    began, quality = reading.ts, reading.ts_quality
+    parent = reading.text(row, "parent_id")
+    agent = reading.text(row, "agent")
+    model = row.get("model")
+    reading.add(
+        SessionStart(
+            cwd=reading.text(row, "directory"),
+            model=model if isinstance(model, str) else text(mapping(model).get("id")),
+            tool_version=reading.text(row, "version"),
+            forked_from=reading.text(row, "fork_session_id"),
+            parent_session=parent,
+            agent_name=_agent_of(agent, reading.text(row, "title")) if parent else "",
+        ),
+        native_id="start",
+    )
+    _give_title(reading, reading.text(row, "title"))
+    facts = {key: row[key] for key in _FACTS if row.get(key) not in (None, "", {}, [])}
+    if facts:
+        reading.add(Lifecycle("session_facts", detail=facts), native_id="facts")
+    if reading.text(row, "share_url"):
+        reading.add(Lifecycle("share", reading.text(row, "share_url")), native_id="share")
+    reading.date(row.get("time_updated"), "time_updated")
+    _give_totals(reading, row)
+    if row.get("revert"):
+        _give_revert(reading, row["revert"])
+    if row.get("time_compacting"):
+        reading.date(row["time_compacting"], "time_compacting")
+        reading.add(Lifecycle("compacting"), native_id="compacting")
+    if row.get("time_archived"):
+        reading.date(row["time_archived"], "time_archived")
+        reading.add(SessionEnd("archived"), native_id="archived")
+    if reading.state.role == TREE:
+        # The messages of a tree come after its session: what has no time of its own is not newer than they are.
+        reading.ts, reading.ts_quality, reading.last_ts = began, quality, began
+
+
+def _agent_of(agent: str, title: str) -> str:
+    """Return a subagent's type, which older sessions have in their title only: "Look it up (@general subagent)"."""
+    found = _SUBAGENT.search(title)
+    return agent or (found[1] if found else "")
+
+
+def _columns_of(value: dict[str, Any]) -> dict[str, Any]:
+    """Return the file of an old session by the names of the table's columns."""
+    times, summary = mapping(value.get("time")), mapping(value.get("summary"))
+    tokens = mapping(value.get("tokens"))
+    cache = mapping(tokens.get("cache"))
+    return {
+        **{k: value.get(k) for k in ("slug", "directory", "path", "title", "version", "agent", "model", "revert")},
+        **{f"summary_{k}": summary.get(k) for k in ("additions", "deletions", "files")},
+        **{f"time_{k}": times.get(k) for k in ("created", "updated", "archived", "compacting")},
+        **{f"tokens_{k}": tokens.get(k) for k in ("input", "output", "reasoning")},
+        **{f"tokens_cache_{k}": cache.get(k) for k in ("read", "write")},
+        "cost": value.get("cost"),
+        "project_id": value.get("projectID"),
+        "workspace_id": value.get("workspaceID"),
+        "parent_id": value.get("parentID"),
+        "share_url": mapping(value.get("share")).get("url"),
+        "metadata": value.get("metadata"),
+    }
+
+
+def _give_title(reading: Reading, title: str) -> None:
+    if title.startswith(_PLACEHOLDERS):
+        reading.add(Lifecycle("title", title), native_id="title")
+    elif title:
+        reading.add(Lifecycle("title", title=title), native_id="title")
+
+
+def _give_totals(reading: Reading, row: dict[str, Any]) -> None:
+    """Give the session's counters. They repeat what the messages say, so they are never added up."""
+    counts = {key: n for key in _COUNTS if (n := reading.whole(row, key))}
+    if counts:
+        reading.add(Lifecycle("changes", detail=counts), native_id="changes")
+    thought = reading.count(row, "tokens_reasoning")
+    usage = TokenUsage(
+        input_tokens=reading.count(row, "tokens_input"),
+        output_tokens=reading.count(row, "tokens_output") + thought,
+        cache_read_tokens=reading.count(row, "tokens_cache_read"),
+        cache_write_5m_tokens=reading.count(row, "tokens_cache_write"),
+        reasoning_tokens=thought,
+        cost_usd=reading.money(row, "cost"),
+        dedupe_key=f"opencode:session:{reading.state.session}",
+        is_additive=False,
+    )
+    if usage.input_tokens or usage.output_tokens or usage.cache_read_tokens or usage.cost_usd:
+        reading.add(usage, native_id="totals")
+
+
+def read_undo(reading: Reading) -> None:
+    """Give an undo, from the row of the session that stands behind its messages.
+
+    It names the first message (or part) that is hidden. The next prompt deletes all from there on, and this mark with
+    them; a redo takes the mark away.
+    """
+    revert = reading.value.get("revert")
+    first = text(mapping(revert).get("partID")) or text(mapping(revert).get("messageID"))
+    if first:
+        reading.add(Rewind(before_of(reading, first)), native_id=f"undo:{first}")
+
+
+def _give_revert(reading: Reading, revert: Any) -> None:
+    """Give what an undo says beside the message that it names. That it is a rewind, the messages' own source tells."""
+    if not isinstance(revert, dict):
+        reading.wrong("revert")
+        reading.kept("revert", revert, native_id="revert")
+        return
+    message, part = reading.text(revert, "messageID"), reading.text(revert, "partID")
+    name = f"revert:{part or message}"
+    if reading.state.role == TREE:
+        reading.add(Rewind(), native_id=name)  # the messages of a tree come behind its session: not known yet
+    detail = {k: revert[k] for k in ("snapshot", "diff", "files", "planContent") if revert.get(k)}
+    if detail:
+        reading.add(Lifecycle("checkpoint", detail=detail), native_id=f"{name}/checkpoint")
+    reading.extra(revert, _REVERT, "session.revert", native_id=name)
+
+
+def read_todo(reading: Reading) -> None:
+    """Give one line of the session's to-do list as it is now."""
+    row = reading.value
+    position = reading.whole(row, "position")
+    name = f"todo:{text(row.get('id')) or position}"
+    stamp = row.get("time_updated")
+    reading.date(row.get("time_created") if stamp is None else stamp, "time_updated")
+    detail = {k: row[k] for k in ("status", "priority", "position") if row.get(k) is not None}
+    reading.add(Lifecycle("todo", reading.text(row, "content"), detail), native_id=name)
+    reading.extra(row, _TODO, "todo", native_id=name)
+
+
+_TABLES: dict[str, Callable[[Reading], None]] = {
     "session": read_session,
     "session_v2": read_session,
     "message": read_message,
@@ -35,9 +510,9 @@ class OpencodeAdapter(KitAdapter[OpencodeState]):
     def read(self, reading: Reading) -> None:
         """Give the events of one row, by the table it is of."""
         if reading.state.role != TRANSCRIPT:
-            read_row(reading, _READERS)
+            read_row(reading, _TABLES)
         elif reading.at in _SESSIONS:
             read_undo(reading)
         else:
             note_place(reading)
-            read_row(reading, _READERS)
+            read_row(reading, _TABLES)

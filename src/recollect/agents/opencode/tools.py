@@ -6,25 +6,192 @@ one of the tool `invalid`, which succeeds. What the metadata repeat of the outpu
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+import hashlib
+from typing import Any, Literal, NamedTuple, TypeAlias
+from urllib.parse import unquote_to_bytes
 
-from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.content.anthropic import without_opaque
-from recollect.agents.opencode.files import file_part
-from recollect.agents.opencode.state import Reading, mark_of, note, note_edit
-from recollect.model.payloads import Compaction, FileEdit, Json, Lifecycle, Part, ToolCall, ToolResult
+from recollect.agents.kit.adapter import BaseState
+from recollect.agents.kit.adapter import Reading as KitReading
+from recollect.agents.kit.content import base64_part, without_opaque
+from recollect.agents.kit.names import MAX_PATH_CHARS, short
+from recollect.agents.kit.values import items, mapping, text, whole, word_set
+from recollect.model.payloads import Compaction, FileEdit, Json, Lifecycle, Part, TokenUsage, ToolCall, ToolResult
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
+
+# What is carried from record to record, and how one turn is known again in another generation of the tables.
+
+_MARK_BYTES = 6
+_MAX_MARKS_BYTES = 40_000 * _MARK_BYTES
+_MAX_EDITS = 64
+_MAX_BEFORES = 1024
+_MOMENT_US = 5_000_000
+
+
+class OpencodeState(BaseState, frozen=True):
+    """What the parser remembers.
+
+    The fields from `message` to `edited` are about the message whose parts come now. pending: its tokens, given only
+    if it has no steps. was_blank: a part for the person's text came, empty. compacting: why the context is being made
+    shorter, and where its kept end begins. rows, projected: marks of what the two generations of tables said. befores:
+    the newest messages and parts, with the event that stood before each.
+    """
+
+    message: str = ""
+    speaker: str = ""
+    model: str = ""
+    finish: str = ""
+    created: int | None = None
+    is_summary: bool = False
+    is_side: bool = False
+    is_repeat: bool = False
+    has_spoken: bool = False
+    was_blank: bool = False
+    pending: TokenUsage | None = None
+    edited: tuple[str, ...] = ()
+    compacting: tuple[str, str] = ("", "")
+    cwd: str = ""
+    agent: str = ""
+    last_model: str = ""
+    snapshot: str = ""
+    rows: bytes = b""
+    projected: bytes = b""
+    befores: tuple[tuple[str, str], ...] = ()
+
+
+Reading: TypeAlias = KitReading[OpencodeState]
+
+
+def mark_of(*names: object) -> bytes:
+    """Return the mark of something said: a short hash of what names it."""
+    text = "\0".join(str(name) for name in names)
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_MARK_BYTES).digest()
+
+
+def note(reading: Reading, field: str, *marks: bytes) -> None:
+    """Remember marks in `rows` or `projected`; beyond 40,000 the older half is forgotten."""
+    known: bytes = reading.now(field) + b"".join(marks)
+    reading.set(**{field: known if len(known) <= _MAX_MARKS_BYTES else known[-_MAX_MARKS_BYTES // 2 :]})
+
+
+def has_mark(known: bytes, mark: bytes) -> bool:
+    """Say whether a mark is remembered."""
+    at = known.find(mark)
+    while at >= 0 and at % _MARK_BYTES:
+        at = known.find(mark, at + 1)
+    return at >= 0
+
+
+def said_marks(speaker: str, text: str, ts: int | None) -> tuple[bytes, ...]:
+    """Return the marks of a text around its time: that of its five seconds first, then those of its neighbours."""
+    moment = (ts or 0) // _MOMENT_US
+    return tuple(mark_of("said", speaker, moment + shift, text) for shift in (0, -1, 1))
+
+
+def note_place(reading: Reading) -> None:
+    """Remember the event before a message or a part, which an undo may name as the first that it hides."""
+    name = reading.value.get("id")
+    if isinstance(name, str) and name:
+        befores: tuple[tuple[str, str], ...] = reading.now("befores")
+        reading.set(befores=(*befores, (short(name), reading.state.newest))[-_MAX_BEFORES:])
+
+
+def before_of(reading: Reading, name: str) -> str:
+    """Return the event that stood before a message or a part, "" where it is not remembered."""
+    befores: tuple[tuple[str, str], ...] = reading.now("befores")
+    return next((before for known, before in befores if known == short(name)), "")
+
+
+def note_edit(reading: Reading, path: str) -> None:
+    """Remember that a tool of this message changed a file, so that the step's patch doesn't name it again."""
+    reading.set(edited=(*reading.now("edited"), short(path, MAX_PATH_CHARS))[-_MAX_EDITS:])
+
+
+# Files and images beside a prompt or a result. Their bytes never become text.
+
+_SOURCE = frozenset(("type", "path", "text", "range", "name", "kind", "clientName", "uri", "start", "end", "value"))
+
+
+def file_part(reading: Reading, data: dict[str, Any]) -> Part:
+    """Return a file of either generation: `{mime, filename, url, source}` or `{mime, name, uri, source}`."""
+    media_type = text(data.get("mime"))
+    url = text(data.get("url")) or text(data.get("uri"))
+    source = data.get("source")
+    place = text(mapping(source).get("path")) or text(data.get("path"))
+    path = place or text(data.get("filename")) or text(data.get("name"))
+    if isinstance(source, dict):
+        reading.extra(source, _SOURCE, "file.source")
+    kind = "image" if media_type.startswith("image/") else "file"
+    if not url.startswith("data:"):
+        return Part(type=kind, media_type=media_type, path=path, url=url)
+    head, _, body = url.partition(",")
+    if not head.endswith(";base64"):
+        return _plain_part(kind, media_type, body, path)
+    part, is_readable = base64_part(kind, media_type, body, path=path)
+    if not is_readable:
+        reading.wrong("file.url", "bad_base64")
+    return part
+
+
+def _plain_part(kind: str, media_type: str, body: str, path: str) -> Part:
+    data = unquote_to_bytes(body.encode("utf-8", "surrogatepass"))
+    return Part(type=kind, sha256=hashlib.sha256(data).hexdigest(), media_type=media_type, bytes=len(data), path=path)
+
+
+# Tokens of one model call, and which of their sightings counts.
+#
+# A message states the tokens of its last call; each `step-finish` part those of its own. The parts count. A message
+# whose first part begins no step has none: then its own tokens do. Evidence: format notes: opencode, "usage" and
+# "double token sources".
+
+_TOKENS = frozenset(("input", "output", "reasoning", "cache", "total"))
+_CACHE = frozenset(("read", "write"))
+
+
+def usage_of(reading: Reading, holder: dict[str, Any], model: str, created: int | None, name: str) -> TokenUsage | None:
+    """Return the usage that `tokens` and `cost` of a holder state, None where it is nothing (a call under way).
+
+    The key is made of the call's time and numbers, not of an id: a fork copies messages under new ids, and the same
+    call stands in the tables of two generations.
+    """
+    tokens = reading.mapping(holder, "tokens")
+    cache = reading.mapping(tokens, "cache")
+    fresh, answer, thought = (reading.count(tokens, field) for field in ("input", "output", "reasoning"))
+    read, written = reading.count(cache, "read"), reading.count(cache, "write")
+    reading.extra(tokens, _TOKENS, "tokens", native_id=name)
+    reading.extra(cache, _CACHE, "tokens.cache", native_id=name)
+    cost = reading.money(holder, "cost")
+    if not (fresh or answer or thought or read or written or cost):
+        return None
+    moment = name if created is None else created
+    numbers = ":".join(str(n) for n in (fresh, answer, thought, read, written))
+    is_part = reading.whole(tokens, "total") == fresh + answer + read + written
+    return TokenUsage(
+        model=model,
+        input_tokens=fresh,
+        output_tokens=answer if is_part else answer + thought,
+        cache_read_tokens=read,
+        cache_write_5m_tokens=written,
+        reasoning_tokens=thought,
+        cost_usd=cost,
+        dedupe_key=f"opencode:{moment}:{numbers}",
+    )
+
+
+def give_pending(reading: Reading) -> None:
+    """Give the tokens of the last message, which turned out to have no steps."""
+    pending: TokenUsage | None = reading.now("pending")
+    if pending is not None:
+        reading.set(pending=None)
+        is_sidechain, reading.is_sidechain = reading.is_sidechain, reading.now("is_side")
+        reading.add(pending, "assistant", native_id=f"{reading.now('message')}/usage")
+        reading.is_sidechain = is_sidechain
+
 
 _STATUSES = frozenset(("pending", "streaming", "running", "completed", "error"))
 _DONE = frozenset(("completed", "success", "error"))
 """`success` is the word of some old files."""
-_STATE = frozenset(
-    (
-        "status", "input", "raw", "title", "metadata", "time", "output", "attachments", "error",
-        "content", "structured", "result", "outputPaths",
-    )
-)  # fmt: skip
+_STATE = word_set("status input raw title metadata time output attachments error content structured result outputPaths")
 _TIME = frozenset(("start", "end", "compacted"))
 _EDIT_FACTS = frozenset(("diff", "filediff", "results", "files", "filepath"))
 _CHILD = ("sessionId", "sessionID")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, Member, Place, Root
 
 FACTS = AgentFacts(
@@ -46,21 +47,7 @@ FACTS = AgentFacts(
         edits="exact",
         lineage="no",
         session_end="exact",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "compaction",
-            "lifecycle",
-            "session_end",
-            "instructions",
-            "unknown",
-        ),
+        kinds=kinds_but("rewind"),
         notes=(
             "Times may be local, without a zone. The state holds the settings of the model and with them its "
             "key, mostly "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
 
 _VISUAL_STUDIO = "VSGitHubCopilotLogs/traces"
@@ -30,20 +31,7 @@ FACTS = AgentFacts(
         edits="partly",
         lineage="partly",
         session_end="partly",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "lifecycle",
-            "session_end",
-            "instructions",
-            "unknown",
-        ),
+        kinds=kinds_but("compaction", "rewind"),
         notes=(
             "Prompts, answers, arguments and results are only there where their sender was told to send content. Edits "
             "are told from the arguments of editing tools. The conventions have no compaction and no rewind."

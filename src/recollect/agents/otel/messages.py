@@ -6,52 +6,187 @@ structured attributes or as JSON in a string, which a limit on the length of att
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any
 
 import msgspec
 
-from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.content.anthropic import base64_part, content_text, media_part
-from recollect.agents.kit.content.openai import data_url_part
+from recollect.agents.kit.adapter import MAX_NAME_CHARS, BaseState
+from recollect.agents.kit.adapter import Reading as KitReading
+from recollect.agents.kit.calls import Waiting
+from recollect.agents.kit.content import base64_part, content_text, data_url_part, media_part
+from recollect.agents.kit.names import content_sha256, short
+from recollect.agents.kit.values import items, mapping, text, word_set
 from recollect.model.payloads import Json, Part
 from recollect.model.text import flatten
 
-MESSAGE_FIELDS = frozenset(
-    """role parts content finish_reason name tool_calls tool_call_id id type index message refusal reasoning_content
-    reasoning text tool_call_name function_call stop_reason author""".split()
-)
-PART_FIELDS = frozenset(
-    """type content text thinking reasoning id call_id tool_call_id tool_use_id name arguments input args function
-    response result output is_error mime_type media_type modality uri url file_id file data image_url source detail
-    signature index refusal annotations summary server_tool_call server_tool_call_response caller cache_control status
-    functionCall functionResponse inlineData thought tool_call""".split()
-)
+# What is carried from record to record, and its limits.
+#
+# All of it is bounded: what is forgotten is at worst given again under the same name, which the store takes for a
+# replay.
+
+MAX_SEEN = 8192
+MAX_SESSIONS = 48
+MAX_TRACES = 128
+MAX_SAID = 512
+
+
+class Known(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A session that was met: the agent whose calls came first, and the newest model."""
+
+    session: str
+    agent: str = ""
+    model: str = ""
+
+
+class Said(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """The number that a text got among equal ones: by which span (0: a sum of others), in which trace."""
+
+    name: int
+    span: int
+    trace: int
+    number: int
+    since: int = 0
+    """When the call began whose history said so: a call from before it is no repetition. 0 without a history."""
+
+
+class OtelState(BaseState, frozen=True, gc=False, omit_defaults=True):
+    """What the parser of telemetry remembers."""
+
+    sessions: tuple[Known, ...] = ()
+    traces: tuple[tuple[str, str], ...] = ()
+    """(trace, session), learned from any span of the trace that names its conversation."""
+    seen: tuple[int, ...] = ()
+    """Marks of what was given."""
+    said: tuple[Said, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
+
+
+Reading = KitReading[OtelState]
+
+
+def mark(*parts: str) -> int:
+    """Return 63 bits that stand for some texts."""
+    joined = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(joined, digest_size=8).digest(), "big") >> 1
+
+
+def session_name(written: str) -> str:
+    """Return a session's name as it can be stored: long ones, and what cannot be encoded, by their hash."""
+    if len(written) <= MAX_NAME_CHARS and short(written) == written:
+        return written
+    return f"{short(written, 100)}-{content_sha256(written)}"
+
+
+class Memory:
+    """The state while one record is read: changed here, written back once at its end."""
+
+    def __init__(self, reading: Reading) -> None:
+        state = reading.state
+        self._reading = reading
+        self._seen = set(state.seen)
+        self._new_marks: list[int] = []
+        self._sessions = {known.session: known for known in state.sessions}
+        self._traces = dict(state.traces)
+        self._said = list(state.said)
+        self.waiting = state.waiting
+
+    def store(self) -> None:
+        """Write everything back into the state, bounded."""
+        state = self._reading.state
+        changes: dict[str, Any] = {}
+        if self._new_marks:
+            changes["seen"] = (*state.seen, *self._new_marks)[-MAX_SEEN:]
+        sessions = tuple(self._sessions.values())[-MAX_SESSIONS:]
+        traces = tuple(self._traces.items())[-MAX_TRACES:]
+        said = tuple(self._said[-MAX_SAID:])
+        now = {"sessions": sessions, "traces": traces, "said": said, "waiting": self.waiting}
+        changes |= {name: value for name, value in now.items() if value != getattr(state, name)}
+        if changes:
+            self._reading.set(**changes)
+
+    def is_seen(self, *names: str) -> bool:
+        """Say whether something was given."""
+        return mark(*names) in self._seen
+
+    def see(self, *names: str) -> bool:
+        """Note that something is given; return False where it was before."""
+        found = mark(*names)
+        if found in self._seen:
+            return False
+        self._seen.add(found)
+        self._new_marks.append(found)
+        return True
+
+    def session_of_trace(self, trace: str) -> str:
+        """Return the session that a span of the trace named, "" for none."""
+        return self._traces.get(short(trace, 64), "")
+
+    def learn_trace(self, trace: str, session: str) -> None:
+        """Remember which session a trace belongs to. The first to say it counts."""
+        if trace:
+            self._traces.setdefault(short(trace, 64), session)
+
+    def known(self, session: str) -> Known | None:
+        """Return what is known of a session, None for one that is met for the first time."""
+        return self._sessions.get(session)
+
+    def meet(self, known: Known) -> None:
+        """Remember a session, as the newest."""
+        self._sessions.pop(known.session, None)
+        self._sessions[known.session] = known
+
+    def number(self, name: tuple[str, str], where: tuple[str, str], *, start: int, at_least: int = 0) -> int:
+        """Return the number of a text (session, name) among equal ones of its session, from 1.
+
+        where: the span ("" for a sum of others) and its trace. at_least: how many of them the history that a call
+        repeats has, with this one; 0: there is no history to tell. Then a text is new unless the same span said it
+        before, or the sum above it in the same trace.
+        """
+        wanted = mark(*name)
+        by, within = (mark(part) if part else 0 for part in where)
+        equal = [said for said in self._said if said.name == wanted]
+        if at_least:
+            number = at_least
+        else:
+            before = (said.number for said in equal if said.since <= start)
+            number = _told(equal, by, within) or max(before, default=0) + 1
+        entry = Said(wanted, by, within, number, start if at_least else 0)
+        if entry not in equal:
+            self._said.append(entry)
+        return number
+
+
+def _told(equal: list[Said], by: int, within: int) -> int:
+    """Return the number that a text has already, 0 for none."""
+    if not by:
+        return next((said.number for said in reversed(equal) if within and said.trace == within), 0)
+    own = next((said.number for said in equal if said.span == by), 0)
+    claimed = {said.number for said in equal if said.span}
+    above = (s.number for s in equal if within and s.trace == within and not s.span and s.number not in claimed)
+    return own or next(above, 0)
+
+
+MESSAGE_FIELDS = word_set("""
+    role parts content finish_reason name tool_calls tool_call_id id type index message refusal reasoning_content
+    reasoning text tool_call_name function_call stop_reason author
+""")
+PART_FIELDS = word_set("""
+    type content text thinking reasoning id call_id tool_call_id tool_use_id name arguments input args function response
+    result output is_error mime_type media_type modality uri url file_id file data image_url source detail signature
+    index refusal annotations summary server_tool_call server_tool_call_response caller cache_control status
+    functionCall functionResponse inlineData thought tool_call
+""")
 _TEXTS = frozenset(("text", "input_text", "output_text", "refusal"))
 _THOUGHTS = frozenset(("reasoning", "thinking", "thought"))
 _CALLS = frozenset(("tool_call", "tool_use", "function_call", "function", "server_tool_call", "server_tool_use"))
-_RESULTS = frozenset(
-    ("tool_call_response", "tool_result", "function_call_output", "server_tool_call_response", "function_response")
-)
-_MEDIA = frozenset(
-    (
-        "blob",
-        "file",
-        "uri",
-        "image",
-        "image_url",
-        "input_image",
-        "document",
-        "audio",
-        "video",
-        "input_audio",
-        "input_file",
-    )
-)
+_RESULTS = word_set("tool_call_response tool_result function_call_output server_tool_call_response function_response")
+_MEDIA = word_set("blob file uri image image_url input_image document audio video input_audio input_file")
 _MAX_PARTS = 10_000
 
 
-class Asked(msgspec.Struct, frozen=True, gc=False):
+class MessageCall(msgspec.Struct, frozen=True, gc=False):
     """A tool call in a message."""
 
     call_id: str
@@ -60,7 +195,7 @@ class Asked(msgspec.Struct, frozen=True, gc=False):
     is_whole: bool = True
 
 
-class Given(msgspec.Struct, frozen=True, gc=False):
+class MessageAnswer(msgspec.Struct, frozen=True, gc=False):
     """A tool's answer in a message."""
 
     call_id: str
@@ -75,8 +210,8 @@ class Message(msgspec.Struct, gc=False):
     role: str
     texts: list[str] = []
     thoughts: list[str] = []
-    calls: list[Asked] = []
-    results: list[Given] = []
+    calls: list[MessageCall] = []
+    results: list[MessageAnswer] = []
     parts: list[Part] = []
     odd: list[tuple[str, Json]] = []
     """Parts of types that are not known."""
@@ -148,7 +283,7 @@ def message_of(written: Json, role: str) -> Message:
     content, _ = decoded(content) if message.role not in ("user", "human") else (content, True)
     if answers or (message.role in ("tool", "function") and not _has_results(content)):
         named = text(written.get("name"))
-        message.results.append(Given(answers or text(written.get("id")), content, name=named))
+        message.results.append(MessageAnswer(answers or text(written.get("id")), content, name=named))
     else:
         _take_content(message, content)
     for call in items(decoded(written.get("tool_calls"))[0]):
@@ -234,7 +369,7 @@ def _take_call(message: Message, part: dict[str, Any]) -> None:
     both = {**inner, **{k: v for k, v in part.items() if k not in ("function", "functionCall")}}
     arguments, is_whole = decoded(both.get("arguments", both.get("input", both.get("args"))))
     call_id = text(both.get("id")) or text(both.get("call_id")) or text(both.get("tool_call_id"))
-    message.calls.append(Asked(call_id, text(both.get("name")), arguments, is_whole))
+    message.calls.append(MessageCall(call_id, text(both.get("name")), arguments, is_whole))
 
 
 def _take_result(message: Message, part: dict[str, Any]) -> None:
@@ -243,7 +378,9 @@ def _take_result(message: Message, part: dict[str, Any]) -> None:
     content = both.get("response", both.get("result", both.get("content", both.get("output"))))
     names = ("id", "tool_use_id", "tool_call_id", "call_id")
     call_id = next((text(both[name]) for name in names if text(both.get(name))), "")
-    message.results.append(Given(call_id, decoded(content)[0], both.get("is_error") is True, text(both.get("name"))))
+    message.results.append(
+        MessageAnswer(call_id, decoded(content)[0], both.get("is_error") is True, text(both.get("name")))
+    )
 
 
 def _media(kind: str, part: dict[str, Any]) -> tuple[Part, bool]:

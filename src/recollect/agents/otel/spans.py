@@ -8,15 +8,41 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.kit.access import items, text
-from recollect.agents.kit.naming import content_sha256
-from recollect.agents.otel import dialects
-from recollect.agents.otel.dialects import AGGREGATES, INFERENCE, INPUT, LEAVES, OPERATION, OPERATIONS, OUTPUT
-from recollect.agents.otel.messages import Asked, Given, Messages, decoded, message_of, messages_of, result_text
-from recollect.agents.otel.state import Known
-from recollect.agents.otel.telling import Telling, is_cancelled, tell_call, tell_input, tell_output, tell_result
-from recollect.agents.otel.usage import NAMES, tell_usage
-from recollect.agents.otel.wire import Note, shown, unknown_fields_of
+from recollect.agents.kit.names import content_sha256
+from recollect.agents.kit.values import items, text
+from recollect.agents.otel import wire as dialects
+from recollect.agents.otel.events import (
+    NAMES,
+    Telling,
+    is_cancelled,
+    tell_call,
+    tell_input,
+    tell_output,
+    tell_result,
+    tell_usage,
+)
+from recollect.agents.otel.messages import (
+    Known,
+    MessageAnswer,
+    MessageCall,
+    Messages,
+    decoded,
+    message_of,
+    messages_of,
+    result_text,
+)
+from recollect.agents.otel.wire import (
+    AGGREGATES,
+    INFERENCE,
+    INPUT,
+    LEAVES,
+    OPERATION,
+    OPERATIONS,
+    OUTPUT,
+    Note,
+    shown,
+    unknown_fields_of,
+)
 from recollect.model.payloads import FileEdit, Instructions, Json, Lifecycle, SessionEnd, SessionStart, Unknown
 from recollect.model.text import flatten
 from recollect.model.tools import canonical_tool
@@ -98,7 +124,7 @@ def tell_tool(telling: Telling) -> None:
     arguments, is_whole = decoded(says.get(_ARGUMENTS))
     call_id, tool = telling.text("gen_ai.tool.call.id") or telling.key, telling.text("gen_ai.tool.name")
     tool = tool or item.name.removeprefix("execute_tool ").strip()
-    tell_call(telling, Asked(call_id, tool, arguments, is_whole), item.start)
+    tell_call(telling, MessageCall(call_id, tool, arguments, is_whole), item.start)
     error = _error_of(telling)
     if telling.text("gen_ai.tool.result.status") in _FAILED:
         error = error or "error"
@@ -111,7 +137,7 @@ def tell_tool(telling: Telling) -> None:
     duration = _duration_ms(telling)
     tell_result(
         telling,
-        Given(call_id, content, name=tool),
+        MessageAnswer(call_id, content, name=tool),
         at=item.end,
         ok=not error,
         duration_ms=duration,

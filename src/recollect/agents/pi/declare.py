@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root
 
 FACTS = AgentFacts(
@@ -35,21 +36,7 @@ FACTS = AgentFacts(
         edits="partly",
         lineage="partly",
         session_end="no",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "compaction",
-            "rewind",
-            "lifecycle",
-            "instructions",
-            "unknown",
-        ),
+        kinds=kinds_but("session_end"),
         notes=(
             "Append-only, except that files of the first version are rewritten with ids when pi opens them. The "
             "diff of an "

@@ -3,18 +3,17 @@ memory of its own; its agent uses the command line instead, which the skill tell
 
 from __future__ import annotations
 
-from recollect.agents.installing.contract import (
+from recollect.agents.install.contract import (
     FilePlace,
     Folder,
     HookEvent,
     Hooks,
     Install,
     OwnFile,
-    Source,
     Unsupported,
+    read_on,
 )
-from recollect.agents.installing.shims import shim_text
-from recollect.agents.installing.skills import NAME, skill_text
+from recollect.agents.install.shapes import shim_text, skill_file
 
 _FOLDER = Folder(("$PI_CODING_AGENT_DIR", "~/.pi/agent"))
 EVENTS = (
@@ -39,19 +38,14 @@ INSTALL = Install(
             shim_text("pi", "recollect.agents.pi", "extension.js"),
         ),
     ),
-    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
+    skill=skill_file(_FOLDER),
     steps=("In a session that is open, `/reload` takes the extension in.",),
     verified_version="documentation of 2026-11",
-    sources=(
-        Source(
-            "extensions: places, events, messages that they may add",
-            "https://github.com/badlogic/pi-mono/blob/main/packages/coding-agent/docs/extensions.md",
-            "2026-11-21",
-        ),
-        Source(
-            "skills of the user",
-            "https://github.com/badlogic/pi-mono/blob/main/packages/coding-agent/docs/skills.md",
-            "2026-11-21",
-        ),
+    sources=read_on(
+        "2026-11-21",
+        {
+            "extensions: places, events, messages that they may add": "https://github.com/badlogic/pi-mono/blob/main/packages/coding-agent/docs/extensions.md",
+            "skills of the user": "https://github.com/badlogic/pi-mono/blob/main/packages/coding-agent/docs/skills.md",
+        },
     ),
 )

@@ -1,8 +1,8 @@
-"""pi: one entry in, its events out. The parser is the family's, `agents/kit/pi`."""
+"""pi: one entry in, its events out. The parser is the family's, `agents/kit/pi_entries`."""
 
 from __future__ import annotations
 
-from recollect.agents.kit.pi.adapter import PiFamilyAdapter
+from recollect.agents.kit.pi_entries import PiFamilyAdapter
 from recollect.agents.pi.declare import FACTS
 
 _RELATIVES = ("openclaw", "clawdbot", "qclaw")

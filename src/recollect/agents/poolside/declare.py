@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
 
 TRAJECTORY = "trajectory"
@@ -26,20 +27,7 @@ FACTS = AgentFacts(
         edits="partly",
         lineage="no",
         session_end="exact",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "lifecycle",
-            "session_end",
-            "instructions",
-            "unknown",
-        ),
+        kinds=kinds_but("compaction", "rewind"),
         notes=(
             "Every inference repeats the whole request: of it only the model and a changed system prompt are given, "
             "the rest is in the archive. Subagents leave no reference."

@@ -1,19 +1,291 @@
 """Poolside: one record in, its events out. Pure, and never raises on content.
 
-A record is `{id, step_id, timestamp, type}` and one payload, under its type with underscores. What each type becomes is
-in `events` and `tools`; traps are in README.md beside this file.
+A record is `{id, step_id, timestamp, type}` and one payload, under its type with underscores.
+Traps are in README.md beside this file.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import msgspec
 
-from recollect.agents.kit.access import mapping, text
+from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
+from recollect.agents.kit.calls import Waiting, arrived, edits_of, expect, give_edits
+from recollect.agents.kit.content import content_text
+from recollect.agents.kit.names import MAX_PATH_CHARS, content_name, short
+from recollect.agents.kit.values import head_objects, items, mapping, text, whole, word_set
 from recollect.agents.poolside.declare import FACTS, TRAJECTORY
-from recollect.agents.poolside.events import READERS, read_event
-from recollect.agents.poolside.state import PoolsideState, Reading
+from recollect.model.payloads import (
+    AssistantMessage,
+    Instructions,
+    Json,
+    Lifecycle,
+    SessionEnd,
+    SessionStart,
+    Thinking,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
 from recollect.model.records import SourceInfo
+from recollect.model.tools import canonical_tool
+
+MAX_STEPS = 32
+
+
+class Step(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A step that is being inferred, and the model that does it."""
+
+    name: str
+    model: str
+
+
+class PoolsideState(kit.BaseState, frozen=True, gc=False, omit_defaults=True):
+    """State after a record."""
+
+    cwd: str = ""
+    model: str = ""
+    prompt: str = ""
+    """A hash of the system prompt that was given last."""
+    steps: tuple[Step, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
+
+
+Reading = kit.Reading[PoolsideState]
+
+
+# Calls, the person's verdict on them, and their results.
+
+_NS_PER_MS = 1_000_000
+_TYPED = "_tool_result"
+
+
+def read_call(reading: Reading, payload: dict[str, Any]) -> None:
+    """Give a call. One that did not pass validation never ran, and nothing else follows: that is its result."""
+    call_id, name = reading.text(payload, "id"), reading.text(payload, "name")
+    arguments = _arguments(reading, payload)
+    native_id = f"call:{short(call_id)}" if call_id else None
+    reading.add(ToolCall(call_id, name, canonical_tool(name), arguments), "assistant", native_id=native_id)
+    refused = reading.mapping(payload, "validation_error")
+    if refused:
+        said = reading.text(refused, "detail") or reading.text(refused, "kind")
+        reading.add(ToolResult(call_id, name, False, text=said), "tool", native_id=_result_id(call_id))
+        return
+    edits = edits_of(arguments) if canonical_tool(name) == "edit" else ()
+    expect(reading, call_id, name, edits)
+
+
+def read_approval(reading: Reading, payload: dict[str, Any]) -> None:
+    """Give the person's verdict; no result follows a denied call."""
+    call_id, said = reading.text(payload, "tool_call_id"), reading.text(payload, "reason")
+    is_denied = payload.get("denied") is True
+    reading.add(Lifecycle("permission", text=said, detail={"denied": is_denied}, call_id=call_id))
+    if is_denied:
+        call = arrived(reading, call_id)
+        reading.add(ToolResult(call_id, call.name, False, text=said), "tool", native_id=_result_id(call_id))
+
+
+def read_result(reading: Reading, payload: dict[str, Any]) -> None:
+    """Give a result. How it went stands in a part of the tool's own; read, write and edit have only `is_error`."""
+    call_id = reading.text(payload, "id")
+    call = arrived(reading, call_id)
+    typed = {k: v for k, v in payload.items() if k.endswith(_TYPED) and v}
+    facts = [mapping(part) for part in typed.values()]
+    code = next((c for part in facts if (c := whole(part.get("exit_code"))) is not None), None)
+    has_failed = payload.get("is_error") is True or bool(code) or any(part.get("success") is False for part in facts)
+    latency = whole(payload.get("execution_latency"))
+    said = reading.text(payload, "observation")
+    reading.add(
+        ToolResult(
+            call_id=call_id,
+            name=reading.text(payload, "tool_name") or call.name,
+            ok=not has_failed,
+            exit_code=code,
+            text=said,
+            structured=typed or None,
+            duration_ms=latency // _NS_PER_MS if latency is not None else None,
+        ),
+        "tool",
+        native_id=_result_id(call_id),
+    )
+    if payload.get("execution_error_kind") == "approval_denied":
+        reading.add(Lifecycle("permission", text=said, detail={"denied": True}, call_id=call_id))
+    if not has_failed:
+        give_edits(reading, call.edits, short(call_id))
+
+
+def _arguments(reading: Reading, payload: dict[str, Any]) -> Json:
+    """Return a call's arguments; where they are not there decoded, the model's own text of them."""
+    given, raw = payload.get("args"), payload.get("raw_args")
+    if given is not None or not isinstance(raw, str):
+        return given
+    try:
+        return msgspec.json.decode(raw.encode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        reading.wrong("raw_args", "bad_arguments")
+        return raw
+
+
+def _result_id(call_id: str) -> str | None:
+    return f"result:{short(call_id)}" if call_id else None
+
+
+# What each type of event becomes.
+#
+# Evidence: format notes: other agents, Poolside; readers that were checked against trajectories of pool-acp 1.0.16.
+
+_ENVELOPE = ("id", "step_id", "timestamp", "type")
+_INTERRUPTED = frozenset(("user_cancelled", "cancelled", "interrupted", "aborted"))
+_MARKERS = frozenset((
+    "assistant_message.start", "thought.start", "tool_call.start", "tool_call.approval.request",
+    "session.input.processed", "model_reminder",
+))  # fmt: skip
+"""They say that something begins, which what follows says too; what else they carry is kept."""
+
+
+def read_event(reading: Reading) -> None:
+    """Give the events of one record."""
+    value = reading.value
+    kind = reading.text(value, "type")
+    reading.native_id = short(reading.text(value, "id")) or None
+    reading.date(value.get("timestamp"))
+    field = kind.replace(".", "_")
+    payload = reading.mapping(value, field)
+    reader = READERS.get(kind)
+    if reader is not None:
+        reader(reading, payload)
+        reading.extra(payload, _FIELDS[kind], kind)
+    elif kind in _MARKERS:
+        if any(payload.values()):
+            reading.kept(kind, payload)
+    else:
+        reading.unknown(kind or "record")
+        return
+    reading.extra(value, frozenset((*_ENVELOPE, field)), "event")
+
+
+def _read_start(reading: Reading, payload: dict[str, Any]) -> None:
+    """Give the session's start; a further one is the session going on."""
+    folders = [f for f in reading.items(payload, "working_directories") if isinstance(f, str)]
+    cwd = next(filter(None, folders), "") or reading.text(payload, "workspace")
+    prompt = reading.text(payload, "prompt")
+    if not reading.now("is_started"):
+        reading.set(is_started=True, cwd=short(cwd, MAX_PATH_CHARS))
+        reading.add(SessionStart(cwd=cwd), native_id="start")
+    elif cwd and short(cwd, MAX_PATH_CHARS) != reading.now("cwd"):
+        reading.set(cwd=short(cwd, MAX_PATH_CHARS))
+        reading.add(Lifecycle("cwd", cwd=cwd), native_id=_below(reading, "cwd"))
+    else:
+        reading.add(Lifecycle("resumed"), native_id=_below(reading, "resumed"))
+    if prompt:
+        reading.add(UserMessage(prompt), "user")
+
+
+def _read_input(reading: Reading, payload: dict[str, Any]) -> None:
+    reading.add(UserMessage(reading.text(payload, "prompt")), "user")
+
+
+def _read_thought(reading: Reading, payload: dict[str, Any]) -> None:
+    reading.add(Thinking(reading.text(payload, "thought")), "assistant")
+
+
+def _read_message(reading: Reading, payload: dict[str, Any]) -> None:
+    said = reading.text(payload, "assistant_message")
+    if said:
+        reading.add(AssistantMessage(said, _model_of(reading)), "assistant")
+
+
+def _read_inference(reading: Reading, payload: dict[str, Any]) -> None:
+    """Give the model that a step is inferred with, where it is another, and a system prompt, where it is another."""
+    request = reading.mapping(payload, "chat_completion_request")
+    model = reading.text(request, "model")
+    steps: tuple[Step, ...] = reading.now("steps")
+    name = short(text(reading.value.get("step_id")))
+    reading.set(steps=(*steps, Step(name, short(model)))[-MAX_STEPS:])
+    before = reading.now("model")
+    if model and short(model) != before:
+        reading.set(model=short(model))
+        if before:
+            reading.add(Lifecycle("model", model=model), native_id=_below(reading, "model"))
+    said = [
+        content_text(mapping(m).get("content"))
+        for m in items(request.get("messages"))
+        if mapping(m).get("role") == "system"
+    ]
+    prompt = "\n".join(filter(None, said))
+    mark = content_name(prompt) if prompt else ""
+    if prompt and mark != reading.now("prompt"):
+        reading.set(prompt=mark)
+        reading.add(Instructions(prompt, "system"), native_id=_below(reading, "system"))
+
+
+def _read_tokens(reading: Reading, payload: dict[str, Any]) -> None:
+    """Give an inference's tokens. `input_tokens` includes those read from the cache: sums of both were compared."""
+    names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_write_input_tokens")
+    put, got, read, written = (reading.count(payload, name) for name in names)
+    if put or got or read or written:
+        key = f"poolside:{reading.native_id or reading.state.session}"
+        usage = TokenUsage(_model_of(reading), max(0, put - read), got, read, written, dedupe_key=key)
+        reading.add(usage, "assistant")
+
+
+def _read_exit(reading: Reading, payload: dict[str, Any]) -> None:
+    reason = reading.text(payload, "reason")
+    if reason in _INTERRUPTED:
+        reading.add(Lifecycle("interrupted", text=reason), native_id=_below(reading, "interrupted"))
+    reading.add(SessionEnd(reason))
+
+
+def _read_error(reading: Reading, payload: dict[str, Any]) -> None:
+    reading.add(Lifecycle("api_error", text=reading.text(payload, "error")))
+
+
+def _model_of(reading: Reading) -> str:
+    """Return the model of the record's step; an end without a beginning has the newest."""
+    name = short(text(reading.value.get("step_id")))
+    steps: tuple[Step, ...] = reading.now("steps")
+    found = next((step.model for step in reversed(steps) if step.name == name), "")
+    return found or str(reading.now("model"))
+
+
+def _below(reading: Reading, name: str) -> str | None:
+    return f"{reading.native_id}/{name}" if reading.native_id else None
+
+
+READERS: dict[str, Callable[[Reading, dict[str, Any]], None]] = {
+    "session.start": _read_start,
+    "session.input": _read_input,
+    "session.exit": _read_exit,
+    "session.error": _read_error,
+    "thought.end": _read_thought,
+    "assistant_message.end": _read_message,
+    "tool_call.inference.start": _read_inference,
+    "tool_call.inference.end": _read_tokens,
+    "tool_call.parsed": read_call,
+    "tool_call.approval": read_approval,
+    "tool_call.result": read_result,
+}
+_FIELDS: dict[str, frozenset[str]] = {
+    "session.start": frozenset(("workspace", "working_directories", "prompt")),
+    "session.input": frozenset(("id", "prompt", "estimated_prompt_token_usage", "mode")),
+    "session.exit": frozenset(("reason",)),
+    "session.error": frozenset(("error",)),
+    "thought.end": frozenset(("thought",)),
+    "assistant_message.end": frozenset(("assistant_message",)),
+    "tool_call.inference.start": frozenset(("chat_completion_request",)),
+    "tool_call.inference.end": word_set("input_tokens output_tokens cache_read_input_tokens cache_write_input_tokens"),
+    "tool_call.parsed": frozenset(("id", "name", "args", "raw_args", "validation_error", "is_synthetic")),
+    "tool_call.approval": frozenset(("tool_call_id", "denied", "reason")),
+    "tool_call.result": word_set("""
+        id tool_name execution_latency observation is_error execution_error_kind shell_run_tool_result
+        todo_action_tool_result exit_tool_result read_tool_result write_tool_result edit_tool_result
+    """),
+}  # fmt: skip
+
 
 _PREFIX = "trajectory-"
 _MAX_LINES = 10
@@ -28,11 +300,7 @@ class PoolsideAdapter(KitAdapter[PoolsideState]):
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`: a known type, and its payload under the same name."""
         del path
-        for line in head.split(b"\n", _MAX_LINES)[:_MAX_LINES]:
-            try:
-                value = mapping(msgspec.json.decode(line))
-            except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-                continue
+        for value in head_objects(head, _MAX_LINES):
             kind = text(value.get("type"))
             if kind in READERS and isinstance(value.get(kind.replace(".", "_")), dict):
                 return TRAJECTORY

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from recollect.agents.kit import reading as kit
-from recollect.agents.kit.access import mapping, text
+from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.content.aisdk import Speaker, read_content
-from recollect.agents.kit.naming import name_of
-from recollect.agents.kit.turns import TurnState
+from recollect.agents.kit.calls import TurnState
+from recollect.agents.kit.content import Speaker, read_content
+from recollect.agents.kit.names import name_of
+from recollect.agents.kit.values import mapping, text
 from recollect.agents.posit.declare import FACTS
 from recollect.model.payloads import Json, Lifecycle, SessionStart, TokenUsage
 from recollect.model.records import SourceInfo

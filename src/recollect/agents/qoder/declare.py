@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.agents.kit.claude_like.kinds import KINDS
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
 
 FACTS = AgentFacts(
@@ -39,7 +39,7 @@ FACTS = AgentFacts(
         edits="exact",
         lineage="exact",
         session_end="no",
-        kinds=KINDS,
+        kinds=kinds_but("rewind", "session_end", "instructions"),
         notes="No transcript of a live agent was seen. Title, folder and lineage are in a file beside the transcript.",
         verified_version="unverified",
         verified_on="2026-11-21",

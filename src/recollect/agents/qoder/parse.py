@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.claude_like.records import RelativeState, read_record
-from recollect.agents.kit.reading import MAX_NAME_CHARS, Reading
+from recollect.agents.kit.adapter import MAX_NAME_CHARS, KitAdapter, Reading, first_line_name, read_odd
+from recollect.agents.kit.claude_like import RelativeState, read_record
+from recollect.agents.kit.values import word_set
 from recollect.agents.qoder.declare import FACTS
 from recollect.model.payloads import Lifecycle, SessionStart
 from recollect.model.records import SourceInfo
 
 _KEPT = frozenset(("agent-setting", "summary", "file-history-snapshot", "queue-operation"))
 _META_SUFFIX = "-session"
-_META_FIELDS = frozenset(
-    ("id", "title", "parent_session_id", "fork_from", "working_dir", "created_at", "updated_at", "message_count")
-)
+_META_FIELDS = word_set("id title parent_session_id fork_from working_dir created_at updated_at message_count")
 
 
 class QoderState(RelativeState, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root
 
 FACTS = AgentFacts(
@@ -37,21 +38,7 @@ FACTS = AgentFacts(
         edits="partly",
         lineage="exact",
         session_end="no",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "compaction",
-            "rewind",
-            "lifecycle",
-            "instructions",
-            "unknown",
-        ),
+        kinds=kinds_but("session_end"),
         notes=(
             "Large diffs are shortened by the agent itself; the call's arguments then hold the edit. Metadata are "
             "written again every 32 KB, with other ids. The first generation wrote Gemini CLI's snapshots."

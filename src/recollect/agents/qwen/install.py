@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from recollect.agents.installing.contract import (
+from recollect.agents.install.contract import (
     ConfigFile,
     FilePlace,
     Folder,
-    Given,
     HookEvent,
     Hooks,
     Install,
+    InstallContext,
     Mcp,
     McpCommand,
     NativeMemory,
-    OwnFile,
-    Source,
     Switch,
+    read_on,
 )
-from recollect.agents.installing.shapes import claude_like_hooks, hook_text, mcp_file
-from recollect.agents.installing.skills import NAME, skill_text
+from recollect.agents.install.shapes import claude_like_hooks, hook_text, mcp_file, skill_file
 from recollect.model.own import SERVER
 
 _FOLDER = Folder(("~/.qwen",))
@@ -41,13 +39,13 @@ EVENTS = (
 )
 
 
-def handler(event: HookEvent, given: Given) -> Mapping[str, Any]:
+def handler(event: HookEvent, given: InstallContext) -> Mapping[str, Any]:
     """Return the handler of one event."""
     text = hook_text(given.commands[event.role], given)
     return {"type": "command", "name": SERVER, "command": text, "timeout": _TIMEOUT}
 
 
-def _add(given: Given) -> tuple[str, ...]:
+def _add(given: InstallContext) -> tuple[str, ...]:
     env = [word for name, value in given.server.env.items() for word in ("--env", f"{name}={value}")]
     return ("mcp", "add", *env, "--scope", "user", SERVER, given.server.command, *given.server.args)
 
@@ -65,7 +63,7 @@ INSTALL = Install(
         ConfigFile(_SETTINGS, "jsonc", claude_like_hooks(EVENTS, handler)),
         switches=(Switch(_SETTINGS, "jsonc", ("disableAllHooks",), True),),
     ),
-    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
+    skill=skill_file(_FOLDER),
     native_memory=(
         NativeMemory(
             name="auto-memory",
@@ -79,26 +77,13 @@ INSTALL = Install(
     ),
     steps=("Qwen Code reads its settings when it starts: start it again, then look into `/hooks` and `/mcp`.",),
     verified_version="documentation of 2026-11",
-    sources=(
-        Source(
-            "form and events of hooks",
-            "https://github.com/QwenLM/qwen-code/blob/main/docs/users/features/hooks.md",
-            "2026-11-21",
-        ),
-        Source(
-            "`qwen mcp add`, `mcpServers`, scopes",
-            "https://github.com/QwenLM/qwen-code/blob/main/docs/users/features/mcp.md",
-            "2026-11-21",
-        ),
-        Source(
-            "skills of the user",
-            "https://github.com/QwenLM/qwen-code/blob/main/docs/users/features/skills.md",
-            "2026-11-21",
-        ),
-        Source(
-            "auto-memory is on unless turned off",
-            "https://github.com/QwenLM/qwen-code/blob/main/docs/users/features/memory.md",
-            "2026-11-21",
-        ),
+    sources=read_on(
+        "2026-11-21",
+        {
+            "form and events of hooks": "https://github.com/QwenLM/qwen-code/blob/main/docs/users/features/hooks.md",
+            "`qwen mcp add`, `mcpServers`, scopes": "https://github.com/QwenLM/qwen-code/blob/main/docs/users/features/mcp.md",
+            "skills of the user": "https://github.com/QwenLM/qwen-code/blob/main/docs/users/features/skills.md",
+            "auto-memory is on unless turned off": "https://github.com/QwenLM/qwen-code/blob/main/docs/users/features/memory.md",
+        },
     ),
 )

@@ -1,44 +1,129 @@
 """Qwen Code: one record in, its events out. Pure, and never raises on content.
 
-What the records become is in `messages` (the conversation) and `notices` (everything around it).
+What the records become is in `messages`.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
-from recollect.agents.kit.access import mapping, text
-from recollect.agents.kit.adapter import KitAdapter, read_odd
-from recollect.agents.kit.content.google.chat import read_logged_prompt, read_message
-from recollect.agents.kit.naming import short_name
-from recollect.agents.kit.reading import MAX_NAME_CHARS, Reading
-from recollect.agents.qwen import sources
+import msgspec
+
+from recollect.agents.kit.adapter import MAX_NAME_CHARS, KitAdapter, Reading, first_line_name, read_odd
+from recollect.agents.kit.google_chat import read_logged_prompt, read_message
+from recollect.agents.kit.names import short_name
+from recollect.agents.kit.values import decoded_json, items, mapping, text, word_set
 from recollect.agents.qwen.declare import FACTS
-from recollect.agents.qwen.messages import read_assistant, read_result, read_user
-from recollect.agents.qwen.notices import read_system
-from recollect.agents.qwen.state import QwenState
+from recollect.agents.qwen.messages import QwenState, read_assistant, read_result, read_system, read_user
 from recollect.model.payloads import Lifecycle, SessionStart
 from recollect.model.records import SourceInfo
 
-_RECORD_FIELDS = frozenset(
-    (
-        "uuid", "parentUuid", "sessionId", "timestamp", "type", "subtype", "provenance", "cwd", "version", "gitBranch",
-        "promptId", "daemonPromptId", "message", "model", "contextWindowSize", "usageMetadata", "toolCallResult",
-        "systemPayload", "goalContext", "backgroundTurn", "deliveredTurn", "agentId", "agentName", "agentColor",
-        "isSidechain", "agentRunId", "agentRound", "externalInputKind", "forkedFrom",
-    )
-)  # fmt: skip
+# Whose a source is, and which session it belongs to.
+#
+# A transcript is named by its session. A subagent's records carry its parent's session id, so it is named
+# `<parent>/agent-<id>`, as its file is.
+# Evidence: format notes: Qwen Code, "Where".
+
+TYPES = frozenset(("user", "assistant", "tool_result", "system"))
+_SESSION_ID = re.compile(rb'(?<!\\)"sessionId"\s*:\s*"((?:[^"\\]|\\.){1,200})"')
+_AGENT_ID = re.compile(rb'(?<!\\)"agentId"\s*:\s*"((?:[^"\\]|\\.){1,200})"')
+_ENVELOPE = (b'"parentUuid"', b'"sessionId"', b'"timestamp"')
+_PARTS = (b'"systemPayload"', b'"parts"')
+_SNAPSHOT = (b'"projectHash"', b'"sessionId"', b'"messages"')
+_REPLY = re.compile(rb'(?<!\\)"type"\s*:\s*"qwen"')
+"""What tells Qwen's documents of old from Gemini's, which are the same otherwise."""
+_MAX_LINES = 50
+_first_of = json.JSONDecoder().raw_decode
+
+
+def recognise(path: str, head: bytes) -> str | None:
+    """Return the role of a file told by its content, None for what Qwen Code didn't write."""
+    for line in head.split(b"\n", _MAX_LINES)[:_MAX_LINES]:
+        if line.lstrip()[:1] != b"{":
+            continue
+        try:
+            value = _first_value(line)
+        except (ValueError, RecursionError):
+            if len(line) == len(head) and all(key in line for key in _ENVELOPE) and any(k in line for k in _PARTS):
+                return _role(path, line)
+            continue
+        if isinstance(value, dict) and _is_record(value):
+            is_subagent = value.get("isSidechain") is True and bool(value.get("agentId"))
+            return "subagent" if is_subagent or _is_subagent_name(path) else "transcript"
+    is_snapshot = head.lstrip()[:1] == b"{" and _REPLY.search(head) and all(key in head for key in _SNAPSHOT)
+    return "chat_json" if is_snapshot else None
+
+
+def session_of(info: SourceInfo, head: bytes) -> str:
+    """Return the native id of the session a source belongs to."""
+    line = head.lstrip().partition(b"\n")[0]
+    if info.role in ("subagent", "subagent_meta"):
+        stem = info.stem.removesuffix(".meta")
+        name = stem if stem.startswith("agent-") else f"agent-{_found(_AGENT_ID, line) or stem}"
+        return f"{parent_of(info) or _found(_SESSION_ID, line) or 'unknown'}/{name}"
+    if info.role == "prompts":
+        steps = info.path.split("/")
+        return f"prompts/{steps[-2]}" if len(steps) > 1 else "prompts"
+    if info.role == "chat_json":
+        return _found(_SESSION_ID, head) or info.stem or first_line_name(head)
+    is_in_place = info.path.split("/")[-2:-1] == ["chats"]
+    named = "" if is_in_place else _found(_SESSION_ID, line)
+    return named or info.stem or first_line_name(head)
+
+
+def parent_of(info: SourceInfo) -> str:
+    """Return the session whose folder a subagent's file lies in."""
+    steps = info.path.split("/")
+    is_below = info.role in ("subagent", "subagent_meta") and len(steps) > 2 and steps[-3] == "subagents"
+    return steps[-2] if is_below else ""
+
+
+def _first_value(line: bytes) -> Any:
+    """Return the first of the values that a line holds: a real writer has glued records together."""
+    try:
+        return msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        return _first_of(line.decode("utf-8"))[0]
+
+
+def _is_record(value: dict[str, Any]) -> bool:
+    if text(value.get("type")) not in TYPES or not isinstance(value.get("sessionId"), str) or "timestamp" not in value:
+        return False
+    if isinstance(value.get("systemPayload"), dict) and "uuid" in value:
+        return True
+    parts = items(mapping(value.get("message")).get("parts"))
+    return bool(parts) and all(isinstance(part, dict) for part in parts)
+
+
+def _role(path: str, line: bytes) -> str:
+    is_subagent = b'"agentId"' in line and b'"isSidechain":true' in line.replace(b" ", b"")
+    return "subagent" if is_subagent or _is_subagent_name(path) else "transcript"
+
+
+def _is_subagent_name(path: str) -> bool:
+    return path.rsplit("/", 1)[-1].startswith("agent-")
+
+
+def _found(pattern: re.Pattern[bytes], data: bytes) -> str:
+    found = pattern.search(data)
+    if found is None:
+        return ""
+    return text(decoded_json(b'"' + found[1] + b'"')).strip()
+
+
+_RECORD_FIELDS = word_set("""
+    uuid parentUuid sessionId timestamp type subtype provenance cwd version gitBranch promptId daemonPromptId message
+    model contextWindowSize usageMetadata toolCallResult systemPayload goalContext backgroundTurn deliveredTurn agentId
+    agentName agentColor isSidechain agentRunId agentRound externalInputKind forkedFrom
+""")
 _PROVENANCES = frozenset(("real_user", "assistant_output", "tool_result", "goal_control", "goal_runtime", "system"))
-_META_FIELDS = frozenset(
-    (
-        "agentId", "agentType", "description", "parentSessionId", "toolUseId", "parentAgentId", "createdAt", "status",
-        "isBackgrounded", "isolation", "lastUpdatedAt", "resolvedApprovalMode", "persistedCliFlags", "subagentName",
-        "agentColor", "resumeCount", "depth", "model", "lastError",
-    )
-)  # fmt: skip
-_SNAPSHOT_FIELDS = frozenset(
-    ("sessionId", "projectHash", "startTime", "lastUpdated", "messages", "summary", "kind", "directories")
-)
+_META_FIELDS = word_set("""
+    agentId agentType description parentSessionId toolUseId parentAgentId createdAt status isBackgrounded isolation
+    lastUpdatedAt resolvedApprovalMode persistedCliFlags subagentName agentColor resumeCount depth model lastError
+""")
+_SNAPSHOT_FIELDS = word_set("sessionId projectHash startTime lastUpdated messages summary kind directories")
 _MAX_PATH_CHARS = 4096
 
 
@@ -50,11 +135,11 @@ class QwenAdapter(KitAdapter[QwenState]):
 
     def recognise(self, path: str, head: bytes) -> str | None:
         """See `Adapter.recognise`."""
-        return sources.recognise(path, head)
+        return recognise(path, head)
 
     def identify(self, info: SourceInfo, head: bytes) -> str:
         """See `Adapter.identify`."""
-        return sources.session_of(info, head)
+        return session_of(info, head)
 
     def begin(self, info: SourceInfo) -> QwenState:
         """See `Adapter.begin`."""
@@ -63,7 +148,7 @@ class QwenAdapter(KitAdapter[QwenState]):
             role=info.role,
             name=info.name,
             document=info.document,
-            parent=sources.parent_of(info)[:MAX_NAME_CHARS],
+            parent=parent_of(info)[:MAX_NAME_CHARS],
         )
 
     def read(self, reading: Reading[QwenState]) -> None:
@@ -90,7 +175,7 @@ def _read_record(reading: Reading[QwenState]) -> None:
     reading.is_sidechain = value.get("isSidechain") is True and reading.state.role != "subagent"
     reading.date(value.get("timestamp"))
     kind, subtype = reading.text(value, "type"), reading.text(value, "subtype")
-    if kind in sources.TYPES:
+    if kind in TYPES:
         _see_place(reading)
     name = reading.native_id
     if kind == "user":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
 
 _FOLDERS = ("sessions/", "sessions/*/", "archive/", "projects/*/sessions/", "projects/*/sessions/*/")
@@ -53,20 +54,7 @@ FACTS = AgentFacts(
         edits="exact",
         lineage="exact",
         session_end="no",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "compaction",
-            "rewind",
-            "lifecycle",
-            "instructions",
-            "unknown",
-        ),
+        kinds=kinds_but("token_usage", "session_end"),
         notes=(
             "Newer versions compact in a file beside the transcript, which is not read: the transcript keeps all. "
             "Messages of older versions have no time of their own."

@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from recollect.agents.kit.access import items, mapping, text, whole
-from recollect.agents.kit.content.anthropic import base64_part, without_opaque
-from recollect.agents.kit.edits import edits_of
-from recollect.agents.kit.instants import instant
-from recollect.agents.kit.turns import decoded_arguments, give_call, give_result
+from recollect.agents.kit.calls import decoded_arguments, edits_of, give_call, give_result
+from recollect.agents.kit.content import base64_part, without_opaque
+from recollect.agents.kit.values import instant, items, mapping, text, whole
 from recollect.agents.shelley.state import Reading
 from recollect.model.payloads import FileEdit, Json, Part, Thinking, ToolCall, ToolResult
 from recollect.model.text import flatten

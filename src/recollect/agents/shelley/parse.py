@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from recollect.agents.kit.access import items, mapping, text
 from recollect.agents.kit.adapter import KitAdapter, read_odd
-from recollect.agents.kit.naming import Marks, content_sha256, count_name, name_of, short_name, times_counted
+from recollect.agents.kit.names import Marks, content_sha256, count_name, name_of, short_name, times_counted
+from recollect.agents.kit.values import items, mapping, text
 from recollect.agents.shelley.content import read_blocks, said_in
 from recollect.agents.shelley.declare import FACTS
 from recollect.agents.shelley.state import Reading, ShelleyState

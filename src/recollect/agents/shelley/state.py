@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from recollect.agents.kit import reading as kit
-from recollect.agents.kit.naming import Marks
-from recollect.agents.kit.turns import TurnState
+from recollect.agents.kit import adapter as kit
+from recollect.agents.kit.calls import TurnState
+from recollect.agents.kit.names import Marks
 
 
 class ShelleyState(TurnState, frozen=True, gc=False, omit_defaults=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
 
 FACTS = AgentFacts(
@@ -27,20 +28,7 @@ FACTS = AgentFacts(
         edits="partly",
         lineage="no",
         session_end="exact",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "lifecycle",
-            "session_end",
-            "instructions",
-            "unknown",
-        ),
+        kinds=kinds_but("compaction", "rewind"),
         notes=(
             "No times at all, and no exit codes: of a tool's result only refused edits are known to have failed. "
             "Trajectory "

@@ -10,11 +10,10 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.kit.access import mapping, text
-from recollect.agents.kit.calls import arrived, expect, give_edits
-from recollect.agents.kit.content.openai import chat_content
-from recollect.agents.kit.edits import edits_of
-from recollect.agents.kit.naming import name_of, short
+from recollect.agents.kit.calls import arrived, edits_of, expect, give_edits
+from recollect.agents.kit.content import chat_content
+from recollect.agents.kit.names import name_of, short
+from recollect.agents.kit.values import mapping, text
 from recollect.agents.vibe.state import Reading
 from recollect.model.payloads import (
     AssistantMessage,

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from recollect.agents.kit.access import mapping, text
-from recollect.agents.kit.content.openai import chat_content
+from recollect.agents.kit.content import chat_content
+from recollect.agents.kit.values import mapping, text
 from recollect.agents.vibe.state import Reading
 from recollect.model.payloads import Instructions, Lifecycle, SessionStart, TokenUsage
 

@@ -10,10 +10,9 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.kit.access import mapping, text
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.instants import instant
-from recollect.agents.kit.naming import short
+from recollect.agents.kit.names import short
+from recollect.agents.kit.values import instant, mapping, text
 from recollect.agents.vibe.declare import FACTS, MESSAGES, META
 from recollect.agents.vibe.messages import ROW_FIELDS, read_message
 from recollect.agents.vibe.meta import is_meta, read_meta

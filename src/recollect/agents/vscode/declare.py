@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root, Table
 
 LOG = "log"
@@ -63,21 +64,7 @@ FACTS = AgentFacts(
         edits="partly",
         lineage="no",
         session_end="no",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "compaction",
-            "rewind",
-            "lifecycle",
-            "instructions",
-            "unknown",
-        ),
+        kinds=kinds_but("session_end"),
         notes=(
             "Only requests have times; those of answers are inferred. Tokens are of a request's last call, cached ones "
             "not told apart. The folder is that of the answers' links. The extension's transcripts repeat a session."

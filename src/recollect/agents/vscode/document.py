@@ -7,31 +7,206 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.content.anthropic import without_opaque
-from recollect.agents.kit.copilot.state import storable
-from recollect.agents.kit.naming import content_name
-from recollect.agents.kit.reading import MAX_NAME_CHARS, Reading
-from recollect.agents.vscode.answer import forget, read_answer, read_piece
-from recollect.agents.vscode.asked import Asked, read_question
-from recollect.agents.vscode.result import read_end, read_full, read_result, read_undone
-from recollect.agents.vscode.state import MAX_ORDER, VSCodeState
-from recollect.agents.vscode.values import path_of_uri
-from recollect.model.payloads import Lifecycle, Rewind, SessionStart
+from recollect.agents.kit.adapter import MAX_NAME_CHARS, Reading
+from recollect.agents.kit.content import without_opaque
+from recollect.agents.kit.copilot_session import storable
+from recollect.agents.kit.names import content_name
+from recollect.agents.kit.values import items, mapping, text, whole, word_set
+from recollect.agents.vscode.answer import calls_of, forget, give_told, read_answer, read_piece
+from recollect.agents.vscode.requests import (
+    MAX_ORDER,
+    OpenRequest,
+    VSCodeState,
+    model_of,
+    path_of_uri,
+    read_question,
+    rendered,
+)
+from recollect.model.payloads import (
+    Compaction,
+    Instructions,
+    Lifecycle,
+    Rewind,
+    SessionStart,
+    Thinking,
+    TokenUsage,
+    UserMessage,
+)
 from recollect.model.records import Changed
 
-_DOCUMENT = frozenset((
-    "version", "requesterUsername", "requesterAvatarIconUri", "responderUsername", "responderAvatarIconUri",
-    "initialLocation", "inputState", "sessionId", "creationDate", "isImported", "lastMessageDate", "customTitle",
-    "computedTitle", "hasPendingEdits", "isNew", "repoData", "pendingRequests", "requests", "welcomeMessage",
+# What is known of a request when its answer is complete: tokens, errors, the prompt as it was sent, summaries.
+
+_RESULT = frozenset(("timings", "metadata", "details", "usage", "errorDetails", "nextQuestion"))
+_METADATA = word_set("""
+    promptTokens outputTokens resolvedModel toolCallRounds toolCallResults renderedUserMessage renderedGlobalContext
+    codeBlocks messages modelMessageId responseId sessionId agentId cacheKey globalContextCacheKey summary summaries
+    command maxToolCallsExceeded
+""")
+_ROUND = frozenset((
+    "id", "response", "toolCalls", "toolInputRetry", "summary", "thinking", "statefulMarker", "compaction",
+    "timestamp", "hookContext", "phase", "phaseModelId", "modelId",
 ))  # fmt: skip
-_REQUEST = frozenset((
-    "requestId", "message", "variableData", "response", "responseId", "agent", "slashCommand", "modelId", "timestamp",
-    "isCanceled", "isHidden", "result", "followups", "contentReferences", "codeCitations", "editedFileEvents",
-    "shouldBeRemovedOnSend", "responseMarkdownInfo", "modelState", "timeSpentWaiting", "confirmation", "modeInfo",
-    "usedContext", "vote", "voteDownReason", "locationData", "attachedContext", "elapsedMs", "completionTokens",
-    "isCompleteAddedRequest", "workingSet", "userSelectedModelId",
-))  # fmt: skip
+_CANCELED, _FAILED = 2, 3
+"""`modelState.value` of a request that the user stopped, and of one that failed."""
+_CALL = frozenset(("id", "name", "arguments"))
+
+
+def read_full(reading: Reading[VSCodeState], asked: OpenRequest, value: dict[str, Any]) -> None:
+    """Give the answer and the result of a request that is at hand as a whole."""
+    result = reading.mapping(value, "result")
+    metadata = reading.mapping(result, "metadata")
+    read_answer(reading, asked, items(value.get("response")), metadata)
+    _read_rest(reading, asked, result, metadata)
+
+
+def read_result(reading: Reading[VSCodeState], asked: OpenRequest, result: dict[str, Any]) -> None:
+    """Give a result that a log tells of after the pieces of the answer: the calls once more, now in full."""
+    metadata = reading.mapping(result, "metadata")
+    asked.model = model_of({"result": result}) if not asked.model else asked.model
+    for call in calls_of(asked, metadata):
+        asked.at_answer(reading)
+        give_told(reading, call)
+    _read_rest(reading, asked, result, metadata)
+
+
+def _read_rest(
+    reading: Reading[VSCodeState], asked: OpenRequest, result: dict[str, Any], metadata: dict[str, Any]
+) -> None:
+    if not result:
+        return
+    request = asked.request
+    asked.at_answer(reading)
+    _read_prompt(reading, asked, metadata)
+    for n, found in enumerate(items(metadata.get("toolCallRounds"))):
+        _read_round(reading, asked, n, mapping(found))
+    for n, found in enumerate(_summaries(metadata)):
+        name = f"{request}/compaction" if n == 0 else f"{request}/compaction/{n}"
+        said = found if isinstance(found, str) else text(mapping(found).get("text"))
+        at = text(mapping(found).get("toolCallRoundId"))
+        reading.add(Compaction("summary", said, continues_at=at), native_id=name)
+    asked.at_answer(reading, whole(mapping(result.get("timings")).get("totalElapsed")))
+    _read_usage(reading, asked, result, metadata)
+    _read_error(reading, asked, result)
+    other = text(metadata.get("sessionId"))
+    if other and storable(other) != reading.now("alias") and other != reading.state.session:
+        reading.set(alias=storable(other))
+        reading.add(Lifecycle("same_as", detail={"session": other}), native_id=f"same-as/{other}")
+    reading.extra(result, _RESULT, "result", native_id=request)
+    reading.extra(metadata, _METADATA, "result.metadata", native_id=request)
+
+
+def _summaries(metadata: dict[str, Any]) -> list[Any]:
+    one = metadata.get("summary")
+    return [v for v in ([one] if one else []) + items(metadata.get("summaries")) if isinstance(v, str | dict) and v]
+
+
+def _read_prompt(reading: Reading[VSCodeState], asked: OpenRequest, metadata: dict[str, Any]) -> None:
+    """Give the prompt as the model got it, and what is sent once per session."""
+    sent, parts, is_readable = rendered(metadata.get("renderedUserMessage"))
+    if not is_readable:
+        reading.wrong("renderedUserMessage", "bad_base64")
+    if sent or parts:
+        reading.add(UserMessage(sent, "injected", parts), "user", native_id=f"{asked.request}/context")
+    context = rendered(metadata.get("renderedGlobalContext"))[0]
+    if context:
+        payload = Instructions(context, "renderedGlobalContext")
+        reading.add(payload, native_id=f"{asked.request}/global")
+    folder = path_of_uri(text(metadata.get("cacheKey")))
+    if folder.startswith("/") and not reading.now("cwd"):
+        reading.add(Lifecycle("cwd", cwd=folder), native_id=f"{asked.request}/cwd/key")
+
+
+def _read_round(reading: Reading[VSCodeState], asked: OpenRequest, n: int, one: dict[str, Any]) -> None:
+    """Give what a round says beyond its calls; its `response` is the answer's text again."""
+    name = f"{asked.request}/round/{n}"
+    thought = mapping(one.get("thinking")).get("text")
+    if isinstance(thought, list):
+        thought = "".join(t for t in thought if isinstance(t, str))
+    if isinstance(thought, str) and thought and not asked.has_thinking:
+        reading.add(Thinking(thought), "assistant", native_id=f"{name}/thinking")
+    summary = text(one.get("summary"))
+    if summary:
+        payload = Compaction("summary", summary, continues_at=text(one.get("id")))
+        reading.add(payload, native_id=f"{name}/compaction")
+    elif one.get("compaction"):
+        reading.add(Compaction("server"), native_id=f"{name}/compaction")
+    hook = text(one.get("hookContext"))
+    if hook:
+        reading.add(UserMessage(hook, "injected"), "user", native_id=f"{name}/hook")
+    reading.extra(one, _ROUND, "toolCallRound", native_id=name)
+    for m, call in enumerate(items(one.get("toolCalls"))):
+        reading.extra(mapping(call), _CALL, "toolCall", native_id=f"{name}/call/{m}")
+
+
+def _read_usage(
+    reading: Reading[VSCodeState], asked: OpenRequest, result: dict[str, Any], metadata: dict[str, Any]
+) -> None:
+    """Give the tokens of a request: the prompt of its last call, cached tokens not told apart.
+
+    The same numbers may stand in `metadata` and in `usage`.
+    """
+    usage = reading.mapping(result, "usage")
+    sent, took = reading.count(metadata, "promptTokens"), reading.count(metadata, "outputTokens")
+    if not sent and not took:
+        sent, took = reading.count(usage, "promptTokens"), reading.count(usage, "completionTokens")
+    if sent or took:
+        payload = TokenUsage(asked.model, sent, took, dedupe_key=asked.request)
+        reading.add(payload, "assistant", native_id=f"{asked.request}/usage")
+    details = usage.get("promptTokenDetails")
+    if details:
+        shares = Lifecycle("prompt_shares", detail=details)
+        reading.add(shares, native_id=f"{asked.request}/usage/shares")
+
+
+def _read_error(reading: Reading[VSCodeState], asked: OpenRequest, result: dict[str, Any]) -> None:
+    error = reading.mapping(result, "errorDetails")
+    if not error:
+        return
+    is_stop = error.get("code") == "canceled" or (
+        not error.get("message") and error.get("responseIsIncomplete") is True
+    )
+    rest = {k: v for k, v in error.items() if k != "message" and v is not None}
+    note = Lifecycle("interrupted" if is_stop else "api_error", text=text(error.get("message")), detail=rest or None)
+    reading.add(note, native_id=f"{asked.request}/error")
+
+
+def read_end(reading: Reading[VSCodeState], asked: OpenRequest, value: dict[str, Any]) -> None:
+    """Give how a request ended, where it did not end well, and that it was undone."""
+    asked.at_answer(reading)
+    state = whole(mapping(value.get("modelState")).get("value"))
+    if value.get("isCanceled") is True or state == _CANCELED:
+        reading.add(Lifecycle("interrupted"), native_id=f"{asked.request}/canceled")
+    elif state == _FAILED and not mapping(value.get("result")).get("errorDetails"):
+        reading.add(Lifecycle("api_error"), native_id=f"{asked.request}/failed")
+
+
+def read_undone(reading: Reading[VSCodeState], asked: OpenRequest, before: str, mark: Any) -> None:
+    """Give the rewind of a request that was undone and will be removed with the next one that is sent.
+
+    An undo that is taken back stands in the place of the rewind: nothing was left behind.
+    """
+    asked.at_answer(reading)
+    undone: tuple[str, ...] = reading.now("undone")
+    if mark and asked.request not in undone:
+        reading.set(undone=(*undone, asked.request)[-64:])
+    if mark:
+        reading.add(Rewind(before, 1), native_id=f"{asked.request}/undone")
+    elif asked.request in undone:
+        reading.set(undone=tuple(r for r in undone if r != asked.request))
+        reading.add(Lifecycle("redone"), native_id=f"{asked.request}/undone")
+
+
+_DOCUMENT = word_set("""
+    version requesterUsername requesterAvatarIconUri responderUsername responderAvatarIconUri initialLocation inputState
+    sessionId creationDate isImported lastMessageDate customTitle computedTitle hasPendingEdits isNew repoData
+    pendingRequests requests welcomeMessage
+""")
+_REQUEST = word_set("""
+    requestId message variableData response responseId agent slashCommand modelId timestamp isCanceled isHidden result
+    followups contentReferences codeCitations editedFileEvents shouldBeRemovedOnSend responseMarkdownInfo modelState
+    timeSpentWaiting confirmation modeInfo usedContext vote voteDownReason locationData attachedContext elapsedMs
+    completionTokens isCompleteAddedRequest workingSet userSelectedModelId
+""")
 _ASIDES = {
     "followups": "followups",
     "contentReferences": "references",
@@ -104,7 +279,7 @@ def read_request(reading: Reading[VSCodeState], index: int, found: Any) -> None:
     asked.keep(reading)
 
 
-def _asked(reading: Reading[VSCodeState], index: int, value: dict[str, Any]) -> Asked:
+def _asked(reading: Reading[VSCodeState], index: int, value: dict[str, Any]) -> OpenRequest:
     """Return a request at the beginning of its reading, and note where it stands."""
     named = text(value.get("requestId"))
     if not named:
@@ -112,7 +287,7 @@ def _asked(reading: Reading[VSCodeState], index: int, value: dict[str, Any]) -> 
     elif len(named) > MAX_NAME_CHARS or storable(named) != named:
         named = content_name(named)
     _place(reading, index, named)
-    return Asked(named)
+    return OpenRequest(named)
 
 
 def _place(reading: Reading[VSCodeState], index: int, request: str) -> None:
@@ -130,7 +305,7 @@ def _before(reading: Reading[VSCodeState], request: str) -> str:
     return next((before for name, before in reading.now("befores") if name == request), "")
 
 
-def _read_aside(reading: Reading[VSCodeState], asked: Asked, name: str, value: Any) -> None:
+def _read_aside(reading: Reading[VSCodeState], asked: OpenRequest, name: str, value: Any) -> None:
     if value not in (None, "", [], {}):
         asked.at_answer(reading)
         note = Lifecycle(_ASIDES[name], detail=without_opaque(value))
@@ -171,7 +346,7 @@ def _read_removed(reading: Reading[VSCodeState], changes: tuple[Changed, ...]) -
             if named not in back:
                 removed.append((path[1], storable(named)))
         elif len(path) == 4 and path[2] == "response" and isinstance(path[1], int) and isinstance(path[3], int):
-            asked = Asked.known(reading, _named(reading, path[1]))
+            asked = OpenRequest.known(reading, _named(reading, path[1]))
             forget(reading, asked, path[3])
             asked.keep(reading)
     if removed:
@@ -203,7 +378,7 @@ def _read_changed_request(reading: Reading[VSCodeState], path: tuple[str | int, 
     elif len(path) == 1:
         read_request(reading, index, value)
     else:
-        asked = Asked.known(reading, _named(reading, index))
+        asked = OpenRequest.known(reading, _named(reading, index))
         if path[1] == "response" and len(path) > 2 and isinstance(path[2], int):
             read_piece(reading, asked, path[2], value)
         elif isinstance(path[1], str):
@@ -212,7 +387,7 @@ def _read_changed_request(reading: Reading[VSCodeState], path: tuple[str | int, 
 
 
 def _read_member(
-    reading: Reading[VSCodeState], asked: Asked, index: int, path: tuple[str | int, ...], value: Any
+    reading: Reading[VSCodeState], asked: OpenRequest, index: int, path: tuple[str | int, ...], value: Any
 ) -> None:
     """Give a member of a request that changed by itself."""
     name = str(path[0])
@@ -233,35 +408,35 @@ def _read_member(
         reading.extra({name: value}, _REQUEST, "request", native_id=asked.request)
 
 
-def _read_model(reading: Reading[VSCodeState], asked: Asked, value: Any) -> None:
+def _read_model(reading: Reading[VSCodeState], asked: OpenRequest, value: Any) -> None:
     asked.take_facts(reading, {"modelId": value})
 
 
-def _read_time(reading: Reading[VSCodeState], asked: Asked, value: Any) -> None:
+def _read_time(reading: Reading[VSCodeState], asked: OpenRequest, value: Any) -> None:
     asked.take_facts(reading, {"timestamp": value})
 
 
-def _read_agent(reading: Reading[VSCodeState], asked: Asked, value: Any) -> None:
+def _read_agent(reading: Reading[VSCodeState], asked: OpenRequest, value: Any) -> None:
     asked.take_facts(reading, {"agent": value})
 
 
-def _read_response(reading: Reading[VSCodeState], asked: Asked, value: Any) -> None:
+def _read_response(reading: Reading[VSCodeState], asked: OpenRequest, value: Any) -> None:
     read_answer(reading, asked, items(value), {})
 
 
-def _read_result_member(reading: Reading[VSCodeState], asked: Asked, value: Any) -> None:
+def _read_result_member(reading: Reading[VSCodeState], asked: OpenRequest, value: Any) -> None:
     read_result(reading, asked, mapping(value))
 
 
-def _read_model_state(reading: Reading[VSCodeState], asked: Asked, value: Any) -> None:
+def _read_model_state(reading: Reading[VSCodeState], asked: OpenRequest, value: Any) -> None:
     read_end(reading, asked, {"modelState": value})
 
 
-def _read_canceled(reading: Reading[VSCodeState], asked: Asked, value: Any) -> None:
+def _read_canceled(reading: Reading[VSCodeState], asked: OpenRequest, value: Any) -> None:
     read_end(reading, asked, {"isCanceled": value})
 
 
-_MEMBERS: dict[str, Callable[[Reading[VSCodeState], Asked, Any], None]] = {
+_MEMBERS: dict[str, Callable[[Reading[VSCodeState], OpenRequest, Any], None]] = {
     "modelId": _read_model,
     "timestamp": _read_time,
     "agent": _read_agent,

@@ -6,22 +6,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from recollect.agents.installing.contract import (
+from recollect.agents.install.contract import (
     CrossRead,
     FilePlace,
     Folder,
-    Given,
     HookEvent,
     Hooks,
     Install,
+    InstallContext,
     Mcp,
     NativeMemory,
     OwnFile,
     Server,
-    Source,
+    read_on,
 )
-from recollect.agents.installing.shapes import flat_hooks, hook_text, hooks_document, mcp_file, stdio_entry
-from recollect.agents.installing.skills import NAME, skill_text
+from recollect.agents.install.shapes import (
+    flat_hooks,
+    hook_text,
+    hooks_document,
+    mcp_file,
+    skill_file,
+    stdio_entry,
+)
 
 _HOSTS = ("Code", "Code - Insiders", "VSCodium")
 _FOLDER = Folder(
@@ -48,7 +54,7 @@ def _entry(server: Server) -> dict[str, Any]:
     return {"type": "stdio", **stdio_entry(server)}
 
 
-def _handler(event: HookEvent, given: Given) -> Mapping[str, Any]:
+def _handler(event: HookEvent, given: InstallContext) -> Mapping[str, Any]:
     ours, theirs = _KEYS[given.platform]
     text = hook_text(given.commands[event.role], given)
     return {"type": "command", ours: text, theirs: _NOTHING, "timeout": _TIMEOUT_S}
@@ -68,7 +74,7 @@ INSTALL = Install(
         ),
         note="A prompt and a compaction take no context. Hooks are a preview that an organisation may have turned off.",
     ),
-    skill=OwnFile(FilePlace(_COPILOT, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
+    skill=skill_file(_COPILOT),
     native_memory=(
         NativeMemory(
             name="the memory tool",
@@ -94,27 +100,14 @@ INSTALL = Install(
     ),
     is_graphical=True,
     verified_version="documentation of 2026-11",
-    sources=(
-        Source(
-            "places, events, form and answers of hooks",
-            "https://code.visualstudio.com/docs/agent-customization/hooks",
-            "2026-11-21",
-        ),
-        Source(
-            "a command for the platform is taken before `bash` and `powershell`",
-            "https://github.com/microsoft/vscode/blob/main/src/vs/workbench/contrib/chat/common/promptSyntax/hookSchema.ts",
-            "2026-11-21",
-        ),
-        Source(
-            "servers of the user",
-            "https://code.visualstudio.com/docs/copilot/customization/mcp-servers",
-            "2026-11-21",
-        ),
-        Source(
-            "skills of the user",
-            "https://code.visualstudio.com/docs/copilot/customization/agent-skills",
-            "2026-11-21",
-        ),
-        Source("the memory tool", "https://code.visualstudio.com/docs/copilot/agents/memory", "2026-11-21"),
+    sources=read_on(
+        "2026-11-21",
+        {
+            "places, events, form and answers of hooks": "https://code.visualstudio.com/docs/agent-customization/hooks",
+            "a command for the platform is taken before `bash` and `powershell`": "https://github.com/microsoft/vscode/blob/main/src/vs/workbench/contrib/chat/common/promptSyntax/hookSchema.ts",
+            "servers of the user": "https://code.visualstudio.com/docs/copilot/customization/mcp-servers",
+            "skills of the user": "https://code.visualstudio.com/docs/copilot/customization/agent-skills",
+            "the memory tool": "https://code.visualstudio.com/docs/copilot/agents/memory",
+        },
     ),
 )

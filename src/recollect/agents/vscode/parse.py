@@ -1,7 +1,7 @@
 """VS Code Copilot Chat: one record in, its events out. Pure, and never raises on content.
 
-`document` reads sessions, whole or by their changes; `answer`, `calls` and `result` what a request got; the extension's
-own transcripts are the event stream of `kit.copilot`.
+`document` reads sessions, whole or by their changes; `answer` what a request got; the extension's
+own transcripts are the event stream of `kit.copilot_events`.
 """
 
 from __future__ import annotations
@@ -9,19 +9,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import msgspec
-
-from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.copilot.events import read_event, starts_stream
-from recollect.agents.kit.copilot.state import storable
-from recollect.agents.kit.exports.document import conversation_of, session_of
-from recollect.agents.kit.exports.head import first_element
-from recollect.agents.kit.reading import Reading
+from recollect.agents.kit.adapter import KitAdapter, Reading, first_line_name, read_odd
+from recollect.agents.kit.copilot_events import read_event, starts_stream
+from recollect.agents.kit.copilot_session import storable
+from recollect.agents.kit.exports import conversation_of, first_element, session_of
+from recollect.agents.kit.values import decoded_json, items, mapping, text
 from recollect.agents.vscode.declare import FACTS, LOG, SAVED, SESSION, STATE, TRANSCRIPT, WORKSPACE
 from recollect.agents.vscode.document import in_session, read_changes, read_document, read_members, read_request
-from recollect.agents.vscode.state import VSCodeState
-from recollect.agents.vscode.values import path_of_uri
+from recollect.agents.vscode.requests import VSCodeState, path_of_uri
 from recollect.model.payloads import Json, Lifecycle
 from recollect.model.records import Changed, SourceInfo
 
@@ -51,12 +46,12 @@ class VSCodeAdapter(KitAdapter[VSCodeState]):
         if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
             return SAVED if _is_session(first_element(head)) else None
         line = head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0]
-        first = _decoded(line)
+        first = decoded_json(line)
         if starts_stream(first):
             return TRANSCRIPT if "vscodeVersion" in mapping(mapping(first).get("data")) else None
         if isinstance(first, dict) and first.get("kind") == 0 and _is_session(first.get("v")):
             return LOG
-        if _is_session(first if first is not None else _decoded(head)):
+        if _is_session(first if first is not None else decoded_json(head)):
             return SESSION
         if first is not None:
             return None
@@ -173,17 +168,9 @@ def _named_in(role: str, head: bytes) -> str:
         found = _SESSION.search(head.partition(b"\n")[0])
         return found[1].decode("utf-8", "replace") if found is not None else ""
     line = head.partition(b"\n")[0] if role == LOG else head
-    value: Any = _decoded(line)
+    value: Any = decoded_json(line)
     session = text(mapping(mapping(value).get("v") if role == LOG else value).get("sessionId"))
     if session or value is not None:
         return storable(session)
     found = _SESSION.search(line.partition(b'"requests"')[0])
     return found[1].decode("utf-8", "replace") if found is not None else ""
-
-
-def _decoded(data: bytes) -> Json:
-    """Return decoded JSON, None for what is none, or is cut."""
-    try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None

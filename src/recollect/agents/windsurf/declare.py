@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, HookFacts, Place, Root, Table
 
 TRANSCRIPT = "transcript"
@@ -42,17 +43,7 @@ FACTS = AgentFacts(
         edits="exact",
         lineage="no",
         session_end="partly",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "lifecycle",
-            "session_end",
-            "unknown",
-        ),
+        kinds=kinds_but("thinking", "token_usage", "compaction", "rewind", "instructions"),
         notes=(
             "Cascade's own history (cascade/*.pb) is opaque and not read. Transcripts and payloads exist only where "
             "hooks are set up. Transcripts and the older chat have no times."

@@ -8,20 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from recollect.agents.installing.contract import (
+from recollect.agents.install.contract import (
     ConfigFile,
     FilePlace,
     Folder,
-    Given,
     HookEvent,
     Hooks,
     Install,
+    InstallContext,
     Mcp,
-    OwnFile,
-    Source,
+    read_on,
 )
-from recollect.agents.installing.shapes import flat_hooks, hook_text, mcp_file
-from recollect.agents.installing.skills import NAME, skill_text
+from recollect.agents.install.shapes import flat_hooks, hook_text, mcp_file, skill_file
 
 _FOLDER = Folder(("~/.codeium/windsurf",))
 EVENTS = (
@@ -35,7 +33,7 @@ EVENTS = (
 """Cascade has no event for the start or the end of a session; a trajectory begins with its first prompt."""
 
 
-def _handler(event: HookEvent, given: Given) -> Mapping[str, Any]:
+def _handler(event: HookEvent, given: InstallContext) -> Mapping[str, Any]:
     return {"command": hook_text(given.commands[event.role], given), "show_output": False}
 
 
@@ -49,17 +47,20 @@ INSTALL = Install(
         ConfigFile(FilePlace(_FOLDER, ("hooks.json",)), "json", flat_hooks(EVENTS, _handler)),
         note="Cascade takes no context from a hook; what is remembered reaches it through the tools and the skill.",
     ),
-    skill=OwnFile(FilePlace(_FOLDER, (f"skills/{NAME}/SKILL.md",)), lambda given: skill_text(writes=given.writes)),
+    skill=skill_file(_FOLDER),
     steps=(
         "Press Refresh in the MCP panel of Cascade, or start Windsurf again.",
         "Cascade makes memories of its own; the switch is in its settings only (Cascade, Auto-generate memories).",
     ),
     is_graphical=True,
     verified_version="documentation of 2026-11",
-    sources=(
-        Source("places, events and form of hooks", "https://docs.windsurf.com/windsurf/cascade/hooks", "2026-11-21"),
-        Source("servers of the user", "https://docs.windsurf.com/windsurf/cascade/mcp", "2026-11-21"),
-        Source("skills of the user", "https://docs.windsurf.com/windsurf/cascade/skills", "2026-11-21"),
-        Source("memories of Cascade", "https://docs.windsurf.com/windsurf/cascade/memories", "2026-11-21"),
+    sources=read_on(
+        "2026-11-21",
+        {
+            "places, events and form of hooks": "https://docs.windsurf.com/windsurf/cascade/hooks",
+            "servers of the user": "https://docs.windsurf.com/windsurf/cascade/mcp",
+            "skills of the user": "https://docs.windsurf.com/windsurf/cascade/skills",
+            "memories of Cascade": "https://docs.windsurf.com/windsurf/cascade/memories",
+        },
     ),
 )

@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.kit import reading as kit
-from recollect.agents.kit.access import items, mapping, text, whole
+from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, first_line_name, read_odd
-from recollect.agents.kit.content.openai import data_url_part
-from recollect.agents.kit.naming import MAX_PATH_CHARS, short, short_name
-from recollect.agents.kit.turns import TurnState, decoded_arguments, give_call, give_result
+from recollect.agents.kit.calls import TurnState, decoded_arguments, give_call, give_result
+from recollect.agents.kit.content import data_url_part
+from recollect.agents.kit.names import MAX_PATH_CHARS, short, short_name
+from recollect.agents.kit.values import items, mapping, text, whole
 from recollect.agents.workbuddy.declare import FACTS
 from recollect.model.payloads import (
     AssistantMessage,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.agents.kit.facts import kinds_but
 from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root, Table
 
 THREADS = "threads"
@@ -42,20 +43,7 @@ FACTS = AgentFacts(
         edits="exact",
         lineage="partly",
         session_end="no",
-        kinds=(
-            "session_start",
-            "user_message",
-            "assistant_message",
-            "thinking",
-            "tool_call",
-            "tool_result",
-            "file_edit",
-            "token_usage",
-            "compaction",
-            "lifecycle",
-            "instructions",
-            "unknown",
-        ),
+        kinds=kinds_but("rewind", "session_end"),
         notes=(
             "A thread is one row that is rewritten; messages have no times; theirs are spread between its first and "
             "its last. What was edited away is noticed by the pipeline. Agents of other makers keep their own history."

@@ -5,18 +5,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.agents.installing.contract import (
+from recollect.agents.install.contract import (
     FilePlace,
     Folder,
     Install,
     Mcp,
     OwnFile,
     Server,
-    Source,
     Unsupported,
+    read_on,
 )
-from recollect.agents.installing.shapes import mcp_file
-from recollect.agents.installing.skills import NAME, skill_text
+from recollect.agents.install.shapes import NAME, mcp_file, skill_text
 
 _FOLDER = Folder(
     ("$XDG_CONFIG_HOME/zed", "~/.config/zed", "~/.var/app/dev.zed.Zed/config/zed"),
@@ -47,9 +46,12 @@ INSTALL = Install(
     ),
     is_graphical=True,
     verified_version="documentation of 2026-11",
-    sources=(
-        Source("servers of the user in `settings.json`", "https://zed.dev/docs/ai/mcp", "2026-11-21"),
-        Source("skills below `~/.agents/skills`, nowhere else", "https://zed.dev/docs/ai/skills", "2026-11-21"),
-        Source("where `settings.json` is", "https://zed.dev/docs/configuring-zed", "2026-11-21"),
+    sources=read_on(
+        "2026-11-21",
+        {
+            "servers of the user in `settings.json`": "https://zed.dev/docs/ai/mcp",
+            "skills below `~/.agents/skills`, nowhere else": "https://zed.dev/docs/ai/skills",
+            "where `settings.json` is": "https://zed.dev/docs/configuring-zed",
+        },
     ),
 )

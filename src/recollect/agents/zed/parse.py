@@ -6,31 +6,390 @@ have ids of their own, everything else is named after the message it follows.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from recollect.agents.kit.access import items, mapping, text
-from recollect.agents.kit.adapter import KitAdapter, read_odd
-from recollect.agents.kit.instants import instant
-from recollect.agents.kit.reading import BaseState, Reading
-from recollect.agents.zed.declare import FACTS
-from recollect.agents.zed.messages import Thread, read_message, read_request_usage
-from recollect.model.payloads import Compaction, Lifecycle, SessionStart, TokenUsage
+import msgspec
 
-_ROW = frozenset((
-    "id", "summary", "updated_at", "data_type", "data", "parent_id", "folder_paths", "folder_paths_order", "created_at",
-    "rowid",
-))  # fmt: skip
-_THREAD = frozenset((
-    "version", "title", "summary", "updated_at", "detailed_summary", "detailed_summary_state", "model", "profile",
-    "completion_mode", "request_token_usage", "cumulative_token_usage", "initial_project_snapshot", "messages",
-    "exceeded_window_error", "tool_use_limit_reached", "imported", "subagent_context", "speed", "thinking_enabled",
-    "thinking_effort", "draft_prompt", "ui_scroll_position", "sandboxed_terminal_temp_dir",
-))  # fmt: skip
+from recollect.agents.kit.adapter import BaseState, KitAdapter, Reading, read_odd
+from recollect.agents.kit.calls import edits_of
+from recollect.agents.kit.content import base64_part, without_opaque
+from recollect.agents.kit.names import content_name
+from recollect.agents.kit.values import instant, items, mapping, text, word_set
+from recollect.agents.zed.declare import FACTS
+from recollect.model.payloads import (
+    AssistantMessage,
+    Compaction,
+    FileEdit,
+    Instructions,
+    Json,
+    Lifecycle,
+    Origin,
+    Part,
+    SessionStart,
+    Thinking,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+from recollect.model.text import flatten
+from recollect.model.tools import canonical_tool
+
+# Tool calls of a thread, their results, and the edits that these state.
+
+_CALL = frozenset(("id", "name", "input", "raw_input", "is_input_complete", "thought_signature"))
+_RESULT = frozenset(("tool_use_id", "tool_name", "is_error", "content", "output"))
+_EXIT = re.compile(r"(?:failed|exited) with (?:exit )?code:? (-?\d{1,9})\b")
+_EXIT_WINDOW_CHARS = 400
+"""The terminal tool says how a command failed before its output."""
+_CANCELED = "Tool canceled by user"
+_EDITS = frozenset(("edit_file", "create_file", "write_file", "streaming_edit_file", "save_file"))
+_EDIT_OUTPUT = frozenset(("input_path", "original_path", "new_text", "old_text", "diff", "edit_agent_output"))
+
+
+def calls_in(content: list[Any]) -> dict[str, dict[str, Any]]:
+    """Return the calls among the segments of a message, by id."""
+    uses = [mapping(mapping(segment).get("ToolUse")) for segment in content]
+    return {text(use.get("id")): use for use in uses if use}
+
+
+def read_call(reading: Reading[BaseState], use: dict[str, Any], at: str) -> None:
+    """Give a tool call. at: its name if it has no id."""
+    call_id, name = reading.text(use, "id"), reading.text(use, "name")
+    arguments = use.get("input")
+    if arguments is None and text(use.get("raw_input")):
+        arguments = use["raw_input"]
+    payload = ToolCall(call_id, name, canonical_tool(name), arguments)
+    reading.add(payload, "assistant", native_id=f"call:{call_id}" if call_id else at)
+    reading.extra(use, _CALL, "ToolUse", native_id=f"call:{call_id}" if call_id else at)
+
+
+def read_results(reading: Reading[BaseState], found: Json, calls: dict[str, dict[str, Any]], at: str) -> None:
+    """Give the results of a message: a map by call, a list, or a list of bare ids, which says nothing."""
+    if isinstance(found, dict):
+        results = [(key, value) for key, value in found.items()]
+    else:
+        results = [(text(mapping(one).get("tool_use_id")), one) for one in items(found)]
+    for n, (key, value) in enumerate(results):
+        if isinstance(value, dict):
+            call_id = text(value.get("tool_use_id")) or key
+            _read_result(reading, value, calls.get(call_id, {}), call_id, f"{at}/result/{n}")
+        elif not isinstance(value, str):
+            reading.wrong("tool_results")
+            reading.kept("tool_result", value, native_id=f"{at}/result/{n}")
+
+
+def _read_result(
+    reading: Reading[BaseState], value: dict[str, Any], use: dict[str, Any], call_id: str, at: str
+) -> None:
+    name = text(value.get("tool_name")) or text(use.get("name"))
+    body, parts = _content(reading, value.get("content"))
+    output = value.get("output")
+    exit_code = _exit_code(body) if canonical_tool(name) == "shell" else None
+    is_error = value.get("is_error")
+    if is_error is not None and not isinstance(is_error, bool):
+        reading.wrong("is_error")
+    ok = is_error is not True and exit_code in (None, 0)
+    payload = ToolResult(call_id, name, ok, exit_code, body, _structured(name, output, body), parts=parts)
+    reading.add(payload, "tool", native_id=f"result:{call_id}" if call_id else at)
+    if is_error is True and body.startswith(_CANCELED):
+        reading.add(Lifecycle("interrupted", text=body, call_id=call_id), native_id=f"interrupted:{call_id}")
+    if ok:
+        for n, edit in enumerate(_edits(name, mapping(use.get("input")), mapping(output))):
+            made = msgspec.structs.replace(edit, call_id=call_id)
+            reading.add(made, "tool", native_id=f"edit:{call_id}:{n}" if call_id else f"{at}/edit/{n}")
+    reading.extra(value, _RESULT, "tool_result", native_id=f"result:{call_id}" if call_id else at)
+
+
+def _content(reading: Reading[BaseState], content: Json) -> tuple[str, tuple[Part, ...]]:
+    """Return the text and the images of a result: one piece or several, tagged, typed or plain."""
+    texts: list[str] = []
+    parts: list[Part] = []
+    for piece in content if isinstance(content, list) else [content]:
+        one = mapping(piece)
+        said = one.get("Text", one.get("text"))
+        image = one.get("Image", one.get("image"))
+        if isinstance(piece, str):
+            texts.append(piece)
+        elif isinstance(said, str):
+            texts.append(said)
+        elif image is not None:
+            source = image if isinstance(image, str) else mapping(image).get("source")
+            part, is_readable = base64_part("image", "image/png", source)
+            if not is_readable:
+                reading.wrong("tool_result.Image", "bad_base64")
+            parts.append(part)
+        elif piece is not None:
+            texts.append(flatten(without_opaque(piece)))
+    return "\n".join(t for t in texts if t), tuple(parts)
+
+
+def _exit_code(body: str) -> int | None:
+    """Return how a command ended; a failure is written into the text, with `is_error: false`."""
+    found = _EXIT.search(body[:_EXIT_WINDOW_CHARS]) or _EXIT.search(body[-_EXIT_WINDOW_CHARS:])
+    return int(found[1]) if found else None
+
+
+def _structured(name: str, output: Json, body: str) -> Json:
+    """Return what a result states beyond its text and its edits."""
+    if isinstance(output, dict):
+        known = _EDIT_OUTPUT if name in _EDITS else frozenset[str]()
+        output = {k: v for k, v in output.items() if k not in known and not (isinstance(v, str) and v in body)}
+    if output in (None, "", [], {}) or (isinstance(output, str) and output in body):
+        return None
+    return without_opaque(output)
+
+
+def _edits(name: str, given: dict[str, Any], output: dict[str, Any]) -> tuple[FileEdit, ...]:
+    """Return the edits of a call that went well. The output states both texts of the file; its diff says it shorter."""
+    if name == "delete_path":
+        return (FileEdit(text(given.get("path")), "delete"),)
+    if name == "move_path":
+        moved = text(given.get("destination_path"))
+        return (FileEdit(text(given.get("source_path")), "rename", new_path=moved),)
+    if name == "copy_path":
+        return (FileEdit(text(given.get("destination_path")), "create"),)
+    if name not in _EDITS:
+        return ()
+    path = text(given.get("path")) or text(output.get("input_path")) or text(output.get("original_path"))
+    before, after = output.get("old_text"), output.get("new_text")
+    is_new = given.get("mode") == "create" or name == "create_file" or (before == "" and isinstance(after, str))
+    diff = text(output.get("diff"))
+    if diff and not is_new:
+        return (FileEdit(path, diff=diff),)
+    if isinstance(after, str):
+        old = before if isinstance(before, str) and not is_new else None
+        return (FileEdit(path, "create" if is_new else "modify", old, after),)
+    return edits_of(given, "create" if is_new else "modify")
+
+
+# The messages of a thread: since 0.3.0 tagged by who speaks, before that with roles and segments.
+
+_USER = frozenset(("id", "content"))
+_AGENT = frozenset(("content", "tool_results", "reasoning_details"))
+_OLD = word_set("id role segments text tool_uses tool_results context creases is_hidden")
+_MAX_NAME_CHARS = 200
+
+
+class Thread:
+    """Where the reading of a thread stands. `anchor` is the newest message of the user: others are named after it."""
+
+    __slots__ = ("anchor", "calls", "newest", "ordinal", "seen", "usage")
+
+    def __init__(self, usage: dict[str, Any]) -> None:
+        self.anchor = "start"
+        self.newest = ""
+        self.ordinal = 0
+        self.seen: dict[str, int] = {}
+        self.usage = usage
+        self.calls: dict[str, dict[str, Any]] = {}
+
+    def begin_turn(self, identity: Any, content: Any) -> str:
+        """Return the name of a message of the user, and name what follows after it."""
+        if isinstance(identity, int) and not isinstance(identity, bool):
+            identity = f"m{identity}"
+        named = isinstance(identity, str) and 0 < len(identity) <= _MAX_NAME_CHARS
+        name = identity if named else content_name(identity, content)
+        count = self.seen[name] = self.seen.get(name, 0) + 1
+        self.newest = name
+        self.anchor = name if count == 1 else f"{name}/{count}"
+        self.ordinal = 0
+        return self.anchor
+
+    def next_name(self) -> str:
+        """Return the name of the next message that has none: `<message of the user>/<n>`."""
+        self.ordinal += 1
+        return f"{self.anchor}/{self.ordinal}"
+
+
+def read_message(reading: Reading[BaseState], thread: Thread, found: Any) -> None:
+    """Give one message."""
+    if found == "Resume":
+        reading.add(Lifecycle("resumed"), native_id=f"{thread.next_name()}/resume")
+        return
+    value = mapping(found)
+    tag = next(iter(value), "")
+    body = value.get(tag)
+    if len(value) == 1 and tag == "User" and isinstance(body, dict):
+        _read_user(reading, thread, body)
+    elif len(value) == 1 and tag == "Agent" and isinstance(body, dict):
+        _read_agent(reading, thread, body)
+    elif "role" in value:
+        _read_old(reading, thread, value)
+    else:
+        kind = tag if len(value) == 1 else found if isinstance(found, str) else "message"
+        reading.unknown(f"message/{kind}", without_opaque(found), native_id=f"{thread.next_name()}/message")
+
+
+def _read_user(reading: Reading[BaseState], thread: Thread, body: dict[str, Any]) -> None:
+    """Give what the user said. Mentions are context: a part of the message, and their text as injected."""
+    content = body.get("content")
+    name = thread.begin_turn(body.get("id"), content)
+    texts: list[str] = []
+    parts: list[Part] = []
+    asides: list[tuple[str, str]] = []
+    for n, segment in enumerate(_segments(content)):
+        one = mapping(segment)
+        tag = next(iter(one), "")
+        inner = one.get(tag)
+        if isinstance(segment, str):
+            texts.append(segment)
+        elif tag == "Text":
+            texts.append(inner if isinstance(inner, str) else flatten(inner))
+        elif tag == "Mention":
+            part, said = _mention(mapping(inner))
+            parts.append(part)
+            if said:
+                asides.append((f"{name}/mention/{n}", said))
+        elif tag == "Image":
+            parts.append(_image(reading, inner))
+        else:
+            reading.unknown(f"user/{tag or type(segment).__name__}", without_opaque(segment), native_id=f"{name}/{n}")
+    reading.add(UserMessage("\n".join(t for t in texts if t), parts=tuple(parts)), "user", native_id=name)
+    for aside, said in asides:
+        reading.add(UserMessage(said, "injected"), "user", native_id=aside)
+    reading.extra(body, _USER, "User", native_id=name)
+    read_request_usage(reading, name, mapping(thread.usage.get(name)))
+
+
+def _segments(content: Any) -> list[Any]:
+    return [content] if isinstance(content, str | dict) else items(content)
+
+
+def _mention(body: dict[str, Any]) -> tuple[Part, str]:
+    """Return what was mentioned: `uri` is tagged by its kind, or a text."""
+    uri = body.get("uri")
+    said = text(body.get("content"))
+    if isinstance(uri, str):
+        return Part("mention", url=uri), said
+    kind = next(iter(mapping(uri)), "mention")
+    place = mapping(mapping(uri).get(kind))
+    path = next((text(place[k]) for k in ("abs_path", "path", "name", "id") if text(place.get(k))), "")
+    return Part(kind.lower(), path=path, url=text(place.get("url"))), said
+
+
+def _image(reading: Reading[BaseState], found: Any) -> Part:
+    source = found if isinstance(found, str) else mapping(found).get("source")
+    part, is_readable = base64_part("image", "image/png", source)
+    if not is_readable:
+        reading.wrong("Image.source", "bad_base64")
+    return part
+
+
+def read_request_usage(reading: Reading[BaseState], name: str, usage: dict[str, Any]) -> None:
+    """Give what one request took; the thread's total has it already."""
+    if any(usage.values()):
+        counted = TokenUsage(
+            input_tokens=reading.count(usage, "input_tokens"),
+            output_tokens=reading.count(usage, "output_tokens"),
+            cache_read_tokens=reading.count(usage, "cache_read_input_tokens"),
+            cache_write_5m_tokens=reading.count(usage, "cache_creation_input_tokens"),
+            dedupe_key=f"request:{reading.state.session}/{name}",
+            is_additive=False,
+        )
+        reading.add(counted, "assistant", native_id=f"{name}/usage")
+
+
+def _read_agent(reading: Reading[BaseState], thread: Thread, body: dict[str, Any]) -> None:
+    """Give what the model said, thought and asked for, and what came back to it."""
+    name = thread.next_name()
+    content = _segments(body.get("content"))
+    thread.calls.update(calls_in(content))
+    for n, segment in enumerate(content):
+        one = mapping(segment)
+        tag = next(iter(one), "")
+        inner = one.get(tag)
+        at = f"{name}/{n}"
+        if isinstance(segment, str) or tag == "Text":
+            said = segment if isinstance(segment, str) else inner if isinstance(inner, str) else flatten(inner)
+            if said:
+                reading.add(AssistantMessage(said), "assistant", native_id=at)
+        elif tag == "Thinking":
+            _read_thinking(reading, at, inner)
+        elif tag == "RedactedThinking":
+            reading.add(Thinking(is_encrypted=True), "assistant", native_id=f"{at}/thinking")
+        elif tag == "ToolUse":
+            read_call(reading, mapping(inner), at)
+        else:
+            kind = tag or type(segment).__name__
+            reading.unknown(f"agent/{kind}", without_opaque(segment), native_id=at)
+    read_results(reading, body.get("tool_results"), thread.calls, name)
+    reading.extra(body, _AGENT, "Agent", native_id=name)
+
+
+def _read_thinking(reading: Reading[BaseState], at: str, inner: Any) -> None:
+    thought = inner if isinstance(inner, str) else text(mapping(inner).get("text"))
+    is_signed = bool(mapping(inner).get("signature"))
+    payload = Thinking(thought, is_encrypted=not thought and is_signed)
+    reading.add(payload, "assistant", native_id=f"{at}/thinking")
+
+
+def _read_old(reading: Reading[BaseState], thread: Thread, value: dict[str, Any]) -> None:
+    """Give a message of a thread before 0.3.0: a role, segments, and the calls and results beside them."""
+    role = text(value.get("role"))
+    identity = value.get("id")
+    if role == "user":
+        name = thread.begin_turn(identity, [value.get("segments"), value.get("text")])
+        said = "\n".join(t for kind, t in _old_segments(value) if kind != "redacted" and t)
+        origin: Origin = "injected" if value.get("is_hidden") is True else "human"
+        reading.add(UserMessage(said, origin), "user", native_id=name)
+        context = text(value.get("context"))
+        if context:
+            reading.add(UserMessage(context, "injected"), "user", native_id=f"{name}/context")
+    elif role == "assistant":
+        name = thread.next_name()
+        thread.newest = f"m{identity}" if isinstance(identity, int) else text(identity)
+        for n, (kind, said) in enumerate(_old_segments(value)):
+            if kind == "text":
+                if said:
+                    reading.add(AssistantMessage(said), "assistant", native_id=f"{name}/{n}")
+            else:
+                thought = Thinking(said, is_encrypted=kind == "redacted")
+                reading.add(thought, "assistant", native_id=f"{name}/{n}/thinking")
+        uses = [mapping(u) for u in items(value.get("tool_uses"))]
+        for n, use in enumerate(uses):
+            read_call(reading, use, f"{name}/call/{n}")
+        thread.calls.update({text(u.get("id")): u for u in uses})
+        read_results(reading, value.get("tool_results"), thread.calls, name)
+    elif role == "system":
+        name = thread.next_name()
+        said = "\n".join(t for _, t in _old_segments(value) if t)
+        reading.add(Instructions(said, "system message"), native_id=name)
+    else:
+        name = thread.next_name()
+        reading.unknown(f"message/{role or 'role'}", without_opaque(value), native_id=name)
+    reading.extra(value, _OLD, "message", native_id=name)
+
+
+def _old_segments(value: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the segments of an old message as (text, thinking or redacted; words)."""
+    found: list[tuple[str, str]] = []
+    whole = text(value.get("text"))
+    if whole:
+        found.append(("text", whole))
+    for segment in items(value.get("segments")):
+        one = mapping(segment)
+        kind = text(one.get("type")).lower()
+        if kind in ("redactedthinking", "redacted_thinking"):
+            found.append(("redacted", ""))
+        elif kind in ("text", "thinking"):
+            found.append((kind, text(one.get("text"))))
+        else:
+            found.append(("text", flatten(without_opaque(segment))))
+    return found
+
+
+_ROW = word_set("id summary updated_at data_type data parent_id folder_paths folder_paths_order created_at rowid")
+_THREAD = word_set("""
+    version title summary updated_at detailed_summary detailed_summary_state model profile completion_mode
+    request_token_usage cumulative_token_usage initial_project_snapshot messages exceeded_window_error
+    tool_use_limit_reached imported subagent_context speed thinking_enabled thinking_effort draft_prompt
+    ui_scroll_position sandboxed_terminal_temp_dir
+""")
 _SETTINGS = ("profile", "completion_mode", "speed", "thinking_enabled", "thinking_effort", "imported",
              "tool_use_limit_reached", "exceeded_window_error")  # fmt: skip
-_USAGE = frozenset((
-    "input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens",
-))  # fmt: skip
+_USAGE = word_set("input_tokens output_tokens cache_creation_input_tokens cache_read_input_tokens")
 _TYPES = frozenset(("json", "zstd"))
 
 

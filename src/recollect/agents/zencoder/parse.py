@@ -7,13 +7,12 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.kit import reading as kit
-from recollect.agents.kit.access import items, mapping, text, whole
+from recollect.agents.kit import adapter as kit
 from recollect.agents.kit.adapter import KitAdapter, read_odd
-from recollect.agents.kit.content.aisdk import Speaker, read_content
-from recollect.agents.kit.content.anthropic import without_opaque
-from recollect.agents.kit.naming import short_name
-from recollect.agents.kit.turns import TurnState, give_result
+from recollect.agents.kit.calls import TurnState, give_result
+from recollect.agents.kit.content import Speaker, read_content, without_opaque
+from recollect.agents.kit.names import short_name
+from recollect.agents.kit.values import items, mapping, text, whole
 from recollect.agents.zencoder.declare import FACTS
 from recollect.model.payloads import Instructions, Json, Lifecycle, SessionStart, ToolResult, UserMessage
 from recollect.model.records import SourceInfo

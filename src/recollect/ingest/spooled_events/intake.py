@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from recollect.agents.base import Adapter
-from recollect.agents.kit.hooks.spelling import SESSION, event_of, first_text, payload_of
+from recollect.agents.kit.hooks import SESSION, event_of, first_text, payload_of
 from recollect.agents.registry import slug_of
 from recollect.capture.decode import MAX_RECORD_BYTES
 from recollect.capture.hook_spool import drop_aside, put_aside

@@ -12,22 +12,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from recollect.agents.installing.commands import Program, answer_command, spool_command, spool_line
-from recollect.agents.installing.contract import (
+from recollect.agents.install.contract import (
     Command,
     FilePlace,
     Folder,
-    Given,
     HookRole,
     Hooks,
     Install,
+    InstallContext,
     NativeMemory,
     Platform,
+    Program,
     Server,
+    answer_command,
+    spool_command,
+    spool_line,
 )
-from recollect.agents.installing.editing.documents import load
-from recollect.agents.installing.editing.edits import Format
-from recollect.agents.installing.editing.values import covers, shown, value_at
+from recollect.agents.install.documents import load
+from recollect.agents.install.values import Format, covers, shown, value_at
 from recollect.errors import SettingsError, UsageError
 from recollect.maintenance.setup.settings import read_settings
 from recollect.model.own import SERVER
@@ -112,7 +114,7 @@ def file_path(place: FilePlace, machine: Machine) -> str:
     return next((path for path in paths if os.path.lexists(path)), paths[0])
 
 
-def given_for(found: FoundAgent, machine: Machine) -> Given:
+def given_for(found: FoundAgent, machine: Machine) -> InstallContext:
     """Return what an install's functions are given: the server, and the command of every role."""
     slug = found.install.slug
     program = machine.program
@@ -126,7 +128,7 @@ def given_for(found: FoundAgent, machine: Machine) -> Given:
     plain = {name: value for name, value in machine.env.items() if name != HOME_VARIABLE}
     env = {} if home_dir(plain) == machine.home else {HOME_VARIABLE: str(machine.home)}
     server = Server(program.command[0], (*program.command[1:], "mcp"), env)
-    return Given(machine.platform, found.version, program, server, commands, machine.writes)
+    return InstallContext(machine.platform, found.version, program, server, commands, machine.writes)
 
 
 def _line(machine: Machine, argv: tuple[str, ...], line: str) -> Command:

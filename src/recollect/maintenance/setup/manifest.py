@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from recollect.agents.installing.editing.edits import Format, Undo
+from recollect.agents.install.values import Format, Undo
 from recollect.maintenance.setup.settings import RecordFile, load_record, save_record
 
 NAME = "setup.json"

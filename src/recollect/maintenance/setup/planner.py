@@ -10,19 +10,18 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from recollect.agents.installing.contract import (
+from recollect.agents.install.contract import (
     ConfigFile,
-    Given,
     Install,
+    InstallContext,
     Mcp,
     NativeMemory,
     OwnFile,
     Part,
     Unsupported,
 )
-from recollect.agents.installing.editing.documents import apply_edits, load, new_document, states_of, take_out
-from recollect.agents.installing.editing.edits import Edit, Format, SetKey
-from recollect.agents.installing.editing.values import State, holds, named_as_in, state_of, value_at
+from recollect.agents.install.documents import apply_edits, load, new_document, states_of, take_out
+from recollect.agents.install.values import Edit, Format, SetKey, State, holds, named_as_in, state_of, value_at
 from recollect.errors import SettingsError
 from recollect.maintenance.setup.discovery import FoundAgent, Machine, file_path, given_for, plugin_turned_on
 from recollect.maintenance.setup.manifest import (
@@ -236,7 +235,7 @@ class SetupPlanner:
 
     def __init__(self, home: Path, machine: Machine, found: FoundAgent) -> None:
         self.install = found.install
-        self.given: Given = given_for(found, machine)
+        self.given: InstallContext = given_for(found, machine)
         self._home = home
         self._machine = machine
         self._found = found

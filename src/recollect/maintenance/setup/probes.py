@@ -16,10 +16,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from recollect.agents.installing.contract import Given, Hooks, Mcp
-from recollect.agents.installing.editing.documents import load
-from recollect.agents.installing.editing.edits import AppendItem, SetKey
-from recollect.agents.installing.editing.values import named_as_in, value_at
+from recollect.agents.install.contract import Hooks, InstallContext, Mcp
+from recollect.agents.install.documents import load
+from recollect.agents.install.values import AppendItem, SetKey, named_as_in, value_at
 from recollect.maintenance.reports import Check
 from recollect.maintenance.setup.discovery import FoundAgent, Machine, file_path, given_for
 from recollect.maintenance.setup.settings import read_settings
@@ -125,7 +124,7 @@ def probe_hook(found: FoundAgent, machine: Machine) -> Check:
     return Check(name, "ok", "keeps what the agent tells it")
 
 
-def _run_hook(given: Given, env: Mapping[str, str]) -> int:
+def _run_hook(given: InstallContext, env: Mapping[str, str]) -> int:
     command = given.commands["spool"]
     argv = list(command.argv) if given.platform == "windows" else ["/bin/sh", "-c", command.line]
     clean = {name: value for name, value in env.items() if name != INTERNAL_VARIABLE}

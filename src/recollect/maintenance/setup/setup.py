@@ -13,11 +13,9 @@ from typing import Literal
 
 import msgspec
 
-from recollect.agents.installing.catalogue import installs
-from recollect.agents.installing.contract import Hooks, Install, Mcp
-from recollect.agents.installing.editing.documents import load
-from recollect.agents.installing.editing.edits import Patch, Undo
-from recollect.agents.installing.editing.values import levels_made
+from recollect.agents.install.contract import Hooks, Install, Mcp, installs
+from recollect.agents.install.documents import load
+from recollect.agents.install.values import Patch, Undo, levels_made
 from recollect.errors import SettingsChanged, SettingsError
 from recollect.maintenance.reports import Check
 from recollect.maintenance.setup.discovery import (

@@ -4,8 +4,7 @@ from typing import Any
 
 import msgspec
 
-from recollect.agents.kit.adapter import KitAdapter
-from recollect.agents.kit.reading import BaseState
+from recollect.agents.kit.adapter import BaseState, KitAdapter
 from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
 from recollect.model.records import Parsed, Record, SourceInfo
 

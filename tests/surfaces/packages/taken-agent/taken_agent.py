@@ -1,7 +1,6 @@
 """An adapter whose slug is one of Recollect's own."""
 
-from recollect.agents.kit.adapter import KitAdapter
-from recollect.agents.kit.reading import BaseState
+from recollect.agents.kit.adapter import BaseState, KitAdapter
 from recollect.model.capabilities import AgentFacts, Capabilities, Place
 
 FACTS = AgentFacts(

@@ -1,8 +1,7 @@
 # tiny_agent.py
 """Tiny: lines of `{"who": "me" or "it", "says": text, "at": time}` below `$TINY_HOME/logs`."""
 
-from recollect.agents.kit.adapter import KitAdapter, read_odd
-from recollect.agents.kit.reading import BaseState, Reading
+from recollect.agents.kit.adapter import BaseState, KitAdapter, Reading, read_odd
 from recollect.model.capabilities import AgentFacts, Capabilities, Place, Root
 from recollect.model.payloads import AssistantMessage, UserMessage
 

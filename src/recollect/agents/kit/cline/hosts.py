@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from recollect.model.capabilities import Place, Root, Table
+from recollect.agents.kit.facts import kinds_but
+from recollect.model.capabilities import Capabilities, Place, Root, Table
 
 _EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
 _SERVERS = (".vscode-server", ".vscode-server-insiders", ".cursor-server", ".windsurf-server")
@@ -75,3 +76,26 @@ def sdk_places() -> tuple[Place, ...]:
             ),
         ),
     )
+
+
+TASK_CAPABILITIES = Capabilities(
+    container="snapshot",
+    rewrites_history=True,
+    timestamps="partly",
+    usage="exact",
+    usage_authority="api_req_started of the UI log; totals of the history are not added",
+    thinking="partly",
+    edits="partly",
+    lineage="exact",
+    session_end="partly",
+    kinds=kinds_but("instructions"),
+    notes=(
+        "A task's API log holds the conversation with exact calls and results; tokens and approvals come from the "
+        "UI log, which is read after it. Subtasks name their parent in history_item.json. The end is the task's "
+        "own state, which a resumed task takes back."
+    ),
+    verified_version="unverified",
+    verified_on="2026-11-21",
+    evidence="format notes: Cline / Roo / Kilo; producer types; synthetic task logs",
+)
+"""What the logs of a fork can give that has tasks and no sessions of the SDK."""

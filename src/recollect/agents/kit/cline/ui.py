@@ -12,14 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
-from recollect.agents.kit.access import items, mapping, text, whole
 from recollect.agents.kit.adapter import read_odd
-from recollect.agents.kit.cline.images import readable, row_parts
-from recollect.agents.kit.cline.state import ClineReading, see_model
-from recollect.agents.kit.cline.usage import request_usage
-from recollect.agents.kit.naming import content_name, name_of, numbered
+from recollect.agents.kit.cline.values import ClineReading, readable, request_usage, row_parts, see_model
+from recollect.agents.kit.names import content_name, name_of, numbered
+from recollect.agents.kit.values import decoded_json, items, mapping, text, whole, word_set
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -32,14 +28,12 @@ from recollect.model.payloads import (
     UserMessage,
 )
 
-_ROW = frozenset(
-    (
-        "ts type ask say text reasoning images files partial conversationHistoryIndex conversationHistoryDeletedRange "
-        "lastCheckpointHash isCheckpointCheckedOut isOperationOutsideWorkspace modelInfo commandCompleted seq epoch "
-        "checkpoint progressStatus contextCondense contextTruncation isProtected apiProtocol isAnswered metadata media "
-        "commandExecutionDisposition isAuthoritativelyCompletedResult"
-    ).split()
-)
+_ROW = word_set("""
+    ts type ask say text reasoning images files partial conversationHistoryIndex conversationHistoryDeletedRange
+    lastCheckpointHash isCheckpointCheckedOut isOperationOutsideWorkspace modelInfo commandCompleted seq epoch
+    checkpoint progressStatus contextCondense contextTruncation isProtected apiProtocol isAnswered metadata media
+    commandExecutionDisposition isAuthoritativelyCompletedResult
+""")
 _HAS_CHANGES = "HAS_CHANGES"
 _TOOL_KEYS = (
     "path",
@@ -300,12 +294,7 @@ def _notice(reading: ClineReading, name: str, said: str, detail: Json = None) ->
 
 def decoded(written: str) -> dict[str, Any] | None:
     """Return the JSON object that a row's text holds, None for any other text."""
-    if not written.startswith("{"):
-        return None
-    try:
-        value = msgspec.json.decode(written)
-    except (ValueError, RecursionError):
-        return None
+    value = decoded_json(written) if written.startswith("{") else None
     return value if isinstance(value, dict) else None
 
 

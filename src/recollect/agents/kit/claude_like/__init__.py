@@ -1,1 +1,0 @@
-"""Shapes of the agents that copied Claude Code's records."""

@@ -1,1 +1,0 @@
-"""Contents of messages in the shapes that many agents borrow: Anthropic's, OpenAI's, Google's and the AI SDK's."""

@@ -1,1 +1,0 @@
-"""Shapes of Google's agents: content in parts, and messages as Gemini CLI records them."""

@@ -1,1 +1,0 @@
-"""What readers of conversation exports share: the head of a file, the tree of a conversation, its document."""

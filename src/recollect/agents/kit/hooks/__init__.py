@@ -1,1 +1,0 @@
-"""Payloads that agents give to their hooks, read by declared spellings: one reader for all agents."""

@@ -1,1 +1,0 @@
-"""The session format of pi, which Oh My Pi, Prime Agent and OpenClaw write too."""
