@@ -17,21 +17,24 @@ FIXTURES = Path(__file__).resolve().parent / "fixtures"
 OWN = {slug: a for slug, a in adapters().items() if not a.facts.is_configured}
 
 
-def folder_of(repository: Path, slug: str) -> Path:
+def described_in(repository: Path, slug: str) -> Path:
+    """Return the page or the file in which an agent's traps are told."""
     agents = repository / "src/recollect/agents"
-    return next(path for path in (agents / slug, agents / f"{slug}_") if path.is_dir())
+    places = (agents / slug / "README.md", agents / f"{slug}_" / "README.md", agents / "formats" / f"{slug}.toml")
+    return next(path for path in places if path.is_file())
 
 
-def test_every_agents_folder_is_in_the_registry(repository: Path) -> None:
-    folders = {
-        path.parent.name.removesuffix("_") for path in (repository / "src/recollect/agents").glob("*/declare.py")
-    }
-    assert folders - {"generic"} == OWN.keys()
+def test_every_agents_folder_or_file_is_in_the_registry(repository: Path) -> None:
+    agents = repository / "src/recollect/agents"
+    folders = {path.parent.name.removesuffix("_") for path in agents.glob("*/declare.py")}
+    files = {path.stem for path in (agents / "formats").glob("*.toml")}
+    assert folders & files == set()
+    assert (folders | files) - {"generic"} == OWN.keys()
 
 
 @pytest.mark.parametrize("slug", sorted(OWN))
-def test_every_agent_has_its_readme_and_fixtures(repository: Path, slug: str) -> None:
-    assert (folder_of(repository, slug) / "README.md").is_file()
+def test_every_agent_has_its_traps_and_fixtures(repository: Path, slug: str) -> None:
+    assert described_in(repository, slug).read_text("utf-8").startswith("# ")
     assert any((FIXTURES / slug).glob("*/*/"))
 
 

@@ -22,6 +22,7 @@ import msgspec
 
 from recollect.agent_names import OWN, letters
 from recollect.agents.base import Adapter
+from recollect.agents.formats.files import described_agents, facts_of, like
 from recollect.agents.guard import GuardedAdapter, usable
 from recollect.config import Config
 from recollect.errors import ConfigError, RecollectError, UnknownName
@@ -72,17 +73,9 @@ _OWN: tuple[tuple[str, str], ...] = (
     ("codebuff", "codebuff.parse:CodebuffAdapter"),
     ("antigravity", "antigravity.parse:AntigravityAdapter"),
     ("forge", "forge.parse:ForgeAdapter"),
-    ("iflow", "iflow.parse:IflowAdapter"),
-    ("qoder", "qoder.parse:QoderAdapter"),
     ("otel", "otel.parse:OtelAdapter"),
     ("shelley", "shelley.parse:ShelleyAdapter"),
-    ("posit", "posit.parse:PositAdapter"),
     ("reasonix", "reasonix.parse:ReasonixAdapter"),
-    ("zencoder", "zencoder.parse:ZencoderAdapter"),
-    ("commandcode", "commandcode.parse:CommandCodeAdapter"),
-    ("cortex", "cortex.parse:CortexAdapter"),
-    ("copaw", "copaw.parse:CopawAdapter"),
-    ("workbuddy", "workbuddy.parse:WorkBuddyAdapter"),
 )
 """Folder of the facts, and module and class of the parser, in the order in which agents are shown."""
 
@@ -100,9 +93,10 @@ class Namesake(NamedTuple):
 
 _NAMESAKES: tuple[Namesake, ...] = (
     Namesake("openclaude", "claude.parse:ClaudeAdapter", "openclaude.spelling:as_claude_spells"),
-    Namesake("traex", "codex.parse:CodexAdapter"),
 )
 """Shown after our own, in this order."""
+_DESCRIBED = "recollect.agents.formats.parse:FormatAdapter"
+"""Reads the agents that a file in `formats` describes. They are shown last."""
 
 
 class Failure(NamedTuple):
@@ -193,6 +187,15 @@ class NamesakeAdapter(LazyAdapter):
         return msgspec.structs.replace(draft, payload=own)
 
 
+class DescribedAdapter(LazyAdapter):
+    """An agent of ours that a file in `formats` describes."""
+
+    def _load(self) -> Adapter:
+        if self._adapter is None:
+            self._adapter = _named(self._path)(self.facts.slug)
+        return self._adapter
+
+
 def _named(path: str) -> Any:
     """Return what a path `module:name` names."""
     module, _, name = path.partition(":")
@@ -210,6 +213,10 @@ def adapters() -> dict[str, Adapter]:
         facts = import_module(f"recollect.agents.{namesake.folder}.declare").FACTS
         spelling = f"recollect.agents.{namesake.spelling}" if namesake.spelling else ""
         found[facts.slug] = GuardedAdapter(NamesakeAdapter(facts, f"recollect.agents.{namesake.path}", spelling))
+    for slug in described_agents():
+        other = like(slug)
+        path = f"recollect.agents.{dict(_OWN)[other]}" if other else _DESCRIBED
+        found[slug] = GuardedAdapter((NamesakeAdapter if other else DescribedAdapter)(facts_of(slug), path))
     return found | _installed()
 
 

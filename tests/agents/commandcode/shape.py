@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.agents.commandcode.parse import CommandCodeAdapter
+from recollect.agents.formats.parse import FormatAdapter
 from tests.agents.kit.shapes import Shape
 
 
@@ -26,7 +26,7 @@ def _large(text: str, index: int) -> Any:
 
 
 SHAPE = Shape(
-    CommandCodeAdapter(),
+    FormatAdapter("commandcode"),
     path="work-demo/sess_1.jsonl",
     names="""id timestamp sessionId role content gitBranch metadata version cwd context projectPath type text
     toolCallId toolName input output value name tool_use_id title""",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.agents.commandcode.parse import CommandCodeAdapter
+from recollect.agents.formats.parse import FormatAdapter
 from recollect.model.events import Draft
 from recollect.model.payloads import kind_of
 from recollect.model.records import Record, SourceInfo
 from recollect.testing.conformance import read
 
-ADAPTER = CommandCodeAdapter()
+ADAPTER = FormatAdapter("commandcode")
 
 
 def drafts(role: str, values: list[Any], at: str = "", path: str = "work-demo/sess_1.jsonl") -> list[Draft]:

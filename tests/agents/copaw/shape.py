@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.agents.copaw.parse import CopawAdapter
+from recollect.agents.formats.parse import FormatAdapter
 from tests.agents.kit.shapes import Shape
 
 
@@ -27,7 +27,7 @@ def _large(text: str, index: int) -> Any:
 
 
 SHAPE = Shape(
-    CopawAdapter(),
+    FormatAdapter("copaw"),
     path="workspaces/w/sessions/s1.json",
     names="""id name role content metadata timestamp type text thinking input raw_input output source media_type
     data agent memory _compressed_summary _sys_prompt toolkit active_groups""",

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from recollect.agents.copaw.parse import CopawAdapter
+from recollect.agents.formats.parse import FormatAdapter
 from recollect.model.events import Draft
 from recollect.model.payloads import kind_of
 from recollect.model.records import Record, SourceInfo
 from recollect.testing.conformance import read
 
-ADAPTER = CopawAdapter()
+ADAPTER = FormatAdapter("copaw")
 
 
 def drafts(role: str, values: list[Any], at: str = "", path: str = "workspaces/w/sessions/s1.json") -> list[Draft]:

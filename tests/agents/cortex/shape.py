@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.agents.cortex.parse import CortexAdapter
+from recollect.agents.formats.parse import FormatAdapter
 from tests.agents.kit.shapes import Shape
 
 
@@ -26,7 +26,7 @@ def _large(text: str, index: int) -> Any:
 
 
 SHAPE = Shape(
-    CortexAdapter(),
+    FormatAdapter("cortex"),
     path="u-1.json",
     names="""session_id title history connection_name working_directory git_branch created_at role id content
     type text internalOnly tool_use tool_result tool_use_id name input status user_sent_time

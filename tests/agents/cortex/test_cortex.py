@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.agents.cortex.parse import CortexAdapter
+from recollect.agents.formats.parse import FormatAdapter
 from recollect.model.events import Draft
 from recollect.model.payloads import kind_of
 from recollect.model.records import Record, SourceInfo
 from recollect.testing.conformance import read
 
-ADAPTER = CortexAdapter()
+ADAPTER = FormatAdapter("cortex")
 
 
 def drafts(role: str, values: list[Any], at: str = "", path: str = "u-1.json") -> list[Draft]:

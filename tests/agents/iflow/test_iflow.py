@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.iflow.parse import IflowAdapter
+from recollect.agents.formats.parse import FormatAdapter
 from recollect.model.events import Draft
 from recollect.model.payloads import (
     AssistantMessage,
@@ -30,7 +30,7 @@ from recollect.testing.conformance import check_adapter, read, records_of
 from recollect.testing.strategies import any_values
 from tests.agents.kit.bent import bent
 
-ADAPTER = IflowAdapter()
+ADAPTER = FormatAdapter("iflow")
 SESSION = "session-5c5b5a59-1111-4222-8333-444455556666"
 INFO = SourceInfo("iflow", "transcript", f"projects/-w/{SESSION}.jsonl", SESSION)
 ASKED = {"file_path": "C:\\w\\a.py", "old_string": "a", "new_string": "b"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.agents.posit.parse import PositAdapter
+from recollect.agents.formats.parse import FormatAdapter
 from tests.agents.kit.shapes import Shape
 
 
@@ -28,7 +28,7 @@ def _large(text: str, index: int) -> Any:
 
 
 SHAPE = Shape(
-    PositAdapter(),
+    FormatAdapter("posit"),
     path="ws/conv1/lm-messages.jsonl",
     names="""id message role content providerOptions providerMetadata positai timestamp modelId usage inputTokens
     outputTokens cacheWriteTokens type text toolCallId toolName input output value root metadata kind

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.qoder.parse import QoderAdapter
+from recollect.agents.formats.parse import FormatAdapter
 from recollect.model.payloads import FileEdit, Lifecycle, Payload, SessionStart, ToolResult, Unknown, UserMessage
 from recollect.model.records import SourceInfo
 from recollect.testing.conformance import check_adapter, read, records_of
 from recollect.testing.strategies import any_values
 from tests.agents.kit.bent import bent
 
-ADAPTER = QoderAdapter()
+ADAPTER = FormatAdapter("qoder")
 SESSION = "6d6c6b6a-1111-4222-8333-444455556666"
 PATHS = {
     "transcript": f"projects/-w/{SESSION}.jsonl",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.agents.workbuddy.parse import WorkBuddyAdapter
+from recollect.agents.formats.parse import FormatAdapter
 from tests.agents.kit.shapes import Shape
 
 
@@ -20,7 +20,7 @@ def _large(text: str, index: int) -> Any:
 
 
 SHAPE = Shape(
-    WorkBuddyAdapter(),
+    FormatAdapter("workbuddy"),
     path="work-demo/s1.jsonl",
     names="""id timestamp type role content sessionId cwd providerData usage rawUsage model inputTokens
     prompt_tokens text image name callId arguments output rawContent status""",

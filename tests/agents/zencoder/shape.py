@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.agents.zencoder.parse import ZencoderAdapter
+from recollect.agents.formats.parse import FormatAdapter
 from tests.agents.kit.shapes import Shape
 
 
@@ -26,7 +26,7 @@ def _large(text: str, index: int) -> Any:
 
 
 SHAPE = Shape(
-    ZencoderAdapter(),
+    FormatAdapter("zencoder"),
     path="s1.jsonl",
     names="""id parentId creationReason createdAt role content reason type text tag name toolCallId toolName
     input content isError exitCode output""",

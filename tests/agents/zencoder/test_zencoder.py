@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.agents.zencoder.parse import ZencoderAdapter
+from recollect.agents.formats.parse import FormatAdapter
 from recollect.model.events import Draft
 from recollect.model.payloads import kind_of
 from recollect.model.records import Record, SourceInfo
 from recollect.testing.conformance import read
 
-ADAPTER = ZencoderAdapter()
+ADAPTER = FormatAdapter("zencoder")
 
 
 def drafts(role: str, values: list[Any], at: str = "", path: str = "s1.jsonl") -> list[Draft]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Set
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -277,7 +277,7 @@ _DIGITS = 16
 class KitAdapter(Generic[S]):
     """An adapter whose parser works on a `Reading`. Subclasses set `facts` and `state_type` and define `read`."""
 
-    facts: ClassVar[AgentFacts]
+    facts: AgentFacts
     state_type: type[S]
 
     def recognise(self, path: str, head: bytes) -> str | None:

@@ -21,9 +21,15 @@ from recollect.agents.kit.content import (
     media_part,
     without_opaque,
 )
-from recollect.agents.kit.google_parts import display_of, edit_of, is_edit_display, response_failed, response_text
+from recollect.agents.kit.google_parts import (
+    display_of,
+    edit_of,
+    is_edit_display,
+    response_failed,
+    response_text,
+)
 from recollect.agents.kit.names import content_sha256, short_name
-from recollect.agents.kit.values import items, mapping, text, whole, word_set
+from recollect.agents.kit.values import items, mapping, text, whole
 from recollect.model.payloads import (
     AssistantMessage,
     Compaction,
@@ -41,15 +47,22 @@ from recollect.model.payloads import (
 )
 from recollect.model.tools import canonical_tool
 
-RECORD_FIELDS = word_set("""
-    uuid parentUuid sessionId timestamp type subtype isSidechain userType message cwd gitBranch version toolUseResult
-    isMeta isCompactSummary isApiErrorMessage agentId entrypoint content compactMetadata requestId level agentName
-""")
-_MESSAGE_FIELDS = word_set("id type role content model stop_reason stop_sequence usage context_management")
-_USAGE_FIELDS = word_set("""
-    input_tokens output_tokens cache_creation_input_tokens cache_read_input_tokens cache_creation service_tier
-    server_tool_use
-""")
+RECORD_FIELDS = frozenset(
+    (
+        "uuid", "parentUuid", "sessionId", "timestamp", "type", "subtype", "isSidechain", "userType", "message", "cwd",
+        "gitBranch", "version", "toolUseResult", "isMeta", "isCompactSummary", "isApiErrorMessage", "agentId",
+        "entrypoint", "content", "compactMetadata", "requestId", "level", "agentName",
+    )
+)  # fmt: skip
+_MESSAGE_FIELDS = frozenset(
+    ("id", "type", "role", "content", "model", "stop_reason", "stop_sequence", "usage", "context_management")
+)
+_USAGE_FIELDS = frozenset(
+    (
+        "input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "cache_creation",
+        "service_tier", "server_tool_use",
+    )
+)  # fmt: skip
 _LINE_ID = "response-"
 """iFlow makes a message id of each line's time; a call that several lines repeat is the same call."""
 _INTERRUPTED = "[Request interrupted"

@@ -1,1 +1,0 @@
-"""Command Code: one file of messages per session, and its title beside it."""

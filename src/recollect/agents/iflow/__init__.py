@@ -1,1 +1,0 @@
-"""iFlow CLI: transcripts, one file per session."""

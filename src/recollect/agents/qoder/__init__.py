@@ -1,1 +1,0 @@
-"""Qoder CLI: transcripts of sessions and of their subagents."""

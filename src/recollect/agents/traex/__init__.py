@@ -1,1 +1,0 @@
-"""TRAE CLI 2 (TraeX): Codex's rollouts in a home of its own."""
